@@ -1,0 +1,129 @@
+// The email benchmark: Postfix with OpenDKIM and pombo, one after the other, on this machine, to the
+// same smtp-sink, with the same 5 KB message, both signing with RSA-2048 (pombo with Ed25519 too).
+// Everything listens on loopback, lives in one temporary folder and is stopped at the end. Exit code
+// 1 means a floor was missed or something failed, 2 that programs to compare with are missing.
+
+import { parseArgs } from "node:util";
+import { ensureTools, OPENDKIM, OPENDKIM_TOOLS, POSTFIX, SMTP_SINK } from "../test/peers/packages.ts";
+import { findPombo } from "../test/peers/pombo.ts";
+import { makeFolder, runProgram, type Cleanup } from "../test/peers/process.ts";
+import { serveZone } from "../test/peers/zone.ts";
+import { measurePeer } from "./peers/postfix-opendkim.ts";
+import { benchZone, measureDelivery, measurePosts, preparePombo } from "./pombo.ts";
+import { startProof } from "./proof.ts";
+import { describeMachine, formatReport, judge, toJson, type Report } from "./report.ts";
+import { startSink } from "./sink.ts";
+
+const USAGE = `usage: script/bench email [options]
+  --messages N        messages through pombo (20000; 3000 with --short)
+  --peer-messages N   messages through Postfix (2000; 1000 with --short)
+  --seconds N         length of each POST phase (6)
+  --short             fewer messages
+  --only peer|pombo   one side alone, without the ratio
+  --json              print JSON instead of the table
+  --keep              leave the temporary folder
+`;
+/** The whole run; its phases have deadlines of their own as well. */
+const RUN_LIMIT_MS = 300_000;
+
+interface Options {
+  messages: number;
+  peerMessages: number;
+  seconds: number;
+  only: string;
+  isJson: boolean;
+  isKept: boolean;
+}
+
+await runProgram(async (cleanup) => {
+  const options = readOptions(process.argv.slice(2));
+  if (!options) {
+    console.error(USAGE);
+    return 2;
+  }
+  const trouble = await ensureTools([POSTFIX, SMTP_SINK, OPENDKIM, OPENDKIM_TOOLS]);
+  if (trouble !== null) {
+    console.error(trouble);
+    return 2;
+  }
+  const limit = setTimeout(() => {
+    console.error(`the run took more than ${RUN_LIMIT_MS / 1000} s: given up`);
+    process.kill(process.pid, "SIGTERM");
+  }, RUN_LIMIT_MS);
+  const report = await measure(options, cleanup);
+  clearTimeout(limit);
+  console.log(options.isJson ? toJson(report) : formatReport(report));
+  return judge(report).every((floor) => floor.isHeld) ? 0 : 1;
+});
+
+async function measure(options: Options, cleanup: Cleanup): Promise<Report> {
+  const folder = makeFolder("bench", cleanup, options.isKept);
+  const report: Report = {
+    machine: describeMachine(folder),
+    app: findPombo().what,
+    peers: [],
+    delivery: null,
+    htmlOnly: null,
+    posts: null,
+    batches: null,
+  };
+  const sink = await startSink(folder, cleanup);
+  const proof = startProof(folder, sink.port, cleanup);
+
+  if (options.only !== "pombo") {
+    for (const socket of ["inet", "unix"] as const) {
+      say(`Postfix + OpenDKIM (milter over ${socket}): ${options.peerMessages} messages …`);
+      report.peers.push(await measurePeer({ folder, sink, proof, socket, messages: options.peerMessages }));
+    }
+  }
+  if (options.only !== "peer") {
+    say(`pombo (${report.app}): starting …`);
+    const zone = benchZone();
+    const dns = await serveZone(zone);
+    cleanup.add(() => dns.close());
+    const bench = await preparePombo({ folder, dnsPort: dns.port, zone, sink, proof, cleanup });
+    say(`pombo: ${options.messages} messages, html and text …`);
+    report.delivery = await measureDelivery(bench, options.messages, "html+text");
+    say(`pombo: ${options.messages} messages, html only …`);
+    report.htmlOnly = await measureDelivery(bench, options.messages, "html");
+    say(`pombo: POST alone, ${options.seconds} s, then in batches …`);
+    report.posts = await measurePosts(bench, 1, options.seconds);
+    report.batches = await measurePosts(bench, 100, options.seconds);
+  }
+  return report;
+}
+
+function readOptions(args: string[]): Options | null {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        messages: { type: "string" },
+        "peer-messages": { type: "string" },
+        seconds: { type: "string" },
+        only: { type: "string" },
+        short: { type: "boolean" },
+        json: { type: "boolean" },
+        keep: { type: "boolean" },
+      },
+    });
+    const isShort = values.short === true;
+    const options: Options = {
+      messages: Number(values.messages ?? (isShort ? 3000 : 20_000)),
+      peerMessages: Number(values["peer-messages"] ?? (isShort ? 1000 : 2000)),
+      seconds: Number(values.seconds ?? 6),
+      only: values.only ?? "",
+      isJson: values.json === true,
+      isKept: values.keep === true,
+    };
+    const isUsable = [options.messages, options.peerMessages, options.seconds].every((number) => number >= 1);
+    return isUsable && ["", "peer", "pombo"].includes(options.only) ? options : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Progress goes to standard error, so that standard output is the report alone. */
+function say(line: string): void {
+  console.error(line);
+}

@@ -1,0 +1,142 @@
+// What the benchmark says at the end: one table, the ratios against the peer, and the floors.
+
+import { execFileSync } from "node:child_process";
+import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
+import type { PeerResult } from "./peers/postfix-opendkim.ts";
+import type { DeliveryResult, PostResult } from "./pombo.ts";
+
+/** Delivered per second, pombo over Postfix with OpenDKIM. */
+export const RATIO_FLOOR = 5;
+/** Single emails accepted per second, each behind its own fsynced commit (commits are shared). */
+export const POST_FLOOR = 5000;
+/** The peer of the floor; see peers/postfix-opendkim.ts for the other one. */
+const FLOOR_SOCKET = "inet";
+const FSYNC_PROBES = 200;
+
+export interface Report {
+  machine: { cores: number; cpu: string; kernel: string; memoryGiB: number; loadAverage: number; fsyncsPerSecond: number };
+  app: string;
+  peers: PeerResult[];
+  delivery: DeliveryResult | null;
+  htmlOnly: DeliveryResult | null;
+  posts: PostResult | null;
+  batches: PostResult | null;
+}
+
+export interface Floor {
+  name: string;
+  value: number;
+  floor: number;
+  isHeld: boolean;
+}
+
+export function describeMachine(folder: string): Report["machine"] {
+  return {
+    cores: availableParallelism(),
+    cpu: cpus()[0]?.model ?? "unknown",
+    kernel: execFileSync("uname", ["-sr"], { encoding: "utf8" }).trim(),
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    loadAverage: loadavg()[0] ?? 0,
+    fsyncsPerSecond: probeFsync(join(folder, "fsync-probe")),
+  };
+}
+
+/** Only what was measured: a run of one side alone has no ratio and so no ratio floor. */
+export function judge(report: Report): Floor[] {
+  const floors: Floor[] = [];
+  const peer = report.peers.find((one) => one.socket === FLOOR_SOCKET);
+  if (peer && report.delivery) {
+    const value = report.delivery.deliveredPerSecond / peer.perSecond;
+    floors.push({ name: "ratio pombo / Postfix+OpenDKIM", value, floor: RATIO_FLOOR, isHeld: value >= RATIO_FLOOR });
+  }
+  if (report.posts) {
+    const value = report.posts.emailsPerSecond;
+    floors.push({ name: "single POSTs accepted/s", value, floor: POST_FLOOR, isHeld: value >= POST_FLOOR });
+  }
+  return floors;
+}
+
+export function formatReport(report: Report): string {
+  const { machine } = report;
+  const rows: string[][] = [["what", "messages/s", "p50 ms", "p99 ms", "CPU s"]];
+  for (const peer of report.peers) {
+    const { postfix, opendkim, sink } = peer.cpu;
+    const cpu = `postfix ${postfix.toFixed(1)}, opendkim ${opendkim.toFixed(1)}, sink ${sink.toFixed(1)}`;
+    rows.push([`Postfix+OpenDKIM, milter over ${peer.socket}, ${peer.messages}`, rate(peer.perSecond), "", "", cpu]);
+  }
+  if (report.delivery) rows.push(...deliveryRows("html+text", report.delivery));
+  if (report.htmlOnly) rows.push(...deliveryRows("html only", report.htmlOnly));
+  for (const post of [report.posts, report.batches]) if (post) rows.push(postRow(post));
+  const lines = [
+    `machine: ${machine.cores} cores (${machine.cpu}), ${machine.memoryGiB} GiB, ${machine.kernel}, ` +
+      `${Math.round(machine.fsyncsPerSecond)} fsyncs/s, load before ${machine.loadAverage.toFixed(2)}`,
+    `app: ${report.app}`,
+    "",
+    ...align(rows),
+    "",
+    ...ratioLines(report),
+  ];
+  return lines.join("\n");
+}
+
+function deliveryRows(parts: string, result: DeliveryResult): string[][] {
+  const { pombo, load, sink } = result.cpu;
+  const cpu = `pombo ${pombo.toFixed(1)}, load ${load.toFixed(1)}, sink ${sink.toFixed(1)}`;
+  const { p50, p99 } = result.acceptToDeliveredMs;
+  return [
+    [`pombo accepted → delivered, ${parts}, ${result.messages}`, rate(result.deliveredPerSecond), `${p50}`, `${p99}`, cpu],
+    ["  of it accepted", rate(result.acceptedPerSecond), "", "", ""],
+  ];
+}
+
+function postRow(result: PostResult): string[] {
+  const name = result.batch === 1 ? "pombo POST, one email each" : `pombo POST, batches of ${result.batch}`;
+  const { p50, p99 } = result.requestLatencyMs;
+  const cpu = `pombo ${result.cpu.pombo.toFixed(1)}, load ${result.cpu.load.toFixed(1)}`;
+  return [`${name}, ${result.seconds.toFixed(1)} s`, rate(result.emailsPerSecond), `${p50}`, `${p99}`, cpu];
+}
+
+function ratioLines(report: Report): string[] {
+  const lines: string[] = judge(report).map(
+    (floor) =>
+      `${floor.name}: ${floor.value.toFixed(floor.value < 100 ? 2 : 0)} (floor ${floor.floor})${floor.isHeld ? "" : "  MISSED"}`,
+  );
+  const other = report.peers.find((one) => one.socket !== FLOOR_SOCKET);
+  if (other && report.delivery) {
+    const ratio = report.delivery.deliveredPerSecond / other.perSecond;
+    lines.push(`the same, milter over ${other.socket}: ${ratio.toFixed(2)} (no floor)`);
+  }
+  return lines;
+}
+
+function align(rows: string[][]): string[] {
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join("  "),
+  );
+}
+
+function rate(perSecond: number): string {
+  return Math.round(perSecond).toLocaleString("en");
+}
+
+/** How many 4 KB appends this disk makes durable per second: both sides live on it. */
+function probeFsync(file: string): number {
+  const handle = openSync(file, "w");
+  const page = Buffer.alloc(4096, 1);
+  const startedAt = performance.now();
+  for (let probe = 0; probe < FSYNC_PROBES; probe++) {
+    writeSync(handle, page);
+    fsyncSync(handle);
+  }
+  const elapsedS = (performance.now() - startedAt) / 1000;
+  closeSync(handle);
+  return FSYNC_PROBES / elapsedS;
+}
+
+/** Nothing but the numbers, for comparing runs. */
+export function toJson(report: Report): string {
+  return JSON.stringify({ ...report, floors: judge(report) }, null, 2);
+}

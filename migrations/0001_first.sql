@@ -1,0 +1,165 @@
+-- Times are Unix milliseconds. Integer keys inside, UUIDv7 (uid) outside.
+
+-- Facts about this installation: instance_id, key_check, operator_key_hash, …
+CREATE TABLE instance (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workspace (
+  id         INTEGER PRIMARY KEY,
+  uid        TEXT NOT NULL UNIQUE,
+  name       TEXT NOT NULL,
+  plan       TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE domain (
+  id               INTEGER PRIMARY KEY,
+  uid              TEXT NOT NULL UNIQUE,
+  workspace_id     INTEGER NOT NULL REFERENCES workspace (id),
+  name             TEXT NOT NULL,             -- lower-case A-label
+  status           TEXT NOT NULL CHECK (status IN ('pending', 'verified', 'warning', 'failed', 'suspended')),
+  created_at       INTEGER NOT NULL,
+  verified_at      INTEGER,                   -- the first verification
+  checked_at       INTEGER,
+  signs_ed25519    INTEGER NOT NULL DEFAULT 0 CHECK (signs_ed25519 IN (0, 1)),    -- its record resolves
+  has_return_path  INTEGER NOT NULL DEFAULT 0 CHECK (has_return_path IN (0, 1)),  -- its bounce CNAME resolves
+  UNIQUE (workspace_id, name)
+) STRICT;
+-- Of several workspaces that registered a domain, one has it verified.
+CREATE UNIQUE INDEX domain_verified ON domain (name) WHERE status IN ('verified', 'warning', 'suspended');
+
+CREATE TABLE dkim_key (
+  domain_id   INTEGER NOT NULL REFERENCES domain (id),
+  selector    TEXT NOT NULL,
+  algorithm   TEXT NOT NULL CHECK (algorithm IN ('rsa-sha256', 'ed25519-sha256')),
+  public_key  TEXT NOT NULL,                  -- base64, the p= of the DNS record
+  private_key BLOB NOT NULL,                  -- PKCS #8 PEM, sealed under the instance key
+  PRIMARY KEY (domain_id, selector)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE api_key (
+  id           INTEGER PRIMARY KEY,
+  uid          TEXT NOT NULL UNIQUE,
+  workspace_id INTEGER NOT NULL REFERENCES workspace (id),
+  domain_id    INTEGER REFERENCES domain (id),  -- null: the whole workspace
+  name         TEXT NOT NULL,
+  prefix       TEXT NOT NULL,                   -- the first 8 characters after svc_
+  hash         TEXT NOT NULL UNIQUE,            -- SHA-256 of the key, hex
+  created_at   INTEGER NOT NULL,
+  last_used_at INTEGER
+) STRICT;
+CREATE INDEX api_key_domain ON api_key (domain_id) WHERE domain_id IS NOT NULL;
+
+CREATE TABLE email (
+  id                 INTEGER PRIMARY KEY,
+  uid                TEXT NOT NULL UNIQUE,
+  workspace_id       INTEGER NOT NULL,
+  domain_id          INTEGER NOT NULL,          -- of the From domain; outlives the domain
+  sender             TEXT NOT NULL,             -- as given
+  sender_domain      TEXT NOT NULL,             -- lower-case A-label
+  recipient          TEXT NOT NULL,
+  subject            TEXT NOT NULL,
+  reply_to           TEXT,
+  return_path        TEXT NOT NULL,             -- envelope sender, the same for every attempt
+  created_at         INTEGER NOT NULL,
+  status             TEXT NOT NULL CHECK (status IN ('queued', 'sent', 'delivered', 'bounced', 'failed',
+                       'complained', 'suppressed', 'canceled')),  -- sending, delivery_delayed: read from email_queue
+  sent_at            INTEGER,
+  delivered_at       INTEGER,
+  failed_reason      TEXT,
+  bounce             TEXT,                      -- JSON, see src/emails/schema.ts
+  attempts           INTEGER NOT NULL DEFAULT 0, -- once final; before that see email_queue
+  possible_duplicate INTEGER NOT NULL DEFAULT 0 CHECK (possible_duplicate IN (0, 1))
+) STRICT;
+CREATE INDEX email_newest ON email (workspace_id, created_at, id);
+CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id);
+
+-- Apart from email, so that the pages of the queue and the lists stay small.
+CREATE TABLE email_body (
+  email_id INTEGER PRIMARY KEY,
+  html     BLOB,
+  text     BLOB,
+  encoding TEXT NOT NULL CHECK (encoding IN ('plain', 'zstd'))
+) STRICT;
+
+-- The unit of scheduling: one workspace's mail to one recipient domain.
+CREATE TABLE lane (
+  id           INTEGER PRIMARY KEY,
+  workspace_id INTEGER NOT NULL,
+  destination  TEXT NOT NULL,                   -- recipient domain, lower-case A-label
+  UNIQUE (workspace_id, destination)
+) STRICT;
+
+-- What is still to be done. A row leaves when its email is final; claiming a row postpones it.
+CREATE TABLE email_queue (
+  id            INTEGER PRIMARY KEY,            -- email.id
+  lane_id       INTEGER NOT NULL,
+  next_at       INTEGER NOT NULL,
+  expires_at    INTEGER NOT NULL,
+  attempts      INTEGER NOT NULL DEFAULT 0,     -- begun, the running one included
+  in_flight     INTEGER NOT NULL DEFAULT 0 CHECK (in_flight IN (0, 1)),
+  started_at    INTEGER,                        -- of the running attempt
+  dot_at        INTEGER,                        -- the final dot of the running attempt may have been written
+  last_reply    TEXT,
+  bad_domain_at INTEGER                         -- DNS first said that the recipient's domain does not exist
+) STRICT;
+CREATE INDEX email_queue_due ON email_queue (lane_id, next_at, id);
+CREATE INDEX email_queue_in_flight ON email_queue (id) WHERE in_flight = 1;
+
+CREATE TABLE attempt (
+  email_id      INTEGER NOT NULL,
+  number        INTEGER NOT NULL,               -- 1, 2, …
+  started_at    INTEGER NOT NULL,
+  ended_at      INTEGER NOT NULL,
+  host          TEXT,
+  address       TEXT,
+  tls           TEXT,                           -- protocol and cipher; null: clear text or no connection
+  stage         TEXT,                           -- where it ended
+  code          INTEGER,                        -- SMTP reply code
+  enhanced_code TEXT,
+  reply         TEXT,                           -- cleaned, or the reason there is none
+  outcome       TEXT NOT NULL,                  -- delivered, deferred, bounced, failed, unknown
+  category      TEXT,
+  PRIMARY KEY (email_id, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  workspace_id INTEGER NOT NULL,
+  domain_id    INTEGER NOT NULL,                -- of the API key; 0: the whole workspace
+  operation    TEXT NOT NULL,
+  key          TEXT NOT NULL,
+  request_hash BLOB NOT NULL,                   -- SHA-256 of the body
+  response     TEXT NOT NULL,                   -- the body of the 202
+  created_at   INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, domain_id, operation, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_age ON idempotency (created_at);
+
+-- What was accepted, by UTC period: emails_day 2026-11-21, emails_month 2026-11.
+CREATE TABLE usage (
+  workspace_id INTEGER NOT NULL,
+  name         TEXT NOT NULL,
+  period       TEXT NOT NULL,
+  count        INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, name, period)
+) STRICT, WITHOUT ROWID;
+
+-- The lists' totals, kept in the transactions that change them.
+CREATE TABLE email_total (
+  workspace_id INTEGER NOT NULL,
+  domain_id    INTEGER NOT NULL,
+  status       TEXT NOT NULL,                   -- as in email.status
+  count        INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, domain_id, status)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE suppression (
+  workspace_id INTEGER NOT NULL,
+  channel      TEXT NOT NULL CHECK (channel IN ('email', 'sms')),
+  address      TEXT NOT NULL,                   -- in the form compared: lower case, domain as A-label
+  reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number')),
+  created_at   INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, channel, address)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,60 @@
+import { type AnyElysia, Elysia } from "elysia";
+import { domainRoutes, type DomainParts } from "./domains/routes.ts";
+import type { AcceptParts } from "./emails/accept.ts";
+import { emailRoutes } from "./emails/routes.ts";
+import { authenticate, type VerifyKey } from "./http/auth.ts";
+import { type BodyLimits, bodyPlugin } from "./http/body.ts";
+import { openApiDocument } from "./http/document.ts";
+import { errorsPlugin } from "./http/errors.ts";
+import { methodTable } from "./http/methods.ts";
+import { newId } from "./id.ts";
+import { type KeyParts, keyRoutes } from "./keys/routes.ts";
+import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspaces/routes.ts";
+
+// All routes in one application. Order of a request: its id, who calls (before the body is read),
+// the route, the body, its fields, then the room.
+
+/** All that the routes need, by room. */
+export interface ApiParts {
+  emails: AcceptParts;
+  domains: DomainParts;
+  keys: KeyParts;
+  workspaces: WorkspaceParts;
+  verifyKey: VerifyKey;
+  bodyLimits: BodyLimits;
+  /** Why the instance cannot work at the moment, or null. */
+  trouble: () => string | null;
+  /** Routes beside the API: the sandbox's. */
+  beside: AnyElysia | null;
+}
+
+export async function createApi(parts: ApiParts): Promise<AnyElysia> {
+  const rooms = [emailRoutes(parts.emails), domainRoutes(parts.domains), workspaceRoutes(parts.workspaces), keyRoutes(parts.keys)];
+  const document = await openApiDocument(rooms);
+  const { random, clock, log } = parts.emails;
+  const isOpen = (method: string, path: string) =>
+    parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH;
+
+  let methodsOf: (path: string) => string[] = () => [];
+
+  // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
+  // binary. normalize off: it would drop unknown members instead of telling of them.
+  const app = new Elysia({ name: "api", aot: false, normalize: false })
+    .use(errorsPlugin(log, (path) => methodsOf(path)))
+    .onRequest(({ request, set }) => {
+      set.headers["x-request-id"] = newId(clock.now(), random);
+      authenticate(request, parts.verifyKey, isOpen);
+    })
+    .use(bodyPlugin(parts.bodyLimits))
+    .get("/health", () => ({ status: "alive" }))
+    .get("/ready", () => {
+      const trouble = parts.trouble();
+      return Response.json({ status: trouble === null ? "ready" : "not ready", reason: trouble }, { status: trouble === null ? 200 : 503 });
+    })
+    .get("/api/v1/openapi.json", () => document);
+  for (const room of rooms) app.use(room);
+  if (parts.beside !== null) app.use(parts.beside);
+
+  methodsOf = methodTable(app.routes);
+  return app;
+}

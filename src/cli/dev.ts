@@ -1,0 +1,167 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type App, startApp } from "../app.ts";
+import { systemClock } from "../clock.ts";
+import { type Config, defaultConfig } from "../config.ts";
+import { createResolver } from "../dns/client.ts";
+import { type DomainStore, openDomainStore } from "../domains/store.ts";
+import { StartError } from "../errors.ts";
+import { loadInstanceKey } from "../keyring/file.ts";
+import type { Log } from "../log.ts";
+import { systemRandom } from "../random.ts";
+import { startSandboxDns } from "../sandbox/dns.ts";
+import { openInbox } from "../sandbox/inbox.ts";
+import { startSandboxMx } from "../sandbox/mx.ts";
+import { sandboxRoutes } from "../sandbox/routes.ts";
+import { SANDBOX_DOMAIN, SANDBOX_HOST, sandboxZone } from "../sandbox/zone.ts";
+import type { Terminal } from "./command.ts";
+import { setUpInstance } from "./set-up.ts";
+import { sandboxLog, welcome } from "./dev-words.ts";
+
+// `pombo dev`: a whole pombo beside a world of its own (DNS, a mail server with an inbox), all on
+// loopback. The mail takes the real way through it: queue, DKIM, DNS, SMTP with STARTTLS.
+
+export interface DevOptions {
+  port: number;
+  /** Kept between runs; undefined: a temporary one. */
+  data: string | undefined;
+  json: boolean;
+}
+
+/** What the sandbox hands to its user, kept in the data directory for the next run. */
+export interface SandboxKeys {
+  operatorKey: string;
+  apiKey: string;
+  workspaceId: string;
+}
+
+/** Sooner than in the world outside: a developer watches. */
+const RETRY_MS = [5_000, 10_000, 30_000, 60_000, 300_000];
+/** Enough for slow@ to answer. */
+const STOP_GRACE_MS = 6_000;
+const WORKSPACE_NAME = "Sandbox";
+
+export async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
+  const directory = options.data === undefined ? mkdtempSync(join(tmpdir(), "pombo-dev-")) : resolve(options.data);
+  const closers: (() => Promise<void> | void)[] = [];
+  if (options.data === undefined) closers.push(() => rmSync(directory, { recursive: true, force: true }));
+  const log = sandboxLog(terminal.err);
+  try {
+    const { app, keys } = await startWorld({ directory, port: options.port, log, closers });
+    const ready = { url: app.url, ...keys, domain: SANDBOX_DOMAIN, inboxUrl: `${app.url}/sandbox` };
+    if (options.json) {
+      const { url, apiKey, operatorKey, workspaceId, domain, inboxUrl } = ready;
+      terminal.out(JSON.stringify({ url, apiKey, operatorKey, workspaceId, domain, inboxUrl }));
+    } else {
+      terminal.out(welcome(ready, options.data === undefined ? null : directory));
+    }
+    await terminal.stopSignal();
+    terminal.err("Stopping …");
+  } finally {
+    for (const close of closers.toReversed()) await close();
+  }
+  terminal.err(options.data === undefined ? "Stopped. The sandbox's data is gone." : `Stopped. The sandbox's data is kept in ${directory}.`);
+}
+
+interface WorldOptions {
+  directory: string;
+  port: number;
+  log: Log;
+  /** Receives what ends each part, in the order of their start. */
+  closers: (() => Promise<void> | void)[];
+}
+
+async function startWorld({ directory, port, log, closers }: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  let domains: DomainStore | null = null;
+  const dns = await startSandboxDns({ answer: sandboxZone(() => domains) });
+  closers.push(() => dns.close());
+  const config = sandboxConfig(directory, port, dns.address);
+
+  const isNew = !existsSync(keysFile(directory));
+  const operatorKey = isNew ? newOperatorKey(config) : null;
+  const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: {} });
+
+  const inbox = openInbox(join(directory, "sandbox.db"));
+  closers.push(() => inbox.close());
+  const resolver = createResolver({ servers: [dns.address], clock: systemClock, random: systemRandom });
+  closers.push(() => resolver.close());
+  const mx = await startSandboxMx({
+    inbox,
+    lookupTxt: (name) => resolver.txt(name),
+    clock: systemClock,
+    onEvent: (line) => log.event("mx", { detail: line }),
+  });
+  closers.push(() => mx.close());
+  config.email.destinationPort = mx.port;
+
+  const app = await startApp({
+    config,
+    instanceKey,
+    edges: { clock: systemClock, random: systemRandom, log },
+    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN }),
+    portHint: "start this one with another: pombo dev --port 8081",
+  });
+  closers.push(() => app.stop(STOP_GRACE_MS));
+  domains = openDomainStore(app.db);
+  const keys = operatorKey === null ? readKeys(directory) : await furnish(app.url, operatorKey);
+  if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
+  return { app, keys };
+}
+
+function sandboxConfig(directory: string, port: number, dnsServer: string): Config {
+  const config = defaultConfig({ hostname: SANDBOX_HOST, dataDir: directory });
+  config.http.listen.port = port;
+  config.dns.servers = [dnsServer];
+  config.email.retryMs = RETRY_MS;
+  config.email.allowAddresses = ["127.0.0.0/8"];
+  config.workspaces.defaultPlan = "scale";
+  // Developers' machines run full; the sandbox stops only when nothing can be written.
+  config.disk.minFreeBytes = 0;
+  config.disk.minFreeInodesPercent = 0;
+  config.log.addresses = "full";
+  return config;
+}
+
+function newOperatorKey(config: Config): string {
+  // A first start that was cut off before its keys were kept: nothing of it is of use.
+  for (const file of ["pombo.db", "pombo.db-wal", "pombo.db-shm", "instance.key"]) rmSync(join(config.dataDir, file), { force: true });
+  return setUpInstance(config, { random: systemRandom, now: systemClock.now(), givenKey: undefined }).operatorKey;
+}
+
+/** The ready workspace with its verified domain, made as a user would make it. */
+async function furnish(url: string, operatorKey: string): Promise<SandboxKeys> {
+  const workspace = await post<{ workspaceId: string; apiKey: { key: string } }>(`${url}/api/v1/workspaces`, operatorKey, {
+    name: WORKSPACE_NAME,
+    plan: "scale",
+  });
+  const apiKey = workspace.apiKey.key;
+  const domain = await post<{ id: string }>(`${url}/api/v1/domains`, apiKey, { domain: SANDBOX_DOMAIN });
+  const checked = await post<{ verifiedAt: string | null }>(`${url}/api/v1/domains/${domain.id}/verification-checks`, apiKey, null);
+  if (checked.verifiedAt === null) throw new Error("the sandbox's own domain could not be verified");
+  return { operatorKey, apiKey, workspaceId: workspace.workspaceId };
+}
+
+async function post<T>(url: string, key: string, body: object | null): Promise<T> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "x-api-key": key, ...(body === null ? {} : { "content-type": "application/json" }) },
+    ...(body === null ? {} : { body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json()) as { data: T };
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${JSON.stringify(answer)}`);
+  return answer.data;
+}
+
+function keysFile(directory: string): string {
+  return join(directory, "sandbox.json");
+}
+
+function readKeys(directory: string): SandboxKeys {
+  try {
+    return JSON.parse(readFileSync(keysFile(directory), "utf8")) as SandboxKeys;
+  } catch {
+    throw new StartError(`${keysFile(directory)} cannot be read. Delete ${directory} to start the sandbox afresh.`);
+  }
+}

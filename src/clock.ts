@@ -1,0 +1,16 @@
+/** Time as an argument: what runs against it can be tested at any hour. */
+export interface Clock {
+  /** Unix time in milliseconds. */
+  now(): number;
+  /** Runs `run` once after `delayMs` (≥ 0) milliseconds; the returned function cancels it. */
+  after(delayMs: number, run: () => void): () => void;
+}
+
+/** The machine's clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};

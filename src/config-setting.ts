@@ -1,0 +1,96 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+
+// The kinds of settings that the schema of config.ts is made of.
+
+/**
+ * What the schema of config.ts says of one key. Names are those of the code (`lifetimeMs`); the file's
+ * key is derived (`lifetime`). `default` is written as in the file. A key with neither `default` nor
+ * `derivedFrom` must be in the file.
+ */
+export interface Setting {
+  type?: string;
+  description?: string;
+  default?: unknown;
+  /** Names the key that the default is taken from; the reader then leaves undefined and config.ts fills in. */
+  derivedFrom?: string;
+  format?: string;
+  enum?: string[];
+  /** Said behind what is expected, in brackets. */
+  note?: string;
+  minimum?: number;
+  maximum?: number;
+  /** Bounds of durations and sizes, as in the file. */
+  atLeast?: string;
+  atMost?: string;
+  items?: Setting;
+  minItems?: number;
+  maxItems?: number;
+  properties?: Record<string, Setting>;
+  /** One pattern of names, each holding a table of the same shape. */
+  patternProperties?: Record<string, Setting>;
+}
+
+/** A text of one of the formats in config-units.ts; without `initial` it must be in the file. */
+export function text(format: string, description: string, initial?: string) {
+  return Type.String({ format, description, ...initially(initial) });
+}
+
+/** A text whose default comes from another key. */
+export function derived(format: string, description: string, derivedFrom: string) {
+  return Type.String({ format, description, derivedFrom });
+}
+
+/** A text that the code takes as a T. */
+export function special<T>(format: string, description: string, initial: string) {
+  return Type.Unsafe<T>({ type: "string", format, description, default: initial });
+}
+
+export function integer(
+  [minimum, maximum]: [number, number],
+  description: string,
+  initial?: number,
+) {
+  return Type.Integer({ minimum, maximum, description, ...initially(initial) });
+}
+
+/** Milliseconds in the code, "72h" in the file. */
+export function duration(range: [string, string], description: string, initial?: string) {
+  return quantity("duration", range, description, initial);
+}
+
+/** Bytes in the code, "16MiB" in the file. */
+export function size(range: [string, string], description: string, initial: string) {
+  return quantity("size", range, description, initial);
+}
+
+/** One of a few words. `note` is said behind them when another was found. */
+export function choice<const T extends string>(
+  options: T[],
+  description: string,
+  rest: { default: NoInfer<T>; note?: string },
+) {
+  return Type.Unsafe<T>({ type: "string", enum: options, description, ...rest });
+}
+
+export function list<T extends TSchema>(
+  items: T,
+  [minItems, maxItems]: [number, number],
+  description: string,
+  initial: string[],
+) {
+  return Type.Array(items, { minItems, maxItems, description, default: initial });
+}
+
+function quantity(
+  format: string,
+  [atLeast, atMost]: [string, string],
+  description: string,
+  initial: string | undefined,
+) {
+  const rest = { atLeast, atMost, description, ...initially(initial) };
+  return Type.Unsafe<number>({ type: "string", format, ...rest });
+}
+
+function initially(value: string | number | undefined) {
+  return value === undefined ? {} : { default: value };
+}

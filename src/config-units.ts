@@ -1,0 +1,164 @@
+import { isIPv4, isIPv6 } from "node:net";
+import { isAbsolute, normalize } from "node:path";
+
+/** An address and port to listen on; IPv6 without brackets, port 0 = any free one. */
+export interface HostPort {
+  address: string;
+  port: number;
+}
+
+/** How a text value of the file is read: `read` gives the value, or undefined when the text is not one. */
+export interface TextFormat {
+  expected: string;
+  read(text: string): unknown;
+}
+
+const DURATION_UNITS: Record<string, number> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+const SIZE_UNITS: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+const HOSTNAME_MAX = 253;
+const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const DNS_PORT = 53;
+const REPORT_ADDRESS_MAX = 254;
+
+/**
+ * The socket pombo.sock lives in the data directory, and a Unix socket's path ends at 103 bytes on
+ * macOS (107 on Linux); 11 of them are "/pombo.sock".
+ */
+export const DATA_DIR_MAX_BYTES = 92;
+const PATH_MAX_BYTES = 1024;
+
+/** "72h" → milliseconds; null when the text is not a whole number and one of ms, s, m, h, d. */
+export function parseDuration(text: string): number | null {
+  return parseUnits(text, DURATION_UNITS);
+}
+
+/** "16MiB" → bytes; null when the text is not a whole number and one of B, KiB, MiB, GiB. */
+export function parseSize(text: string): number | null {
+  return parseUnits(text, SIZE_UNITS);
+}
+
+/**
+ * A host name with at least two labels, ASCII, in lower case and without a trailing dot; null when the
+ * text is none. A last label of digits only would be an address, not a name (RFC 3696 §2).
+ */
+export function parseHostname(text: string): string | null {
+  const name = text.toLowerCase();
+  const labels = name.split(".");
+  const last = labels.at(-1) ?? "";
+  if (name.length > HOSTNAME_MAX || labels.length < 2 || /^\d+$/.test(last)) return null;
+  return labels.every((label) => LABEL.test(label)) ? name : null;
+}
+
+/** "127.0.0.1:8080" or "[::1]:8080"; null when the text is neither. */
+export function parseHostPort(text: string): HostPort | null {
+  const [, v6, v4, digits] = /^(?:\[([^\]]+)\]|([\d.]+)):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (!(port >= 0 && port <= 65_535)) return null;
+  if (v6 !== undefined) return isPlainIPv6(v6) ? { address: v6, port } : null;
+  return v4 !== undefined && isIPv4(v4) ? { address: v4, port } : null;
+}
+
+/** The reader of each `format` in the schema of config.ts. */
+export const TEXT_FORMATS = {
+  hostname: {
+    expected:
+      'a full host name such as "mail.example.net" (international names in their xn-- form)',
+    read: (text) => parseHostname(text) ?? undefined,
+  },
+  data_dir: {
+    expected: `an absolute path such as "/var/lib/pombo", at most ${DATA_DIR_MAX_BYTES} bytes long`,
+    read: (text) => readPath(text, DATA_DIR_MAX_BYTES),
+  },
+  path: {
+    expected: 'an absolute path such as "/var/lib/pombo/instance.key"',
+    read: (text) => readPath(text, PATH_MAX_BYTES),
+  },
+  listen: {
+    expected: 'an address and a port such as "127.0.0.1:8080" or "[::1]:8080"',
+    read: (text) => parseHostPort(text) ?? undefined,
+  },
+  dns_server: {
+    expected: 'an address such as "127.0.0.1", "127.0.0.1:53" or "[::1]:53"',
+    read: readDnsServer,
+  },
+  source_ipv4: {
+    expected:
+      'an IPv4 address of this machine such as "203.0.113.7", or "" to let the system choose',
+    read: readSourceIpv4,
+  },
+  range: {
+    expected: 'an address range such as "10.0.0.0/8" or "fd00::/8"',
+    read: readRange,
+  },
+  report_address: {
+    expected: 'an email address such as "dmarc@example.net", or "" for none',
+    read: readReportAddress,
+  },
+  plan_name: {
+    expected: 'the name of a plan such as "launch"',
+    read: (text) => (text === "" ? undefined : text),
+  },
+} satisfies Record<string, TextFormat>;
+
+function parseUnits(text: string, units: Record<string, number>): number | null {
+  const [, digits, unit] = /^(\d{1,12})([A-Za-z]{1,3})$/.exec(text) ?? [];
+  if (digits === undefined || unit === undefined || !Object.hasOwn(units, unit)) return null;
+  return Number(digits) * (units[unit] ?? Number.NaN);
+}
+
+/** Zones (fe80::1%eth0) are refused: they mean something on one machine only, and no part of pombo needs them. */
+function isPlainIPv6(text: string): boolean {
+  return isIPv6(text) && !text.includes("%");
+}
+
+function readPath(text: string, maxBytes: number): string | undefined {
+  if (!isAbsolute(text) || text.includes("\0") || Buffer.byteLength(text) > maxBytes)
+    return undefined;
+  const path = normalize(text);
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** Always with brackets and port, as dns/client.ts takes it. */
+function readDnsServer(text: string): string | undefined {
+  if (isIPv4(text)) return `${text}:${DNS_PORT}`;
+  if (isPlainIPv6(text)) return `[${text}]:${DNS_PORT}`;
+  const server = parseHostPort(text);
+  if (server === null || server.port === 0) return undefined;
+  return isIPv4(server.address)
+    ? `${server.address}:${server.port}`
+    : `[${server.address}]:${server.port}`;
+}
+
+function readSourceIpv4(text: string): string | null | undefined {
+  if (text === "") return null;
+  return isIPv4(text) && text !== "0.0.0.0" ? text : undefined;
+}
+
+/** Always with its prefix length: a bare address is the range of itself. */
+function readRange(text: string): string | undefined {
+  const [, address, digits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  if (address === undefined) return undefined;
+  const longest = isIPv4(address) ? 32 : isPlainIPv6(address) ? 128 : 0;
+  const length = digits === undefined ? longest : Number(digits);
+  return longest > 0 && length <= longest ? `${address.toLowerCase()}/${length}` : undefined;
+}
+
+/**
+ * The value of `rua` in a DMARC record. Characters with a meaning there (RFC 7489 §6.3: comma, semicolon,
+ * exclamation mark) are refused, since customers publish the text as it is.
+ */
+function readReportAddress(text: string): string | null | undefined {
+  if (text === "") return null;
+  const address = text.startsWith("mailto:") ? text.slice(7) : text;
+  const [, local, domain] = /^([A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*)@([^@]+)$/.exec(address) ?? [];
+  const host = domain === undefined ? null : parseHostname(domain);
+  return host === null || address.length > REPORT_ADDRESS_MAX
+    ? undefined
+    : `mailto:${local}@${host}`;
+}

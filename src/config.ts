@@ -1,0 +1,249 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { readTable } from "./config-read.ts";
+import {
+  choice,
+  derived,
+  duration,
+  integer,
+  list,
+  type Setting,
+  size,
+  special,
+  text,
+} from "./config-setting.ts";
+import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
+import { type HostPort, TEXT_FORMATS } from "./config-units.ts";
+
+// The one configuration file. This schema is its only description: the types of the code, every default,
+// the checks, and the sentences of config.example.toml. Names here are those of the code; config-read.ts
+// derives the file's keys from them (`lifetimeMs` is `lifetime`). Defaults are written as in the file.
+// parseConfig reads the text in order: TOML, then each key, then what keys must be to one another.
+
+const BATCH_MAX = 1000;
+const PLAN_NUMBER_MAX = 1_000_000_000;
+const BODY_SIZES: [string, string] = ["1KiB", "256MiB"];
+
+const planNumber = (description: string) => integer([-1, PLAN_NUMBER_MAX], description);
+
+const PlanSchema = Type.Object({
+  batch: integer([1, BATCH_MAX], "Emails in one batch request, at most 1000."),
+  emailsPerMonth: planNumber("Emails in a UTC month; -1 = unlimited, here and below."),
+  emailsPerDay: planNumber("Emails in a UTC day."),
+  domains: planNumber("Domains of a workspace."),
+  apiKeys: planNumber("API keys of a workspace."),
+  webhooks: planNumber("Webhooks of a workspace."),
+  members: planNumber("Members of a workspace."),
+  sms: Type.Boolean({ description: "Whether the workspace may send SMS, with credits." }),
+});
+
+const DEFAULT_PLANS = {
+  launch: plan(50, [3000, 100, 1, 1, 1], false),
+  starter: plan(100, [50_000, 5000, 10, 5, 5], true),
+  growth: plan(500, [250_000, 25_000, 50, 20, 20], true),
+  scale: plan(1000, [-1, -1, -1, -1, -1], true),
+};
+
+const DEFAULT_RETRY = ["1m", "5m", "10m", "15m", "30m", "1h", "2h", "4h", "6h"];
+
+export const ConfigSchema = Type.Object({
+  hostname: text("hostname", "The name given in EHLO; it must be the PTR of the sending address."),
+  dataDir: text("data_dir", "The folder of the database and all else that pombo keeps."),
+  http: Type.Object({
+    listen: special<HostPort>(
+      "listen",
+      "Address and port of the API; port 0 = any free one.",
+      "127.0.0.1:8080",
+    ),
+    maxBodyBytes: size(BODY_SIZES, "Largest body of a request that sends one email.", "16MiB"),
+    maxBatchBodyBytes: size(BODY_SIZES, "Largest body of a batch request.", "32MiB"),
+    maxOtherBodyBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
+  }),
+  dns: Type.Object({
+    servers: list(
+      text("dns_server", "One resolver."),
+      [0, 8],
+      "Resolvers to ask, in this order; none = those of the system.",
+      [],
+    ),
+  }),
+  email: Type.Object({
+    provider: choice(["direct"], "How email leaves: direct = straight to the recipient's server.", {
+      default: "direct",
+      note: '"relay" comes in a later version',
+    }),
+    bounceHost: derived("hostname", "Where bounces come back to; default: hostname.", "hostname"),
+    sourceIpv4: special<string | null>(
+      "source_ipv4",
+      "The IPv4 to send from; empty = the system's choice.",
+      "",
+    ),
+    destinationPort: integer(
+      [1, 65_535],
+      "Port of the recipients' servers; 25 except in laboratories.",
+      25,
+    ),
+    lifetimeMs: duration(["1ms", "30d"], "How long an email is tried before it fails.", "72h"),
+    retryMs: list(
+      duration(["1ms", "7d"], "One wait."),
+      [1, 50],
+      "Waits between attempts; the last one repeats until the lifetime is over.",
+      DEFAULT_RETRY,
+    ),
+    allowAddresses: list(
+      text("range", "One range."),
+      [0, 100],
+      "Address ranges that may be connected to although they are private; for laboratories.",
+      [],
+    ),
+    maxSessions: integer([1, 10_000], "Connections to mail servers open at once.", 200),
+    sessionsPerDestination: integer(
+      [1, 1000],
+      "The same for one destination; at most max_sessions.",
+      20,
+    ),
+    dmarcRua: special<string | null>(
+      "report_address",
+      "Where the suggested DMARC records ask for reports to be sent (rua); empty = nowhere.",
+      "",
+    ),
+  }),
+  workspaces: Type.Object({
+    creation: choice(
+      ["operator", "any_key", "open"],
+      "Who may create workspaces: the operator key, any key, or anybody.",
+      {
+        default: "operator",
+      },
+    ),
+    defaultPlan: text("plan_name", "The plan of new workspaces.", "launch"),
+  }),
+  plans: Type.Record(Type.String({ pattern: "^[a-z][a-z0-9_-]{0,39}$" }), PlanSchema, {
+    default: DEFAULT_PLANS,
+    description: "What workspaces may do, by the name of their plan.",
+  }),
+  idempotency: Type.Object({
+    keepMs: duration(["1ms", "30d"], "How long an Idempotency-Key is remembered.", "24h"),
+  }),
+  disk: Type.Object({
+    minFreeBytes: size(["0B", "1024GiB"], "With less disk space free, sends answer 503.", "512MiB"),
+    minFreeInodesPercent: integer([0, 50], "The same for free inodes, in percent.", 1),
+  }),
+  secrets: Type.Object({
+    instanceKeyFile: derived(
+      "path",
+      "The file of the key that seals all secrets in the database; default: instance.key in data_dir.",
+      "data_dir",
+    ),
+  }),
+  log: Type.Object({
+    addresses: choice(
+      ["redacted", "full"],
+      "Whether the log shows email addresses and phone numbers in full.",
+      {
+        default: "redacted",
+      },
+    ),
+  }),
+});
+
+/** The limits of one plan; -1 = unlimited, except `batch`. */
+export type Plan = Static<typeof PlanSchema>;
+
+/**
+ * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
+ * `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty = the system's, else always "ip:port"
+ * or "[v6]:port"; `email.allowAddresses` always with prefix length; host names in lower case. `plans` has
+ * no prototype: an unknown name gives undefined.
+ */
+export type Config = Static<typeof ConfigSchema>;
+
+/** Where the text came from: the file's path and the process's environment. */
+export interface ConfigOrigin {
+  file: string;
+  env: Record<string, string | undefined>;
+}
+
+export type ParsedConfig =
+  | { kind: "config"; config: Config }
+  | { kind: "mistakes"; mistakes: Mistake[] };
+
+/** Reads the configuration file's text; never throws. All mistakes come at once, except that a syntax error comes alone. */
+export function parseConfig(source: string, origin: ConfigOrigin): ParsedConfig {
+  const parsed = parseToml(source);
+  return parsed.kind === "mistake"
+    ? { kind: "mistakes", mistakes: [parsed.mistake] }
+    : checkTable(parsed.table, origin.env);
+}
+
+/** One line per mistake: file, key, what was found, what is expected. */
+export function formatMistakes(file: string, mistakes: Mistake[]): string {
+  return mistakes
+    .map(({ key, found, expected }) => `${file}: ${key}: found ${found}; expected ${expected}`)
+    .join("\n");
+}
+
+/** Every default, without a file: for the sandbox and tests. Throws when the two required values are not valid. */
+export function defaultConfig(required: { hostname: string; dataDir: string }): Config {
+  const result = checkTable({ hostname: required.hostname, data_dir: required.dataDir }, {});
+  if (result.kind === "config") return result.config;
+  throw new Error(formatMistakes("defaultConfig", result.mistakes));
+}
+
+function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
+  const mistakes: Mistake[] = [];
+  // Incomplete where a mistake was noted: it leaves this function only when there is none.
+  const config = readTable(ConfigSchema as Setting, table, mistakes) as Config;
+  config.email.bounceHost ??= config.hostname;
+  config.secrets.instanceKeyFile ??= `${config.dataDir === "/" ? "" : config.dataDir}/instance.key`;
+  applyEnvironment(config, env, mistakes);
+  checkTogether(config, mistakes);
+  return mistakes.length > 0 ? { kind: "mistakes", mistakes } : { kind: "config", config };
+}
+
+/** An empty variable counts as unset: compose files and unit files often pass one. */
+function applyEnvironment(config: Config, env: ConfigOrigin["env"], mistakes: Mistake[]): void {
+  const file = env["POMBO_INSTANCE_KEY_FILE"] ?? "";
+  if (file === "") return;
+  const key = "environment variable POMBO_INSTANCE_KEY_FILE";
+  const { expected, read } = TEXT_FORMATS.path;
+  const path = read(file);
+  if (path === undefined) mistakes.push({ key, found: showText(file), expected });
+  else config.secrets.instanceKeyFile = path;
+  // Two answers to "which key?" would be settled by a rule nobody remembers.
+  if ((env["POMBO_INSTANCE_KEY"] ?? "") !== "") {
+    mistakes.push({ key, found: "POMBO_INSTANCE_KEY beside it", expected: "one of the two" });
+  }
+}
+
+/** Values that are right alone and wrong together. Each may be undefined here, its own mistake noted. */
+function checkTogether({ email, workspaces, plans }: Config, mistakes: Mistake[]): void {
+  if (email.sessionsPerDestination > email.maxSessions) {
+    const found = String(email.sessionsPerDestination);
+    const expected = `at most email.max_sessions, which is ${email.maxSessions}`;
+    mistakes.push({ key: "email.sessions_per_destination", found, expected });
+  }
+  const { defaultPlan } = workspaces;
+  if (defaultPlan !== undefined && plans !== undefined && plans[defaultPlan] === undefined) {
+    const expected = `one of the plans: ${Object.keys(plans).join(", ")}`;
+    mistakes.push({ key: "workspaces.default_plan", found: showText(defaultPlan), expected });
+  }
+}
+
+/** A plan as the file writes it; API keys are unlimited in all of them. */
+function plan(
+  batch: number,
+  limits: [month: number, day: number, domains: number, webhooks: number, members: number],
+  sms: boolean,
+) {
+  const [month, day, domains, webhooks, members] = limits;
+  return {
+    batch,
+    emails_per_month: month,
+    emails_per_day: day,
+    domains,
+    api_keys: -1,
+    webhooks,
+    members,
+    sms,
+  };
+}

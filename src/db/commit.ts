@@ -1,0 +1,111 @@
+import type { Database, Statement } from "bun:sqlite";
+import { isStorageError, StorageError } from "./storage-error.ts";
+
+// Group commit: the only way to write. Closures handed to commit() in one turn of the event loop run
+// in one BEGIN IMMEDIATE … COMMIT, each in its own SAVEPOINT, and their promises settle after the
+// COMMIT: one fsync serves them all. A closure that throws is rolled back alone; trouble with the
+// storage (disk full, I/O, read-only) rejects the whole batch, since nothing of it is durable.
+
+/** Closures run in one transaction at the most: bounds how long the loop stands still. */
+const MAX_BATCH = 512;
+
+/** A closure's value, which must not be a promise: a transaction cannot wait. */
+type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
+
+/** Runs `work` in a transaction; resolves with its value once that is durable. */
+export type Commit = <T>(work: () => Synchronous<T>) => Promise<T>;
+
+interface Pending {
+  work: () => unknown;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+type Ran = { kind: "done"; value: unknown } | { kind: "threw"; error: unknown };
+
+export interface CommitterHooks {
+  /** A batch could not be made durable. */
+  failed?(error: StorageError): void;
+  /** How long a batch's transaction took, COMMIT included. */
+  committed?(durationMs: number, closures: number): void;
+}
+
+export class Committer {
+  readonly #sqlite: Database;
+  readonly #hooks: CommitterHooks;
+  readonly #begin: Statement;
+  readonly #commit: Statement;
+  readonly #savepoint: Statement;
+  readonly #release: Statement;
+  readonly #rollbackTo: Statement;
+  #pending: Pending[] = [];
+  #isScheduled = false;
+
+  constructor(sqlite: Database, hooks: CommitterHooks = {}) {
+    this.#sqlite = sqlite;
+    this.#hooks = hooks;
+    this.#begin = sqlite.prepare("BEGIN IMMEDIATE");
+    this.#commit = sqlite.prepare("COMMIT");
+    this.#savepoint = sqlite.prepare("SAVEPOINT closure");
+    this.#release = sqlite.prepare("RELEASE closure");
+    this.#rollbackTo = sqlite.prepare("ROLLBACK TO closure");
+  }
+
+  /**
+   * Queues `work` for the next transaction. It must be synchronous, do no I/O and touch nothing but
+   * the database. Rejects with what `work` threw, or with StorageError when nothing could be kept.
+   */
+  readonly commit: Commit = <T>(work: () => Synchronous<T>): Promise<T> => {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#pending.push({ work, resolve: resolve as (value: unknown) => void, reject });
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      // After the I/O of this turn, so that all its requests share the fsync.
+      setImmediate(() => this.flush());
+    }
+    return promise;
+  };
+
+  /** Commits what is waiting, now. */
+  flush(): void {
+    this.#isScheduled = false;
+    while (this.#pending.length > 0) this.#runBatch(this.#pending.splice(0, MAX_BATCH));
+  }
+
+  #runBatch(batch: Pending[]): void {
+    const startedAt = performance.now();
+    let results: Ran[];
+    try {
+      this.#begin.run();
+      results = batch.map((pending) => this.#runClosure(pending.work));
+      this.#commit.run();
+    } catch (error) {
+      // A full disk may have ended the transaction by itself; rolling back again would throw.
+      if (this.#sqlite.inTransaction) this.#sqlite.run("ROLLBACK");
+      const failure = new StorageError(error);
+      this.#hooks.failed?.(failure);
+      for (const pending of batch) pending.reject(failure);
+      return;
+    }
+    this.#hooks.committed?.(performance.now() - startedAt, batch.length);
+    for (const [index, pending] of batch.entries()) {
+      const ran = results[index];
+      if (ran?.kind === "done") pending.resolve(ran.value);
+      else pending.reject(ran?.error);
+    }
+  }
+
+  #runClosure(work: () => unknown): Ran {
+    this.#savepoint.run();
+    try {
+      const value = work();
+      this.#release.run();
+      return { kind: "done", value };
+    } catch (error) {
+      if (isStorageError(error) || !this.#sqlite.inTransaction) throw error;
+      this.#rollbackTo.run();
+      this.#release.run();
+      return { kind: "threw", error };
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { Database } from "bun:sqlite";
+import { chmodSync, closeSync, openSync } from "node:fs";
+import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { StartError } from "../errors.ts";
+import { MIGRATIONS } from "./migrations.ts";
+
+// The one database connection of the process: opened with the pragmas that make a commit durable,
+// then brought to the schema of this binary.
+
+/** Older SQLite can corrupt a WAL database when two connections commit and checkpoint at once. */
+const OLDEST_SQLITE = "3.51.3";
+const BUSY_TIMEOUT_MS = 5_000;
+const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
+
+export interface Db {
+  /** For queries. */
+  orm: BunSQLiteDatabase;
+  /** For transactions and pragmas: src/db only. */
+  sqlite: Database;
+  close(): void;
+}
+
+/**
+ * Opens (or creates, 0600) the database file and applies the migrations it lacks. Throws StartError
+ * when the file belongs to a newer pombo or the SQLite here is too old.
+ */
+export function openDatabase(file: string): Db {
+  if (file !== ":memory:") {
+    // Made by us with 0600 before SQLite would make it with the umask; -wal and -shm inherit the mode.
+    closeSync(openSync(file, "a", 0o600));
+    chmodSync(file, 0o600);
+  }
+  const sqlite = new Database(file, { create: true, readwrite: true, strict: true });
+  try {
+    applyPragmas(sqlite);
+    requireSqlite(sqlite);
+    migrate(sqlite, file);
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+  return { orm: drizzle(sqlite), sqlite, close: () => sqlite.close() };
+}
+
+function applyPragmas(sqlite: Database): void {
+  for (const pragma of [
+    `busy_timeout = ${BUSY_TIMEOUT_MS}`,
+    "auto_vacuum = INCREMENTAL", // only takes effect before the first table
+    "journal_mode = WAL",
+    "synchronous = FULL", // in WAL, NORMAL does not sync commits: a power cut could lose an accepted 202
+    "foreign_keys = ON",
+    "temp_store = MEMORY",
+    "trusted_schema = OFF",
+    `journal_size_limit = ${JOURNAL_LIMIT_BYTES}`,
+  ]) {
+    sqlite.run(`PRAGMA ${pragma}`);
+  }
+}
+
+function requireSqlite(sqlite: Database): void {
+  const row = sqlite.query<{ version: string }, []>("SELECT sqlite_version() AS version").get();
+  const found = row?.version ?? "0";
+  if (Bun.semver.order(found, OLDEST_SQLITE) < 0) {
+    throw new StartError(`SQLite ${found} is too old: pombo needs ${OLDEST_SQLITE} or later. Use the released binary.`);
+  }
+}
+
+function migrate(sqlite: Database, file: string): void {
+  const row = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get();
+  const version = row?.user_version ?? 0;
+  if (version > MIGRATIONS.length) {
+    throw new StartError(
+      `The database ${file} was written by a newer pombo (schema ${version}; this one knows ${MIGRATIONS.length}). ` +
+        "Start the newer pombo again, or restore a backup made before the update.",
+    );
+  }
+  for (const [index, migration] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    sqlite.transaction(() => {
+      sqlite.run(migration.sql);
+      sqlite.run(`PRAGMA user_version = ${index + 1}`);
+    })();
+  }
+}

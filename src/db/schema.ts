@@ -1,0 +1,213 @@
+import { sql } from "drizzle-orm";
+import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+// Every table on one page, for queries and their types. migrations/*.sql make the tables and say what
+// each column means; test/tidy.test.ts holds the two equal.
+
+export const instance = sqliteTable("instance", {
+  name: text().primaryKey(),
+  value: text().notNull(),
+});
+
+export const workspaces = sqliteTable("workspace", {
+  id: integer().primaryKey(),
+  uid: text().notNull().unique(),
+  name: text().notNull(),
+  plan: text().notNull(),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const DOMAIN_STATUSES = ["pending", "verified", "warning", "failed", "suspended"] as const;
+
+export const domains = sqliteTable(
+  "domain",
+  {
+    id: integer().primaryKey(),
+    uid: text().notNull().unique(),
+    workspaceId: integer("workspace_id").notNull(),
+    name: text().notNull(),
+    status: text({ enum: DOMAIN_STATUSES }).notNull(),
+    createdAt: integer("created_at").notNull(),
+    verifiedAt: integer("verified_at"),
+    checkedAt: integer("checked_at"),
+    signsEd25519: integer("signs_ed25519", { mode: "boolean" }).notNull().default(false),
+    hasReturnPath: integer("has_return_path", { mode: "boolean" }).notNull().default(false),
+  },
+  (t) => [
+    uniqueIndex("domain_verified")
+      .on(t.name)
+      .where(sql`status IN ('verified', 'warning', 'suspended')`),
+  ],
+);
+
+export const dkimKeys = sqliteTable(
+  "dkim_key",
+  {
+    domainId: integer("domain_id").notNull(),
+    selector: text().notNull(),
+    algorithm: text({ enum: ["rsa-sha256", "ed25519-sha256"] }).notNull(),
+    publicKey: text("public_key").notNull(),
+    privateKey: blob("private_key", { mode: "buffer" }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.domainId, t.selector] })],
+);
+
+export const apiKeys = sqliteTable(
+  "api_key",
+  {
+    id: integer().primaryKey(),
+    uid: text().notNull().unique(),
+    workspaceId: integer("workspace_id").notNull(),
+    domainId: integer("domain_id"),
+    name: text().notNull(),
+    prefix: text().notNull(),
+    hash: text().notNull().unique(),
+    createdAt: integer("created_at").notNull(),
+    lastUsedAt: integer("last_used_at"),
+  },
+  (t) => [index("api_key_domain").on(t.domainId).where(sql`domain_id IS NOT NULL`)],
+);
+
+/** What the email row itself says; `sending` and `delivery_delayed` follow from its queue row. */
+export const STORED_STATUSES = [
+  "queued",
+  "sent",
+  "delivered",
+  "bounced",
+  "failed",
+  "complained",
+  "suppressed",
+  "canceled",
+] as const;
+
+export const emails = sqliteTable(
+  "email",
+  {
+    id: integer().primaryKey(),
+    uid: text().notNull().unique(),
+    workspaceId: integer("workspace_id").notNull(),
+    domainId: integer("domain_id").notNull(),
+    sender: text().notNull(),
+    senderDomain: text("sender_domain").notNull(),
+    recipient: text().notNull(),
+    subject: text().notNull(),
+    replyTo: text("reply_to"),
+    returnPath: text("return_path").notNull(),
+    createdAt: integer("created_at").notNull(),
+    status: text({ enum: STORED_STATUSES }).notNull(),
+    sentAt: integer("sent_at"),
+    deliveredAt: integer("delivered_at"),
+    failedReason: text("failed_reason"),
+    bounce: text(),
+    attempts: integer().notNull().default(0),
+    possibleDuplicate: integer("possible_duplicate", { mode: "boolean" }).notNull().default(false),
+  },
+  (t) => [
+    index("email_newest").on(t.workspaceId, t.createdAt, t.id),
+    index("email_newest_of_domain").on(t.domainId, t.createdAt, t.id),
+  ],
+);
+
+export const emailBodies = sqliteTable("email_body", {
+  emailId: integer("email_id").primaryKey(),
+  html: blob({ mode: "buffer" }),
+  text: blob({ mode: "buffer" }),
+  encoding: text({ enum: ["plain", "zstd"] }).notNull(),
+});
+
+export const lanes = sqliteTable("lane", {
+  id: integer().primaryKey(),
+  workspaceId: integer("workspace_id").notNull(),
+  destination: text().notNull(),
+});
+
+export const emailQueue = sqliteTable(
+  "email_queue",
+  {
+    id: integer().primaryKey(),
+    laneId: integer("lane_id").notNull(),
+    nextAt: integer("next_at").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+    attempts: integer().notNull().default(0),
+    inFlight: integer("in_flight", { mode: "boolean" }).notNull().default(false),
+    startedAt: integer("started_at"),
+    dotAt: integer("dot_at"),
+    lastReply: text("last_reply"),
+    badDomainAt: integer("bad_domain_at"),
+  },
+  (t) => [
+    index("email_queue_due").on(t.laneId, t.nextAt, t.id),
+    index("email_queue_in_flight").on(t.id).where(sql`in_flight = 1`),
+  ],
+);
+
+export const attempts = sqliteTable(
+  "attempt",
+  {
+    emailId: integer("email_id").notNull(),
+    number: integer().notNull(),
+    startedAt: integer("started_at").notNull(),
+    endedAt: integer("ended_at").notNull(),
+    host: text(),
+    address: text(),
+    tls: text(),
+    stage: text(),
+    code: integer(),
+    enhancedCode: text("enhanced_code"),
+    reply: text(),
+    outcome: text({ enum: ["delivered", "deferred", "bounced", "failed", "unknown"] }).notNull(),
+    category: text(),
+  },
+  (t) => [primaryKey({ columns: [t.emailId, t.number] })],
+);
+
+export const idempotency = sqliteTable(
+  "idempotency",
+  {
+    workspaceId: integer("workspace_id").notNull(),
+    domainId: integer("domain_id").notNull(),
+    operation: text().notNull(),
+    key: text().notNull(),
+    requestHash: blob("request_hash", { mode: "buffer" }).notNull(),
+    response: text().notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.domainId, t.operation, t.key] }),
+    index("idempotency_age").on(t.createdAt),
+  ],
+);
+
+export const usage = sqliteTable(
+  "usage",
+  {
+    workspaceId: integer("workspace_id").notNull(),
+    name: text().notNull(),
+    period: text().notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.name, t.period] })],
+);
+
+export const emailTotals = sqliteTable(
+  "email_total",
+  {
+    workspaceId: integer("workspace_id").notNull(),
+    domainId: integer("domain_id").notNull(),
+    status: text({ enum: STORED_STATUSES }).notNull(),
+    count: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.domainId, t.status] })],
+);
+
+export const suppressions = sqliteTable(
+  "suppression",
+  {
+    workspaceId: integer("workspace_id").notNull(),
+    channel: text({ enum: ["email", "sms"] }).notNull(),
+    address: text().notNull(),
+    reason: text({ enum: ["hard_bounce", "complaint", "manual", "opt_out", "invalid_number"] }).notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.channel, t.address] })],
+);

@@ -1,0 +1,31 @@
+import { SQLiteError } from "bun:sqlite";
+
+/** What SQLite reports when the storage under it fails, as opposed to a wrong statement or value. */
+const STORAGE_CODES = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|NOMEM|BUSY|LOCKED|CORRUPT|NOTADB|PROTOCOL)/;
+
+/** A transaction that could not be made durable: nothing of it was kept. */
+export class StorageError extends Error {
+  /** SQLite's code, for example SQLITE_FULL. */
+  readonly code: string;
+
+  constructor(cause: unknown) {
+    const code = sqliteCode(cause);
+    super(`the database cannot be written: ${code} ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = "StorageError";
+    this.code = code;
+  }
+}
+
+export function isStorageError(error: unknown): boolean {
+  return error instanceof StorageError || STORAGE_CODES.test(sqliteCode(rootOf(error)));
+}
+
+function sqliteCode(error: unknown): string {
+  const root = rootOf(error);
+  return root instanceof SQLiteError ? (root.code ?? "SQLITE_ERROR") : "ERROR";
+}
+
+/** drizzle wraps the driver's errors. */
+function rootOf(error: unknown): unknown {
+  return error instanceof Error && !(error instanceof SQLiteError) && error.cause !== undefined ? rootOf(error.cause) : error;
+}

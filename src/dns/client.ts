@@ -1,0 +1,194 @@
+/**
+ * The only DNS of pombo. A lookup goes: cache; the same question already under way; then the
+ * servers one after the other (each UDP first, TCP where the answer does not fit), following CNAMEs
+ * across answers; and what was learned goes into the cache. It is our own because mail needs what
+ * the runtime's resolver does not tell: NXDOMAIN apart from NODATA, TTLs, whole TXT records.
+ */
+import type { Clock } from "../clock.ts";
+import type { Random } from "../random.ts";
+import { LookupCache, copyLookup } from "./cache.ts";
+import { askServer } from "./exchange.ts";
+import type { Outcome, Server } from "./exchange.ts";
+import type { Lookup, MxRecord, Resolver } from "./lookup.ts";
+import { parseServer } from "./servers.ts";
+import { CNAME_LIMIT, isAskable, normalizeName } from "./wire.ts";
+import type { QueryType } from "./wire.ts";
+
+export type { Lookup, MxRecord, Resolver } from "./lookup.ts";
+export { systemServers } from "./servers.ts";
+
+const TIMEOUT_MS = 5000;
+/** A second round only for servers that were silent: a lost datagram is the common fault. */
+const ROUNDS = 2;
+const SERVERS_LIMIT = 8;
+/** Each lookup holds a socket; further ones wait for their turn. */
+const LOOKUPS_IN_FLIGHT = 256;
+
+/** A resolver over real servers. After `close` every lookup is `failed`, those under way as well. */
+export interface DnsClient extends Resolver {
+  readonly serverCount: number;
+  /**
+   * Lookups that ask the servers anew, from the one with this index (0 and up, taken modulo the
+   * number of servers) and only then the others; the answers renew the cache. For "two answers
+   * from different servers" and for domain checks, which must not believe an old "no such record".
+   */
+  fresh(preferredServer: number): Resolver;
+  close(): void;
+}
+
+export interface ResolverOptions {
+  /** `ip:port` or `[v6]:port`, 1 to 8, the preferred one first. */
+  servers: string[];
+  clock: Clock;
+  random: Random;
+  /** How long one server may take for one try; 5,000 unless told. */
+  timeoutMs?: number;
+}
+
+/** Throws a sentence when a server is not an address. Holds nothing open while nothing is asked. */
+export function createResolver(options: ResolverOptions): DnsClient {
+  const servers = options.servers.map(parseServer);
+  if (servers.length === 0 || servers.length > SERVERS_LIMIT) {
+    throw new Error(`Name 1 to ${SERVERS_LIMIT} DNS servers; ${servers.length} were given.`);
+  }
+  const cache = new LookupCache(options.clock);
+  const closing = new AbortController();
+  const walk = createWalk(servers, options, closing.signal);
+  const enter = createGate(LOOKUPS_IN_FLIGHT);
+  const underWay = new Map<string, Promise<Lookup<unknown>>>();
+
+  const ask = async (type: QueryType, name: string, preferred: number | null): Promise<Lookup<unknown>> => {
+    const leave = await enter();
+    try {
+      const { lookup, ttlS } = await walk(type, name, preferred);
+      cache.store(`${type} ${name}`, lookup, ttlS);
+      return lookup;
+    } finally {
+      leave();
+    }
+  };
+
+  const find = async (type: QueryType, input: string, preferred: number | null): Promise<Lookup<unknown>> => {
+    const name = normalizeName(input);
+    if (!isAskable(name)) return { kind: "no_name", server: "" };
+    if (closing.signal.aborted) return { kind: "failed", reason: "the resolver is closed" };
+    if (preferred !== null) return copyLookup(await ask(type, name, preferred));
+    const key = `${type} ${name}`;
+    const cached = cache.find(key);
+    if (cached) return cached;
+    let shared = underWay.get(key);
+    if (!shared) {
+      shared = ask(type, name, null).finally(() => underWay.delete(key));
+      underWay.set(key, shared);
+    }
+    return copyLookup(await shared);
+  };
+
+  return {
+    ...lookupsBy((type, name) => find(type, name, null)),
+    serverCount: servers.length,
+    fresh: (preferred) => lookupsBy((type, name) => find(type, name, preferred)),
+    close() {
+      closing.abort();
+      cache.clear();
+    },
+  };
+}
+
+/** The one place where the record type in a question gives the answer its type. */
+function lookupsBy(find: (type: QueryType, name: string) => Promise<Lookup<unknown>>): Resolver {
+  return {
+    mx: (name) => find("MX", name) as Promise<Lookup<MxRecord>>,
+    a: (name) => find("A", name) as Promise<Lookup<string>>,
+    aaaa: (name) => find("AAAA", name) as Promise<Lookup<string>>,
+    txt: (name) => find("TXT", name) as Promise<Lookup<string>>,
+    cname: (name) => find("CNAME", name) as Promise<Lookup<string>>,
+  };
+}
+
+interface Walked {
+  lookup: Lookup<unknown>;
+  ttlS: number;
+}
+
+type Walk = (type: QueryType, name: string, preferred: number | null) => Promise<Walked>;
+
+function createWalk(servers: Server[], options: ResolverOptions, signal: AbortSignal): Walk {
+  const askServers = createRounds(servers, options, signal);
+  return async (type, name, preferred) => {
+    const seen = new Set([name]);
+    let target = name;
+    let ttlS = Number.POSITIVE_INFINITY;
+    let isAuthentic = true;
+    for (;;) {
+      if (!isAskable(target)) return { lookup: { kind: "no_name", server: "" }, ttlS };
+      const { outcome, server } = await askServers(type, target, preferred);
+      if (outcome.kind === "unanswered") return failed(`${type} ${name}: ${outcome.reason}`);
+      ttlS = Math.min(ttlS, outcome.ttlS);
+      if (outcome.kind === "no_data" || outcome.kind === "no_name") {
+        return { lookup: { kind: outcome.kind, server }, ttlS };
+      }
+      isAuthentic &&= outcome.isAuthentic;
+      if (outcome.kind === "found") {
+        return { lookup: { kind: "found", records: outcome.values, ttlS, isAuthentic, server }, ttlS };
+      }
+      for (const step of outcome.path) {
+        if (seen.has(step)) return failed(`${type} ${name}: its CNAMEs go in a circle`);
+        seen.add(step);
+      }
+      if (seen.size > CNAME_LIMIT + 1) return failed(`${type} ${name}: more than ${CNAME_LIMIT} CNAMEs`);
+      target = outcome.target;
+    }
+  };
+}
+
+function failed(reason: string): Walked {
+  return { lookup: { kind: "failed", reason }, ttlS: 0 };
+}
+
+type Rounds = (type: QueryType, name: string, preferred: number | null) => Promise<{ outcome: Outcome; server: string }>;
+
+function createRounds(servers: Server[], options: ResolverOptions, signal: AbortSignal): Rounds {
+  const { clock, random, timeoutMs = TIMEOUT_MS } = options;
+  // Moves on to whoever answered when the first was silent, so that one dead server costs its
+  // timeout once and not with every lookup.
+  let usualFirst = 0;
+  return async (type, name, preferred) => {
+    const first = (preferred ?? usualFirst) % servers.length;
+    let candidates = [...servers.slice(first), ...servers.slice(0, first)];
+    const reasons = new Map<string, string>();
+    for (let round = 0; round < ROUNDS && candidates.length > 0; round += 1) {
+      const silent: Server[] = [];
+      for (const server of candidates) {
+        const id = Buffer.from(random.bytes(2)).readUInt16BE(0);
+        const outcome = await askServer(server, { id, name, type, hasEdns: true }, { clock, timeoutMs, signal });
+        if (outcome.kind !== "unanswered") {
+          if (preferred === null && silent.length > 0) usualFirst = servers.indexOf(server);
+          return { outcome, server: server.label };
+        }
+        reasons.set(server.label, outcome.reason);
+        if (outcome.isSilent) silent.push(server);
+      }
+      candidates = silent;
+    }
+    const reason = [...reasons.values()].join("; ");
+    return { outcome: { kind: "unanswered", reason, isSilent: false }, server: "" };
+  };
+}
+
+/** At most `limit` inside at a time, the others in the order of their coming. */
+function createGate(limit: number): () => Promise<() => void> {
+  const waiting: (() => void)[] = [];
+  let inside = 0;
+  const leave = () => {
+    const next = waiting.shift();
+    // The place is handed on, so `inside` stays as it is.
+    if (next) next();
+    else inside -= 1;
+  };
+  return async () => {
+    if (inside < limit) inside += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    return leave;
+  };
+}

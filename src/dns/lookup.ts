@@ -1,0 +1,35 @@
+/**
+ * What a lookup can tell. The four kinds are kept apart because mail depends on the difference: a
+ * name that does not exist bounces a message, a server that does not answer only delays it.
+ */
+export type Lookup<T> =
+  /** `ttlS` is what is left of the shortest TTL on the way, in seconds; `isAuthentic` is the AD bit. */
+  | { kind: "found"; records: T[]; ttlS: number; isAuthentic: boolean; server: string }
+  /** The name exists and has no such record (NODATA). */
+  | { kind: "no_data"; server: string }
+  /** The name does not exist (NXDOMAIN). `server` is "" when the name could not even be asked for. */
+  | { kind: "no_name"; server: string }
+  /** SERVFAIL, refusal, timeout or a malformed answer of every server: worth asking again later. */
+  | { kind: "failed"; reason: string };
+
+/** `exchange` is lower case without a trailing dot, and "" for the root: a null MX (RFC 7505). */
+export interface MxRecord {
+  preference: number;
+  exchange: string;
+}
+
+/**
+ * DNS as an argument. Names may carry a trailing dot and upper case. Lookups never reject; CNAMEs
+ * are followed (at most 16), except by `cname`.
+ */
+export interface Resolver {
+  mx(name: string): Promise<Lookup<MxRecord>>;
+  /** IPv4 addresses in the order of the answer. */
+  a(name: string): Promise<Lookup<string>>;
+  /** IPv6 addresses in the order of the answer. */
+  aaaa(name: string): Promise<Lookup<string>>;
+  /** One entry per record, its character-strings joined: a long DKIM key is several strings. */
+  txt(name: string): Promise<Lookup<string>>;
+  /** The direct target only, lower case without a trailing dot. */
+  cname(name: string): Promise<Lookup<string>>;
+}

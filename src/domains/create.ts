@@ -1,0 +1,78 @@
+import type { Clock } from "../clock.ts";
+import type { Plan } from "../config.ts";
+import type { Commit } from "../db/commit.ts";
+import { dkimRecordValue, generateKeyPairs, type KeyPair } from "../dkim/keys.ts";
+import { AppError } from "../errors.ts";
+import { newId } from "../id.ts";
+import type { Keyring } from "../keyring/seal.ts";
+import type { Random } from "../random.ts";
+import { sealContext } from "./keychain.ts";
+import { domainRecords, type DomainRecords, ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
+import type { DkimKeyRow, DomainRow, DomainStore } from "./store.ts";
+
+export interface CreateParts {
+  domains: DomainStore;
+  keyring: Keyring;
+  commit: Commit;
+  clock: Clock;
+  random: Random;
+  planOf: (workspaceId: number) => Plan;
+}
+
+/** Registers a domain with fresh signing keys. Throws 409 for one the workspace has, 402 at the plan's limit. */
+export async function createDomain(request: { workspaceId: number; name: string }, parts: CreateParts): Promise<DomainRow> {
+  refuseDomain(request, parts);
+  // Making an RSA key takes about a tenth of a second, off the main thread: not inside a transaction.
+  const pairs = await generateKeyPairs();
+  return parts.commit(() => {
+    refuseDomain(request, parts);
+    const now = parts.clock.now();
+    const domain = parts.domains.insert({
+      uid: newId(now, parts.random),
+      workspaceId: request.workspaceId,
+      name: request.name,
+      status: "pending",
+      createdAt: now,
+    });
+    insertKey(domain, RSA_SELECTOR, pairs.rsa, parts);
+    insertKey(domain, ED25519_SELECTOR, pairs.ed25519, parts);
+    return domain;
+  });
+}
+
+function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string }, parts: CreateParts): void {
+  const own = parts.domains.byName(workspaceId, name);
+  if (own !== undefined) {
+    throw new AppError("DOMAIN_ALREADY_EXISTS", `${name} is registered in this workspace already`, {
+      field: "domain",
+      hint: `Its id is ${own.uid}; call its verification check, or delete it first.`,
+    });
+  }
+  const limit = parts.planOf(workspaceId).domains;
+  if (limit >= 0 && parts.domains.countOf(workspaceId) >= limit) {
+    throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "domain" : "domains"}`, {
+      hint: "Delete a domain that is not needed, or ask the operator for another plan.",
+    });
+  }
+}
+
+function insertKey(domain: DomainRow, selector: string, pair: KeyPair, parts: CreateParts): void {
+  const sealed = parts.keyring.seal(Buffer.from(pair.privateKeyPem), sealContext(domain.uid, selector));
+  parts.domains.insertKey({
+    domainId: domain.id,
+    selector,
+    algorithm: pair.algorithm,
+    publicKey: pair.publicKey,
+    privateKey: Buffer.from(sealed),
+  });
+}
+
+/** The records that the owner of the domain publishes. */
+export function recordsOf(domain: DomainRow, keys: DkimKeyRow[], settings: { bounceHost: string; dmarcRua: string | null }): DomainRecords {
+  const valueOf = (selector: string) => {
+    const key = keys.find((row) => row.selector === selector);
+    if (key === undefined) throw new Error(`the domain ${domain.name} has no key ${selector}`);
+    return dkimRecordValue(key);
+  };
+  return domainRecords({ domain: domain.name, dkim: { rsa: valueOf(RSA_SELECTOR), ed25519: valueOf(ED25519_SELECTOR) }, ...settings });
+}

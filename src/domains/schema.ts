@@ -1,0 +1,51 @@
+import { Type } from "@sinclair/typebox";
+import { DOMAIN_STATUSES } from "../db/schema.ts";
+import { text } from "../http/rules.ts";
+import { toAsciiDomain } from "../mime/address.ts";
+
+const MAX_NAME = 253;
+
+export const DomainCreate = Type.Object(
+  {
+    domain: text(
+      { minLength: 1, maxLength: MAX_NAME, description: "The domain you send from.", examples: ["example.com"] },
+      (value) => (toAsciiDomain(value) === null ? "must be a domain name, for example example.com" : null),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const Time = Type.String({ format: "date-time" });
+const NullableTime = Type.Union([Time, Type.Null()]);
+
+export const DnsRecord = Type.Object({
+  type: Type.String({ examples: ["TXT"] }),
+  name: Type.String(),
+  value: Type.String(),
+  status: Type.Optional(Type.String({ description: "After a check: found, missing or mismatch; absent when DNS did not answer." })),
+  found: Type.Optional(Type.Array(Type.String(), { description: "After a check: what DNS holds under that name." })),
+  hint: Type.Optional(Type.String({ description: "What to do." })),
+});
+
+export const Dns = Type.Object({ dkim: Type.Array(DnsRecord), spf: DnsRecord, dmarc: DnsRecord });
+
+/** A domain as create and check answer it. */
+export const DomainWithDns = Type.Object({
+  id: Type.String({ format: "uuid" }),
+  domain: Type.String(),
+  createdAt: Time,
+  verifiedAt: NullableTime,
+  dns: Dns,
+  hint: Type.Optional(Type.String()),
+});
+
+/** A domain as the list shows it. */
+export const DomainInList = Type.Object({
+  id: Type.String({ format: "uuid" }),
+  domain: Type.String(),
+  status: Type.Union(DOMAIN_STATUSES.map((status) => Type.Literal(status))),
+  createdAt: Time,
+  verifiedAt: NullableTime,
+});
+
+export const DeletedDomain = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Boolean() });

@@ -1,0 +1,235 @@
+import { domainToUnicode } from "node:url";
+import type { Clock } from "../clock.ts";
+import type { Plan } from "../config.ts";
+import type { Commit } from "../db/commit.ts";
+import type { DiskGuard } from "../db/guard.ts";
+import { isSending, type DomainRow, type DomainStore } from "../domains/store.ts";
+import { returnPath } from "../dsn/return-path.ts";
+import { AppError, type ErrorItem } from "../errors.ts";
+import type { WorkspaceCaller } from "../http/auth.ts";
+import { newId } from "../id.ts";
+import type { IdempotencyRequest } from "../idempotency/key.ts";
+import type { IdempotencyScope, IdempotencyStore } from "../idempotency/store.ts";
+import type { Log } from "../log.ts";
+import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
+import { takeEmailQuota } from "../plans/quota.ts";
+import type { UsageStore } from "../plans/store.ts";
+import type { QueueStore } from "../queue/store.ts";
+import type { Random } from "../random.ts";
+import type { SuppressionStore } from "../suppressions/store.ts";
+import { packBody, type StoredBody } from "./body.ts";
+import type { EmailSend } from "./schema.ts";
+import type { EmailStore } from "./store.ts";
+import { textFromHtml } from "./text-from-html.ts";
+
+// Accepting emails. What needs no state comes first: parsing, the text part, compression. Then one
+// closure decides and writes everything: the replay of an idempotent answer, domain, suppression,
+// quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
+
+/** Html converted before other requests get their turn. */
+const CONVERT_WITHOUT_PAUSE = 100_000;
+
+export interface AcceptParts {
+  emails: EmailStore;
+  queue: QueueStore;
+  domains: DomainStore;
+  suppressions: SuppressionStore;
+  usage: UsageStore;
+  idempotency: IdempotencyStore;
+  commit: Commit;
+  guard: DiskGuard;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** The plan of a workspace. */
+  planOf: (workspaceId: number) => Plan;
+  /** Told after the commit: a row of this lane is due. */
+  nudge: (laneId: number, dueAt: number) => void;
+  settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
+}
+
+export interface AcceptRequest {
+  caller: WorkspaceCaller;
+  operation: "emails" | "emails.batch";
+  items: EmailSend[];
+  idempotency: IdempotencyRequest | null;
+}
+
+/** The body of the 202, and how it came about. */
+export interface AcceptAnswer {
+  body: string;
+  isReplay: boolean;
+  /** Replayed for a request with another body. */
+  isMismatch: boolean;
+}
+
+/** An email ready to be written, but for what only the database knows. */
+interface Prepared {
+  item: EmailSend;
+  from: Mailbox;
+  to: Mailbox;
+  body: StoredBody;
+}
+
+interface Decision extends AcceptAnswer {
+  /** Lanes with new rows. */
+  lanes: Set<number>;
+  dueAt: number;
+}
+
+/** Accepts all of `items` or none; resolves once that is durable. Throws AppError. */
+export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): Promise<AcceptAnswer> {
+  if (parts.guard.trouble !== null) {
+    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", { hint: "Send the same request again later.", retryAfterS: 5 });
+  }
+  const prepared: Prepared[] = [];
+  let converted = 0;
+  for (const item of request.items) {
+    prepared.push(prepare(item));
+    converted += item.text === undefined ? (item.html?.length ?? 0) : 0;
+    if (converted > CONVERT_WITHOUT_PAUSE) {
+      converted = 0;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+  const decision = await parts.commit(() => decide(request, prepared, parts));
+  for (const laneId of decision.lanes) parts.nudge(laneId, decision.dueAt);
+  if (decision.isMismatch) {
+    parts.log.event("idempotency.mismatch", { workspace: request.caller.workspaceId, operation: request.operation });
+  }
+  return decision;
+}
+
+function prepare(item: EmailSend): Prepared {
+  const html = item.html === undefined || item.html === "" ? null : item.html;
+  const generated = item.text === undefined && html !== null ? textFromHtml(html) : null;
+  const text = item.text ?? generated;
+  return {
+    item,
+    from: mailboxOf(parseMailbox(item.from)),
+    to: mailboxOf(parseAddress(item.to)),
+    body: packBody({ html, text: text === "" ? null : text }),
+  };
+}
+
+function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
+  if (parsed.kind === "mailbox") return parsed.mailbox;
+  throw new Error(`an address passed its schema and not its parser: ${parsed.message}`);
+}
+
+function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): Decision {
+  const now = parts.clock.now();
+  const replay = findReplay(request, now, parts);
+  if (replay !== null) return { ...replay, lanes: new Set(), dueAt: now };
+
+  const { caller } = request;
+  const senders = chooseDomains(request, prepared, parts);
+  refuseSuppressed(request, prepared, parts);
+  const plan = parts.planOf(caller.workspaceId);
+  takeEmailQuota({ workspaceId: caller.workspaceId, plan, amount: prepared.length, now }, parts.usage);
+
+  const lanes = new Set<number>();
+  const accepted = prepared.map((email, index) => {
+    const domain = senders[index];
+    if (domain === undefined) throw new Error("an email has no domain");
+    return { id: write(email, domain, { now, lanes, parts }), status: "queued" };
+  });
+  const body = JSON.stringify({ data: request.operation === "emails" ? accepted[0] : accepted });
+  if (request.idempotency !== null) {
+    parts.idempotency.insert(scopeOf(request, request.idempotency.key), { requestHash: request.idempotency.requestHash, response: body }, now);
+  }
+  return { body, isReplay: false, isMismatch: false, lanes, dueAt: now };
+}
+
+function scopeOf(request: AcceptRequest, key: string): IdempotencyScope {
+  const { workspaceId, domainId } = request.caller;
+  return { workspaceId, domainId: domainId ?? 0, operation: request.operation, key };
+}
+
+function findReplay(request: AcceptRequest, now: number, parts: AcceptParts): AcceptAnswer | null {
+  if (request.idempotency === null) return null;
+  const stored = parts.idempotency.find(scopeOf(request, request.idempotency.key), now - parts.settings.keepAnswersMs);
+  if (stored === null) return null;
+  const isMismatch = !stored.requestHash.equals(request.idempotency.requestHash);
+  if (isMismatch && request.idempotency.isStrict) {
+    throw new AppError("IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for a request with another body", {
+      hint: "Use a new key for a new request; leave out Idempotency-Strict to get the first answer again.",
+    });
+  }
+  return { body: stored.response, isReplay: true, isMismatch };
+}
+
+/** The verified domain of each email's From; throws with every item at fault. */
+function chooseDomains(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): DomainRow[] {
+  const { workspaceId, domainId } = request.caller;
+  const byName = new Map<string, DomainRow | null>();
+  const chosen: DomainRow[] = [];
+  const faults: ErrorItem[] = [];
+  for (const [index, { from }] of prepared.entries()) {
+    let domain = byName.get(from.domain);
+    if (domain === undefined) {
+      domain = parts.domains.byName(workspaceId, from.domain) ?? null;
+      byName.set(from.domain, domain);
+    }
+    if (domainId !== null && domain?.id !== domainId) {
+      throw new AppError("API_KEY_RESTRICTED", `This key may not send from ${domainToUnicode(from.domain)}`, {
+        field: "from",
+        hint: "Send from the domain that the key is restricted to, or use another key.",
+      });
+    }
+    if (domain !== null && isSending(domain)) chosen.push(domain);
+    else faults.push({ message: "Domain not verified", ...placeOf(request, index, "from"), hint: hintFor(domain, from) });
+  }
+  if (faults.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { faults });
+  return chosen;
+}
+
+function hintFor(domain: DomainRow | null, from: Mailbox): string {
+  const name = domainToUnicode(from.domain);
+  if (domain === null) return `Register ${name} with POST /api/v1/domains, publish its records and call the verification check.`;
+  if (domain.status === "suspended") return `The operator has suspended ${name}; ask the operator.`;
+  return `Publish the records of ${name} and call POST /api/v1/domains/${domain.uid}/verification-checks.`;
+}
+
+function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): void {
+  const faults: ErrorItem[] = [];
+  for (const [index, { to }] of prepared.entries()) {
+    const reason = parts.suppressions.reasonFor(request.caller.workspaceId, comparableAddress(to));
+    if (reason === null) continue;
+    faults.push({
+      message: `The recipient is suppressed (${reason})`,
+      ...placeOf(request, index, "to"),
+      hint: "Mail to it bounced or was complained about; remove the suppression only when the recipient wants mail again.",
+    });
+  }
+  if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });
+}
+
+function placeOf(request: AcceptRequest, index: number, field: string): { field: string; path?: string } {
+  return request.operation === "emails" ? { field } : { field, path: `emails[${index}].${field}` };
+}
+
+function write(email: Prepared, domain: DomainRow, context: { now: number; lanes: Set<number>; parts: AcceptParts }): string {
+  const { now, lanes, parts } = context;
+  const { settings } = parts;
+  const uid = newId(now, parts.random);
+  const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
+  const id = parts.emails.insert({
+    uid,
+    workspaceId: domain.workspaceId,
+    domainId: domain.id,
+    sender: email.item.from,
+    senderDomain: domain.name,
+    recipient: email.item.to,
+    subject: email.item.subject,
+    replyTo: email.item.replyTo ?? null,
+    returnPath: returnPath({ id: uid, recipient: comparableAddress(email.to) }, host, settings.returnPathKey),
+    createdAt: now,
+    body: email.body,
+  });
+  parts.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
+  const laneId = parts.queue.laneFor(domain.workspaceId, email.to.domain);
+  parts.queue.add({ id, laneId, nextAt: now, expiresAt: now + settings.lifetimeMs });
+  lanes.add(laneId);
+  return uid;
+}

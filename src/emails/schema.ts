@@ -1,0 +1,136 @@
+import { Type } from "@sinclair/typebox";
+import { objectWith, text } from "../http/rules.ts";
+import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
+import { subjectFault } from "../mime/header.ts";
+
+const MAX_ADDRESS = 255;
+const MAX_SUBJECT = 255;
+const MAX_HTML = 1_000_000;
+const MAX_TEXT = 100_000;
+/** Items that a batch may hold under any plan. */
+export const MAX_BATCH = 1_000;
+
+function addressFault(parsed: ParsedMailbox): string | null {
+  if (parsed.kind === "mailbox") return null;
+  return `is not a usable address: ${parsed.message.charAt(0).toLowerCase()}${parsed.message.slice(1)}`;
+}
+
+function address(description: string) {
+  return text({ minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.com"] }, (value) =>
+    addressFault(parseAddress(value)),
+  );
+}
+
+const mailbox = text(
+  {
+    minLength: 1,
+    maxLength: MAX_ADDRESS,
+    description: "A bare address or `Name <address>`. Its domain must be verified in the workspace.",
+    examples: ["Loja <loja@example.com>"],
+  },
+  (value) => addressFault(parseMailbox(value)),
+);
+
+/** The text and html of an email may hold anything but half a character and NUL, which mail cannot carry. */
+function body(maxLength: number, description: string) {
+  return text({ maxLength, description }, (value) => (value.includes("\0") ? "must not hold the character NUL" : null));
+}
+
+const Members = Type.Object(
+  {
+    from: mailbox,
+    to: address("The recipient: one bare address."),
+    subject: text({ minLength: 1, maxLength: MAX_SUBJECT, examples: ["O seu recibo"] }, (value) =>
+      // Its sentence begins with the member's name, as every fault's does.
+      subjectFault(value)?.replace(/^The subject /, "") ?? null,
+    ),
+    html: Type.Optional(body(MAX_HTML, "The HTML part. Without `text`, a text part is made from it.")),
+    text: Type.Optional(body(MAX_TEXT, "The text part. The empty string: no text part.")),
+    replyTo: Type.Optional(address("Where answers go: one bare address.")),
+  },
+  { additionalProperties: false },
+);
+
+/** The body of POST /emails and each item of a batch. */
+export const EmailSend = objectWith(
+  Members,
+  (value) =>
+    isFilled(value.html) || isFilled(value.text)
+      ? null
+      : { path: ["html"], message: "or text is required: an email needs one of them", hint: "An empty string counts as absent." },
+  { anyOf: [{ required: ["html"] }, { required: ["text"] }] },
+);
+
+export type EmailSend = typeof Members.static;
+
+export const EmailBatch = Type.Object(
+  { emails: Type.Array(EmailSend, { minItems: 1, maxItems: MAX_BATCH }) },
+  { additionalProperties: false },
+);
+
+/** Absent, empty, or of another type (a fault of its own) is not filled. */
+function isFilled(value: unknown): boolean {
+  return value !== undefined && value !== "";
+}
+
+const Uuid = Type.String({ format: "uuid" });
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+const NullableTime = Type.Union([Type.String({ format: "date-time" }), Type.Null()]);
+
+export const Accepted = Type.Object({ id: Uuid, status: Type.Literal("queued") });
+export const AcceptedBatch = Type.Array(Accepted);
+
+export const EMAIL_STATUSES = [
+  "queued",
+  "sending",
+  "delivery_delayed",
+  "sent",
+  "delivered",
+  "bounced",
+  "failed",
+  "complained",
+  "suppressed",
+  "canceled",
+] as const;
+
+export type EmailStatus = (typeof EMAIL_STATUSES)[number];
+
+/** An email as the list shows it: these members and no others. */
+export const EmailInList = Type.Object({
+  id: Uuid,
+  from: Type.String(),
+  to: Type.String(),
+  subject: Type.String(),
+  providerId: NullableText,
+  createdAt: Type.String({ format: "date-time" }),
+  sentAt: NullableTime,
+  deliveredAt: NullableTime,
+});
+
+/** Why and where an email was refused. */
+export const Bounce = Type.Object({
+  type: Type.Union([Type.Literal("permanent"), Type.Literal("transient"), Type.Literal("undetermined")]),
+  category: Type.String({ examples: ["invalid_recipient"] }),
+  smtpCode: Type.Union([Type.Integer(), Type.Null()]),
+  enhancedCode: NullableText,
+  mx: NullableText,
+});
+
+export type Bounce = typeof Bounce.static;
+
+/** An email as GET by id answers it. */
+export const EmailRecord = Type.Object({
+  ...EmailInList.properties,
+  html: NullableText,
+  text: NullableText,
+  failedReason: NullableText,
+  status: Type.Union(EMAIL_STATUSES.map((status) => Type.Literal(status))),
+  replyTo: NullableText,
+  attempts: Type.Integer({ description: "Attempts begun." }),
+  nextAttemptAt: NullableTime,
+  lastReply: Type.Union([Type.String(), Type.Null()], { description: "While it is tried again: why the last attempt did not deliver." }),
+  possibleDuplicate: Type.Boolean({
+    description: "The answer to an attempt was lost after the message had been sent whole, and it was tried again.",
+  }),
+  bounce: Type.Union([Bounce, Type.Null()]),
+});

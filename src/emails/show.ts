@@ -1,0 +1,47 @@
+import { unpackBody } from "./body.ts";
+import type { Bounce, EmailInList, EmailRecord } from "./schema.ts";
+import { statusOf } from "./status.ts";
+import type { EmailRow, EmailStore } from "./store.ts";
+
+type Found = NonNullable<ReturnType<EmailStore["record"]>>;
+
+/** An email in the list's eight members. */
+export function showInList(email: EmailRow, attemptsBegun: number | null): typeof EmailInList.static {
+  return {
+    id: email.uid,
+    from: email.sender,
+    to: email.recipient,
+    subject: email.subject,
+    // The Message-ID: there is none at any server before the first attempt.
+    providerId: (attemptsBegun ?? email.attempts) > 0 ? messageIdOf(email) : null,
+    createdAt: timeOf(email.createdAt),
+    sentAt: email.sentAt === null ? null : timeOf(email.sentAt),
+    deliveredAt: email.deliveredAt === null ? null : timeOf(email.deliveredAt),
+  };
+}
+
+export function showRecord({ email, body, queue }: Found): typeof EmailRecord.static {
+  const parts = body === null ? { html: null, text: null } : unpackBody(body);
+  const isWaiting = queue !== null && !queue.inFlight;
+  return {
+    ...showInList(email, queue?.attempts ?? null),
+    ...parts,
+    failedReason: email.failedReason,
+    lastReply: queue?.lastReply ?? null,
+    status: statusOf(email.status, queue === null ? null : { attempts: queue.attempts, isInFlight: queue.inFlight }),
+    replyTo: email.replyTo,
+    attempts: queue?.attempts ?? email.attempts,
+    nextAttemptAt: isWaiting ? timeOf(queue.nextAt) : null,
+    possibleDuplicate: email.possibleDuplicate,
+    bounce: email.bounce === null ? null : (JSON.parse(email.bounce) as Bounce),
+  };
+}
+
+/** Without the brackets; the same for every attempt (R47). */
+export function messageIdOf(email: { uid: string; senderDomain: string }): string {
+  return `${email.uid}@${email.senderDomain}`;
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString();
+}

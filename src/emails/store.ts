@@ -1,0 +1,225 @@
+import { and, desc, eq, inArray, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { attempts, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
+import type { StoredBody } from "./body.ts";
+
+export type EmailRow = typeof emails.$inferSelect;
+export type AttemptRow = typeof attempts.$inferSelect;
+export type StoredStatus = EmailRow["status"];
+
+export interface NewEmail {
+  uid: string;
+  workspaceId: number;
+  domainId: number;
+  sender: string;
+  senderDomain: string;
+  recipient: string;
+  subject: string;
+  replyTo: string | null;
+  returnPath: string;
+  createdAt: number;
+  body: StoredBody;
+}
+
+/** What the end of an attempt changes on the email's row. */
+export interface EmailEnd {
+  status: StoredStatus;
+  deliveredAt: number | null;
+  failedReason: string | null;
+  /** JSON of src/emails/schema.ts Bounce. */
+  bounce: string | null;
+  attempts: number;
+}
+
+/** Whose emails a caller sees: a workspace's, or one domain's of it. */
+export interface EmailScope {
+  workspaceId: number;
+  domainId: number | null;
+}
+
+export type EmailStore = ReturnType<typeof openEmailStore>;
+
+/** Prepares the statements of the emails. */
+export function openEmailStore(db: Db) {
+  const { orm } = db;
+  return { ...writes(orm), ...reads(orm) };
+}
+
+function writes(orm: Db["orm"]) {
+  const p = sql.placeholder;
+  const insertRow = orm
+    .insert(emails)
+    .values({
+      uid: p("uid"),
+      workspaceId: p("workspaceId"),
+      domainId: p("domainId"),
+      sender: p("sender"),
+      senderDomain: p("senderDomain"),
+      recipient: p("recipient"),
+      subject: p("subject"),
+      replyTo: p("replyTo"),
+      returnPath: p("returnPath"),
+      createdAt: p("createdAt"),
+      status: "queued",
+    })
+    .returning({ id: emails.id })
+    .prepare();
+  const insertBody = orm
+    .insert(emailBodies)
+    .values({ emailId: p("emailId"), html: p("html"), text: p("text"), encoding: p("encoding") })
+    .prepare();
+  const addTotal = orm
+    .insert(emailTotals)
+    .values({ workspaceId: p("workspaceId"), domainId: p("domainId"), status: p("status"), count: p("amount") })
+    .onConflictDoUpdate({
+      target: [emailTotals.workspaceId, emailTotals.domainId, emailTotals.status],
+      set: { count: sql`${emailTotals.count} + excluded.count` },
+    })
+    .prepare();
+  const updateEnd = orm
+    .update(emails)
+    .set({
+      status: sql`${p("status")}`,
+      sentAt: sql`COALESCE(${emails.sentAt}, ${p("sentAt")})`,
+      deliveredAt: sql`${p("deliveredAt")}`,
+      failedReason: sql`${p("failedReason")}`,
+      bounce: sql`${p("bounce")}`,
+      attempts: sql`${p("attempts")}`,
+    })
+    .where(eq(emails.id, p("id")))
+    .returning({ workspaceId: emails.workspaceId, domainId: emails.domainId })
+    .prepare();
+  const updateSentAt = orm
+    .update(emails)
+    .set({ sentAt: sql`${p("sentAt")}` })
+    .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`))
+    .prepare();
+  const insertAttempt = orm
+    .insert(attempts)
+    .values({
+      emailId: p("emailId"),
+      number: p("number"),
+      startedAt: p("startedAt"),
+      endedAt: p("endedAt"),
+      host: p("host"),
+      address: p("address"),
+      tls: p("tls"),
+      stage: p("stage"),
+      code: p("code"),
+      enhancedCode: p("enhancedCode"),
+      reply: p("reply"),
+      outcome: p("outcome"),
+      category: p("category"),
+    })
+    .prepare();
+
+  return {
+    /** Writes an accepted email and its body; its integer id. */
+    insert(email: NewEmail): number {
+      const { body, ...row } = email;
+      const { id } = insertRow.get(row);
+      insertBody.run({ emailId: id, ...body });
+      return id;
+    },
+    /** Counts `amount` emails of a status for the lists' totals. */
+    addTotal(row: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number): void {
+      addTotal.run({ ...row, amount });
+    },
+    /** Ends an email that was queued; `sentAt` counts only when none is known yet. */
+    end(id: number, end: EmailEnd & { sentAt: number | null }): void {
+      const { workspaceId, domainId } = updateEnd.get({ id, ...end });
+      addTotal.run({ workspaceId, domainId, status: "queued", amount: -1 });
+      addTotal.run({ workspaceId, domainId, status: end.status, amount: 1 });
+    },
+    /** The first attempt that reached the recipient's server. */
+    setSentAt(id: number, sentAt: number): void {
+      updateSentAt.run({ id, sentAt });
+    },
+    /** The message arrived after its state had been decided elsewhere. */
+    setDeliveredAt(id: number, deliveredAt: number): void {
+      orm.update(emails).set({ deliveredAt }).where(eq(emails.id, id)).run();
+    },
+    setPossibleDuplicate(id: number): void {
+      orm.update(emails).set({ possibleDuplicate: true }).where(eq(emails.id, id)).run();
+    },
+    insertAttempt(row: AttemptRow): void {
+      insertAttempt.run({ ...row });
+    },
+  };
+}
+
+function reads(orm: Db["orm"]) {
+  const p = sql.placeholder;
+  const selectForDelivery = orm
+    .select({ email: emails, body: emailBodies })
+    .from(emails)
+    .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+    .where(eq(emails.id, p("id")))
+    .prepare();
+  const selectRecord = orm
+    .select({ email: emails, body: emailBodies, queue: emailQueue })
+    .from(emails)
+    .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+    .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+    .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId"))))
+    .prepare();
+
+  return {
+    /** All that composing a message needs; undefined when the email is gone. */
+    forDelivery: (id: number) => selectForDelivery.get({ id }),
+
+    /** One email of a scope, with its body and its queue row while it has one. */
+    record(scope: EmailScope, uid: string) {
+      const found = selectRecord.get({ uid, workspaceId: scope.workspaceId });
+      return found !== undefined && isInScope(scope, found.email) ? found : undefined;
+    },
+
+    /** A page of a scope's emails, newest first; deep pages walk the covering index, not the rows. */
+    list(scope: EmailScope, limit: number, offset: number) {
+      const inScope = scope.domainId === null ? eq(emails.workspaceId, scope.workspaceId) : eq(emails.domainId, scope.domainId);
+      const page = orm
+        .select({ id: emails.id })
+        .from(emails)
+        .where(inScope)
+        .orderBy(desc(emails.createdAt), desc(emails.id))
+        .limit(limit)
+        .offset(offset);
+      return orm
+        .select({ email: emails, attemptsBegun: emailQueue.attempts })
+        .from(emails)
+        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+        .where(inArray(emails.id, page))
+        .orderBy(desc(emails.createdAt), desc(emails.id))
+        .all();
+    },
+
+    /** How many emails a scope has, from the maintained totals. */
+    total(scope: EmailScope): number {
+      const inScope = scope.domainId === null ? undefined : eq(emailTotals.domainId, scope.domainId);
+      const row = orm
+        .select({ total: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
+        .from(emailTotals)
+        .where(and(eq(emailTotals.workspaceId, scope.workspaceId), inScope))
+        .get();
+      return row?.total ?? 0;
+    },
+
+    /** A share of the emails from a domain that wait in the queue and are not being sent. */
+    waitingOfDomain(domainId: number, limit: number): { id: number; attempts: number }[] {
+      return orm
+        .select({ id: emails.id, attempts: emailQueue.attempts })
+        .from(emailQueue)
+        .innerJoin(emails, eq(emails.id, emailQueue.id))
+        .where(and(eq(emails.domainId, domainId), eq(emailQueue.inFlight, false)))
+        .limit(limit)
+        .all();
+    },
+
+    attemptsOf: (emailId: number): AttemptRow[] =>
+      orm.select().from(attempts).where(eq(attempts.emailId, emailId)).orderBy(attempts.number).all(),
+  };
+}
+
+function isInScope(scope: EmailScope, email: EmailRow): boolean {
+  return scope.domainId === null || scope.domainId === email.domainId;
+}

@@ -1,0 +1,79 @@
+import { AppError } from "../errors.ts";
+
+/** Who is calling. */
+export type Caller =
+  /** A workspace's key; `domainId` null: the whole workspace, set: what that domain's key may. */
+  | { kind: "key"; keyId: number; workspaceId: number; domainId: number | null }
+  | { kind: "operator" }
+  /** No key, where none is needed. */
+  | { kind: "anonymous" };
+
+/** Looks a key up: null when there is no such key. */
+export type VerifyKey = (key: string) => Caller | null;
+
+/** `svc_` and the base64url of 32 bytes. */
+const KEY_FORM = /^svc_[A-Za-z0-9_-]{43}$/;
+
+const callers = new WeakMap<Request, Caller>();
+
+/** Paths of the API that need no key. */
+const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
+
+/**
+ * Decides who calls, before the body is read or anything is looked up; throws 401. `isOpen` names the
+ * requests that may come without a key.
+ */
+export function authenticate(request: Request, verifyKey: VerifyKey, isOpen: (method: string, path: string) => boolean): void {
+  const path = new URL(request.url).pathname;
+  if (!isUnderApi(path) || OPEN_PATHS.has(path)) return;
+  const key = request.headers.get("x-api-key")?.trim() ?? "";
+  if (key === "") {
+    if (isOpen(request.method, path)) {
+      callers.set(request, { kind: "anonymous" });
+      return;
+    }
+    throw new AppError("MISSING_API_KEY", "The header X-API-Key is missing", { hint: "Send your API key in the header X-API-Key." });
+  }
+  const caller = KEY_FORM.test(key) ? verifyKey(key) : null;
+  if (caller === null) {
+    throw new AppError("INVALID_API_KEY", "The API key is not valid", {
+      hint: "Check for a cut or a space when it was copied; a deleted key is not valid any more.",
+    });
+  }
+  callers.set(request, caller);
+}
+
+export function isUnderApi(path: string): boolean {
+  return path.startsWith("/api/");
+}
+
+/** Who sent this request; only for paths that authenticate() has seen. */
+export function callerOf(request: Request): Caller {
+  const caller = callers.get(request);
+  if (caller === undefined) throw new Error(`no caller is known for ${request.method} ${request.url}`);
+  return caller;
+}
+
+export interface WorkspaceCaller {
+  keyId: number;
+  workspaceId: number;
+  domainId: number | null;
+}
+
+/** The workspace that calls, by any of its keys; 403 for the operator key. */
+export function workspaceCaller(request: Request): WorkspaceCaller {
+  const caller = callerOf(request);
+  if (caller.kind === "key") return caller;
+  throw new AppError("API_KEY_RESTRICTED", "The operator key works on POST /api/v1/workspaces and /api/v1/operator only", {
+    hint: "Use a key of the workspace.",
+  });
+}
+
+/** The workspace that calls by a key for the whole of it; 403 for a key restricted to a domain. */
+export function wholeWorkspaceCaller(request: Request): WorkspaceCaller {
+  const caller = workspaceCaller(request);
+  if (caller.domainId === null) return caller;
+  throw new AppError("API_KEY_RESTRICTED", "This key is restricted to one domain: it sends that domain's emails and reads them", {
+    hint: "Use a key without domainId.",
+  });
+}

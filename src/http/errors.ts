@@ -1,0 +1,118 @@
+import { Elysia, type ValidationError } from "elysia";
+import type { TypeCheck } from "@sinclair/typebox/compiler";
+import type { TSchema } from "@sinclair/typebox";
+import { isStorageError } from "../db/storage-error.ts";
+import { AppError, type ErrorCode, type ErrorItem } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type Fault, faultsOf } from "./rules.ts";
+
+// Every error of the API becomes an answer here: { errors: [{ code, message, field?, path?, hint? }] }.
+// Nothing of the inside (stack, SQL, path) reaches a client.
+
+const STATUS: Record<ErrorCode, number> = {
+  INVALID_JSON: 400,
+  MISSING_API_KEY: 401,
+  INVALID_API_KEY: 401,
+  DAILY_QUOTA_EXCEEDED: 402,
+  MONTHLY_QUOTA_EXCEEDED: 402,
+  PLAN_UPGRADE_REQUIRED: 402,
+  INSUFFICIENT_SMS_CREDITS: 402,
+  PLAN_LIMIT_REACHED: 402,
+  SENDING_BLOCKED: 403,
+  API_KEY_RESTRICTED: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  DOMAIN_ALREADY_EXISTS: 409,
+  IDEMPOTENCY_KEY_REUSED: 409,
+  NOT_CANCELABLE: 409,
+  NOT_RETRYABLE: 409,
+  LAST_KEY: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  VALIDATION_ERROR: 422,
+  RECIPIENT_SUPPRESSED: 422,
+  BATCH_LIMIT_EXCEEDED: 422,
+  SENDER_NOT_ALLOWED: 422,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
+};
+
+/** How long a client should wait after a 503 that says nothing better. */
+const UNAVAILABLE_RETRY_S = 5;
+
+/** The answer to an AppError. */
+export function errorResponse(error: AppError): Response {
+  const item: ErrorItem = {
+    code: error.code,
+    message: error.message,
+    ...(error.field === undefined ? {} : { field: error.field }),
+    ...(error.path === undefined ? {} : { path: error.path }),
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  };
+  const items = error.faults?.map((fault) => ({ code: error.code, ...fault })) ?? [item];
+  const headers = new Headers({ "content-type": "application/json" });
+  const status = STATUS[error.code];
+  if (status === 401) headers.set("www-authenticate", 'ApiKey realm="pombo", header="X-API-Key"');
+  const retryAfterS = error.retryAfterS ?? (status === 503 ? UNAVAILABLE_RETRY_S : undefined);
+  if (retryAfterS !== undefined) headers.set("retry-after", String(retryAfterS));
+  if (error.allow !== undefined) headers.set("allow", error.allow.join(", "));
+  return new Response(JSON.stringify({ errors: items }), { status, headers });
+}
+
+/**
+ * Turns whatever was thrown on the way of a request into its answer. Must come before the routes.
+ * `methodsOf` tells which methods a path knows: Elysia calls a wrong method "not found" too.
+ */
+export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
+  return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request }) => {
+    const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(new URL(request.url).pathname) : [];
+    if (allow.length === 0) return errorResponse(toAppError(code, error, log));
+    return errorResponse(new AppError("METHOD_NOT_ALLOWED", `${request.method} is not a method of this path`, { allow }));
+  });
+}
+
+function toAppError(code: unknown, error: unknown, log: Log): AppError {
+  if (error instanceof AppError) return error;
+  if (isStorageError(error)) {
+    return new AppError("UNAVAILABLE", "Nothing can be stored at the moment; nothing was accepted", {
+      hint: "Send the same request again in a few seconds.",
+    });
+  }
+  if (code === "NOT_FOUND") return notFound();
+  if (code === "VALIDATION") {
+    const invalid = error as ValidationError & { type: string; validator: TypeCheck<TSchema>; value: unknown };
+    if (invalid.type !== "response") return validationError(faultsOf(invalid.validator, invalid.value));
+  }
+  if (code === "INVALID_COOKIE_SIGNATURE" || code === "PARSE") return new AppError("INVALID_JSON", "The body could not be read");
+  log.bug("http", error);
+  return new AppError("INTERNAL_ERROR", "Something went wrong inside pombo; the operator's log says what", {
+    hint: "Nothing was half done: the same request can be sent again.",
+  });
+}
+
+export function notFound(message = "There is nothing here by that path or id"): AppError {
+  return new AppError("NOT_FOUND", message);
+}
+
+/** 422 with one item per fault. */
+export function validationError(faults: readonly Fault[]): AppError {
+  return new AppError("VALIDATION_ERROR", "The request is not valid", { faults: faults.map(toItem) });
+}
+
+/** `field` is the member as the interface shows it; in a batch `path` names the item. */
+function toItem(fault: Fault): ErrorItem {
+  const names = fault.path.filter((part) => typeof part === "string");
+  const last = names.at(-1);
+  const isInItem = fault.path.some((part) => typeof part === "number");
+  const place = fault.path.reduce<string>(
+    (path, part) => (typeof part === "number" ? `${path}[${part}]` : path === "" ? part : `${path}.${part}`),
+    "",
+  );
+  return {
+    message: `${last ?? "The body"} ${fault.message}`,
+    ...(last === undefined ? {} : { field: last }),
+    ...(isInItem ? { path: place } : {}),
+    ...(fault.hint === undefined ? {} : { hint: fault.hint }),
+  };
+}

@@ -1,0 +1,71 @@
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../errors.ts";
+import { integerText, text } from "./rules.ts";
+import { validationError } from "./errors.ts";
+
+const MAX_LIMIT = 100;
+const DEFAULT_LIMIT = 20;
+const MAX_CURSOR = 512;
+
+const limit = integerText({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: "How many items a page holds." });
+
+export const PageQuery = Type.Object({
+  page: Type.Optional(
+    integerText({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 1, description: "Which page, from 1." }),
+  ),
+  limit: Type.Optional(limit),
+});
+
+export const CursorQuery = Type.Object({
+  cursor: Type.Optional(text({ minLength: 1, maxLength: MAX_CURSOR, description: "`meta.next_cursor` of the page before." })),
+  limit: Type.Optional(limit),
+});
+
+export const PageMeta = Type.Object({
+  total: Type.Integer(),
+  perPage: Type.Integer(),
+  page: Type.Integer(),
+  lastPage: Type.Integer(),
+});
+
+export const CursorMeta = Type.Object({
+  has_more: Type.Boolean(),
+  next_cursor: Type.Union([Type.String(), Type.Null()]),
+});
+
+export function pageOf(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
+  const page = Number(query.page ?? 1);
+  const perPage = Number(query.limit ?? DEFAULT_LIMIT);
+  return { page, limit: perPage, offset: (page - 1) * perPage };
+}
+
+export function pageMeta(total: number, page: { page: number; limit: number }): typeof PageMeta.static {
+  return { total, perPage: page.limit, page: page.page, lastPage: Math.max(1, Math.ceil(total / page.limit)) };
+}
+
+/** Where a page of a list ended: newest first, so the next page holds what is older than this. */
+export interface Position {
+  createdAt: number;
+  id: number;
+}
+
+export function cursorOf(query: { cursor?: string; limit?: string }): { before: Position | null; limit: number } {
+  const perPage = Number(query.limit ?? DEFAULT_LIMIT);
+  if (query.cursor === undefined) return { before: null, limit: perPage };
+  const match = /^(\d{1,16})\.(\d{1,16})$/.exec(Buffer.from(query.cursor, "base64url").toString("latin1"));
+  if (match === null) throw badCursor();
+  return { before: { createdAt: Number(match[1]), id: Number(match[2]) }, limit: perPage };
+}
+
+function badCursor(): AppError {
+  return validationError([{ path: ["cursor"], message: "is not one that this API gave out", hint: "Start again without a cursor." }]);
+}
+
+/** Cuts a list that was read one item too long into a page and its meta. */
+export function cursorPage<Row extends Position>(rows: Row[], perPage: number): { rows: Row[]; meta: typeof CursorMeta.static } {
+  const page = rows.slice(0, perPage);
+  const last = page.at(-1);
+  const hasMore = rows.length > perPage;
+  const next = hasMore && last !== undefined ? Buffer.from(`${last.createdAt}.${last.id}`).toString("base64url") : null;
+  return { rows: page, meta: { has_more: hasMore, next_cursor: next } };
+}

@@ -1,0 +1,174 @@
+import { Kind, Type, TypeRegistry, type TObject, type TSchema, type TUnsafe } from "@sinclair/typebox";
+import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
+import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+
+// Rules on request values that JSON Schema cannot say, as TypeBox schemas: a `ruled` schema shows its
+// JSON Schema in the API docs and checks by its own function, in the same pass as everything else, so
+// that one answer names every fault. faultsOf() turns a failed check into sentences.
+
+/** One fault of a value; `path` leads from the checked value to the member at fault. */
+export interface Fault {
+  path: (string | number)[];
+  message: string;
+  hint?: string;
+}
+
+export interface Rule {
+  isValid(value: unknown): boolean;
+  /** At least one when isValid says false. */
+  faults(value: unknown): Fault[];
+}
+
+const RULED = "PomboRuled";
+const RULE = Symbol("rule");
+
+/** A schema that is documented as `jsonSchema` and checked by `rule`. */
+export function ruled<T>(jsonSchema: Record<string, unknown>, rule: Rule): TUnsafe<T> {
+  if (!TypeRegistry.Has(RULED)) TypeRegistry.Set(RULED, (schema, value) => ruleOf(schema)?.isValid(value) ?? false);
+  return Type.Unsafe<T>({ ...jsonSchema, [Kind]: RULED, [RULE]: rule });
+}
+
+function ruleOf(schema: unknown): Rule | undefined {
+  return (schema as { [RULE]?: Rule })[RULE];
+}
+
+/**
+ * A string of `minLength` to `maxLength` Unicode code points (TypeBox would count UTF-16 units) without
+ * lone surrogates. `check` may refuse the value with a sentence.
+ */
+export function text(
+  options: { minLength?: number; maxLength: number; format?: string; description?: string; examples?: string[] },
+  check?: (value: string) => string | null,
+): TUnsafe<string> {
+  const { minLength = 0, maxLength } = options;
+  const faultIn = (value: unknown): string | null => {
+    if (typeof value !== "string") return `must be a string, not ${kindOf(value)}`;
+    if (!value.isWellFormed()) return "must be valid Unicode: it holds half of a surrogate pair";
+    const length = countCodePoints(value, maxLength);
+    if (length < minLength) return minLength === 1 ? "must not be empty" : `must have at least ${minLength} characters`;
+    if (length > maxLength) return `must have at most ${maxLength.toLocaleString("en")} characters`;
+    return check?.(value) ?? null;
+  };
+  return ruled<string>({ type: "string", ...(minLength > 0 ? { minLength } : {}), ...options }, leafRule(faultIn));
+}
+
+/** A whole number in a query, where every value comes as text. */
+export function integerText(options: { minimum: number; maximum: number; default: number; description?: string }): TUnsafe<string> {
+  const { minimum, maximum, default: absent, ...words } = options;
+  return ruled<string>(
+    // Elysia would fill a `default` in as a number before the check; document.ts gives the name back.
+    { type: "integer", minimum, maximum, "x-default": absent, ...words },
+    leafRule((value) => {
+      const isWhole = typeof value === "string" && /^\d{1,15}$/.test(value);
+      if (isWhole && Number(value) >= minimum && Number(value) <= maximum) return null;
+      return maximum === Number.MAX_SAFE_INTEGER
+        ? `must be a whole number of at least ${minimum}`
+        : `must be a whole number from ${minimum} to ${maximum}`;
+    }),
+  );
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function uuid(description?: string): TUnsafe<string> {
+  return ruled<string>(
+    { type: "string", format: "uuid", ...(description === undefined ? {} : { description }) },
+    leafRule((value) => (typeof value === "string" && UUID.test(value) ? null : "must be a UUID")),
+  );
+}
+
+/** An object with a rule over several of its members, on top of the members' own. */
+export function objectWith<T extends TObject>(
+  object: T,
+  rule: (value: T["static"]) => Fault | null,
+  jsonSchema: Record<string, unknown> = {},
+): TUnsafe<T["static"]> {
+  const checker = TypeCompiler.Compile(object);
+  return ruled<T["static"]>(
+    { ...object, ...jsonSchema },
+    {
+      isValid: (value) => checker.Check(value) && rule(value as T["static"]) === null,
+      faults: (value) => {
+        const faults = faultsOf(checker, value);
+        const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+        const whole = isObject ? rule(value as T["static"]) : null;
+        return whole === null ? faults : [...faults, whole];
+      },
+    },
+  );
+}
+
+function leafRule(faultIn: (value: unknown) => string | null): Rule {
+  return {
+    isValid: (value) => faultIn(value) === null,
+    faults: (value) => [{ path: [], message: faultIn(value) ?? "is not valid" }],
+  };
+}
+
+/** The faults of a value that failed its check, one a place. */
+export function faultsOf(checker: TypeCheck<TSchema>, value: unknown): Fault[] {
+  const faults: Fault[] = [];
+  const seen = new Set<string>();
+  for (const error of checker.Errors(value)) {
+    // A missing member is reported as missing and then as of the wrong type: the first says it.
+    if (seen.has(error.path)) continue;
+    seen.add(error.path);
+    const path = pathOf(error.path);
+    const rule = ruleOf(error.schema);
+    const isMissing = error.type === ValueErrorType.ObjectRequiredProperty;
+    if (rule === undefined || isMissing) faults.push({ path, message: messageFor(error) });
+    else for (const fault of rule.faults(error.value)) faults.push({ ...fault, path: [...path, ...fault.path] });
+  }
+  return faults;
+}
+
+function pathOf(pointer: string): (string | number)[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+}
+
+function messageFor(error: ValueError): string {
+  const schema = error.schema as { minItems?: number; maxItems?: number; const?: unknown; description?: string };
+  switch (error.type) {
+    case ValueErrorType.ObjectRequiredProperty:
+      return "is required";
+    case ValueErrorType.ObjectAdditionalProperties:
+      return "is not a member of this request";
+    case ValueErrorType.Object:
+      return `must be an object, not ${kindOf(error.value)}`;
+    case ValueErrorType.Array:
+      return `must be an array, not ${kindOf(error.value)}`;
+    case ValueErrorType.ArrayMinItems:
+      return `must hold at least ${schema.minItems} item`;
+    case ValueErrorType.ArrayMaxItems:
+      return `must hold at most ${schema.maxItems} items`;
+    case ValueErrorType.String:
+      return `must be a string, not ${kindOf(error.value)}`;
+    case ValueErrorType.Boolean:
+      return `must be true or false, not ${kindOf(error.value)}`;
+    case ValueErrorType.Union:
+      return schema.description === undefined ? "has none of the allowed values" : `must be ${schema.description}`;
+    default:
+      return error.message.charAt(0).toLowerCase() + error.message.slice(1);
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  return typeof value === "boolean" ? "true or false" : `a ${typeof value}`;
+}
+
+/** Code points of `value`, or, where it is too short to break `limit`, its UTF-16 length, which is no smaller. */
+function countCodePoints(value: string, limit: number): number {
+  if (value.length <= limit) return value.length;
+  if (value.length > 2 * limit) return limit + 1;
+  let count = 0;
+  for (const _ of value) count += 1;
+  return count;
+}

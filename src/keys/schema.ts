@@ -1,0 +1,22 @@
+import { Type } from "@sinclair/typebox";
+import { text, uuid } from "../http/rules.ts";
+
+export const KeyCreate = Type.Object(
+  {
+    name: text({ minLength: 1, maxLength: 100, description: "What the key is for.", examples: ["shop"] }),
+    domainId: Type.Optional(uuid("Restricts the key to one domain: it sends that domain's emails and reads them.")),
+  },
+  { additionalProperties: false },
+);
+
+const nullableTime = Type.Union([Type.String({ format: "date-time" }), Type.Null()]);
+
+/** A key as it is made: the only time that `key` is shown. */
+export const CreatedKey = Type.Object({
+  id: Type.String({ format: "uuid" }),
+  name: Type.String(),
+  domainId: Type.Union([Type.String({ format: "uuid" }), Type.Null()]),
+  createdAt: Type.String({ format: "date-time" }),
+  lastUsedAt: nullableTime,
+  key: Type.String({ examples: ["svc_…"] }),
+});

@@ -1,0 +1,42 @@
+import type { Clock } from "../clock.ts";
+import type { Commit } from "../db/commit.ts";
+import { isStorageError } from "../db/storage-error.ts";
+import type { VerifyKey } from "../http/auth.ts";
+import type { Log } from "../log.ts";
+import { hashKey } from "./key.ts";
+import type { KeyStore } from "./store.ts";
+
+/** A key's lastUsedAt is written at most this often. */
+const TOUCH_EVERY_MS = 60_000;
+/** Keys whose last write is remembered. */
+const MAX_REMEMBERED = 10_000;
+
+export interface VerifyParts {
+  keys: KeyStore;
+  /** SHA-256 of the operator key, hex, or null while there is none. */
+  operatorKeyHash: () => string | null;
+  commit: Commit;
+  clock: Clock;
+  log: Log;
+}
+
+/** Who a key belongs to; notes its use in passing. */
+export function keyVerifier(parts: VerifyParts): VerifyKey {
+  const touched = new Map<number, number>();
+  return (key) => {
+    const hash = hashKey(key);
+    const row = parts.keys.byHash(hash);
+    if (row === undefined) return hash === parts.operatorKeyHash() ? { kind: "operator" } : null;
+    const now = parts.clock.now();
+    if (now - Math.max(row.lastUsedAt ?? 0, touched.get(row.id) ?? 0) >= TOUCH_EVERY_MS) {
+      if (touched.size >= MAX_REMEMBERED) touched.clear();
+      touched.set(row.id, now);
+      parts.commit(() => parts.keys.touch(row.id, now)).catch((error: unknown) => {
+        // Not worth failing a request for; the next use tries again.
+        touched.delete(row.id);
+        if (!isStorageError(error)) parts.log.bug("keys", error);
+      });
+    }
+    return { kind: "key", keyId: row.id, workspaceId: row.workspaceId, domainId: row.domainId };
+  };
+}

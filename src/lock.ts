@@ -1,0 +1,122 @@
+import { Database } from "bun:sqlite";
+import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { StartError } from "./errors.ts";
+
+// One instance per data directory. <data_dir>/lock is an SQLite file held in BEGIN EXCLUSIVE for life:
+// the lock is the kernel's, so it is gone the moment its holder is, kill -9 included, and no stale file
+// can keep an instance from starting. lock.pid beside it only names the holder for the second starter's
+// message.
+//
+// POSIX drops all of a process's locks on a file when the process closes any descriptor of it. So this
+// process must never open <data_dir>/lock in any other way than through SQLite, which knows the rule.
+
+export type Lock = { kind: "locked"; release(): void } | { kind: "held"; pid: number | null };
+
+const PID_TEXT_MAX = 20;
+
+/** Open locks are kept from the garbage collector here: a collected Database closes its file and frees the lock. */
+const openLocks = new Set<Database>();
+
+/**
+ * Takes the lock of a data directory, at once or not at all. `pid` is the holder's, null when it is not
+ * known (it has only just started, or runs in another container). `release` may be called twice.
+ * Throws StartError when the directory cannot be used.
+ */
+export function takeLock(dataDir: string): Lock {
+  const path = join(dataDir, "lock");
+  const pidPath = join(dataDir, "lock.pid");
+  const database = openLockFile(path, dataDir);
+  try {
+    database.run("PRAGMA busy_timeout = 0");
+    database.run("PRAGMA journal_mode = DELETE");
+    database.run("BEGIN EXCLUSIVE");
+  } catch (error) {
+    database.close();
+    if (codeOf(error).startsWith("SQLITE_BUSY")) return { kind: "held", pid: readPid(pidPath) };
+    throw unusable(path, error);
+  }
+  openLocks.add(database);
+  try {
+    writePid(pidPath);
+  } catch (error) {
+    free(database);
+    throw unusable(pidPath, error);
+  }
+  return { kind: "locked", release: () => release(database, pidPath) };
+}
+
+function release(database: Database, pidPath: string): void {
+  if (!openLocks.has(database)) return;
+  // Before the lock is free: after that the file may be the next holder's.
+  rmSync(pidPath, { force: true });
+  free(database);
+}
+
+function free(database: Database): void {
+  openLocks.delete(database);
+  database.close();
+}
+
+function openLockFile(path: string, dataDir: string): Database {
+  try {
+    // SQLite would create it readable by others. "ax" opens nothing when it exists (see above).
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") {
+      throw new StartError(
+        `The data directory ${dataDir} does not exist: create it with pombo init, or correct data_dir.`,
+      );
+    }
+    if (codeOf(error) !== "EEXIST") throw unusable(path, error);
+  }
+  try {
+    return new Database(path, { readwrite: true });
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+/** Renamed into place, so that a reader never sees half a number. */
+function writePid(pidPath: string): void {
+  const draft = `${pidPath}.new`;
+  rmSync(draft, { force: true });
+  writeFileSync(draft, `${process.pid}\n`, { mode: 0o600, flag: "wx" });
+  renameSync(draft, pidPath);
+}
+
+/** The file may still be that of a holder killed earlier: a PID that no longer lives is not told. */
+function readPid(pidPath: string): number | null {
+  try {
+    const text = readFileSync(pidPath, "utf8").slice(0, PID_TEXT_MAX);
+    const pid = /^[1-9]\d*\n$/.test(text) ? Number(text) : null;
+    return pid !== null && isAlive(pid) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+}
+
+function unusable(path: string, error: unknown): StartError {
+  if (codeOf(error) === "SQLITE_NOTADB") {
+    return new StartError(
+      `${path} is not the lock file of pombo. Nothing is kept in it: delete it.`,
+    );
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StartError(
+    `${path} cannot be used (${reason}): run pombo as the user that owns the data directory, and see that its disk is writable and not full.`,
+  );
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

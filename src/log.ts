@@ -1,0 +1,31 @@
+/** A fact of one moment: its name, and values for people and programs. */
+export type LogFields = Record<string, string | number | boolean | null>;
+
+export interface Log {
+  /** One line for one event, told by whoever decided it. */
+  event(name: string, fields?: LogFields): void;
+  /** Something that must not happen; with the stack, once. */
+  bug(where: string, error: unknown): void;
+}
+
+const MAX_FIELD = 1_000;
+
+/** One JSON line an event. */
+export function jsonLog(write: (line: string) => void, now: () => number): Log {
+  const tell = (level: string, name: string, fields: LogFields) => {
+    const short = Object.entries(fields).map(([key, value]) => [key, typeof value === "string" ? value.slice(0, MAX_FIELD) : value]);
+    write(JSON.stringify({ time: new Date(now()).toISOString(), level, event: name, ...Object.fromEntries(short) }));
+  };
+  return {
+    event: (name, fields = {}) => tell("info", name, fields),
+    bug: (where, error) => tell("error", "bug", { where, error: errorText(error) }),
+  };
+}
+
+export const silentLog: Log = { event: () => undefined, bug: () => undefined };
+
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? "" : ` (cause: ${errorText(error.cause)})`;
+  return `${error.stack ?? error.message}${cause}`;
+}

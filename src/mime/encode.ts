@@ -1,0 +1,115 @@
+/**
+ * Content transfer encodings. A text is brought to CRLF line ends and then written as 7bit when
+ * that changes nothing on any path, as quoted-printable when it is mostly ASCII, and as base64
+ * otherwise. The result is 7-bit clean with lines of at most 998 octets.
+ */
+import { MAX_LINE_OCTETS } from "./header.ts";
+
+export interface EncodedText {
+  encoding: "7bit" | "quoted-printable" | "base64";
+  /** Without a CRLF of its own at the end: what follows brings it. */
+  bytes: Uint8Array;
+}
+
+/** RFC 2045 §6.7 (5) and §6.8. */
+const ENCODED_LINE = 76;
+const HEX = Buffer.from("0123456789ABCDEF", "latin1");
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const EQUALS = 0x3d;
+const FROM = Buffer.from("From ", "latin1");
+
+/** Chooses the encoding and applies it. Lone surrogates become U+FFFD. */
+export function encodeText(text: string): EncodedText {
+  const lines = toCrlf(text);
+  if (isSevenBit(lines)) return { encoding: "7bit", bytes: Buffer.from(lines, "latin1") };
+  const octets = Buffer.from(lines, "utf8");
+  let special = 0;
+  for (let i = 0; i < octets.length; i++) {
+    const octet = octets[i] ?? 0;
+    if (
+      octet > 0x7e ||
+      octet === EQUALS ||
+      (octet < SPACE && octet !== LF && octet !== CR && octet !== TAB)
+    )
+      special++;
+  }
+  // Three characters for each special octet against four for every three octets.
+  if (special * 6 <= octets.length)
+    return { encoding: "quoted-printable", bytes: quotedPrintable(octets) };
+  return { encoding: "base64", bytes: base64Lines(octets) };
+}
+
+/** CRLF, a bare CR and a bare LF all become CRLF: no other line end may leave the process (R60). */
+export function toCrlf(text: string): string {
+  return text.replace(/\r\n?|\n/g, "\r\n");
+}
+
+/** RFC 2045 §2.7, less what relays are known to change: space at the end of a line, "From " at its start. */
+function isSevenBit(lines: string): boolean {
+  if (!/^[\t\r\n\x20-\x7e]*$/.test(lines) || /[ \t](?:\r|$)|(?:^|\n)From /.test(lines))
+    return false;
+  for (let start = 0; start <= lines.length;) {
+    const found = lines.indexOf("\r\n", start);
+    const end = found < 0 ? lines.length : found;
+    if (end - start > MAX_LINE_OCTETS) return false;
+    start = end + 2;
+  }
+  return true;
+}
+
+/** RFC 2045 §6.7, for octets whose line ends are CRLF. */
+function quotedPrintable(octets: Uint8Array): Uint8Array {
+  // Worst case: every octet three characters, and a soft break of three after each 73 of them.
+  const out = Buffer.allocUnsafe(octets.length * 3 + Math.ceil((octets.length * 3) / 73) * 3 + 3);
+  let length = 0;
+  let column = 0;
+  for (let i = 0; i < octets.length; i++) {
+    const octet = octets[i] ?? 0;
+    if (octet === CR) {
+      out[length++] = CR;
+      out[length++] = LF;
+      i++;
+      column = 0;
+      continue;
+    }
+    const isLiteral = isLiteralAt(octets, i, column);
+    if (column + (isLiteral ? 1 : 3) > ENCODED_LINE - 1) {
+      out[length++] = EQUALS;
+      out[length++] = CR;
+      out[length++] = LF;
+      column = 0;
+    }
+    if (isLiteral) {
+      out[length++] = octet;
+      column += 1;
+    } else {
+      out[length++] = EQUALS;
+      out[length++] = HEX[octet >> 4] ?? 0;
+      out[length++] = HEX[octet & 15] ?? 0;
+      column += 3;
+    }
+  }
+  return out.subarray(0, length);
+}
+
+function isLiteralAt(octets: Uint8Array, i: number, column: number): boolean {
+  const octet = octets[i] ?? 0;
+  if (octet === SPACE || octet === TAB) return i + 1 < octets.length && octets[i + 1] !== CR;
+  // A "From " at the start of a line would be rewritten by mbox stores, and break the signature.
+  if (octet === FROM[0] && column === 0 && FROM.every((want, k) => octets[i + k] === want))
+    return false;
+  return octet > SPACE && octet <= 0x7e && octet !== EQUALS;
+}
+
+function base64Lines(octets: Uint8Array): Uint8Array {
+  const base64 = Buffer.from(octets.buffer, octets.byteOffset, octets.byteLength).toString(
+    "base64",
+  );
+  const lines: string[] = [];
+  for (let i = 0; i < base64.length; i += ENCODED_LINE)
+    lines.push(base64.slice(i, i + ENCODED_LINE));
+  return Buffer.from(lines.join("\r\n"), "latin1");
+}

@@ -1,0 +1,223 @@
+import { and, asc, eq, gt, lte, min, count, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { emailQueue, lanes } from "../db/schema.ts";
+
+// The queue's rows. Claiming a row counts the attempt and postpones the row to its next attempt, in
+// a committed transaction, before anything is connected: there are no leases, and a crash costs one
+// attempt's delay. A row whose attempt runs has in_flight = 1 and is not claimed again, however long
+// the attempt takes. Everything that ends an attempt is fenced by its number.
+
+/** A claimed row: one attempt at one email. */
+export interface Job {
+  id: number;
+  laneId: number;
+  /** 1 for the first attempt. */
+  attempt: number;
+  startedAt: number;
+  /** When it was due, to be put back if the attempt is never begun. */
+  dueAt: number;
+  /** When the next attempt is due if this one ends without a word. */
+  nextAt: number;
+  expiresAt: number;
+  lastReply: string | null;
+  /** DNS said at this time that the domain does not exist; null when it did not. */
+  badDomainAt: number | null;
+}
+
+export interface LaneHead {
+  laneId: number;
+  dueAt: number;
+}
+
+export interface Deferral {
+  nextAt: number;
+  lastReply: string | null;
+  badDomainAt: number | null;
+}
+
+/** A row found in flight at start: its attempt was cut off by a crash. */
+export interface InterruptedJob {
+  id: number;
+  attempts: number;
+  startedAt: number | null;
+  dotAt: number | null;
+}
+
+export type QueueStore = ReturnType<typeof openQueueStore>;
+
+/** Prepares the statements of the queue. */
+export function openQueueStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
+
+  const selectLane = orm
+    .select({ id: lanes.id })
+    .from(lanes)
+    .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination"))))
+    .prepare();
+  const insertLane = orm
+    .insert(lanes)
+    .values({ workspaceId: p("workspaceId"), destination: p("destination") })
+    .returning({ id: lanes.id })
+    .prepare();
+  const insertRow = orm
+    .insert(emailQueue)
+    .values({ id: p("id"), laneId: p("laneId"), nextAt: p("nextAt"), expiresAt: p("expiresAt") })
+    .prepare();
+  const selectDue = orm
+    .select()
+    .from(emailQueue)
+    .where(and(eq(emailQueue.laneId, p("laneId")), lte(emailQueue.nextAt, p("now")), eq(emailQueue.inFlight, false)))
+    .orderBy(asc(emailQueue.nextAt), asc(emailQueue.id))
+    .limit(p("limit"))
+    .prepare();
+  const updateClaimed = orm
+    .update(emailQueue)
+    .set({
+      attempts: sql`${emailQueue.attempts} + 1`,
+      inFlight: true,
+      startedAt: sql`${p("now")}`,
+      nextAt: sql`${p("nextAt")}`,
+      dotAt: null,
+    })
+    .where(eq(emailQueue.id, p("id")))
+    .prepare();
+  const selectHead = orm
+    .select({ dueAt: emailQueue.nextAt })
+    .from(emailQueue)
+    .where(and(eq(emailQueue.laneId, p("laneId")), eq(emailQueue.inFlight, false)))
+    .orderBy(asc(emailQueue.nextAt))
+    .limit(1)
+    .prepare();
+  const updateDot = orm
+    .update(emailQueue)
+    .set({ dotAt: sql`${p("now")}` })
+    .where(isThisAttempt)
+    .returning({ id: emailQueue.id })
+    .prepare();
+  const deleteRow = orm.delete(emailQueue).where(isThisAttempt).returning({ id: emailQueue.id }).prepare();
+  const updateDeferred = orm
+    .update(emailQueue)
+    .set({
+      nextAt: sql`${p("nextAt")}`,
+      lastReply: sql`${p("lastReply")}`,
+      badDomainAt: sql`${p("badDomainAt")}`,
+      inFlight: false,
+      dotAt: null,
+    })
+    .where(isThisAttempt)
+    .returning({ id: emailQueue.id })
+    .prepare();
+  const updateGivenBack = orm
+    .update(emailQueue)
+    .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
+    .where(isThisAttempt)
+    .prepare();
+  const selectQueued = orm
+    .select({ id: emailQueue.id })
+    .from(emailQueue)
+    .where(eq(emailQueue.id, p("id")))
+    .prepare();
+  const deleteWaiting = orm
+    .delete(emailQueue)
+    .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
+    .returning({ attempts: emailQueue.attempts })
+    .prepare();
+
+  return {
+    /** The lane of (workspace, destination), made when it is new. */
+    laneFor(workspaceId: number, destination: string): number {
+      const key = { workspaceId, destination };
+      return (selectLane.get(key) ?? insertLane.get(key)).id;
+    },
+
+    /** Queues the email `id`. */
+    add(row: { id: number; laneId: number; nextAt: number; expiresAt: number }): void {
+      insertRow.run(row);
+    },
+
+    /** Claims up to `limit` due rows of a lane; `retryAt` says when attempt n would be followed by the next. */
+    claim(request: { laneId: number; now: number; limit: number; retryAt: (attempt: number) => number }): Job[] {
+      const rows = selectDue.all({ laneId: request.laneId, now: request.now, limit: request.limit });
+      return rows.map((row) => {
+        const attempt = row.attempts + 1;
+        // Never past the end of its life, so that it expires on time.
+        const nextAt = Math.max(request.now + 1, Math.min(request.retryAt(attempt), row.expiresAt));
+        updateClaimed.run({ id: row.id, now: request.now, nextAt });
+        const { id, laneId, expiresAt, lastReply, badDomainAt } = row;
+        return { id, laneId, attempt, startedAt: request.now, dueAt: row.nextAt, nextAt, expiresAt, lastReply, badDomainAt };
+      });
+    },
+
+    /** When the lane's next row is due; null when it has none that waits. */
+    headOf(laneId: number): number | null {
+      return selectHead.get({ laneId })?.dueAt ?? null;
+    },
+
+    /** Notes that the final dot may be written from now on. False: the row is no longer this attempt's. */
+    markDot(job: { id: number; attempt: number }, now: number): boolean {
+      return updateDot.get({ id: job.id, attempt: job.attempt, now }) !== undefined;
+    },
+
+    /** Takes the row off the queue. False: it is no longer this attempt's. */
+    finish(job: { id: number; attempt: number }): boolean {
+      return deleteRow.get({ id: job.id, attempt: job.attempt }) !== undefined;
+    },
+
+    /** Puts the row back for its next attempt. False: it is no longer this attempt's. */
+    defer(job: { id: number; attempt: number }, deferral: Deferral): boolean {
+      return updateDeferred.get({ id: job.id, attempt: job.attempt, ...deferral }) !== undefined;
+    },
+
+    /** Undoes the claim of an attempt that was never begun. */
+    giveBack(job: Job): void {
+      updateGivenBack.run({ id: job.id, attempt: job.attempt, dueAt: job.dueAt });
+    },
+
+    /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
+    removeWaiting(id: number): number | null {
+      return deleteWaiting.get({ id })?.attempts ?? null;
+    },
+
+    isQueued(id: number): boolean {
+      return selectQueued.get({ id }) !== undefined;
+    },
+
+    /** Every lane with waiting rows and when its first one is due: one pass over the covering index. */
+    heads(): LaneHead[] {
+      return orm
+        .select({ laneId: emailQueue.laneId, dueAt: sql<number>`${min(emailQueue.nextAt)}` })
+        .from(emailQueue)
+        .groupBy(emailQueue.laneId)
+        .all();
+    },
+
+    inFlight(): InterruptedJob[] {
+      return orm
+        .select({
+          id: emailQueue.id,
+          attempts: emailQueue.attempts,
+          startedAt: emailQueue.startedAt,
+          dotAt: emailQueue.dotAt,
+        })
+        .from(emailQueue)
+        .where(eq(emailQueue.inFlight, true))
+        .all();
+    },
+
+    /** Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. */
+    release(id: number, nextAt: number | null): void {
+      orm
+        .update(emailQueue)
+        .set(nextAt === null ? { inFlight: false, dotAt: null } : { inFlight: false, dotAt: null, nextAt })
+        .where(eq(emailQueue.id, id))
+        .run();
+    },
+
+    /** Rows still to be done, in flight or waiting. */
+    depth(): number {
+      return orm.select({ depth: count() }).from(emailQueue).where(gt(emailQueue.id, 0)).get()?.depth ?? 0;
+    },
+  };
+}

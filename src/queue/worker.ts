@@ -1,0 +1,332 @@
+import type { Clock } from "../clock.ts";
+import type { Commit } from "../db/commit.ts";
+import type { DiskGuard } from "../db/guard.ts";
+import { isStorageError } from "../db/storage-error.ts";
+import type { Log } from "../log.ts";
+import type { Random } from "../random.ts";
+import { Lanes } from "./lanes.ts";
+import { nextRetryAt } from "./retry.ts";
+import type { Deferral, Job, QueueStore } from "./store.ts";
+
+// The worker takes due rows off the queue and hands each to the handler, which does the I/O and
+// returns what to write; the worker writes it together with the row's fate in one transaction.
+//
+// A row's life: waiting → (claim, committed) in flight → finished (row gone) | deferred (waiting
+// again) | given back (the attempt was never begun). Every way out of a handler, a thrown bug
+// included, ends in one of these. An end that cannot be recorded stays in memory and is tried again
+// every second, while the disk guard keeps anything new from starting. A crash leaves the row in
+// flight; recover() frees it at the next start.
+
+const RECORD_AGAIN_MS = 1_000;
+/** Interrupted attempts that certainly sent nothing start again within this time. */
+const RESTART_SPREAD_MS = 1_000;
+const WATCH_EVERY_MS = 60_000;
+
+/** What came of an attempt, for the worker to write. */
+export interface Settlement {
+  fate:
+    | { kind: "finish" }
+    /** `at` null: as the schedule says. */
+    | { kind: "defer"; at: number | null; lastReply: string | null; badDomainAt: number | null }
+    /** The attempt was not begun: as if it had never been claimed. */
+    | { kind: "give_back" };
+  /** The destination answered; null: not tried. */
+  isReached: boolean | null;
+  /**
+   * Writes the room's own rows, inside the transaction. `isHeld` false: the row had meanwhile been
+   * taken from this attempt. `nextAt` is when the deferred row is due.
+   */
+  record(isHeld: boolean, nextAt: number): void;
+  /** Called once `record` is durable. */
+  committed?(): void;
+}
+
+export interface AttemptContext {
+  /** Commits that the final dot may be written; rejects when that could not be kept or the row is lost. */
+  markDot(): Promise<void>;
+  /** Aborted when the worker stops: an attempt not yet begun should be given back. */
+  stopping: AbortSignal;
+  /** Aborted when the grace of a stop is over: connections must end now. */
+  cutOff: AbortSignal;
+}
+
+export interface Handler {
+  attempt(job: Job, context: AttemptContext): Promise<Settlement>;
+  /** Inside a transaction: a crash cut this attempt off after its final dot may have been written. */
+  recordInterrupted(job: { id: number; attempts: number; startedAt: number; dotAt: number }): void;
+}
+
+export interface WorkerOptions {
+  queue: QueueStore;
+  handler: Handler;
+  commit: Commit;
+  guard: DiskGuard;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  scheduleMs: readonly number[];
+  maxJobs: number;
+  maxJobsPerLane: number;
+}
+
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #lanes: Lanes;
+  readonly #running = new Set<number>();
+  readonly #stopping = new AbortController();
+  readonly #cutOff = new AbortController();
+  readonly #idleWaiters: (() => void)[] = [];
+  #claiming = 0;
+  #isTickQueued = false;
+  #isRecovered = false;
+  #cancelTimer: (() => void) | null = null;
+  #timerDueAt: number | null = null;
+  #cancelWatch: (() => void) | null = null;
+  #unsubscribeGuard: (() => void) | null = null;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#lanes = new Lanes(options.maxJobsPerLane);
+  }
+
+  /** Frees what a crash left in flight, then begins to work. */
+  async start(): Promise<void> {
+    this.#unsubscribeGuard = this.#options.guard.whenOpen(() => void this.#resume());
+    await this.#resume();
+    this.#watch();
+  }
+
+  /** A row of the lane was committed, due at `dueAt`. */
+  nudge(laneId: number, dueAt: number): void {
+    this.#lanes.wake(laneId, dueAt);
+    this.#tickSoon();
+  }
+
+  /** Resolves when nothing runs and nothing is due now. */
+  idle(): Promise<void> {
+    if (this.#isIdle()) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Stops: nothing new is claimed, attempts not begun are given back, running ones get `graceMs` to
+   * end, then their connections are cut. Resolves when every outcome is recorded.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.#cancelTimer?.();
+    this.#cancelWatch?.();
+    this.#unsubscribeGuard?.();
+    const cancelGrace = this.#options.clock.after(graceMs, () => this.#cutOff.abort());
+    await this.idle();
+    cancelGrace();
+  }
+
+  /** At start, and each time the storage is well again. */
+  async #resume(): Promise<void> {
+    if (!this.#isRecovered) {
+      try {
+        await this.#recover();
+      } catch (error) {
+        if (isStorageError(error)) return; // the guard calls again
+        throw error;
+      }
+      this.#isRecovered = true;
+      for (const head of this.#options.queue.heads()) this.#lanes.wake(head.laneId, head.dueAt);
+    }
+    this.#tickSoon();
+  }
+
+  #isIdle(): boolean {
+    if (this.#running.size > 0 || this.#claiming > 0 || this.#isTickQueued) return false;
+    if (this.#stopping.signal.aborted || this.#options.guard.failure !== null) return true;
+    const dueAt = this.#lanes.nextDueAt();
+    return dueAt === null || dueAt > this.#options.clock.now();
+  }
+
+  #tickSoon(): void {
+    if (this.#isTickQueued) return;
+    this.#isTickQueued = true;
+    // After the callbacks of this turn, so that the slots they free are filled by one claim.
+    setImmediate(() => {
+      this.#isTickQueued = false;
+      this.#tick();
+      if (this.#isIdle()) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    });
+  }
+
+  #tick(): void {
+    const { clock, guard, maxJobs } = this.#options;
+    if (this.#stopping.signal.aborted || guard.failure !== null || !this.#isRecovered) return;
+    const now = clock.now();
+    let free = maxJobs - this.#running.size - this.#claiming;
+    while (free > 0) {
+      const next = this.#lanes.take(now);
+      if (next === null) break;
+      const limit = Math.min(next.room, free);
+      free -= limit;
+      void this.#claim(next.lane, limit);
+    }
+    this.#setTimer(free > 0 ? this.#lanes.nextDueAt() : null);
+  }
+
+  #setTimer(dueAt: number | null): void {
+    if (dueAt === this.#timerDueAt && dueAt !== null) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#timerDueAt = dueAt;
+    if (dueAt === null) return;
+    const { clock } = this.#options;
+    // setTimeout counts to 2^31 ms; a longer wait is taken in steps.
+    const delayMs = Math.min(Math.max(0, dueAt - clock.now()), 3_600_000);
+    this.#cancelTimer = clock.after(delayMs, () => {
+      this.#timerDueAt = null;
+      this.#tickSoon();
+    });
+  }
+
+  async #claim(lane: Parameters<Lanes["claimed"]>[0], limit: number): Promise<void> {
+    const { queue, commit, clock, random, scheduleMs } = this.#options;
+    this.#claiming += limit;
+    try {
+      const { jobs, head } = await commit(() => {
+        const now = clock.now();
+        const retryAt = (attempt: number) => nextRetryAt(attempt, scheduleMs, now, random);
+        const claimed = queue.claim({ laneId: lane.id, now, limit, retryAt });
+        return { jobs: claimed, head: queue.headOf(lane.id) };
+      });
+      this.#lanes.claimed(lane, jobs.length, head);
+      for (const job of jobs) void this.#run(job);
+    } catch (error) {
+      this.#lanes.unclaimed(lane);
+      if (!isStorageError(error)) this.#options.log.bug("claim", error);
+    } finally {
+      this.#claiming -= limit;
+      this.#tickSoon();
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    this.#running.add(job.id);
+    const settlement = await this.#attempt(job);
+    await this.#settle(job, settlement);
+    this.#running.delete(job.id);
+    this.#lanes.ended(job.laneId, settlement.isReached);
+    this.#tickSoon();
+  }
+
+  async #attempt(job: Job): Promise<Settlement> {
+    const { handler, queue, commit, clock, log } = this.#options;
+    const markDot = async () => {
+      if (!(await commit(() => queue.markDot(job, clock.now())))) throw new Error("the row was taken from this attempt");
+    };
+    try {
+      return await handler.attempt(job, { markDot, stopping: this.#stopping.signal, cutOff: this.#cutOff.signal });
+    } catch (error) {
+      log.bug("attempt", error);
+      const lastReply = "pombo failed inside; see its log";
+      return {
+        fate: { kind: "defer", at: null, lastReply, badDomainAt: job.badDomainAt },
+        isReached: null,
+        record: () => undefined,
+      };
+    }
+  }
+
+  /** Writes the end of an attempt, however long the storage takes to let it. */
+  async #settle(job: Job, settlement: Settlement): Promise<void> {
+    const { commit, clock, log } = this.#options;
+    for (;;) {
+      try {
+        const deferred = await commit(() => this.#record(job, settlement));
+        if (deferred !== null) this.#lanes.wake(job.laneId, deferred);
+        settlement.committed?.();
+        return;
+      } catch (error) {
+        if (!isStorageError(error)) {
+          log.bug("record", error);
+          await this.#settleBare(job, settlement);
+          return;
+        }
+        await new Promise<void>((resolve) => clock.after(RECORD_AGAIN_MS, resolve));
+      }
+    }
+  }
+
+  /** The room's rows could not be written, by a bug: keep at least the row's fate, so that nothing is sent twice. */
+  async #settleBare(job: Job, settlement: Settlement): Promise<void> {
+    const bare: Settlement = { ...settlement, record: () => undefined };
+    await this.#settle(job, bare);
+  }
+
+  #record(job: Job, settlement: Settlement): number | null {
+    const { queue } = this.#options;
+    const { fate } = settlement;
+    switch (fate.kind) {
+      case "finish":
+        settlement.record(queue.finish(job), job.nextAt);
+        return null;
+      case "defer": {
+        const deferral: Deferral = {
+          nextAt: Math.min(fate.at ?? job.nextAt, job.expiresAt),
+          lastReply: fate.lastReply,
+          badDomainAt: fate.badDomainAt,
+        };
+        const isHeld = queue.defer(job, deferral);
+        settlement.record(isHeld, deferral.nextAt);
+        return isHeld ? deferral.nextAt : null;
+      }
+      case "give_back":
+        queue.giveBack(job);
+        return job.dueAt;
+    }
+  }
+
+  /**
+   * Boot. An interrupted attempt without dot_at sent nothing and starts again at once; one with it
+   * may have been accepted, keeps the delay of its claim, and is recorded as of unknown outcome.
+   */
+  async #recover(): Promise<void> {
+    const { queue, handler, commit, clock, random, log } = this.#options;
+    const interrupted = queue.inFlight();
+    if (interrupted.length === 0) return;
+    await commit(() => {
+      for (const { id, attempts, startedAt, dotAt } of interrupted) {
+        if (dotAt === null) {
+          queue.release(id, clock.now() + Math.floor(RESTART_SPREAD_MS * random.unit()));
+        } else {
+          handler.recordInterrupted({ id, attempts, startedAt: startedAt ?? dotAt, dotAt });
+          queue.release(id, null);
+        }
+      }
+    });
+    const unknown = interrupted.filter((row) => row.dotAt !== null).length;
+    log.event("queue.recovered", { interrupted: interrupted.length, outcomeUnknown: unknown });
+  }
+
+  /** Rows in flight that nobody here works on would wait for ever: a bug, told and mended. */
+  #watch(): void {
+    const { clock, queue, commit, log } = this.#options;
+    this.#cancelWatch = clock.after(WATCH_EVERY_MS, () => {
+      this.#watch();
+      if (this.#claiming > 0 || this.#options.guard.failure !== null || !this.#isRecovered) return;
+      const lost = queue.inFlight().filter((row) => !this.#running.has(row.id));
+      if (lost.length === 0) return;
+      log.bug("watch", new Error(`${lost.length} rows in flight without an attempt`));
+      const freed = commit(() => {
+        for (const row of lost) queue.release(row.id, null);
+        return queue.heads();
+      });
+      freed.then(
+        (heads) => {
+          for (const head of heads) this.nudge(head.laneId, head.dueAt);
+        },
+        (error: unknown) => log.bug("watch", error),
+      );
+    });
+  }
+}

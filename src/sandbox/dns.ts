@@ -1,0 +1,126 @@
+/**
+ * A small authoritative DNS server, for the world that `pombo dev` runs against and for tests: the
+ * same port over UDP and TCP, an answer from a callback, and truncation as a real server does it.
+ * It serves loopback, not the internet: no zones, no recursion, no access control.
+ */
+import { AUTHORITATIVE_ANSWER, RECURSION_DESIRED, TRUNCATED_RESPONSE, decode, encode } from "dns-packet";
+import type { Answer, DecodedPacket, OptAnswer } from "dns-packet";
+import { listenForDns } from "./dns-sockets.ts";
+import type { DnsServer, Transport } from "./dns-sockets.ts";
+
+/** RFC 1035 §4.2.1: what a client without EDNS can take. */
+const PLAIN_UDP_BYTES = 512;
+const UDP_BYTES = 1232;
+const TTL_S = 30;
+/** Short, so that a record which is published in the sandbox is soon seen. */
+const NEGATIVE_TTL_S = 5;
+const RECURSION_AVAILABLE = 1 << 7;
+const STRING_BYTES = 255;
+
+/** `name` is the owner, the name asked for unless told (after a CNAME it differs). TTL 30 s unless told. */
+export type ZoneRecord = { name?: string; ttlS?: number } & (
+  | { type: "A" | "AAAA" | "CNAME" | "NS" | "PTR"; value: string }
+  | { type: "MX"; preference: number; exchange: string }
+  /** A string beyond 255 bytes is split; a list gives the character-strings as they are to be. */
+  | { type: "TXT"; value: string | string[] }
+);
+
+/** `name` is lower case without a trailing dot; `type` is like "MX". No records means NODATA. */
+export type AnswerQuery = (name: string, type: string) => ZoneRecord[] | "no_name" | "servfail";
+
+/** Listens on 127.0.0.1 and a free port unless told. Rejects when the port cannot be had. */
+export function startSandboxDns(options: { answer: AnswerQuery; host?: string; port?: number }): Promise<DnsServer> {
+  return listenForDns({
+    host: options.host ?? "127.0.0.1",
+    port: options.port ?? 0,
+    respond(message, transport, send) {
+      const response = answerMessage(message, transport, options.answer);
+      if (response) send(response);
+    },
+  });
+}
+
+/** The bytes to answer a query with, or null for what deserves no answer (not a readable query). */
+export function answerMessage(message: Buffer, transport: Transport, answer: AnswerQuery): Buffer | null {
+  try {
+    const query = decode(message) as DecodedPacket & { opcode: string };
+    if (query.flag_qr) return null;
+    return fit(query, transport, respondTo(query, answer));
+  } catch {
+    return null;
+  }
+}
+
+interface Content {
+  rcode: number;
+  answers: Answer[];
+  authorities: Answer[];
+}
+
+function respondTo(query: DecodedPacket & { opcode: string }, answer: AnswerQuery): Content {
+  const question = query.questions?.[0];
+  if (query.opcode !== "QUERY") return { rcode: 4, answers: [], authorities: [] };
+  if (!question || query.questions?.length !== 1) return { rcode: 1, answers: [], authorities: [] };
+  const name = question.name === "." ? "" : question.name.toLowerCase();
+  const found = answer(name, question.type);
+  if (found === "servfail") return { rcode: 2, answers: [], authorities: [] };
+  const soa: Answer = {
+    type: "SOA",
+    name: ".",
+    ttl: NEGATIVE_TTL_S,
+    data: { mname: "ns.invalid", rname: "nobody.invalid", serial: 1, minimum: NEGATIVE_TTL_S },
+  };
+  if (found === "no_name") return { rcode: 3, answers: [], authorities: [soa] };
+  const answers = found.map((record) => toAnswer(record, question.name));
+  const isAnswered = found.some((record) => record.type === question.type);
+  return { rcode: 0, answers, authorities: isAnswered || found.length > 0 ? [] : [soa] };
+}
+
+function toAnswer(record: ZoneRecord, askedName: string): Answer {
+  const base = { name: record.name ?? askedName, ttl: record.ttlS ?? TTL_S };
+  switch (record.type) {
+    case "MX":
+      return { ...base, type: "MX", data: { preference: record.preference, exchange: record.exchange } };
+    case "TXT":
+      return { ...base, type: "TXT", data: toStrings(record.value) };
+    default:
+      return { ...base, type: record.type, data: record.value };
+  }
+}
+
+function toStrings(value: string | string[]): Buffer[] {
+  if (Array.isArray(value)) return value.map((part) => Buffer.from(part));
+  const bytes = Buffer.from(value);
+  const strings: Buffer[] = [];
+  for (let start = 0; start < Math.max(1, bytes.length); start += STRING_BYTES) {
+    strings.push(bytes.subarray(start, start + STRING_BYTES));
+  }
+  return strings;
+}
+
+function fit(query: DecodedPacket, transport: Transport, content: Content): Buffer {
+  const edns = query.additionals?.find((record) => record.type === "OPT");
+  const offered = edns?.type === "OPT" ? edns.udpPayloadSize : PLAIN_UDP_BYTES;
+  const limit = transport === "tcp" ? 65_535 : Math.max(PLAIN_UDP_BYTES, Math.min(offered, UDP_BYTES));
+  const ownEdns: OptAnswer = {
+    type: "OPT",
+    name: ".",
+    udpPayloadSize: UDP_BYTES,
+    extendedRcode: 0,
+    ednsVersion: 0,
+    flags: 0,
+    flag_do: false,
+    options: [],
+  };
+  // RA although it does not recurse: to the clients of the sandbox this is their resolver.
+  const flags = AUTHORITATIVE_ANSWER | RECURSION_AVAILABLE | ((query.flags ?? 0) & RECURSION_DESIRED) | content.rcode;
+  const head = {
+    type: "response" as const,
+    id: query.id,
+    flags,
+    questions: query.questions,
+    additionals: edns ? [ownEdns] : [],
+  };
+  const whole = encode({ ...head, answers: content.answers, authorities: content.authorities });
+  return whole.length <= limit ? whole : encode({ ...head, flags: flags | TRUNCATED_RESPONSE });
+}

@@ -1,0 +1,229 @@
+/**
+ * The sandbox's inbox: every message its MX took, in a small SQLite file of its own, so that
+ * `pombo dev --data DIR` still shows yesterday's mail and no sandbox table ever reaches the
+ * product's database. Steps: open (a file of another layout is emptied, its mail is play), add
+ * (oldest messages make room), list and get for the routes. This file is the room's store.
+ */
+import { Database } from "bun:sqlite";
+import type { DkimVerdict } from "../dkim/verify.ts";
+
+/** Messages kept; the oldest go first. */
+const MAX_INBOX_MESSAGES = 10_000;
+/** Bytes of raw messages kept: the default data directory is temporary, and often in memory. */
+const MAX_INBOX_BYTES = 512 * 1024 * 1024;
+/** Messages that one `list` gives when nothing else is asked. */
+export const DEFAULT_LIST_LIMIT = 100;
+
+/** `pass`: signed, and every signature verifies; `fail`: one does not; `none`: not signed. */
+export type DkimSummary = "pass" | "fail" | "none";
+
+/** What the MX knows about a message it took, for one recipient. */
+export interface ReceivedMessage {
+  /** Return path, `""` for the null sender. */
+  envelopeFrom: string;
+  /** Author as the From header shows it, decoded; `""` when there is none. */
+  from: string;
+  /** Envelope recipient as given at RCPT. */
+  to: string;
+  /** Decoded subject; `""` when there is none. */
+  subject: string;
+  /** Unix milliseconds. */
+  receivedAt: number;
+  /** TLS protocol of the connection, such as `TLSv1.3`; null in clear text. */
+  tls: string | null;
+  dkim: DkimSummary;
+  /** One verdict per DKIM signature; empty for a message without any. */
+  signatures: DkimVerdict[];
+  /** The message as it came, without the dots of SMTP. */
+  raw: Uint8Array;
+}
+
+/** A message in the inbox without its content, which `raw` fetches. */
+export interface StoredMessage extends Omit<ReceivedMessage, "raw"> {
+  /** Number in decimal, later messages higher, never used twice. */
+  id: string;
+  sizeBytes: number;
+}
+
+/** Limits of an inbox, for tests; the defaults are the constants above. */
+interface InboxLimits {
+  maxMessages: number;
+  maxBytes: number;
+}
+
+/** The store behind the sandbox's inbox. */
+export class Inbox {
+  readonly #database: Database;
+  readonly #limits: InboxLimits;
+  #count: number;
+  #bytes: number;
+
+  constructor(database: Database, limits: InboxLimits) {
+    this.#database = database;
+    this.#limits = limits;
+    const held = database.query<{ count: number; bytes: number }, []>(SELECT_TOTALS).get();
+    this.#count = held?.count ?? 0;
+    this.#bytes = held?.bytes ?? 0;
+  }
+
+  /** Keeps a message and returns its id; the oldest ones leave when a limit is passed. */
+  add(message: ReceivedMessage): string {
+    const { lastInsertRowid } = this.#database.query(INSERT_MESSAGE).run({
+      $envelopeFrom: message.envelopeFrom,
+      $author: message.from,
+      $recipient: message.to,
+      $recipientKey: message.to.toLowerCase(),
+      $subject: message.subject,
+      $receivedAt: message.receivedAt,
+      $tls: message.tls,
+      $dkim: message.dkim,
+      $signatures: JSON.stringify(message.signatures),
+      $sizeBytes: message.raw.byteLength,
+      $raw: message.raw,
+    });
+    this.#count += 1;
+    this.#bytes += message.raw.byteLength;
+    this.#makeRoom();
+    return String(lastInsertRowid);
+  }
+
+  /** Newest first; `to` is compared without regard to case. */
+  list(filter: { to?: string | undefined; limit?: number | undefined } = {}): StoredMessage[] {
+    const $limit = filter.limit ?? DEFAULT_LIST_LIMIT;
+    const rows =
+      filter.to === undefined
+        ? this.#database.query<MessageRow, { $limit: number }>(SELECT_NEWEST).all({ $limit })
+        : this.#database
+            .query<MessageRow, { $limit: number; $recipientKey: string }>(SELECT_NEWEST_TO)
+            .all({ $limit, $recipientKey: filter.to.toLowerCase() });
+    return rows.map(toMessage);
+  }
+
+  /** One message, or null when there is none of that id. */
+  get(id: string): StoredMessage | null {
+    const row = this.#database.query<MessageRow, [string]>(SELECT_MESSAGE).get(id);
+    return row === null ? null : toMessage(row);
+  }
+
+  /** The bytes of one message, or null when there is none of that id. */
+  raw(id: string): Uint8Array<ArrayBuffer> | null {
+    return this.#database.query<{ raw: Uint8Array<ArrayBuffer> }, [string]>(SELECT_RAW).get(id)?.raw ?? null;
+  }
+
+  /** Removes every message and returns how many there were. */
+  clear(): number {
+    const removed = this.#count;
+    this.#database.query(DELETE_ALL).run();
+    this.#count = 0;
+    this.#bytes = 0;
+    return removed;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #makeRoom(): void {
+    // The newest message always stays, even one larger than the whole allowance.
+    while (this.#count > 1 && this.#isOverLimit()) {
+      const oldest = this.#database.query<{ sizeBytes: number }, []>(DELETE_OLDEST).get();
+      if (oldest === null) return;
+      this.#count -= 1;
+      this.#bytes -= oldest.sizeBytes;
+    }
+  }
+
+  #isOverLimit(): boolean {
+    return this.#count > this.#limits.maxMessages || this.#bytes > this.#limits.maxBytes;
+  }
+}
+
+/** Opens the inbox in a file (made when missing), or in memory with `":memory:"`. */
+export function openInbox(
+  file: string,
+  limits: InboxLimits = { maxMessages: MAX_INBOX_MESSAGES, maxBytes: MAX_INBOX_BYTES },
+): Inbox {
+  const database = new Database(file, { create: true, strict: false });
+  // Play mail needs no survival of a power cut, and without the syncs thousands of messages a
+  // second fit in one thread. secure_delete off for the same reason.
+  database.run("PRAGMA journal_mode = WAL");
+  database.run("PRAGMA synchronous = OFF");
+  database.run("PRAGMA secure_delete = OFF");
+  const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get();
+  if (version?.user_version !== LAYOUT_VERSION) {
+    database.run("DROP TABLE IF EXISTS messages");
+    database.run(CREATE_TABLE);
+    database.run("CREATE INDEX messages_by_recipient ON messages (recipient_key, id)");
+    database.run(`PRAGMA user_version = ${LAYOUT_VERSION}`);
+  }
+  return new Inbox(database, limits);
+}
+
+/** One word for all signatures of a message, none for the empty list. */
+export function summarize(signatures: DkimVerdict[]): DkimSummary {
+  if (signatures.length === 0) return "none";
+  // One good signature satisfies a receiver (RFC 6376 §4.2), but here all of them are ours: one
+  // that fails is a fault to show, not to hide behind its neighbour.
+  return signatures.every((signature) => signature.result === "pass") ? "pass" : "fail";
+}
+
+interface MessageRow {
+  id: number;
+  envelopeFrom: string;
+  author: string;
+  recipient: string;
+  subject: string;
+  receivedAt: number;
+  tls: string | null;
+  dkim: DkimSummary;
+  signatures: string;
+  sizeBytes: number;
+}
+
+function toMessage(row: MessageRow): StoredMessage {
+  const { id, author, recipient, signatures, ...rest } = row;
+  return {
+    ...rest,
+    id: String(id),
+    from: author,
+    to: recipient,
+    signatures: JSON.parse(signatures) as DkimVerdict[],
+  };
+}
+
+const LAYOUT_VERSION = 1;
+
+// AUTOINCREMENT: after the inbox was emptied an open page must not meet another message under
+// the id it still shows.
+const CREATE_TABLE = `CREATE TABLE messages (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  envelope_from TEXT NOT NULL,
+  author TEXT NOT NULL,
+  recipient TEXT NOT NULL,
+  recipient_key TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  received_at INTEGER NOT NULL,
+  tls TEXT,
+  dkim TEXT NOT NULL,
+  signatures TEXT NOT NULL,
+  size_bytes INTEGER NOT NULL,
+  raw BLOB NOT NULL
+) STRICT`;
+
+const COLUMNS = `id, envelope_from AS envelopeFrom, author, recipient, subject,
+  received_at AS receivedAt, tls, dkim, signatures, size_bytes AS sizeBytes`;
+
+const INSERT_MESSAGE = `INSERT INTO messages (envelope_from, author, recipient, recipient_key,
+  subject, received_at, tls, dkim, signatures, size_bytes, raw)
+  VALUES ($envelopeFrom, $author, $recipient, $recipientKey, $subject, $receivedAt, $tls, $dkim,
+  $signatures, $sizeBytes, $raw)`;
+
+const SELECT_TOTALS = "SELECT count(*) AS count, coalesce(sum(size_bytes), 0) AS bytes FROM messages";
+const SELECT_NEWEST = `SELECT ${COLUMNS} FROM messages ORDER BY id DESC LIMIT $limit`;
+const SELECT_NEWEST_TO = `SELECT ${COLUMNS} FROM messages WHERE recipient_key = $recipientKey
+  ORDER BY id DESC LIMIT $limit`;
+const SELECT_MESSAGE = `SELECT ${COLUMNS} FROM messages WHERE id = ?`;
+const SELECT_RAW = "SELECT raw FROM messages WHERE id = ?";
+const DELETE_OLDEST = `DELETE FROM messages WHERE id = (SELECT min(id) FROM messages)
+  RETURNING size_bytes AS sizeBytes`;
+const DELETE_ALL = "DELETE FROM messages";

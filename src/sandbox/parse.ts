@@ -1,0 +1,152 @@
+/**
+ * Reading a message for the eyes of a developer: its author and subject for the list, its html,
+ * text, headers and links for the reading pane. The bytes are hostile by assumption; whatever
+ * mailparser makes of them, the answer is a value with a fault in words, never a throw, and the
+ * source can always be read.
+ */
+import { isUtf8 } from "node:buffer";
+import { simpleParser } from "mailparser";
+import type { ParsedMail } from "mailparser";
+
+/** Bytes of the header block that are read for the list; a longer one is cut. */
+const MAX_HEADER_BYTES = 64 * 1024;
+/** Characters of author and subject that are kept for the list. */
+const MAX_LISTED_CHARACTERS = 1_000;
+/** Links that are shown for one message. */
+const MAX_LINKS = 100;
+const MAX_LINK_CHARACTERS = 4_096;
+
+/** A message taken apart for reading. */
+interface ReadableMessage {
+  /** HTML as sent, cid: images put inline as data:; null when there is none. */
+  html: string | null;
+  /** Text part; null when there is none, or an empty one. Never made from the html. */
+  text: string | null;
+  /** Header fields in order, unfolded, values as on the wire. */
+  headers: { name: string; value: string }[];
+  attachments: { filename: string | null; contentType: string; sizeBytes: number }[];
+  /** http, https and mailto links of the html, in order, each once. */
+  links: string[];
+  /** Images of the html that would come from the network, and are not loaded here. */
+  remoteImages: number;
+  /** Why the message could not be read in full; null when it could. */
+  fault: string | null;
+}
+
+// No html from text, no text from html, no links made: the message is shown as it was sent, and
+// each of these is work that grows with hostile input.
+const PARSER_OPTIONS = {
+  skipHtmlToText: true,
+  skipTextToHtml: true,
+  skipTextLinks: true,
+  skipImageLinks: false,
+};
+
+/** Author and subject as the list shows them, decoded; empty when missing or unreadable. */
+export async function readAuthorAndSubject(
+  raw: Uint8Array,
+): Promise<{ author: string; subject: string }> {
+  const header = headerBlock(raw);
+  try {
+    const parsed = await simpleParser(header, PARSER_OPTIONS);
+    return { author: listed(parsed.from?.text), subject: listed(parsed.subject) };
+  } catch {
+    return { author: "", subject: "" };
+  }
+}
+
+/** Takes a message apart. Never throws: see `fault`. */
+export async function readMessage(raw: Uint8Array): Promise<ReadableMessage> {
+  const headers = headerFields(raw);
+  try {
+    const parsed = await simpleParser(Buffer.from(raw), PARSER_OPTIONS);
+    const html = typeof parsed.html === "string" ? parsed.html : null;
+    return {
+      html,
+      // mailparser says "" for a message of html only.
+      text: parsed.text || null,
+      headers,
+      attachments: attachmentsOf(parsed),
+      ...(await referencesOf(html ?? "")),
+      fault: null,
+    };
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    return { html: null, text: null, headers, attachments: [], links: [], remoteImages: 0, fault };
+  }
+}
+
+/** The source as text: UTF-8 when it is, else one character per byte. */
+export function sourceText(raw: Uint8Array): string {
+  return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString(
+    isUtf8(raw) ? "utf8" : "latin1",
+  );
+}
+
+/**
+ * The html without `link`, `base` and `meta` refreshes: a preconnect or dns-prefetch hint makes a
+ * browser speak to the network, and no Content-Security-Policy covers that. The policy remains
+ * the fence; this only takes away what it does not reach, in html that browsers agree how to read.
+ */
+export async function withoutHints(html: string): Promise<string> {
+  const rewriter = new HTMLRewriter().on("link, base, meta[http-equiv]", {
+    element: (element) => void element.remove(),
+  });
+  return rewriter.transform(new Response(html)).text();
+}
+
+async function referencesOf(html: string): Promise<{ links: string[]; remoteImages: number }> {
+  const links = new Set<string>();
+  let remoteImages = 0;
+  const rewriter = new HTMLRewriter()
+    .on("a[href]", {
+      element(element) {
+        const link = linkOf(element.getAttribute("href"));
+        if (link !== null && links.size < MAX_LINKS) links.add(link);
+      },
+    })
+    .on("img[src]", {
+      element(element) {
+        if (/^\s*(https?:)?\/\//i.test(element.getAttribute("src") ?? "")) remoteImages += 1;
+      },
+    });
+  await rewriter.transform(new Response(html)).text();
+  return { links: [...links], remoteImages };
+}
+
+function linkOf(href: string | null): string | null {
+  const url = URL.parse((href ?? "").trim().replaceAll("&amp;", "&"));
+  if (url === null || !/^(https?|mailto):$/.test(url.protocol)) return null;
+  return url.href.length > MAX_LINK_CHARACTERS ? null : url.href;
+}
+
+function attachmentsOf(parsed: ParsedMail): ReadableMessage["attachments"] {
+  return parsed.attachments.map((attachment) => ({
+    filename: attachment.filename ?? null,
+    contentType: attachment.contentType,
+    sizeBytes: attachment.size,
+  }));
+}
+
+function headerFields(raw: Uint8Array): { name: string; value: string }[] {
+  const unfolded = sourceText(headerBlock(raw)).replace(/\r?\n[ \t]+/g, " ");
+  const fields: { name: string; value: string }[] = [];
+  for (const line of unfolded.split(/\r?\n/)) {
+    const colon = line.indexOf(":");
+    if (colon < 1) continue;
+    fields.push({ name: line.slice(0, colon).trim(), value: line.slice(colon + 1).trim() });
+  }
+  return fields;
+}
+
+/** Everything before the first empty line, cut at the limit, with its line ends. */
+function headerBlock(raw: Uint8Array): Buffer {
+  const head = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_HEADER_BYTES));
+  const ends = [head.indexOf("\r\n\r\n"), head.indexOf("\n\n")].filter((end) => end >= 0);
+  const block = ends.length === 0 ? head : head.subarray(0, Math.min(...ends));
+  return Buffer.concat([block, Buffer.from("\r\n\r\n")]);
+}
+
+function listed(text: string | undefined): string {
+  return (text ?? "").slice(0, MAX_LISTED_CHARACTERS);
+}

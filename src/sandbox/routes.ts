@@ -1,0 +1,166 @@
+/**
+ * The sandbox's inbox over HTTP: the page for a person, the same as JSON for a test suite, and
+ * the parts of one message. No API key: only `pombo dev` mounts these routes, on loopback, and
+ * guard.ts refuses other sites' pages. A message's html is served under a policy that lets
+ * nothing run and nothing be fetched; its source only ever as plain text.
+ */
+import { Elysia } from "elysia";
+import { refusalOf } from "./guard.ts";
+import { DEFAULT_LIST_LIMIT } from "./inbox.ts";
+import type { Inbox, StoredMessage } from "./inbox.ts";
+import { buildPage } from "./page.ts";
+import { readMessage, sourceText, withoutHints } from "./parse.ts";
+
+/** Messages that one list can ask for. */
+const MAX_LIST_LIMIT = 1_000;
+
+/** What the page tells besides the mail. */
+interface SandboxPageOptions {
+  /** The ready workspace's verified domain, for the curl line to copy. */
+  domain?: string;
+}
+
+/** The routes under /sandbox, to be mounted by `pombo dev` only. */
+export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
+  const page = buildPage(options.domain ?? "your-domain.example");
+  return (
+    new Elysia({ name: "sandbox", aot: false, detail: { hide: true } })
+      .onBeforeHandle(({ request }) => {
+        const refusal = refusalOf(request);
+        return refusal === null ? undefined : faultAnswer(403, "FORBIDDEN", refusal);
+      })
+      .get("/sandbox", () => answer(page.html, "text/html; charset=utf-8", page.policy))
+      .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))
+      .get("/sandbox/messages/:id", ({ params, request }) =>
+        withMessage(inbox, params.id, async (message, raw) => {
+          const readable = await readMessage(raw);
+          const body = { ...toView(message), ...readable };
+          return Response.json(wantsRaw(request) ? { ...body, raw: sourceText(raw) } : body, {
+            headers: GUARDING_HEADERS,
+          });
+        }),
+      )
+      .get("/sandbox/messages/:id/html", ({ params }) =>
+        withMessage(inbox, params.id, async (_message, raw) => {
+          const { html } = await readMessage(raw);
+          if (html === null) return faultAnswer(404, "NOT_FOUND", "The message has no html part.");
+          return answer(await withoutHints(html), "text/html; charset=utf-8", MESSAGE_POLICY);
+        }),
+      )
+      .get("/sandbox/messages/:id/raw", ({ params }) =>
+        withMessage(inbox, params.id, async (_message, raw) =>
+          answer(raw, "text/plain; charset=utf-8", MESSAGE_POLICY),
+        ),
+      )
+      // "none": a body would mean nothing here, and must not be parsed before the guard.
+      .delete("/sandbox/messages", () => Response.json({ deleted: inbox.clear() }), {
+        parse: "none",
+      })
+  );
+}
+
+/**
+ * For a message's own html. `sandbox`: no scripts, forms, pop-ups or plug-ins and an origin of its
+ * own, even when the address is opened outside the page's frame. Remote images stay unloaded: what
+ * a tracking pixel would tell is nobody's business in a sandbox.
+ */
+const MESSAGE_POLICY = [
+  "sandbox",
+  "default-src 'none'",
+  "img-src data:",
+  "font-src data:",
+  "style-src 'unsafe-inline'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'self'",
+].join("; ");
+
+const GUARDING_HEADERS = {
+  "cache-control": "no-store",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-dns-prefetch-control": "off",
+};
+
+async function withMessage(
+  inbox: Inbox,
+  id: string,
+  work: (message: StoredMessage, raw: Uint8Array<ArrayBuffer>) => Promise<Response>,
+): Promise<Response> {
+  const message = /^\d{1,15}$/.test(id) ? inbox.get(id) : null;
+  const raw = message === null ? null : inbox.raw(id);
+  if (message === null || raw === null) {
+    return faultAnswer(404, "NOT_FOUND", "No message with this id is in the inbox.");
+  }
+  return work(message, raw);
+}
+
+function listMessages(inbox: Inbox, url: URL): Response {
+  const limit = url.searchParams.get("limit") ?? String(DEFAULT_LIST_LIMIT);
+  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIST_LIMIT) {
+    const message = `limit must be a whole number from 1 to ${MAX_LIST_LIMIT}`;
+    return faultAnswer(422, "VALIDATION_ERROR", message, "limit");
+  }
+  // `?to=ada+tag@…` typed by hand means a plus, which a query string reads as a space.
+  const to = url.searchParams.get("to")?.replaceAll(" ", "+");
+  const messages = inbox.list({ to, limit: Number(limit) });
+  const headers = { ...GUARDING_HEADERS, "content-type": "application/json" };
+  if (url.searchParams.get("raw") === "false") {
+    return new Response(JSON.stringify(messages.map(toView)), { headers });
+  }
+  return new Response(streamWithSources(inbox, messages), { headers });
+}
+
+/** A JSON array written message by message: a thousand sources of 25 MB never are in memory at once. */
+function streamWithSources(inbox: Inbox, messages: StoredMessage[]): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const waiting = messages.values();
+  let separator = "[";
+  return new ReadableStream({
+    pull(controller) {
+      for (const message of waiting) {
+        const raw = inbox.raw(message.id);
+        // Emptied, or pushed out by newer mail, since the list was made.
+        if (raw === null) continue;
+        const item = JSON.stringify({ ...toView(message), raw: sourceText(raw) });
+        controller.enqueue(encoder.encode(separator + item));
+        separator = ",";
+        return;
+      }
+      controller.enqueue(encoder.encode(separator === "[" ? "[]" : "]"));
+      controller.close();
+    },
+  });
+}
+
+function toView(message: StoredMessage) {
+  return {
+    id: message.id,
+    envelopeFrom: message.envelopeFrom,
+    from: message.from,
+    to: message.to,
+    subject: message.subject,
+    receivedAt: new Date(message.receivedAt).toISOString(),
+    tls: message.tls,
+    dkim: message.dkim,
+    dkimSignatures: message.signatures,
+    sizeBytes: message.sizeBytes,
+  };
+}
+
+function wantsRaw(request: Request): boolean {
+  return new URL(request.url).searchParams.get("raw") !== "false";
+}
+
+function answer(body: string | Uint8Array<ArrayBuffer>, type: string, policy: string): Response {
+  return new Response(body, {
+    headers: { ...GUARDING_HEADERS, "content-type": type, "content-security-policy": policy },
+  });
+}
+
+/** The API's error shape. */
+function faultAnswer(status: number, code: string, message: string, field?: string): Response {
+  const error = field === undefined ? { code, message } : { code, message, field };
+  return Response.json({ errors: [error] }, { status, headers: GUARDING_HEADERS });
+}

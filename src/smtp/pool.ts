@@ -1,0 +1,142 @@
+/**
+ * The sessions that wait for a next message, and the way new ones are opened. A session is kept
+ * per site, TLS policy and source address, 5 s idle and 300 s in all (R30): a limit of time and
+ * not of messages, as a limit by count gathers the traffic at the slowest MX. One timer serves all
+ * idle sessions; it is set for the first to expire. Whoever acquires a session owns it until it is
+ * released or destroyed.
+ */
+import type { Clock } from "../clock.ts";
+import { openSession, type OpenResult, type SessionTimeouts, type SmtpSession, type TlsMode } from "./session.ts";
+import { createTlsMemory, tlsPolicy, type FindTlsPolicy, type TlsMemory, type TlsPolicy } from "./tls-policy.ts";
+
+export const IDLE_MS = 5_000;
+export const SESSION_LIFE_MS = 300_000;
+export const MAX_IDLE_SESSIONS = 500;
+/** R13: where no other host is left, the greeting may take as long as RFC 5321 asks. */
+export const LAST_GREETING_MS = 300_000;
+
+export interface PoolOptions {
+  clock: Clock;
+  heloName: string;
+  /** The source IP address, or null for the system's choice. */
+  localAddress: string | null;
+  /** 25 everywhere but in tests and relays. */
+  port: number;
+  timeouts: SessionTimeouts;
+  findTlsPolicy?: FindTlsPolicy;
+  maxIdle?: number;
+}
+
+interface Idle {
+  session: SmtpSession;
+  /** Unix ms. */
+  expiresAt: number;
+}
+
+export class SessionPool {
+  readonly tlsMemory: TlsMemory;
+  readonly findTlsPolicy: FindTlsPolicy;
+  readonly #options: PoolOptions;
+  readonly #idle = new Map<string, Idle[]>();
+  readonly #closings = new Set<Promise<void>>();
+  #idleCount = 0;
+  #isClosed = false;
+  #timerAt = Infinity;
+  #cancelTimer: (() => void) | null = null;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.tlsMemory = createTlsMemory(options.clock);
+    this.findTlsPolicy = options.findTlsPolicy ?? tlsPolicy;
+  }
+
+  get idleCount(): number {
+    return this.#idleCount;
+  }
+
+  /** Under which sessions to one site are interchangeable (R12, R30). */
+  key(site: string, policy: TlsPolicy): string {
+    return `${site} ${policy.mode} ${this.#options.localAddress ?? "*"}`;
+  }
+
+  /** Opens a new session; it belongs to the caller. */
+  open(target: { host: string; address: string; tls: TlsMode; isLast: boolean; signal?: AbortSignal }): Promise<OpenResult> {
+    const { isLast, ...host } = target;
+    const { timeouts, clock, heloName, localAddress, port } = this.#options;
+    const greetingMs = isLast ? Math.max(LAST_GREETING_MS, timeouts.greetingMs) : timeouts.greetingMs;
+    return openSession({ ...host, clock, heloName, localAddress, port, timeouts: { ...timeouts, greetingMs } });
+  }
+
+  /** A usable idle session, the one used last, or null. It belongs to the caller now. */
+  acquire(key: string): SmtpSession | null {
+    const waiting = this.#idle.get(key);
+    for (let idle = waiting?.pop(); idle !== undefined; idle = waiting?.pop()) {
+      this.#idleCount -= 1;
+      if (!idle.session.isUsable) idle.session.destroy();
+      else if (idle.expiresAt <= this.#options.clock.now()) this.#quit(idle.session);
+      else return idle.session;
+    }
+    this.#idle.delete(key);
+    return null;
+  }
+
+  /** Takes a session back, for the next message or to close it. */
+  release(key: string, session: SmtpSession): void {
+    if (!session.isUsable) return session.destroy();
+    const now = this.#options.clock.now();
+    const expiresAt = Math.min(now + IDLE_MS, session.openedAt + SESSION_LIFE_MS);
+    const isFull = this.#idleCount >= (this.#options.maxIdle ?? MAX_IDLE_SESSIONS);
+    if (this.#isClosed || isFull || expiresAt <= now) return this.#quit(session);
+    const waiting = this.#idle.get(key);
+    if (waiting === undefined) this.#idle.set(key, [{ session, expiresAt }]);
+    else waiting.push({ session, expiresAt });
+    this.#idleCount += 1;
+    this.#setTimer(expiresAt);
+  }
+
+  /** Says QUIT on all idle sessions and waits for their end; sessions released later are closed too. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    for (const { session } of [...this.#idle.values()].flat()) this.#quit(session);
+    this.#idle.clear();
+    this.#idleCount = 0;
+    await Promise.all(this.#closings);
+  }
+
+  #quit(session: SmtpSession): void {
+    const closing = session.quit().finally(() => this.#closings.delete(closing));
+    this.#closings.add(closing);
+  }
+
+  /** An early timer only looks and sets itself again, so a release costs no timer while one is set. */
+  #setTimer(at: number): void {
+    if (this.#timerAt <= at) return;
+    this.#cancelTimer?.();
+    this.#timerAt = at;
+    this.#cancelTimer = this.#options.clock.after(Math.max(0, at - this.#options.clock.now()), () => {
+      this.#timerAt = Infinity;
+      this.#cancelTimer = null;
+      this.#sweep();
+    });
+  }
+
+  #sweep(): void {
+    const now = this.#options.clock.now();
+    let nextAt = Infinity;
+    for (const [key, waiting] of this.#idle) {
+      const kept: Idle[] = [];
+      for (const idle of waiting) {
+        if (!idle.session.isUsable) idle.session.destroy();
+        else if (idle.expiresAt <= now) this.#quit(idle.session);
+        else kept.push(idle);
+      }
+      this.#idleCount -= waiting.length - kept.length;
+      for (const idle of kept) nextAt = Math.min(nextAt, idle.expiresAt);
+      if (kept.length === 0) this.#idle.delete(key);
+      else this.#idle.set(key, kept);
+    }
+    if (nextAt !== Infinity) this.#setTimer(nextAt);
+  }
+}

@@ -1,0 +1,80 @@
+// How many sessions may be open: to one site, and in all. A message takes a slot before it connects
+// and gives it back when its attempt is over; those that must wait are served in the order they came,
+// site by site, so that a slow site holds up its own mail only.
+
+interface Waiter {
+  resolve: (release: (() => void) | null) => void;
+  signal: AbortSignal;
+  cancel: () => void;
+}
+
+export class SessionSlots {
+  readonly #perSite: number;
+  readonly #total: number;
+  readonly #open = new Map<string, number>();
+  readonly #waiting = new Map<string, Waiter[]>();
+  #openTotal = 0;
+
+  constructor(limits: { perSite: number; total: number }) {
+    this.#perSite = limits.perSite;
+    this.#total = limits.total;
+  }
+
+  /** Waits for a slot; the returned function gives it back. Null: `signal` was aborted first. */
+  take(site: string, signal: AbortSignal): Promise<(() => void) | null> {
+    if (signal.aborted) return Promise.resolve(null);
+    if (this.#hasRoom(site)) return Promise.resolve(this.#occupy(site));
+    return new Promise((resolve) => {
+      const waiter: Waiter = { resolve, signal, cancel: () => this.#withdraw(site, waiter) };
+      signal.addEventListener("abort", waiter.cancel, { once: true });
+      const line = this.#waiting.get(site);
+      if (line === undefined) this.#waiting.set(site, [waiter]);
+      else line.push(waiter);
+    });
+  }
+
+  #hasRoom(site: string): boolean {
+    return this.#openTotal < this.#total && (this.#open.get(site) ?? 0) < this.#perSite;
+  }
+
+  #occupy(site: string): () => void {
+    this.#openTotal += 1;
+    this.#open.set(site, (this.#open.get(site) ?? 0) + 1);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#openTotal -= 1;
+      const open = (this.#open.get(site) ?? 1) - 1;
+      if (open === 0) this.#open.delete(site);
+      else this.#open.set(site, open);
+      this.#serve(site);
+    };
+  }
+
+  /** The site's own waiters first; where the total was what they waited for, another site's. */
+  #serve(site: string): void {
+    if (this.#admit(site)) return;
+    for (const other of this.#waiting.keys()) if (this.#admit(other)) return;
+  }
+
+  #admit(site: string): boolean {
+    if (!this.#hasRoom(site)) return false;
+    const line = this.#waiting.get(site);
+    const waiter = line?.shift();
+    if (line === undefined || waiter === undefined) return false;
+    // Back to the end of the line of sites.
+    this.#waiting.delete(site);
+    if (line.length > 0) this.#waiting.set(site, line);
+    waiter.signal.removeEventListener("abort", waiter.cancel);
+    waiter.resolve(this.#occupy(site));
+    return true;
+  }
+
+  #withdraw(site: string, waiter: Waiter): void {
+    const line = this.#waiting.get(site)?.filter((other) => other !== waiter) ?? [];
+    if (line.length > 0) this.#waiting.set(site, line);
+    else this.#waiting.delete(site);
+    waiter.resolve(null);
+  }
+}

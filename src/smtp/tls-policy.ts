@@ -1,0 +1,49 @@
+/**
+ * How a host is to be reached: the seam for TLS policies (email-engine §1.8). Asked before every
+ * connection; its mode is part of the key under which sessions are reused (R30), and its source
+ * goes into the attempt's record (R67). Today every host is opportunistic (R17); MTA-STS and DANE
+ * answer here later. Beside it the memory of hosts whose TLS does not work.
+ */
+import type { Clock } from "../clock.ts";
+
+export interface TlsPolicy {
+  /** `required`: TLS, whoever it is. `verify`: TLS with a valid certificate. Clear text only under `opportunistic`. */
+  mode: "opportunistic" | "required" | "verify";
+  source: "default" | "config" | "mta-sts" | "dane";
+}
+
+/** The policy for one host of a site. */
+export type FindTlsPolicy = (host: string, site: string) => TlsPolicy;
+
+const OPPORTUNISTIC: TlsPolicy = { mode: "opportunistic", source: "default" };
+
+export const tlsPolicy: FindTlsPolicy = () => OPPORTUNISTIC;
+
+/** Long enough to spare a broken host's visitors, short enough that one disturbed handshake does not cost the week's encryption. */
+export const BROKEN_TLS_MS = 24 * 60 * 60_000;
+const MAX_BROKEN_HOSTS = 10_000;
+
+/** Remembers hosts that answered in clear after their TLS had failed (R17). */
+export interface TlsMemory {
+  remember(host: string): void;
+  isBroken(host: string): boolean;
+}
+
+export function createTlsMemory(clock: Clock): TlsMemory {
+  const expiries = new Map<string, number>();
+  return {
+    remember(host) {
+      expiries.delete(host);
+      expiries.set(host, clock.now() + BROKEN_TLS_MS);
+      // A Map keeps the order of insertion: the first is the oldest.
+      if (expiries.size > MAX_BROKEN_HOSTS) expiries.delete(expiries.keys().next().value!);
+    },
+    isBroken(host) {
+      const expiresAt = expiries.get(host);
+      if (expiresAt === undefined) return false;
+      if (expiresAt > clock.now()) return true;
+      expiries.delete(host);
+      return false;
+    },
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * One attempt at one message: an idle session of the site if there is one, else the hosts of the
+ * route in their order (R6), until somebody has the last word.
+ *
+ * An answer to MAIL or later is final, and so is a connection lost after the dot (R28), and a 421
+ * (R25: no rush to the next MX). A refused greeting or EHLO goes on to the next host (R14); a
+ * connection that fails or breaks goes on to the next address; a handshake that fails is tried
+ * again in clear on the same host where policy allows (R17). At most 5 addresses and 2 hosts that
+ * answered (R6). When nobody has the last word, the most telling failure is the result: a server's
+ * refusal, else the last break.
+ */
+import type { Stage } from "./classify.ts";
+import { formatReply, type Reply } from "./reply.ts";
+import type { SessionPool } from "./pool.ts";
+import type { Envelope, OpenResult, SendResult, SmtpSession, TlsMode } from "./session.ts";
+import type { TlsPolicy } from "./tls-policy.ts";
+
+export const MAX_ADDRESSES = 5;
+export const MAX_SESSIONS = 2;
+
+/** Where to: hosts in the order to try, each with its addresses in the order to try. */
+export interface Destination {
+  hosts: { name: string; addresses: string[] }[];
+  site: string;
+}
+
+export interface Mail {
+  envelope: Envelope;
+  /** CRLF lines, not dot-stuffed. */
+  content: Uint8Array;
+  /** Records durably that the dot will be sent. May run again for a later host, if the first broke before its dot. */
+  beforeDot: () => Promise<void>;
+  /** Ends the attempt at once; a message after its dot ends as an unknown outcome. */
+  signal?: AbortSignal;
+}
+
+/** One connection made or tried, for the timeline. */
+export interface Try {
+  host: string;
+  address: string;
+  /** A session that was idle, left by an earlier message. */
+  isReused: boolean;
+  tls: SmtpSession["tls"];
+  policy: TlsPolicy;
+  result: SendResult;
+}
+
+/** What the attempt's record needs. */
+export interface Transmission {
+  result: SendResult;
+  /** Of the connection that `result` is about; null when the route had no address. */
+  host: string | null;
+  address: string | null;
+  tls: SmtpSession["tls"];
+  policy: TlsPolicy | null;
+  /** A server answered the envelope, on any of the tries (`sentAt`). */
+  isReached: boolean;
+  /** The dot was sent and no answer came (R28). */
+  isOutcomeUnknown: boolean;
+  /** The server's (or our own, R19) answer behind `result`. */
+  lastReply: Reply | null;
+  /** In the order made. */
+  tries: Try[];
+}
+
+interface Walk {
+  pool: SessionPool;
+  destination: Destination;
+  mail: Mail;
+  tries: Try[];
+}
+
+/** Sends one message to one destination. Never throws for what a network or a server does. */
+export async function deliverVia(pool: SessionPool, destination: Destination, mail: Mail): Promise<Transmission> {
+  const walk: Walk = { pool, destination, mail, tries: [] };
+  if (!(await sendOverIdle(walk))) await walkHosts(walk);
+  return conclude(walk.tries);
+}
+
+/** True when the attempt is over. */
+async function sendOverIdle(walk: Walk): Promise<boolean> {
+  const first = walk.destination.hosts[0];
+  if (first === undefined) return true;
+  const policy = walk.pool.findTlsPolicy(first.name, walk.destination.site);
+  const session = walk.pool.acquire(walk.pool.key(walk.destination.site, policy));
+  if (session === null) return false;
+  const result = await sendOver(walk, session, policy);
+  walk.tries.push({ host: session.host, address: session.address, isReused: true, tls: session.tls, policy, result });
+  // A server may end an idle session, or one with enough messages, just as MAIL is on its way.
+  // That says nothing about the site: a fresh connection gets the word.
+  if (result.kind === "refused" && result.stage === "mail" && result.reply.code === 421) return false;
+  return isFinal(result);
+}
+
+async function walkHosts(walk: Walk): Promise<void> {
+  const { hosts } = walk.destination;
+  let addresses = 0;
+  let sessions = 0;
+  for (const [at, host] of hosts.entries()) {
+    for (const [nth, address] of host.addresses.entries()) {
+      const isLast = addresses === MAX_ADDRESSES - 1 || (at === hosts.length - 1 && nth === host.addresses.length - 1);
+      const result = await tryAddress(walk, { host: host.name, address, isLast });
+      addresses += 1;
+      if (hasAnswered(result)) sessions += 1;
+      if (isFinal(result) || walk.mail.signal?.aborted) return;
+      if (addresses === MAX_ADDRESSES || sessions === MAX_SESSIONS) return;
+      if (result.kind === "refused") break;
+    }
+  }
+}
+
+async function tryAddress(walk: Walk, target: { host: string; address: string; isLast: boolean }): Promise<SendResult> {
+  const { pool, destination, mail } = walk;
+  const policy = pool.findTlsPolicy(target.host, destination.site);
+  const open = (tls: TlsMode) => pool.open({ ...target, tls, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
+  const note = (result: SendResult, tls: SmtpSession["tls"]) => {
+    walk.tries.push({ host: target.host, address: target.address, isReused: false, tls, policy, result });
+    return result;
+  };
+  const mode = policy.mode === "opportunistic" && pool.tlsMemory.isBroken(target.host) ? "never" : policy.mode;
+  let opened = await open(mode);
+  if (mode === "opportunistic" && opened.kind !== "open" && isTlsTrouble(opened)) {
+    note(failure(opened), null);
+    opened = await open("never");
+    // Only a host that does answer in clear has broken TLS; else it may have been the network.
+    if (opened.kind === "open") pool.tlsMemory.remember(target.host);
+  }
+  if (opened.kind !== "open") return note(failure(opened), null);
+  return note(await sendOver(walk, opened.session, policy), opened.session.tls);
+}
+
+async function sendOver(walk: Walk, session: SmtpSession, policy: TlsPolicy): Promise<SendResult> {
+  const { envelope, content, beforeDot, signal } = walk.mail;
+  const abort = () => session.destroy();
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted) abort();
+  try {
+    return await session.send(envelope, content, beforeDot);
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    walk.pool.release(walk.pool.key(walk.destination.site, policy), session);
+  }
+}
+
+type Unopened = Exclude<OpenResult, { kind: "open" }>;
+
+function isTlsTrouble(opened: Unopened): boolean {
+  if (opened.kind === "broken") return opened.isTlsFailure;
+  return opened.stage === "starttls" && opened.reply.code !== 421;
+}
+
+function failure(opened: Unopened): SendResult {
+  if (opened.kind === "broken") return { kind: "broken", stage: opened.stage, reason: opened.reason, isDotSent: false };
+  return { kind: "refused", stage: opened.stage, reply: opened.reply, isReusable: false, envelopeReached: false, isOurs: false };
+}
+
+function isFinal(result: SendResult): boolean {
+  if (result.kind === "accepted") return true;
+  if (result.kind === "broken") return result.isDotSent;
+  // R21: another MX may offer SMTPUTF8. The size limit is final (R19).
+  if (result.isOurs) return result.reply.enhanced !== "5.6.7";
+  return result.envelopeReached || result.reply.code === 421;
+}
+
+const UNANSWERED = new Set<Stage>(["connect", "greeting"]);
+
+function hasAnswered(result: SendResult): boolean {
+  return result.kind !== "broken" || !UNANSWERED.has(result.stage);
+}
+
+/** A server's refusal tells most, then a break; our own "not offered here" counts only if every host that was tried says so (R21). */
+function weight(result: SendResult): number {
+  if (result.kind === "refused") return result.isOurs && !isFinal(result) ? 0 : 2;
+  return result.kind === "broken" ? 1 : 3;
+}
+
+const ENVELOPE_ANSWERED = new Set<Stage>(["rcpt", "data", "block", "dot"]);
+
+function isReached(result: SendResult): boolean {
+  if (result.kind === "refused") return result.envelopeReached;
+  return result.kind === "accepted" || ENVELOPE_ANSWERED.has(result.stage);
+}
+
+function conclude(tries: Try[]): Transmission {
+  const last = tries.at(-1);
+  const told = last !== undefined && isFinal(last.result) ? last : mostTelling(tries);
+  const result = told?.result ?? { kind: "broken", stage: "connect", reason: "no address to connect to", isDotSent: false };
+  return {
+    result,
+    host: told?.host ?? null,
+    address: told?.address ?? null,
+    tls: told?.tls ?? null,
+    policy: told?.policy ?? null,
+    isReached: tries.some((each) => isReached(each.result)),
+    isOutcomeUnknown: result.kind === "broken" && result.isDotSent,
+    lastReply: result.kind === "broken" ? null : result.reply,
+    tries,
+  };
+}
+
+function mostTelling(tries: Try[]): Try | undefined {
+  let best: Try | undefined;
+  for (const each of tries) {
+    if (best === undefined || weight(each.result) >= weight(best.result)) best = each;
+  }
+  return best;
+}
+
+/** One line for logs and records: `550 5.1.1 No such user (mx1.example.net)` or the reason of the break. */
+export function describeTransmission(transmission: Transmission): string {
+  const { result, host } = transmission;
+  const said = result.kind === "broken" ? result.reason : formatReply(result.reply);
+  return (host === null ? said : `${said.slice(0, 500 - host.length)} (${host})`).slice(0, 512);
+}

@@ -1,0 +1,34 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { suppressions } from "../db/schema.ts";
+
+export type SuppressionReason = (typeof suppressions.$inferSelect)["reason"];
+
+export type SuppressionStore = ReturnType<typeof openSuppressionStore>;
+
+export function openSuppressionStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const select = orm
+    .select({ reason: suppressions.reason })
+    .from(suppressions)
+    .where(
+      and(
+        eq(suppressions.workspaceId, p("workspaceId")),
+        eq(suppressions.channel, p("channel")),
+        eq(suppressions.address, p("address")),
+      ),
+    )
+    .prepare();
+
+  return {
+    /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */
+    reasonFor: (workspaceId: number, address: string): SuppressionReason | null =>
+      select.get({ workspaceId, channel: "email", address })?.reason ?? null,
+
+    /** Suppresses; the first reason stays. */
+    insert(row: { workspaceId: number; channel: "email" | "sms"; address: string; reason: SuppressionReason; createdAt: number }): void {
+      orm.insert(suppressions).values(row).onConflictDoNothing().run();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import type { Clock } from "../clock.ts";
+import { newId } from "../id.ts";
+import { insertKey } from "../keys/create.ts";
+import type { KeyStore } from "../keys/store.ts";
+import type { Random } from "../random.ts";
+import type { CreatedWorkspace } from "./schema.ts";
+import type { WorkspaceStore } from "./store.ts";
+
+const FIRST_KEY_NAME = "default";
+
+/** Makes a workspace and its first key, inside the caller's transaction. */
+export function insertWorkspace(
+  request: { name: string; plan: string },
+  parts: { workspaces: WorkspaceStore; keys: KeyStore; clock: Clock; random: Random },
+): typeof CreatedWorkspace.static {
+  const now = parts.clock.now();
+  const workspace = parts.workspaces.insert({ uid: newId(now, parts.random), name: request.name, plan: request.plan, createdAt: now });
+  const apiKey = insertKey({ workspaceId: workspace.id, name: FIRST_KEY_NAME, domain: null }, parts);
+  return { workspaceId: workspace.uid, workspaceName: workspace.name, apiKey };
+}

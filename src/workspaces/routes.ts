@@ -1,0 +1,66 @@
+import { Elysia } from "elysia";
+import type { Clock } from "../clock.ts";
+import type { Commit } from "../db/commit.ts";
+import { AppError } from "../errors.ts";
+import { type Caller, callerOf } from "../http/auth.ts";
+import { validationError } from "../http/errors.ts";
+import { answers, describe } from "../http/openapi.ts";
+import type { KeyStore } from "../keys/store.ts";
+import type { Random } from "../random.ts";
+import { insertWorkspace } from "./create.ts";
+import { CreatedWorkspace, WorkspaceCreate } from "./schema.ts";
+import type { WorkspaceStore } from "./store.ts";
+
+export interface WorkspaceParts {
+  workspaces: WorkspaceStore;
+  keys: KeyStore;
+  commit: Commit;
+  clock: Clock;
+  random: Random;
+  /** Who may make a workspace. */
+  creation: "operator" | "any_key" | "open";
+  defaultPlan: string;
+  planNames: string[];
+}
+
+export const WORKSPACES_PATH = "/api/v1/workspaces";
+
+export function workspaceRoutes(parts: WorkspaceParts) {
+  return new Elysia({ name: "workspaces", prefix: WORKSPACES_PATH }).post(
+    "",
+    async ({ request, body, set }) => {
+      const caller = callerOf(request);
+      requireMayCreate(caller, parts.creation);
+      const plan = choosePlan(body.plan, caller, parts);
+      const created = await parts.commit(() => insertWorkspace({ name: body.name, plan }, parts));
+      set.status = 201;
+      return { data: created };
+    },
+    {
+      body: WorkspaceCreate,
+      parse: "json",
+      detail: describe({
+        tag: "Workspace",
+        summary: "Make a workspace and its first API key",
+        description: "By default only the operator key may; the key of the workspace is shown in this answer only.",
+        responses: answers(201, CreatedWorkspace, [401, 403, 413, 415, 422, 503]),
+      }),
+    },
+  );
+}
+
+function requireMayCreate(caller: Caller, creation: WorkspaceParts["creation"]): void {
+  if (caller.kind === "operator" || creation === "open" || (creation === "any_key" && caller.kind === "key")) return;
+  throw new AppError("API_KEY_RESTRICTED", "Only the operator key may make workspaces here", {
+    hint: "Ask the operator, who can also allow it: [workspaces] creation in the configuration.",
+  });
+}
+
+function choosePlan(wanted: string | undefined, caller: Caller, parts: WorkspaceParts): string {
+  if (wanted === undefined) return parts.defaultPlan;
+  if (caller.kind !== "operator") {
+    throw validationError([{ path: ["plan"], message: "can be chosen with the operator key only", hint: "Leave it out." }]);
+  }
+  if (parts.planNames.includes(wanted)) return wanted;
+  throw validationError([{ path: ["plan"], message: `must be one of the configured plans: ${parts.planNames.join(", ")}` }]);
+}

@@ -1,0 +1,36 @@
+import { eq, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { instance, workspaces } from "../db/schema.ts";
+
+export type WorkspaceRow = typeof workspaces.$inferSelect;
+
+/** Facts about this installation that the database keeps. */
+export type InstanceFact = "instance_id" | "key_check" | "operator_key_hash" | "last_write";
+
+export type WorkspaceStore = ReturnType<typeof openWorkspaceStore>;
+
+/** Prepares the statements of the workspaces and of the installation's own facts. */
+export function openWorkspaceStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const selectById = orm
+    .select()
+    .from(workspaces)
+    .where(eq(workspaces.id, p("id")))
+    .prepare();
+  const selectFact = orm
+    .select({ value: instance.value })
+    .from(instance)
+    .where(eq(instance.name, p("name")))
+    .prepare();
+
+  return {
+    insert: (row: typeof workspaces.$inferInsert): WorkspaceRow => orm.insert(workspaces).values(row).returning().get(),
+    byId: (id: number): WorkspaceRow | undefined => selectById.get({ id }),
+    byUid: (uid: string): WorkspaceRow | undefined => orm.select().from(workspaces).where(eq(workspaces.uid, uid)).get(),
+    fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
+    setFact(name: InstanceFact, value: string): void {
+      orm.insert(instance).values({ name, value }).onConflictDoUpdate({ target: instance.name, set: { value } }).run();
+    },
+  };
+}

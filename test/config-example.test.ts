@@ -1,0 +1,126 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Config, ConfigSchema, formatMistakes, parseConfig } from "../src/config.ts";
+import { fileKey } from "../src/config-read.ts";
+import type { Setting } from "../src/config-setting.ts";
+
+const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
+const EXAMPLE = readFileSync(join(import.meta.dir, "../config.example.toml"), "utf8");
+
+function configOf(text: string): Config {
+  const result = parseConfig(text, { file: "pombo.toml", env: {} });
+  if (result.kind === "mistakes") throw new Error(formatMistakes("pombo.toml", result.mistakes));
+  return result.config;
+}
+
+interface ExampleKey {
+  path: string;
+  isComment: boolean;
+  sentence: string;
+}
+
+/** The keys of the example in order, each with the prose line above it. A setting behind # has no blank after it. */
+function exampleKeys(): ExampleKey[] {
+  let table = "";
+  let sentence = "";
+  const keys: ExampleKey[] = [];
+  for (const line of EXAMPLE.split("\n")) {
+    const header = /^\[(.+)\]$/.exec(line)?.[1];
+    const key = /^(#?)([a-z0-9_]+) = /.exec(line);
+    if (header !== undefined) table = `${header}.`;
+    if (key !== null) keys.push({ path: table + key[2], isComment: key[1] === "#", sentence });
+    sentence = line.startsWith("# ") ? line.slice(2) : "";
+  }
+  return keys;
+}
+
+/** Every key of the schema in order, plans under the names of the default plans. */
+function schemaKeys(
+  setting: Setting,
+  at = "",
+): { path: string; setting: Setting; isPlan: boolean }[] {
+  const tables = Object.values(setting.patternProperties ?? {}).flatMap((shape) =>
+    Object.keys(setting.default as object).flatMap((name) =>
+      schemaKeys(shape, `${at}${name}.`).map((key) => ({ ...key, isPlan: true })),
+    ),
+  );
+  const own = Object.entries(setting.properties ?? {}).flatMap(([name, child]) => {
+    const path = at + fileKey(name, child);
+    return child.type === "object"
+      ? schemaKeys(child, `${path}.`)
+      : [{ path, setting: child, isPlan: false }];
+  });
+  return [...own, ...tables];
+}
+
+const SCHEMA_KEYS = schemaKeys(ConfigSchema as Setting);
+
+test("config.example.toml holds exactly the keys of the schema, those with a default as comments", () => {
+  const expected = SCHEMA_KEYS.map(({ path, setting, isPlan }) => ({
+    path,
+    isComment: isPlan || setting.default !== undefined || setting.derivedFrom !== undefined,
+  }));
+  const byPath = (left: { path: string }, right: { path: string }) =>
+    left.path.localeCompare(right.path);
+  const found = exampleKeys().map(({ path, isComment }) => ({ path, isComment }));
+  expect(found.sort(byPath)).toEqual(expected.sort(byPath));
+});
+
+test("config.example.toml says of every key the sentence of the schema", () => {
+  const sentences = new Map(
+    SCHEMA_KEYS.map(({ path, setting }) => [path, setting.description ?? ""]),
+  );
+  for (const { path, sentence } of exampleKeys()) {
+    // The keys of the later plans are explained at the first.
+    if (path.startsWith("plans.") && !path.startsWith("plans.launch.")) continue;
+    expect([path, sentence]).toEqual([path, sentences.get(path) ?? "(no such key)"]);
+  }
+});
+
+test("config.example.toml shows the defaults: with its comments removed it means the same", () => {
+  const spelledOut = EXAMPLE.replace(/^#(?=[a-z0-9_]+ = )/gm, "");
+  expect(spelledOut).not.toBe(EXAMPLE);
+  expect(configOf(spelledOut)).toEqual(configOf(EXAMPLE));
+  expect(configOf(EXAMPLE)).toEqual(configOf(REQUIRED));
+});
+
+test("no mangled example makes parseConfig throw, and every mistake is told in full", () => {
+  const spelledOut = EXAMPLE.replace(/^#(?=[a-z0-9_]+ = )/gm, "").replace(/^# .*\n/gm, "");
+  const pieces = [
+    '"',
+    "[",
+    "]",
+    "=",
+    "\n",
+    ".",
+    "#",
+    "-1",
+    "1e999",
+    "{",
+    "}",
+    "'''",
+    "\\u0000",
+    "true",
+    "1979-05-27",
+    "__proto__",
+  ];
+  // A small generator of its own, so that a failure can be repeated.
+  let state = 20_260_101;
+  const below = (limit: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+  for (let round = 0; round < 400; round++) {
+    let text = spelledOut;
+    for (let change = 0; change <= below(3); change++) {
+      const at = below(text.length);
+      text = text.slice(0, at) + (pieces[below(pieces.length)] ?? "") + text.slice(at + below(6));
+    }
+    const result = parseConfig(text, { file: "pombo.toml", env: {} });
+    if (result.kind === "config") continue;
+    expect(result.mistakes.length).toBeGreaterThan(0);
+    for (const { key, found, expected } of result.mistakes)
+      expect([key, found, expected]).not.toContain("");
+  }
+});

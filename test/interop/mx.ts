@@ -1,0 +1,137 @@
+// The receiving side of the interoperability run: a Postfix that is the MX of one domain. It offers
+// STARTTLS with a certificate made for the run, knows a few users (550 for all others), asks a small
+// policy service about each recipient (which greylists one of them), has OpenDKIM verify signatures,
+// and stores mail in maildirs. Mail for `late@` is accepted and bounces afterwards, by a real DSN.
+
+import { chownSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { startVerifier } from "../peers/opendkim.ts";
+import { startPostfix, userId, type Postfix } from "../peers/postfix.ts";
+import { freePort, mustRun, waitUntil, type Cleanup } from "../peers/process.ts";
+
+export const MX_DOMAIN = "interop.test";
+export const MX_HOST = `mx.${MX_DOMAIN}`;
+export const GREYLISTED_USER = "grey";
+export const LATE_USER = "late";
+/** A domain that nobody can deliver to: Postfix bounces mail for it after having accepted it. */
+const UNDELIVERABLE_DOMAIN = "undeliverable.test";
+const ARRIVAL_TIMEOUT_MS = 20_000;
+
+export interface Mx {
+  readonly postfix: Postfix;
+  readonly port: number;
+  /** Envelope senders of the greylisted recipient's attempts, in order. */
+  readonly greylistedSenders: string[];
+  /** Waits for the newest mail in a user's maildir, with CRLF line ends. @throws Error after 20 s */
+  mailOf(user: string): Promise<Buffer>;
+  countOf(user: string): number;
+}
+
+export async function startMx(options: {
+  folder: string;
+  dnsPort: number;
+  users: string[];
+  /** Where the MX's own bounce messages go: domain and loopback port; null: nowhere. */
+  bounces: { domain: string; port: number } | null;
+  cleanup: Cleanup;
+}): Promise<Mx> {
+  const { folder, cleanup } = options;
+  const mailFolder = join(folder, "mail");
+  mkdirSync(mailFolder);
+  const owner = await userId("nobody");
+  chownSync(mailFolder, owner, 0);
+  const certificate = await makeCertificate(folder);
+
+  const verifier = await startVerifier({ folder, hostname: MX_HOST, dnsPort: options.dnsPort });
+  cleanup.add(() => verifier.process.stop());
+  const greylistedSenders: string[] = [];
+  const policyPort = await startPolicy(greylistedSenders, cleanup);
+  const port = await freePort();
+  const mailboxes = [GREYLISTED_USER, ...options.users].map((user) => `{${user}@${MX_DOMAIN}=${user}/}`);
+  const routes = [`{${UNDELIVERABLE_DOMAIN}=error:5.1.1 No such user behind this address}`];
+  if (options.bounces) routes.push(`{${options.bounces.domain}=smtp:[127.0.0.1]:${options.bounces.port}}`);
+  const postfix = await startPostfix({
+    folder,
+    hostname: MX_HOST,
+    port,
+    settings: {
+      // Nobody is trusted: loopback too is a stranger to this MX.
+      mynetworks: "192.0.2.1/32",
+      virtual_mailbox_domains: MX_DOMAIN,
+      virtual_mailbox_base: mailFolder,
+      virtual_mailbox_maps: `inline:{${mailboxes.join(", ")}}`,
+      virtual_alias_maps: `inline:{{${LATE_USER}@${MX_DOMAIN}=someone@${UNDELIVERABLE_DOMAIN}}}`,
+      virtual_uid_maps: `static:${owner}`,
+      virtual_gid_maps: `static:${owner}`,
+      transport_maps: `inline:{${routes.join(", ")}}`,
+      smtpd_relay_restrictions: "reject_unauth_destination",
+      smtpd_recipient_restrictions: `reject_unlisted_recipient, check_policy_service inet:127.0.0.1:${policyPort}`,
+      smtpd_tls_security_level: "may",
+      smtpd_tls_cert_file: certificate.certFile,
+      smtpd_tls_key_file: certificate.keyFile,
+      smtpd_tls_received_header: "yes",
+      smtpd_milters: verifier.milter,
+      milter_default_action: "tempfail",
+    },
+  });
+  cleanup.add(() => postfix.stop());
+
+  const fresh = (user: string): string => join(mailFolder, user, "new");
+  return {
+    postfix,
+    port,
+    greylistedSenders,
+    countOf: (user) => list(fresh(user)).length,
+    mailOf: async (user) => {
+      await waitUntil(`mail for ${user}`, ARRIVAL_TIMEOUT_MS, () => list(fresh(user)).length > 0);
+      // Maildir names start with the second and the microseconds of delivery: the last is the newest.
+      const newest = list(fresh(user)).toSorted().at(-1) ?? "";
+      // Postfix stores LF; signatures are over CRLF.
+      return Buffer.from(readFileSync(join(fresh(user), newest), "latin1").replace(/\n/g, "\r\n"), "latin1");
+    },
+  };
+}
+
+/** Self-signed: senders are opportunistic and do not verify it (R17). */
+async function makeCertificate(folder: string): Promise<{ certFile: string; keyFile: string }> {
+  const [certFile, keyFile] = [join(folder, "mx.crt"), join(folder, "mx.key")];
+  const kind = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", `/CN=${MX_HOST}`];
+  await mustRun(["openssl", "req", ...kind, "-keyout", keyFile, "-out", certFile]);
+  return { certFile, keyFile };
+}
+
+/** Postfix's policy protocol (SMTPD_POLICY_README): `name=value` lines, an empty line, one action back. */
+async function startPolicy(greylistedSenders: string[], cleanup: Cleanup): Promise<number> {
+  const server = createServer((socket) => {
+    let waiting = "";
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (chunk) => {
+      waiting += chunk.toString();
+      for (let end = waiting.indexOf("\n\n"); end !== -1; end = waiting.indexOf("\n\n")) {
+        const action = decide(waiting.slice(0, end), greylistedSenders);
+        waiting = waiting.slice(end + 2);
+        socket.write(`action=${action}\n\n`);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanup.add(() => void server.close());
+  const address = server.address();
+  return address !== null && typeof address === "object" ? address.port : 0;
+}
+
+function decide(request: string, greylistedSenders: string[]): string {
+  const value = (name: string): string => new RegExp(`^${name}=(.*)$`, "m").exec(request)?.[1] ?? "";
+  if (value("recipient") !== `${GREYLISTED_USER}@${MX_DOMAIN}`) return "DUNNO";
+  greylistedSenders.push(value("sender"));
+  return greylistedSenders.length === 1 ? "DEFER_IF_PERMIT 4.7.1 Greylisted, please try again later" : "DUNNO";
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // no mail yet
+  }
+}
