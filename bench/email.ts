@@ -4,7 +4,7 @@
 // 1 means a floor was missed or something failed, 2 that programs to compare with are missing.
 
 import { parseArgs } from "node:util";
-import { ensureTools, OPENDKIM, OPENDKIM_TOOLS, POSTFIX, SMTP_SINK } from "../test/peers/packages.ts";
+import { ensureTools, OPENDKIM, POSTFIX, SMTP_SINK } from "../test/peers/packages.ts";
 import { findPombo } from "../test/peers/pombo.ts";
 import { makeFolder, runProgram, type Cleanup } from "../test/peers/process.ts";
 import { serveZone } from "../test/peers/zone.ts";
@@ -41,7 +41,7 @@ await runProgram(async (cleanup) => {
     console.error(USAGE);
     return 2;
   }
-  const trouble = await ensureTools([POSTFIX, SMTP_SINK, OPENDKIM, OPENDKIM_TOOLS]);
+  const trouble = await ensureTools([POSTFIX, SMTP_SINK, OPENDKIM]);
   if (trouble !== null) {
     console.error(trouble);
     return 2;

@@ -31,7 +31,7 @@ function findLeadingDots(content: Uint8Array): number[] {
   const length = content.length;
   let lineStart = 0;
   for (let at = 0; at < length; at++) {
-    const byte = content[at]!;
+    const byte = content[at] ?? 0;
     if (byte > CR && byte < 0x80) {
       if (byte === DOT && at === lineStart) dots.push(at);
       continue;

@@ -87,8 +87,8 @@ export function makeReply(code: number, lines: string[]): Reply {
   const parts: string[] = [];
   for (const line of lines) {
     const match = ENHANCED.exec(line);
-    const isRepeated = match !== null && match[1] === enhanced && parts.length > 0;
-    parts.push(isRepeated ? line.slice(match[0].length) : line);
+    const repeated = parts.length > 0 && match?.[1] === enhanced ? (match?.[0] ?? "") : "";
+    parts.push(line.slice(repeated.length));
     enhanced ??= match?.[1] ?? null;
   }
   return { code, enhanced, lines, text: cleanReply(parts.join(" ")) };

@@ -152,7 +152,7 @@ async function sayHello(wire: Wire, options: SessionOptions): Promise<Capabiliti
 
 /** RFC 5321 §4.1.1.1: one keyword a line, its parameters after it. */
 function readCapabilities(lines: string[]): Capabilities {
-  const offered = new Map(lines.map((line) => [line.split(" ", 1)[0]!.toUpperCase(), line]));
+  const offered = new Map(lines.map((line) => [line.replace(/ .*/, "").toUpperCase(), line]));
   const size = offered.get("SIZE")?.split(" ")[1] ?? "0";
   return {
     hasPipelining: offered.has("PIPELINING"),

@@ -36,7 +36,8 @@ export function createTlsMemory(clock: Clock): TlsMemory {
       expiries.delete(host);
       expiries.set(host, clock.now() + BROKEN_TLS_MS);
       // A Map keeps the order of insertion: the first is the oldest.
-      if (expiries.size > MAX_BROKEN_HOSTS) expiries.delete(expiries.keys().next().value!);
+      const oldest = expiries.keys().next();
+      if (expiries.size > MAX_BROKEN_HOSTS && oldest.done === false) expiries.delete(oldest.value);
     },
     isBroken(host) {
       const expiresAt = expiries.get(host);

@@ -40,7 +40,10 @@ const ONE_WRITE_BYTES = 32 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 const ENVELOPE_STAGES = ["mail", "rcpt", "data"] as const;
 type EnvelopeStage = (typeof ENVELOPE_STAGES)[number];
-type Progress = { stage: Stage; isDotSent: boolean };
+interface Progress {
+  stage: Stage;
+  isDotSent: boolean;
+}
 
 /** Sends one message. Throws only on what composing must never hand over (see content.ts, envelopeCommands). */
 export async function transact(

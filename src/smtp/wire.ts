@@ -41,7 +41,7 @@ export class Wire {
   readonly #clock: Clock;
   #socket: net.Socket;
   #reader = new ReplyReader();
-  #replies: Reply[] = [];
+  readonly #replies: Reply[] = [];
   #expected = 1; // The greeting comes unasked.
   #fault: BrokenWire | null = null;
   #waiter: Waiter | null = null;
@@ -72,8 +72,7 @@ export class Wire {
   /** Throws BrokenWire, with `reason` if it was whole until now, unless the wire is quiet. */
   assertQuiet(reason: string): void {
     if (this.isQuiet) return;
-    this.#break(reason);
-    throw this.#fault!;
+    throw this.#break(reason);
   }
 
   connected(limitMs: number): Promise<void> {
@@ -106,7 +105,9 @@ export class Wire {
   /** The next reply, in order. `to` names what it answers, for the reason of a timeout. Throws BrokenWire. */
   async next(limitMs: number, to: string): Promise<Reply> {
     if (this.#replies.length === 0) await this.#wait(limitMs, to);
-    return this.#replies.shift()!;
+    const reply = this.#replies.shift();
+    if (reply === undefined) throw this.#break("woken without a reply");
+    return reply;
   }
 
   /** Turns the connection into a TLS one. `host` is verified only if asked for. Throws BrokenWire. */
@@ -150,12 +151,14 @@ export class Wire {
     try {
       replies = this.#reader.push(chunk);
     } catch (error) {
-      return this.#break((error as Error).message);
+      this.#break((error as Error).message);
+      return;
     }
     for (const reply of replies) {
       if (this.#expected === 0) {
         this.stray = reply;
-        return this.#break(`unasked: ${formatReply(reply)}`);
+        this.#break(`unasked: ${formatReply(reply)}`);
+        return;
       }
       this.#expected -= 1;
       this.#replies.push(reply);
@@ -207,9 +210,11 @@ export class Wire {
     });
   }
 
-  #break(reason: string): void {
-    if (this.#fault !== null) return;
-    this.#fault = new BrokenWire(reason);
+  /** The first break counts; it is returned. */
+  #break(reason: string): BrokenWire {
+    if (this.#fault !== null) return this.#fault;
+    const fault = new BrokenWire(reason);
+    this.#fault = fault;
     this.#deadline = Infinity;
     this.#cancelTimer?.();
     this.#cancelTimer = null;
@@ -221,6 +226,7 @@ export class Wire {
     this.#socket.destroy();
     // What was answered before the break still counts.
     if (this.#replies.length > 0) waiter?.resolve();
-    else waiter?.reject(this.#fault);
+    else waiter?.reject(fault);
+    return fault;
   }
 }

@@ -95,7 +95,7 @@ export const flood = (piece: string, bytes: number): Answer => ({ kind: "flood",
 
 /** The self-signed certificate for localhost that smtp-server brings for tests; its key is public anyway. Its module has no types. */
 async function testCertificate(): Promise<{ key: string; cert: string }> {
-  const { default: withDefaults } = (await import("smtp-server/lib/tls-options.js" as string)) as {
+  const { default: withDefaults } = (await import(TLS_OPTIONS)) as {
     default: (options: object) => { key: string; cert: string };
   };
   return withDefaults({});

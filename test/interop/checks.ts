@@ -8,6 +8,10 @@ export class Checks {
   #passed = 0;
   #failed = 0;
 
+  get hasFailed(): boolean {
+    return this.#failed > 0;
+  }
+
   /** Prints and counts one check. `detail` is shown when it failed. */
   claim(name: string, isTrue: boolean, detail: () => unknown = () => ""): boolean {
     if (isTrue) this.#passed++;

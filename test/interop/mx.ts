@@ -1,7 +1,7 @@
 // The receiving side of the interoperability run: a Postfix that is the MX of one domain. It offers
 // STARTTLS with a certificate made for the run, knows a few users (550 for all others), asks a small
 // policy service about each recipient (which greylists one of them), has OpenDKIM verify signatures,
-// and stores mail in maildirs. Mail for `late@` is accepted and bounces afterwards, by a real DSN.
+// and stores mail in maildirs.
 
 import { chownSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -13,9 +13,6 @@ import { freePort, mustRun, waitUntil, type Cleanup } from "../peers/process.ts"
 export const MX_DOMAIN = "interop.test";
 export const MX_HOST = `mx.${MX_DOMAIN}`;
 export const GREYLISTED_USER = "grey";
-export const LATE_USER = "late";
-/** A domain that nobody can deliver to: Postfix bounces mail for it after having accepted it. */
-const UNDELIVERABLE_DOMAIN = "undeliverable.test";
 const ARRIVAL_TIMEOUT_MS = 20_000;
 
 export interface Mx {
@@ -25,15 +22,12 @@ export interface Mx {
   readonly greylistedSenders: string[];
   /** Waits for the newest mail in a user's maildir, with CRLF line ends. @throws Error after 20 s */
   mailOf(user: string): Promise<Buffer>;
-  countOf(user: string): number;
 }
 
 export async function startMx(options: {
   folder: string;
   dnsPort: number;
   users: string[];
-  /** Where the MX's own bounce messages go: domain and loopback port; null: nowhere. */
-  bounces: { domain: string; port: number } | null;
   cleanup: Cleanup;
 }): Promise<Mx> {
   const { folder, cleanup } = options;
@@ -49,8 +43,6 @@ export async function startMx(options: {
   const policyPort = await startPolicy(greylistedSenders, cleanup);
   const port = await freePort();
   const mailboxes = [GREYLISTED_USER, ...options.users].map((user) => `{${user}@${MX_DOMAIN}=${user}/}`);
-  const routes = [`{${UNDELIVERABLE_DOMAIN}=error:5.1.1 No such user behind this address}`];
-  if (options.bounces) routes.push(`{${options.bounces.domain}=smtp:[127.0.0.1]:${options.bounces.port}}`);
   const postfix = await startPostfix({
     folder,
     hostname: MX_HOST,
@@ -61,10 +53,8 @@ export async function startMx(options: {
       virtual_mailbox_domains: MX_DOMAIN,
       virtual_mailbox_base: mailFolder,
       virtual_mailbox_maps: `inline:{${mailboxes.join(", ")}}`,
-      virtual_alias_maps: `inline:{{${LATE_USER}@${MX_DOMAIN}=someone@${UNDELIVERABLE_DOMAIN}}}`,
       virtual_uid_maps: `static:${owner}`,
       virtual_gid_maps: `static:${owner}`,
-      transport_maps: `inline:{${routes.join(", ")}}`,
       smtpd_relay_restrictions: "reject_unauth_destination",
       smtpd_recipient_restrictions: `reject_unlisted_recipient, check_policy_service inet:127.0.0.1:${policyPort}`,
       smtpd_tls_security_level: "may",
@@ -82,7 +72,6 @@ export async function startMx(options: {
     postfix,
     port,
     greylistedSenders,
-    countOf: (user) => list(fresh(user)).length,
     mailOf: async (user) => {
       await waitUntil(`mail for ${user}`, ARRIVAL_TIMEOUT_MS, () => list(fresh(user)).length > 0);
       // Maildir names start with the second and the microseconds of delivery: the last is the newest.

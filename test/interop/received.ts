@@ -8,7 +8,7 @@ const HEADER_END = "\r\n\r\n";
 /** [algorithm, result] of each DKIM verdict of OpenDKIM for `domain`, in the order of its header fields. */
 export function openDkimVerdicts(message: Buffer, domain: string): [algorithm: string, result: string][] {
   // "dkim=pass (2048-bit key; unprotected) header.d=peer.test header.i=@peer.test header.a=rsa-sha256 …"
-  const verdict = /\bdkim=(\w+)(?: \([^)]*\))?((?:\s+header\.[a-z]+=\S+)*)/g;
+  const verdict = /\bdkim=(\w+)(?: reason="[^"]*")?(?: \([^)]*\))?((?:\s+header\.[a-z]+=\S+)*)/g;
   const verdicts: [string, string][] = [];
   for (const field of fieldsOf(message, "Authentication-Results")) {
     for (const [, result = "", properties = ""] of field.matchAll(verdict)) {

@@ -40,10 +40,12 @@ export function startSigner(options: {
 /** Adds Authentication-Results to what passes; asks the DNS server at `dnsPort` of 127.0.0.1 for keys. */
 export function startVerifier(options: { folder: string; hostname: string; dnsPort: number }): Promise<OpenDkim> {
   const resolverFile = join(options.folder, "unbound.conf");
-  // libunbound's own format. Nameservers of opendkim.conf takes no port, this does.
+  // libunbound's own format. Nameservers of opendkim.conf takes no port, this does. By itself
+  // libunbound answers NXDOMAIN for every name below .test (RFC 6761 §6.2).
   const resolver = `server:
   do-not-query-localhost: no
   module-config: "iterator"
+  local-zone: "test." nodefault
 forward-zone:
   name: "."
   forward-addr: 127.0.0.1@${options.dnsPort}

@@ -17,8 +17,8 @@ export interface Tool {
 export const POSTFIX: Tool = { program: "postfix", package: "postfix" };
 export const SMTP_SINK: Tool = { program: "smtp-sink", package: "postfix" };
 export const OPENDKIM: Tool = { program: "opendkim", package: "opendkim" };
-export const OPENDKIM_TOOLS: Tool = { program: "opendkim-testmsg", package: "opendkim-tools" };
-export const SWAKS: Tool = { program: "swaks", package: "swaks" };
+/** Its TLS is a package of its own, which it only recommends. */
+export const SWAKS: Tool = { program: "swaks", package: "swaks libnet-ssleay-perl" };
 
 /** Null when every tool is there (perhaps by now), else what the user must do. */
 export async function ensureTools(tools: Tool[]): Promise<string | null> {

@@ -22,7 +22,7 @@ test("every end-of-data variant with a bare CR or LF is refused before it is sen
   for (const variant of variants) {
     expect(() => prepare(`before${variant}MAIL FROM:<evil@example.com>\r\n`)).toThrow();
     expect(() => prepare(`${variant}after\r\n`)).toThrow();
-    expect(() => prepare(`${"x".repeat(900)}\r\n`.repeat(80) + variant + "after\r\n")).toThrow();
+    expect(() => prepare(`${`${"x".repeat(900)}\r\n`.repeat(80)}${variant}after\r\n`)).toThrow();
   }
 });
 

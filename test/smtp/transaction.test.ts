@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { fakeClock } from "../fakes/clock.ts";
-import { drop, sayThenDrop, stall, type MxScript } from "../fakes/mx.ts";
+import { drop, raw, sayThenDrop, stall, type MxScript } from "../fakes/mx.ts";
 import { CONTENT, ENVELOPE, runOut, withSession } from "./helpers.ts";
 
 const nothing = async () => {};
@@ -127,6 +127,19 @@ test("RCPT refused but DATA answered with 354: a lone dot goes out and never the
 test("a refusal stands even if the connection is lost right after it (R18)", async () => {
   await withSession({ mail: sayThenDrop("550 5.7.1 Go away") }, async (session) => {
     expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "refused", stage: "mail", reply: { code: 550 }, isReusable: false });
+  });
+});
+
+test("after a 421 nothing more is waited for (R25)", async () => {
+  await withSession({ mail: "421 4.3.2 Closing", rcpt: stall() }, async (session) => {
+    expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "refused", stage: "mail", reply: { code: 421 } });
+  });
+});
+
+test("an acceptance with a close announced in the same breath is an acceptance, and the session is over", async () => {
+  await withSession({ dot: raw("250 2.0.0 Queued\r\n421 4.4.2 Closing\r\n") }, async (session) => {
+    expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted", isReusable: false });
+    expect(session.isUsable).toBe(false);
   });
 });
 

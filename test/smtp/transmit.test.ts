@@ -1,42 +1,20 @@
 import { expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
-import { SessionPool, type PoolOptions } from "../../src/smtp/pool.ts";
-import { DEFAULT_TIMEOUTS } from "../../src/smtp/session.ts";
-import { deliverVia, describeTransmission, type Destination, type Mail } from "../../src/smtp/transmit.ts";
-import { drop, sayThenDrop, stall, startMx, type Mx, type MxScript } from "../fakes/mx.ts";
-import { CONTENT, ENVELOPE } from "./helpers.ts";
-
-const MAIL: Mail = { envelope: ENVELOPE, content: CONTENT, beforeDot: async () => {} };
-
-/** Servers mx1, mx2, … on 127.0.0.1, 127.0.0.2, … with one port; a null script is a closed port. */
-async function withSite(
-  scripts: (MxScript | null)[],
-  use: (site: { pool: SessionPool; destination: Destination; mxs: Mx[] }) => Promise<void>,
-  options: Partial<PoolOptions> = {},
-): Promise<void> {
-  const mxs: Mx[] = [];
-  for (const [at, script] of scripts.entries()) {
-    mxs.push(await startMx(script ?? {}, { address: `127.0.0.${at + 1}`, ...(at === 0 ? {} : { port: mxs[0]!.port }) }));
-  }
-  for (const [at, script] of scripts.entries()) if (script === null) await mxs[at]!.close();
-  const pool = new SessionPool({ clock: systemClock, heloName: "pombo.example.com", localAddress: null, port: mxs[0]!.port, timeouts: DEFAULT_TIMEOUTS, ...options });
-  const hosts = mxs.map((mx, at) => ({ name: `mx${at + 1}.example`, addresses: [mx.address] }));
-  try {
-    await use({ pool, destination: { hosts, site: "site" }, mxs });
-  } finally {
-    await pool.close();
-    for (const [at, mx] of mxs.entries()) if (scripts[at] !== null) await mx.close();
-  }
-}
-
-const counts = (mxs: Mx[]) => mxs.map((mx) => mx.connections.length);
+import { deliverVia, describeTransmission } from "../../src/smtp/transmit.ts";
+import { drop, sayThenDrop, stall, type MxScript } from "../fakes/mx.ts";
+import { ENVELOPE } from "./helpers.ts";
+import { counts, MAIL, withSite } from "./site.ts";
 
 test("the first host takes the message, and the record has all it needs", async () => {
   await withSite([{ tls: "good" }, {}], async ({ pool, destination, mxs }) => {
     const sent = await deliverVia(pool, destination, MAIL);
     expect(sent).toMatchObject({
-      ...{ result: { kind: "accepted" }, lastReply: { code: 250 }, isReached: true, isOutcomeUnknown: false },
-      ...{ host: "mx1.example", address: "127.0.0.1", policy: { mode: "opportunistic", source: "default" } },
+      result: { kind: "accepted" },
+      lastReply: { code: 250 },
+      isReached: true,
+      isOutcomeUnknown: false,
+      host: "mx1.example",
+      address: "127.0.0.1",
+      policy: { mode: "opportunistic", source: "default" },
       tls: { protocol: expect.stringContaining("TLS"), cipher: expect.any(String) },
     });
     expect(sent.tries).toHaveLength(1);
@@ -71,6 +49,14 @@ test("a refused greeting or EHLO goes on to the next host (R14)", async () => {
       expect(await deliverVia(pool, destination, MAIL)).toMatchObject({ result: { kind: "accepted" }, host: "mx2.example" });
     });
   }
+});
+
+test("a refused greeting is the whole host's: its other addresses are left out (R14)", async () => {
+  await withSite([{ greeting: "450 4.7.0 Later" }, {}, {}], async ({ pool, destination, mxs }) => {
+    const hosts = [{ name: "mx1.example", addresses: ["127.0.0.1", "127.0.0.2"] }, destination.hosts[2]!];
+    expect(await deliverVia(pool, { ...destination, hosts }, MAIL)).toMatchObject({ result: { kind: "accepted" }, host: "mx3.example" });
+    expect(counts(mxs)).toEqual([1, 0, 1]);
+  });
 });
 
 test("when all hosts refuse the greeting, the last refusal is the result and nothing was reached (R14)", async () => {
@@ -140,41 +126,6 @@ test("a route without addresses is a break, not a crash", async () => {
     for (const hosts of [[], [{ name: "mx1.example", addresses: [] }]]) {
       expect(await deliverVia(pool, { hosts, site: "site" }, MAIL)).toMatchObject({ result: { kind: "broken", stage: "connect" }, host: null });
     }
-  });
-});
-
-test("a failed handshake is tried again in clear on the same host, and the host is remembered (R17)", async () => {
-  for (const script of [{ tls: "garbage" }, { tls: "drop" }, { tls: "good", startTls: "454 4.7.0 Not now" }] satisfies MxScript[]) {
-    await withSite([script, {}], async ({ pool, destination, mxs }) => {
-      const first = await deliverVia(pool, destination, MAIL);
-      expect(first).toMatchObject({ result: { kind: "accepted" }, host: "mx1.example", tls: null });
-      expect(counts(mxs)).toEqual([2, 0]);
-      expect(pool.tlsMemory.isBroken("mx1.example")).toBe(true);
-      pool.acquire(pool.key("site", first.policy!))!.destroy();
-      await deliverVia(pool, destination, MAIL);
-      expect(mxs[0]!.connections[2]!.commands).not.toContain("STARTTLS");
-    });
-  }
-});
-
-test("where TLS is required nothing goes in clear (R17, §1.8)", async () => {
-  for (const script of [{ tls: "garbage" }, { tls: "none" }] satisfies MxScript[]) {
-    await withSite(
-      [script, {}],
-      async ({ pool, destination, mxs }) => {
-        const sent = await deliverVia(pool, destination, MAIL);
-        expect(sent).toMatchObject({ result: { kind: "broken", stage: "starttls" }, policy: { mode: "required" }, isReached: false });
-        expect(mxs.flatMap((mx) => mx.messages)).toHaveLength(0);
-      },
-      { findTlsPolicy: () => ({ mode: "required", source: "config" }) },
-    );
-  }
-});
-
-test("injection after STARTTLS is never answered with a try in clear on that host (R16)", async () => {
-  await withSite([{ tls: "good", startTls: "220 Go\n250 2.0.0 Ok" }, {}], async ({ pool, destination, mxs }) => {
-    expect(await deliverVia(pool, destination, MAIL)).toMatchObject({ result: { kind: "accepted" }, host: "mx2.example" });
-    expect(counts(mxs)).toEqual([1, 1]);
   });
 });
 
