@@ -20,6 +20,8 @@ export interface Reply {
 /** The server's bytes are not an SMTP reply, or pass a limit. The connection cannot go on. */
 export class ReplyError extends Error {
   override readonly name = "ReplyError";
+  /** The whole replies that came before the fault, in the same bytes: a 250 to the dot counts, whatever follows it. */
+  replies: Reply[] = [];
 }
 
 /** Four times RFC 5321 §4.5.3.1.5, which allows 512 octets: real servers pass that. */
@@ -48,6 +50,16 @@ export class ReplyReader {
   /** Takes the next bytes; returns the replies they complete, in order. Throws ReplyError. */
   push(chunk: Uint8Array): Reply[] {
     const replies: Reply[] = [];
+    try {
+      this.#read(chunk, replies);
+    } catch (error) {
+      if (error instanceof ReplyError) error.replies = replies;
+      throw error;
+    }
+    return replies;
+  }
+
+  #read(chunk: Uint8Array, replies: Reply[]): void {
     const text = this.#rest + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1");
     let start = 0;
     // Servers that end lines with a bare LF exist; on our side of the wire nothing depends on it.
@@ -59,7 +71,6 @@ export class ReplyReader {
     }
     this.#rest = text.slice(start);
     if (this.#rest.length > MAX_LINE_BYTES) throw new ReplyError(`a reply line of more than ${MAX_LINE_BYTES} bytes`);
-    return replies;
   }
 
   #takeLine(line: string): Reply | null {

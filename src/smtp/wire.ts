@@ -11,7 +11,7 @@
 import * as net from "node:net";
 import * as tls from "node:tls";
 import type { Clock } from "../clock.ts";
-import { cleanReply, formatReply, ReplyReader, type Reply } from "./reply.ts";
+import { cleanReply, formatReply, ReplyError, ReplyReader, type Reply } from "./reply.ts";
 
 /** The connection is lost, too late, or out of step. Caught where a session or a transaction ends, never outside this room. */
 export class BrokenWire extends Error {
@@ -148,22 +148,25 @@ export class Wire {
   #receive(chunk: Buffer): void {
     if (this.#fault !== null) return;
     let replies: Reply[];
+    let trouble: string | null = null;
     try {
       replies = this.#reader.push(chunk);
     } catch (error) {
-      this.#break((error as Error).message);
-      return;
+      if (!(error instanceof ReplyError)) throw error;
+      replies = error.replies;
+      trouble = error.message;
     }
     for (const reply of replies) {
       if (this.#expected === 0) {
         this.stray = reply;
-        this.#break(`unasked: ${formatReply(reply)}`);
-        return;
+        trouble = `unasked: ${formatReply(reply)}`;
+        break;
       }
       this.#expected -= 1;
       this.#replies.push(reply);
     }
-    if (replies.length > 0 && this.#waitsFor !== "progress") this.#wake();
+    if (trouble !== null) this.#break(trouble);
+    else if (replies.length > 0 && this.#waitsFor !== "progress") this.#wake();
   }
 
   #wait(limitMs: number, to: string): Promise<void> {

@@ -93,7 +93,10 @@ export const sayThenDrop = (reply: string): Answer => ({ kind: "raw", bytes: `${
 /** `piece` again and again until `bytes` bytes are written. */
 export const flood = (piece: string, bytes: number): Answer => ({ kind: "flood", piece, bytes });
 
-/** The self-signed certificate for localhost that smtp-server brings for tests; its key is public anyway. Its module has no types. */
+// A variable, as the module has no types for the compiler to find.
+const TLS_OPTIONS: string = "smtp-server/lib/tls-options.js";
+
+/** The self-signed certificate for localhost that smtp-server brings for tests; its key is public anyway. */
 async function testCertificate(): Promise<{ key: string; cert: string }> {
   const { default: withDefaults } = (await import(TLS_OPTIONS)) as {
     default: (options: object) => { key: string; cert: string };

@@ -21,9 +21,6 @@ async function checkUnknownUser({ api, checks, sender }: Sending): Promise<void>
 
   const again = await api.call("POST", "/api/v1/emails", email);
   checks.equal("unknown user: suppressed for the next email", [again.status, again.body?.errors?.[0]?.code], [422, "RECIPIENT_SUPPRESSED"]);
-  const list = await api.call("GET", "/api/v1/suppressions");
-  const found = (list.body?.data ?? []).find((one: { address: string }) => one.address === to);
-  checks.equal("unknown user: listed as hard_bounce", found?.reason, "hard_bounce");
 }
 
 async function checkGreylisting({ api, mx, checks, sender, greylisted }: Sending & { greylisted: string }): Promise<void> {
@@ -31,7 +28,6 @@ async function checkGreylisting({ api, mx, checks, sender, greylisted }: Sending
   const { id } = (await api.expect(202, "POST", "/api/v1/emails", email)).data;
   const waiting = await waitForStatus(api, id, ["delivery_delayed", "delivered", "bounced", "failed"]);
   checks.equal("greylisting: delayed", [waiting.status, waiting.nextAttemptAt !== null], ["delivery_delayed", true]);
-  await api.expect(202, "POST", `/api/v1/emails/${id}/retry`);
   const record = await waitForStatus(api, id, ["delivered", "bounced", "failed"]);
   checks.equal("greylisting: delivered by the retry", [record.status, record.attempts], ["delivered", 2]);
   // R35: greylisting remembers the sender, so it must not change between attempts.

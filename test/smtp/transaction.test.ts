@@ -136,11 +136,13 @@ test("after a 421 nothing more is waited for (R25)", async () => {
   });
 });
 
-test("an acceptance with a close announced in the same breath is an acceptance, and the session is over", async () => {
-  await withSession({ dot: raw("250 2.0.0 Queued\r\n421 4.4.2 Closing\r\n") }, async (session) => {
-    expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted", isReusable: false });
-    expect(session.isUsable).toBe(false);
-  });
+test("an acceptance with a close or rubbish in the same breath is an acceptance, and the session is over", async () => {
+  for (const after of ["421 4.4.2 Closing", "not a reply at all", "x".repeat(5_000)]) {
+    await withSession({ dot: raw(`250 2.0.0 Queued\r\n${after}\r\n`) }, async (session) => {
+      expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted", isReusable: false });
+      expect(session.isUsable).toBe(false);
+    });
+  }
 });
 
 test("an acceptance stands even if the connection is lost right after it", async () => {

@@ -1,0 +1,64 @@
+# For .ci/run and script/soak: runs steps one after the other, a failing one included, within one
+# time limit, and counts. To be sourced; the caller sets LIMIT_S first.
+#   step NAME COMMAND…     runs and times the command; exit code 2 of a step named with --may-miss
+#                          means that this machine cannot run it, which is told and not counted
+#   finish                 the sum in words, then "N passed, M failed"; exit code 1 when M > 0
+# Counted are the steps, and the tests in them where a step tells their numbers.
+
+steps_started=$SECONDS
+steps_log=$(mktemp)
+trap 'rm -f "$steps_log"' EXIT
+passed=0
+failed=0
+summary=()
+
+step() {
+  local may_miss=no
+  if [ "$1" = --may-miss ]; then may_miss=yes; shift; fi
+  local name=$1 left=$((LIMIT_S - (SECONDS - steps_started))) began=$SECONDS code=0
+  shift
+  printf '\n=== %s\n' "$name"
+  if [ "$left" -le 0 ]; then
+    code=124
+  else
+    # stdin closed: a step that asks something must not wait. -k: what ignores the first signal.
+    timeout -k 10 "$left" "$@" </dev/null 2>&1 | tee "$steps_log"
+    code=${PIPESTATUS[0]}
+    count_tests
+  fi
+  local took=$((SECONDS - began)) word
+  if [ "$code" -eq 0 ]; then
+    passed=$((passed + 1)); word=ok
+  elif [ "$code" -eq 2 ] && [ "$may_miss" = yes ]; then
+    word="not run: this machine lacks what it needs"
+  elif [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
+    failed=$((failed + 1)); word="FAILED: out of time ($LIMIT_S s for everything)"
+  else
+    failed=$((failed + 1)); word="FAILED (exit code $code)"
+  fi
+  summary+=("$(printf '%-28s %4d s  %s' "$name" "$took" "$word")")
+  printf '=== %s: %s after %d s\n' "$name" "$word" "$took"
+}
+
+# Bun says " 12 pass" and " 1 fail"; the interoperability run says "12 passed, 1 failed" in its last line.
+count_tests() {
+  local numbers
+  numbers=$(awk '
+    NF == 2 && $1 ~ /^[0-9]+$/ && $2 == "pass" { p += $1 }
+    NF == 2 && $1 ~ /^[0-9]+$/ && $2 == "fail" { f += $1 }
+    { last = $0 }
+    END {
+      if (p + f == 0 && match(last, /^[0-9]+ passed, [0-9]+ failed/)) { split(last, w, " "); p = w[1]; f = w[3] }
+      print p + 0, f + 0
+    }' "$steps_log")
+  passed=$((passed + ${numbers% *}))
+  failed=$((failed + ${numbers#* }))
+}
+
+finish() {
+  printf '\n=== All steps, %d s\n' "$((SECONDS - steps_started))"
+  printf '%s\n' "${summary[@]}"
+  printf '\n%d passed, %d failed\n' "$passed" "$failed"
+  [ "$failed" -eq 0 ] || exit 1
+  exit 0
+}
