@@ -73,7 +73,7 @@ async function measure(options: Options, cleanup: Cleanup): Promise<Report> {
   if (options.only !== "pombo") {
     for (const socket of ["inet", "unix"] as const) {
       say(`Postfix + OpenDKIM (milter over ${socket}): ${options.peerMessages} messages …`);
-      report.peers.push(await measurePeer({ folder, sink, proof, socket, messages: options.peerMessages }));
+      report.peers.push(await measurePeer({ folder, sink, proof, socket, messages: options.peerMessages, cleanup }));
     }
   }
   if (options.only !== "peer") {

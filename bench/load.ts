@@ -62,7 +62,8 @@ async function runLoad(order: LoadOrder): Promise<LoadResult> {
     const now = performance.now();
     if (nextNumber >= goal || now - startedAt >= endsAfterMs) return void socket.end();
     const lane = socket.data;
-    for (const offset of lane.digitOffsets) lane.request.write(String(nextNumber++).padStart(DIGITS, "0"), offset, "latin1");
+    for (const offset of lane.digitOffsets)
+      lane.request.write(String(nextNumber++).padStart(DIGITS, "0"), offset, "latin1");
     lane.sentAt = now;
     lane.unsent = 0;
     flush(socket);
@@ -136,7 +137,8 @@ function prepare(order: LoadOrder, variant: number): Lane {
   const request = Buffer.concat([Buffer.from(head), json]);
   const digitOffsets: number[] = [];
   const marker = Buffer.from(`"to":"r`);
-  for (let at = request.indexOf(marker); at !== -1; at = request.indexOf(marker, at + 1)) digitOffsets.push(at + marker.length);
+  for (let at = request.indexOf(marker); at !== -1; at = request.indexOf(marker, at + 1))
+    digitOffsets.push(at + marker.length);
   if (digitOffsets.length !== order.batch) throw new Error("a recipient was not found in the prepared request");
   return { request, digitOffsets, unsent: 0, answer: Buffer.alloc(0), sentAt: 0 };
 }

@@ -44,7 +44,12 @@ export function recipient(number: number, domain: string): string {
 
 /** The whole message for smtp-source: LF line ends, which it turns into CRLF. */
 export function composeForPeer(content: Content): string {
-  const from = { displayName: "Loja Bench", localPart: "loja", domain: SENDER_DOMAIN, address: `loja@${SENDER_DOMAIN}` };
+  const from = {
+    displayName: "Loja Bench",
+    localPart: "loja",
+    domain: SENDER_DOMAIN,
+    address: `loja@${SENDER_DOMAIN}`,
+  };
   const address = recipient(0, RECIPIENT_DOMAIN);
   const bytes = composeMessage({
     id: "01900000-0000-7000-8000-000000000000",

@@ -6,7 +6,8 @@
 import { join } from "node:path";
 import type { Zone } from "../test/fakes/zone.ts";
 import { addDomain, createWorkspace, startPombo, type Api, type PomboApp } from "../test/peers/pombo.ts";
-import { waitUntil, type Cleanup } from "../test/peers/process.ts";
+import { mustRun, waitUntil, type Cleanup } from "../test/peers/process.ts";
+import { startCpuMeter, type CpuUse } from "./cpu.ts";
 import type { LoadOrder, LoadResult } from "./load.ts";
 import { quantile } from "./load.ts";
 import { BLOCKED_DOMAIN, makeContent, PROOF_DOMAIN, recipient, RECIPIENT_DOMAIN, SENDER_DOMAIN } from "./message.ts";
@@ -36,21 +37,25 @@ export interface DeliveryResult {
   deliveredPerSecond: number;
   /** From createdAt to deliveredAt. While POSTs outrun deliveries this is the length of the queue. */
   acceptToDeliveredMs: { p50: number; p99: number };
-  cpu: { pombo: number; load: number; sink: number };
+  cpu: CpuUse;
 }
 
 export interface PostResult {
   batch: number;
   emailsPerSecond: number;
   requestLatencyMs: LoadResult["latencyMs"];
-  cpu: { pombo: number; load: number };
+  cpu: CpuUse;
   seconds: number;
 }
 
 /** The names of the run; pombo's own host name resolves too, since it doubts its DNS otherwise (R1). */
 export function benchZone(): Zone {
   const zone: Zone = { [`pombo.${SENDER_DOMAIN}`]: { A: ["127.0.0.1"] } };
-  const servers = { [RECIPIENT_DOMAIN]: "127.0.0.1", [BLOCKED_DOMAIN]: REFUSING_ADDRESS, [PROOF_DOMAIN]: PROOF_ADDRESS };
+  const servers = {
+    [RECIPIENT_DOMAIN]: "127.0.0.1",
+    [BLOCKED_DOMAIN]: REFUSING_ADDRESS,
+    [PROOF_DOMAIN]: PROOF_ADDRESS,
+  };
   for (const [domain, address] of Object.entries(servers)) {
     zone[domain] = { MX: [[10, `mx.${domain}`]] };
     zone[`mx.${domain}`] = { A: [address] };
@@ -88,19 +93,20 @@ export async function preparePombo(options: {
   return bench;
 }
 
-export async function measureDelivery(bench: Bench, messages: number, parts: LoadOrder["parts"]): Promise<DeliveryResult> {
+export async function measureDelivery(
+  bench: Bench,
+  messages: number,
+  parts: LoadOrder["parts"],
+): Promise<DeliveryResult> {
   const { app, sink } = bench;
   const sinkBefore = sink.count();
-  const cpuBefore = { pombo: app.cpuSeconds(), sink: sink.cpuSeconds() };
+  const readCpu = startCpuMeter({ pombo: app.cpuSeconds, sink: sink.cpuSeconds });
   const order = { batch: 1, parts, recipientDomain: RECIPIENT_DOMAIN, until: { emails: messages } };
   const load = await runLoad(bench, order);
-  if (load.accepted !== messages) throw new Error(`accepted ${load.accepted} of ${messages}: ${JSON.stringify(load.refused)}`);
+  if (load.accepted !== messages)
+    throw new Error(`accepted ${load.accepted} of ${messages}: ${JSON.stringify(load.refused)}`);
   const sinkHasAllAt = performance.timeOrigin + (await sink.waitFor(sinkBefore + messages, DELIVERY_TIMEOUT_MS));
-  const cpu = {
-    pombo: app.cpuSeconds() - cpuBefore.pombo,
-    load: load.cpuSeconds,
-    sink: sink.cpuSeconds() - cpuBefore.sink,
-  };
+  const cpu = readCpu({ load: load.cpuSeconds });
   const { lastAt, delaysMs } = await readDeliveries(bench.api, messages);
   const elapsedS = (Math.max(sinkHasAllAt, lastAt) - load.startedAt) / 1000;
   const received = sink.count() - sinkBefore;
@@ -116,7 +122,7 @@ export async function measureDelivery(bench: Bench, messages: number, parts: Loa
 
 /** POSTs for `seconds` to a domain whose MX refuses connections, so that only acceptance works. */
 export async function measurePosts(bench: Bench, batch: 1 | typeof BATCH, seconds: number): Promise<PostResult> {
-  const cpuBefore = bench.app.cpuSeconds();
+  const readCpu = startCpuMeter({ pombo: bench.app.cpuSeconds });
   const order: Omit<LoadOrder, "port" | "apiKey" | "connections" | "firstNumber"> = {
     batch,
     parts: "html+text",
@@ -130,7 +136,7 @@ export async function measurePosts(bench: Bench, batch: 1 | typeof BATCH, second
     batch,
     emailsPerSecond: load.accepted / (load.elapsedMs / 1000),
     requestLatencyMs: load.latencyMs,
-    cpu: { pombo: bench.app.cpuSeconds() - cpuBefore, load: load.cpuSeconds },
+    cpu: readCpu({ load: load.cpuSeconds }),
     seconds: load.elapsedMs / 1000,
   };
 }
@@ -162,7 +168,10 @@ async function readDeliveries(api: Api, count: number): Promise<Deliveries> {
   return found;
 }
 
-async function runLoad(bench: Bench, rest: Omit<LoadOrder, "port" | "apiKey" | "connections" | "firstNumber">): Promise<LoadResult> {
+async function runLoad(
+  bench: Bench,
+  rest: Omit<LoadOrder, "port" | "apiKey" | "connections" | "firstNumber">,
+): Promise<LoadResult> {
   const order: LoadOrder = {
     port: bench.app.port,
     apiKey: bench.api.key,
@@ -170,13 +179,7 @@ async function runLoad(bench: Bench, rest: Omit<LoadOrder, "port" | "apiKey" | "
     firstNumber: bench.nextNumber,
     ...rest,
   };
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "load.ts"), JSON.stringify(order)], {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  const output = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new Error("the load generator failed");
+  const output = await mustRun([process.execPath, join(import.meta.dir, "load.ts"), JSON.stringify(order)]);
   const result = JSON.parse(output) as LoadResult;
   bench.nextNumber += result.accepted;
   return result;

@@ -4,19 +4,27 @@ import { execFileSync } from "node:child_process";
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
+import { formatCpu } from "./cpu.ts";
 import type { PeerResult } from "./peers/postfix-opendkim.ts";
 import type { DeliveryResult, PostResult } from "./pombo.ts";
 
 /** Delivered per second, pombo over Postfix with OpenDKIM. */
-export const RATIO_FLOOR = 5;
+const RATIO_FLOOR = 5;
 /** Single emails accepted per second, each behind its own fsynced commit (commits are shared). */
-export const POST_FLOOR = 5000;
+const POST_FLOOR = 5000;
 /** The peer of the floor; see peers/postfix-opendkim.ts for the other one. */
 const FLOOR_SOCKET = "inet";
 const FSYNC_PROBES = 200;
 
 export interface Report {
-  machine: { cores: number; cpu: string; kernel: string; memoryGiB: number; loadAverage: number; fsyncsPerSecond: number };
+  machine: {
+    cores: number;
+    cpu: string;
+    kernel: string;
+    memoryGiB: number;
+    loadAverage: number;
+    fsyncsPerSecond: number;
+  };
   app: string;
   peers: PeerResult[];
   delivery: DeliveryResult | null;
@@ -62,9 +70,13 @@ export function formatReport(report: Report): string {
   const { machine } = report;
   const rows: string[][] = [["what", "messages/s", "p50 ms", "p99 ms", "CPU s"]];
   for (const peer of report.peers) {
-    const { postfix, opendkim, sink } = peer.cpu;
-    const cpu = `postfix ${postfix.toFixed(1)}, opendkim ${opendkim.toFixed(1)}, sink ${sink.toFixed(1)}`;
-    rows.push([`Postfix+OpenDKIM, milter over ${peer.socket}, ${peer.messages}`, rate(peer.perSecond), "", "", cpu]);
+    rows.push([
+      `Postfix+OpenDKIM, milter over ${peer.socket}, ${peer.messages}`,
+      rate(peer.perSecond),
+      "",
+      "",
+      formatCpu(peer.cpu),
+    ]);
   }
   if (report.delivery) rows.push(...deliveryRows("html+text", report.delivery));
   if (report.htmlOnly) rows.push(...deliveryRows("html only", report.htmlOnly));
@@ -82,11 +94,15 @@ export function formatReport(report: Report): string {
 }
 
 function deliveryRows(parts: string, result: DeliveryResult): string[][] {
-  const { pombo, load, sink } = result.cpu;
-  const cpu = `pombo ${pombo.toFixed(1)}, load ${load.toFixed(1)}, sink ${sink.toFixed(1)}`;
   const { p50, p99 } = result.acceptToDeliveredMs;
   return [
-    [`pombo accepted → delivered, ${parts}, ${result.messages}`, rate(result.deliveredPerSecond), `${p50}`, `${p99}`, cpu],
+    [
+      `pombo accepted → delivered, ${parts}, ${result.messages}`,
+      rate(result.deliveredPerSecond),
+      `${p50}`,
+      `${p99}`,
+      formatCpu(result.cpu),
+    ],
     ["  of it accepted", rate(result.acceptedPerSecond), "", "", ""],
   ];
 }
@@ -94,8 +110,13 @@ function deliveryRows(parts: string, result: DeliveryResult): string[][] {
 function postRow(result: PostResult): string[] {
   const name = result.batch === 1 ? "pombo POST, one email each" : `pombo POST, batches of ${result.batch}`;
   const { p50, p99 } = result.requestLatencyMs;
-  const cpu = `pombo ${result.cpu.pombo.toFixed(1)}, load ${result.cpu.load.toFixed(1)}`;
-  return [`${name}, ${result.seconds.toFixed(1)} s`, rate(result.emailsPerSecond), `${p50}`, `${p99}`, cpu];
+  return [
+    `${name}, ${result.seconds.toFixed(1)} s`,
+    rate(result.emailsPerSecond),
+    `${p50}`,
+    `${p99}`,
+    formatCpu(result.cpu),
+  ];
 }
 
 function ratioLines(report: Report): string[] {
@@ -114,7 +135,9 @@ function ratioLines(report: Report): string[] {
 function align(rows: string[][]): string[] {
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join("  "),
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join("  "),
   );
 }
 

@@ -39,7 +39,8 @@ export async function startSink(folder: string, cleanup: Cleanup): Promise<Sink>
     waitFor: async (wanted, timeoutMs) => {
       const giveUpAt = performance.now() + timeoutMs;
       for (let seen = count(); seen < wanted; seen = count()) {
-        if (performance.now() > giveUpAt) throw new Error(`the sink got ${seen} of ${wanted} messages in ${timeoutMs} ms`);
+        if (performance.now() > giveUpAt)
+          throw new Error(`the sink got ${seen} of ${wanted} messages in ${timeoutMs} ms`);
         await Bun.sleep(POLL_MS);
       }
       return performance.now();

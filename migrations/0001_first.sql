@@ -1,4 +1,6 @@
 -- Times are Unix milliseconds. Integer keys inside, UUIDv7 (uid) outside.
+-- AUTOINCREMENT where rows are deleted by hand and others keep their id: an email, a stored answer or
+-- a running attempt of a deleted domain must not come to belong to the next one registered.
 
 -- Facts about this installation: instance_id, key_check, operator_key_hash, …
 CREATE TABLE instance (
@@ -15,7 +17,7 @@ CREATE TABLE workspace (
 ) STRICT;
 
 CREATE TABLE domain (
-  id               INTEGER PRIMARY KEY,
+  id               INTEGER PRIMARY KEY AUTOINCREMENT,
   uid              TEXT NOT NULL UNIQUE,
   workspace_id     INTEGER NOT NULL REFERENCES workspace (id),
   name             TEXT NOT NULL,             -- lower-case A-label
@@ -40,7 +42,7 @@ CREATE TABLE dkim_key (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE api_key (
-  id           INTEGER PRIMARY KEY,
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
   uid          TEXT NOT NULL UNIQUE,
   workspace_id INTEGER NOT NULL REFERENCES workspace (id),
   domain_id    INTEGER REFERENCES domain (id),  -- null: the whole workspace
@@ -78,10 +80,11 @@ CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id);
 
 -- Apart from email, so that the pages of the queue and the lists stay small.
 CREATE TABLE email_body (
-  email_id INTEGER PRIMARY KEY,
-  html     BLOB,
-  text     BLOB,
-  encoding TEXT NOT NULL CHECK (encoding IN ('plain', 'zstd'))
+  email_id   INTEGER PRIMARY KEY,
+  content    BLOB NOT NULL,                   -- the html, then the text, UTF-8, in `encoding`
+  html_bytes INTEGER,                         -- before compression; null: no such part
+  text_bytes INTEGER,
+  encoding   TEXT NOT NULL CHECK (encoding IN ('plain', 'zstd'))
 ) STRICT;
 
 -- The unit of scheduling: one workspace's mail to one recipient domain.

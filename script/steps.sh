@@ -1,7 +1,8 @@
 # For .ci/run and script/soak: runs steps one after the other, a failing one included, within one
 # time limit, and counts. To be sourced; the caller sets LIMIT_S first.
 #   step NAME COMMAND…     runs and times the command; exit code 2 of a step named with --may-miss
-#                          means that this machine cannot run it, which is told and not counted
+#                          means that this machine cannot run it, which is told and not counted;
+#                          returns the exit code
 #   finish                 the sum in words, then "N passed, M failed"; exit code 1 when M > 0
 # Counted are the steps, and the tests in them where a step tells their numbers.
 
@@ -38,6 +39,7 @@ step() {
   fi
   summary+=("$(printf '%-28s %4d s  %s' "$name" "$took" "$word")")
   printf '=== %s: %s after %d s\n' "$name" "$word" "$took"
+  return "$code"
 }
 
 # Bun says " 12 pass" and " 1 fail"; the interoperability run says "12 passed, 1 failed" in its last line.

@@ -6,6 +6,7 @@ import { authenticate, type VerifyKey } from "./http/auth.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { openApiDocument } from "./http/document.ts";
 import { errorsPlugin } from "./http/errors.ts";
+import { instanceRoutes } from "./http/instance-routes.ts";
 import { methodTable } from "./http/methods.ts";
 import { newId } from "./id.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
@@ -29,8 +30,15 @@ export interface ApiParts {
 }
 
 export async function createApi(parts: ApiParts): Promise<AnyElysia> {
-  const rooms = [emailRoutes(parts.emails), domainRoutes(parts.domains), workspaceRoutes(parts.workspaces), keyRoutes(parts.keys)];
-  const document = await openApiDocument(rooms);
+  let document: unknown = null;
+  const rooms = [
+    emailRoutes(parts.emails),
+    domainRoutes(parts.domains),
+    workspaceRoutes(parts.workspaces),
+    keyRoutes(parts.keys),
+    instanceRoutes({ trouble: parts.trouble, document: () => document }),
+  ];
+  document = await openApiDocument(rooms);
   const { random, clock, log } = parts.emails;
   const isOpen = (method: string, path: string) =>
     parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH;
@@ -45,13 +53,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
       set.headers["x-request-id"] = newId(clock.now(), random);
       authenticate(request, parts.verifyKey, isOpen);
     })
-    .use(bodyPlugin(parts.bodyLimits))
-    .get("/health", () => ({ status: "alive" }))
-    .get("/ready", () => {
-      const trouble = parts.trouble();
-      return Response.json({ status: trouble === null ? "ready" : "not ready", reason: trouble }, { status: trouble === null ? 200 : 503 });
-    })
-    .get("/api/v1/openapi.json", () => document);
+    .use(bodyPlugin(parts.bodyLimits));
   for (const room of rooms) app.use(room);
   if (parts.beside !== null) app.use(parts.beside);
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyElysia } from "elysia";
 import { createApi } from "./api.ts";
@@ -97,6 +98,8 @@ export function databaseFile(dataDir: string): string {
 async function startLocked(options: AppOptions, releaseLock: () => void): Promise<App> {
   const { config, edges } = options;
   const { clock, random, log } = edges;
+  // Opening would make an empty one, which then stands in the way of init.
+  if (!existsSync(databaseFile(config.dataDir))) throw notSetUp(config.dataDir);
   const db = openDatabase(databaseFile(config.dataDir));
   const closers: (() => Promise<void> | void)[] = [releaseLock, () => db.close()];
   const endAll = async () => {
@@ -104,12 +107,12 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
   };
   try {
     const stores = openStores(db);
-    const keyring = openCheckedKeyring(options.instanceKey, stores.workspaces.fact("key_check"));
+    const keyring = checkedKeyring(openKeyring(options.instanceKey, random), stores.workspaces.fact("key_check"), config.dataDir);
     const committer: Committer = new Committer(db.sqlite, { failed: (error) => guard.raise(error) });
     const { commit } = committer;
     const guard = new DiskGuard({
       committer,
-      probe: () => stores.workspaces.setFact("last_write", String(clock.now())),
+      probe: (padding) => stores.workspaces.setFact("last_write", `${clock.now()} ${padding}`),
       clock,
       limits: config.disk,
       readFree: edges.readFree ?? freeSpaceOf(config.dataDir),
@@ -146,9 +149,10 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         planOf,
         resolver,
         settings,
+        deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
         deleted: (domain) => void failQueuedOf(domain, { ...stores, commit, log }),
       },
-      keys: { ...stores, ...common },
+      keys: { ...stores, ...common, planOf },
       workspaces: {
         ...stores,
         ...common,
@@ -200,11 +204,12 @@ function openStores(db: Db) {
   };
 }
 
-function openCheckedKeyring(instanceKey: Uint8Array, checkValue: string | null): Keyring {
-  const keyring = openKeyring(instanceKey);
-  if (checkValue === null) {
-    throw new StartError("The data directory was not set up yet: run pombo init first.");
-  }
+function notSetUp(dataDir: string): StartError {
+  return new StartError(`The data directory ${dataDir} was not set up yet: run pombo init first.`);
+}
+
+function checkedKeyring(keyring: Keyring, checkValue: string | null, dataDir: string): Keyring {
+  if (checkValue === null) throw notSetUp(dataDir);
   if (keyring.checkValue() !== checkValue) {
     throw new StartError(
       "The instance key is not the one that this database was sealed with. " +

@@ -11,10 +11,7 @@ interface Reading {
 }
 
 const NAMED_TABLES_MAX = 50;
-const UNITS: Record<
-  string,
-  { suffix: string; parse(text: string): number | null; expected: string }
-> = {
+const UNITS: Record<string, { suffix: string; parse(text: string): number | null; expected: string }> = {
   duration: {
     suffix: "Ms",
     parse: parseDuration,
@@ -41,20 +38,17 @@ export function fileKey(name: string, setting: Setting): string {
 
 /** What is expected of a setting, as the end of "expected …". */
 function expectation(setting: Setting): string {
-  const note = setting.note === undefined ? "" : ` (${setting.note})`;
-  if (setting.enum !== undefined)
-    return setting.enum.map((option) => `"${option}"`).join(" or ") + note;
+  const remark = setting.note === undefined ? "" : ` (${setting.note})`;
+  if (setting.enum !== undefined) return setting.enum.map((option) => `"${option}"`).join(" or ") + remark;
   const format = setting.format ?? "";
   const unit = UNITS[format];
-  if (unit !== undefined)
-    return `${unit.expected}, from "${setting.atLeast}" to "${setting.atMost}"${note}`;
-  if (setting.type === "integer")
-    return `a whole number from ${setting.minimum} to ${setting.maximum}${note}`;
-  if (setting.type === "boolean") return `true or false${note}`;
+  if (unit !== undefined) return `${unit.expected}, from "${setting.atLeast}" to "${setting.atMost}"${remark}`;
+  if (setting.type === "integer") return `a whole number from ${setting.minimum} to ${setting.maximum}${remark}`;
+  if (setting.type === "boolean") return `true or false${remark}`;
   if (setting.type === "array")
-    return `a list of ${setting.minItems ?? 0} to ${setting.maxItems} values, each ${expectation(setting.items ?? {})}${note}`;
+    return `a list of ${setting.minItems ?? 0} to ${setting.maxItems} values, each ${expectation(setting.items ?? {})}${remark}`;
   if (setting.type === "object") return "a table";
-  return (textFormat(format)?.expected ?? "a text") + note;
+  return (textFormat(format)?.expected ?? "a text") + remark;
 }
 
 interface Place {
@@ -104,17 +98,12 @@ function readNamedTables(setting: Setting, value: unknown, place: Place): Table 
   const result = Object.create(null) as Table;
   const defaults = setting.default as Record<string, Table>;
   const names = [...new Set([...Object.keys(defaults), ...Object.keys(value)])];
-  if (names.length > NAMED_TABLES_MAX)
-    note(place, `${names.length} tables`, `at most ${NAMED_TABLES_MAX}`);
+  if (names.length > NAMED_TABLES_MAX) note(place, `${names.length} tables`, `at most ${NAMED_TABLES_MAX}`);
   for (const name of names.slice(0, NAMED_TABLES_MAX)) {
     const inside = { ...place, at: [...place.at, name] };
     const given = Object.hasOwn(value, name) ? value[name] : {};
     if (!new RegExp(pattern).test(name)) {
-      note(
-        inside,
-        "this name",
-        "a name of 1 to 40 lower-case letters, digits, - and _, starting with a letter",
-      );
+      note(inside, "this name", "a name of 1 to 40 lower-case letters, digits, - and _, starting with a letter");
     } else {
       const initial = Object.hasOwn(defaults, name) ? defaults[name] : {};
       result[name] = readObject(shape, isTable(given) ? { ...initial, ...given } : given, inside);
@@ -140,8 +129,7 @@ function withIndex(place: Place, index: number): Place {
 /** The value as the code takes it, or undefined when it is not what the setting says. */
 function readLeaf(setting: Setting, value: unknown): unknown {
   if (setting.type === "boolean") return typeof value === "boolean" ? value : undefined;
-  if (setting.type === "integer")
-    return isWithin(value, setting.minimum, setting.maximum) ? value : undefined;
+  if (setting.type === "integer") return isWithin(value, setting.minimum, setting.maximum) ? value : undefined;
   if (typeof value !== "string") return undefined;
   if (setting.enum !== undefined) return setting.enum.includes(value) ? value : undefined;
   const unit = UNITS[setting.format ?? ""];
@@ -153,9 +141,7 @@ function readLeaf(setting: Setting, value: unknown): unknown {
 }
 
 function isWithin(value: unknown, minimum = 0, maximum = 0): boolean {
-  return (
-    typeof value === "number" && Number.isSafeInteger(value) && value >= minimum && value <= maximum
-  );
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= minimum && value <= maximum;
 }
 
 function textFormat(format: string): TextFormat | undefined {
@@ -176,10 +162,7 @@ function noteUnknown(value: unknown, known: string[], place: Place): void {
       : elsewhere !== undefined
         ? keyPath(elsewhere)
         : null;
-  const expected =
-    suggestion === null
-      ? `one of: ${known.join(", ")}`
-      : `a known key (did you mean ${suggestion}?)`;
+  const expected = suggestion === null ? `one of: ${known.join(", ")}` : `a known key (did you mean ${suggestion}?)`;
   note(place, isTable(value) ? "an unknown table" : "an unknown key", expected);
 }
 
@@ -192,18 +175,13 @@ function leafPaths(setting: Setting, at: string[]): string[][] {
 
 /** Keys in TOML spelling: quoted unless bare, so that a dot inside a key cannot be misread. */
 function keyPath(at: string[]): string {
-  return at
-    .map((part) => (/^[A-Za-z0-9_-]+(\[\d+\])?$/.test(part) ? part : showText(part)))
-    .join(".");
+  return at.map((part) => (/^[A-Za-z0-9_-]+(\[\d+\])?$/.test(part) ? part : showText(part))).join(".");
 }
 
 /** Close enough to be a slip of the fingers: one edit in a short key, up to three in a long one. */
 function isSimilar(key: string, candidate: string): boolean {
   const allowed = candidate.length <= 4 ? 1 : candidate.length <= 8 ? 2 : 3;
-  return (
-    Math.abs(key.length - candidate.length) <= allowed &&
-    editDistance(key.toLowerCase(), candidate) <= allowed
-  );
+  return Math.abs(key.length - candidate.length) <= allowed && editDistance(key.toLowerCase(), candidate) <= allowed;
 }
 
 /** Levenshtein distance; both texts are at most a known key and three characters long here. */

@@ -45,11 +45,7 @@ export function special<T>(format: string, description: string, initial: string)
   return Type.Unsafe<T>({ type: "string", format, description, default: initial });
 }
 
-export function integer(
-  [minimum, maximum]: [number, number],
-  description: string,
-  initial?: number,
-) {
+export function integer([minimum, maximum]: [number, number], description: string, initial?: number) {
   return Type.Integer({ minimum, maximum, description, ...initially(initial) });
 }
 

@@ -15,9 +15,7 @@ const SHOWN_MAX = 60;
 const FAULT_MAX = 200;
 
 /** TOML text → its table, or the one mistake that keeps it from being TOML. */
-export function parseToml(
-  text: string,
-): { kind: "table"; table: Table } | { kind: "mistake"; mistake: Mistake } {
+export function parseToml(text: string): { kind: "table"; table: Table } | { kind: "mistake"; mistake: Mistake } {
   if (text.length > FILE_MAX_CHARACTERS) {
     const expected = `at most ${FILE_MAX_CHARACTERS} characters; is this the right file?`;
     return {
@@ -43,9 +41,9 @@ export function parseToml(
 export function describeValue(value: unknown): string {
   if (typeof value === "string") return showText(value);
   if (typeof value === "number" || typeof value === "boolean") return String(value);
-  if (Array.isArray(value))
-    return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : `a list of ${value.length}`;
   if (isTable(value)) return "a table";
+  // oxlint-disable-next-line typescript/no-base-to-string -- what is left are Temporal objects, which write themselves
   return value === undefined ? "nothing" : `a date or time (${showText(String(value))})`;
 }
 
@@ -89,8 +87,5 @@ function faultyLine(text: string, fault: string): number | null {
 }
 
 function escapeControls(text: string): string {
-  return text.replace(
-    /[\p{C}\u2028\u2029]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
+  return text.replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -67,8 +67,7 @@ export function parseHostPort(text: string): HostPort | null {
 /** The reader of each `format` in the schema of config.ts. */
 export const TEXT_FORMATS = {
   hostname: {
-    expected:
-      'a full host name such as "mail.example.net" (international names in their xn-- form)',
+    expected: 'a full host name such as "mail.example.net" (international names in their xn-- form)',
     read: (text) => parseHostname(text) ?? undefined,
   },
   data_dir: {
@@ -88,8 +87,7 @@ export const TEXT_FORMATS = {
     read: readDnsServer,
   },
   source_ipv4: {
-    expected:
-      'an IPv4 address of this machine such as "203.0.113.7", or "" to let the system choose',
+    expected: 'an IPv4 address of this machine such as "203.0.113.7", or "" to let the system choose',
     read: readSourceIpv4,
   },
   range: {
@@ -118,8 +116,7 @@ function isPlainIPv6(text: string): boolean {
 }
 
 function readPath(text: string, maxBytes: number): string | undefined {
-  if (!isAbsolute(text) || text.includes("\0") || Buffer.byteLength(text) > maxBytes)
-    return undefined;
+  if (!isAbsolute(text) || text.includes("\0") || Buffer.byteLength(text) > maxBytes) return undefined;
   const path = normalize(text);
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
@@ -130,9 +127,7 @@ function readDnsServer(text: string): string | undefined {
   if (isPlainIPv6(text)) return `[${text}]:${DNS_PORT}`;
   const server = parseHostPort(text);
   if (server === null || server.port === 0) return undefined;
-  return isIPv4(server.address)
-    ? `${server.address}:${server.port}`
-    : `[${server.address}]:${server.port}`;
+  return isIPv4(server.address) ? `${server.address}:${server.port}` : `[${server.address}]:${server.port}`;
 }
 
 function readSourceIpv4(text: string): string | null | undefined {
@@ -158,7 +153,5 @@ function readReportAddress(text: string): string | null | undefined {
   const address = text.startsWith("mailto:") ? text.slice(7) : text;
   const [, local, domain] = /^([A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*)@([^@]+)$/.exec(address) ?? [];
   const host = domain === undefined ? null : parseHostname(domain);
-  return host === null || address.length > REPORT_ADDRESS_MAX
-    ? undefined
-    : `mailto:${local}@${host}`;
+  return host === null || address.length > REPORT_ADDRESS_MAX ? undefined : `mailto:${local}@${host}`;
 }

@@ -1,16 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { readTable } from "./config-read.ts";
-import {
-  choice,
-  derived,
-  duration,
-  integer,
-  list,
-  type Setting,
-  size,
-  special,
-  text,
-} from "./config-setting.ts";
+import { choice, derived, duration, integer, list, size, special, text } from "./config-setting.ts";
 import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
 import { type HostPort, TEXT_FORMATS } from "./config-units.ts";
 
@@ -49,11 +39,7 @@ export const ConfigSchema = Type.Object({
   hostname: text("hostname", "The name given in EHLO; it must be the PTR of the sending address."),
   dataDir: text("data_dir", "The folder of the database and all else that pombo keeps."),
   http: Type.Object({
-    listen: special<HostPort>(
-      "listen",
-      "Address and port of the API; port 0 = any free one.",
-      "127.0.0.1:8080",
-    ),
+    listen: special<HostPort>("listen", "Address and port of the API; port 0 = any free one.", "127.0.0.1:8080"),
     maxBodyBytes: size(BODY_SIZES, "Largest body of a request that sends one email.", "16MiB"),
     maxBatchBodyBytes: size(BODY_SIZES, "Largest body of a batch request.", "32MiB"),
     maxOtherBodyBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
@@ -72,16 +58,8 @@ export const ConfigSchema = Type.Object({
       note: '"relay" comes in a later version',
     }),
     bounceHost: derived("hostname", "Where bounces come back to; default: hostname.", "hostname"),
-    sourceIpv4: special<string | null>(
-      "source_ipv4",
-      "The IPv4 to send from; empty = the system's choice.",
-      "",
-    ),
-    destinationPort: integer(
-      [1, 65_535],
-      "Port of the recipients' servers; 25 except in laboratories.",
-      25,
-    ),
+    sourceIpv4: special<string | null>("source_ipv4", "The IPv4 to send from; empty = the system's choice.", ""),
+    destinationPort: integer([1, 65_535], "Port of the recipients' servers; 25 except in laboratories.", 25),
     lifetimeMs: duration(["1ms", "30d"], "How long an email is tried before it fails.", "72h"),
     retryMs: list(
       duration(["1ms", "7d"], "One wait."),
@@ -96,11 +74,7 @@ export const ConfigSchema = Type.Object({
       [],
     ),
     maxSessions: integer([1, 10_000], "Connections to mail servers open at once.", 200),
-    sessionsPerDestination: integer(
-      [1, 1000],
-      "The same for one destination; at most max_sessions.",
-      20,
-    ),
+    sessionsPerDestination: integer([1, 1000], "The same for one destination; at most max_sessions.", 20),
     dmarcRua: special<string | null>(
       "report_address",
       "Where the suggested DMARC records ask for reports to be sent (rua); empty = nowhere.",
@@ -136,13 +110,9 @@ export const ConfigSchema = Type.Object({
     ),
   }),
   log: Type.Object({
-    addresses: choice(
-      ["redacted", "full"],
-      "Whether the log shows email addresses and phone numbers in full.",
-      {
-        default: "redacted",
-      },
-    ),
+    addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
+      default: "redacted",
+    }),
   }),
 });
 
@@ -163,9 +133,7 @@ export interface ConfigOrigin {
   env: Record<string, string | undefined>;
 }
 
-export type ParsedConfig =
-  | { kind: "config"; config: Config }
-  | { kind: "mistakes"; mistakes: Mistake[] };
+export type ParsedConfig = { kind: "config"; config: Config } | { kind: "mistakes"; mistakes: Mistake[] };
 
 /** Reads the configuration file's text; never throws. All mistakes come at once, except that a syntax error comes alone. */
 export function parseConfig(source: string, origin: ConfigOrigin): ParsedConfig {
@@ -177,9 +145,7 @@ export function parseConfig(source: string, origin: ConfigOrigin): ParsedConfig 
 
 /** One line per mistake: file, key, what was found, what is expected. */
 export function formatMistakes(file: string, mistakes: Mistake[]): string {
-  return mistakes
-    .map(({ key, found, expected }) => `${file}: ${key}: found ${found}; expected ${expected}`)
-    .join("\n");
+  return mistakes.map(({ key, found, expected }) => `${file}: ${key}: found ${found}; expected ${expected}`).join("\n");
 }
 
 /** Every default, without a file: for the sandbox and tests. Throws when the two required values are not valid. */
@@ -192,7 +158,7 @@ export function defaultConfig(required: { hostname: string; dataDir: string }): 
 function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   const mistakes: Mistake[] = [];
   // Incomplete where a mistake was noted: it leaves this function only when there is none.
-  const config = readTable(ConfigSchema as Setting, table, mistakes) as Config;
+  const config = readTable(ConfigSchema, table, mistakes) as Config;
   config.email.bounceHost ??= config.hostname;
   config.secrets.instanceKeyFile ??= `${config.dataDir === "/" ? "" : config.dataDir}/instance.key`;
   applyEnvironment(config, env, mistakes);

@@ -13,7 +13,7 @@ const MAX_FIELD = 1_000;
 /** One JSON line an event. */
 export function jsonLog(write: (line: string) => void, now: () => number): Log {
   const tell = (level: string, name: string, fields: LogFields) => {
-    const short = Object.entries(fields).map(([key, value]) => [key, typeof value === "string" ? value.slice(0, MAX_FIELD) : value]);
+    const short = Object.entries(fields).map(([key, value]) => [key, typeof value === "string" ? cut(value) : value]);
     write(JSON.stringify({ time: new Date(now()).toISOString(), level, event: name, ...Object.fromEntries(short) }));
   };
   return {
@@ -24,8 +24,17 @@ export function jsonLog(write: (line: string) => void, now: () => number): Log {
 
 export const silentLog: Log = { event: () => undefined, bug: () => undefined };
 
-export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? "" : ` (cause: ${errorText(error.cause)})`;
+/** Never half a surrogate pair, which some readers of JSON refuse. */
+function cut(value: string): string {
+  return value.slice(0, MAX_FIELD).toWellFormed();
+}
+
+/** Errors may have causes, to any depth or in a circle; more tell nothing new. */
+const MAX_CAUSES = 5;
+
+/** The stack of an error and of its causes; never throws, whatever was thrown. */
+export function errorText(error: unknown, causes = MAX_CAUSES): string {
+  if (!(error instanceof Error)) return typeof error === "string" ? error : Bun.inspect(error);
+  const cause = error.cause === undefined || causes === 0 ? "" : ` (cause: ${errorText(error.cause, causes - 1)})`;
   return `${error.stack ?? error.message}${cause}`;
 }

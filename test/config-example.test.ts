@@ -36,10 +36,7 @@ function exampleKeys(): ExampleKey[] {
 }
 
 /** Every key of the schema in order, plans under the names of the default plans. */
-function schemaKeys(
-  setting: Setting,
-  at = "",
-): { path: string; setting: Setting; isPlan: boolean }[] {
+function schemaKeys(setting: Setting, at = ""): { path: string; setting: Setting; isPlan: boolean }[] {
   const tables = Object.values(setting.patternProperties ?? {}).flatMap((shape) =>
     Object.keys(setting.default as object).flatMap((name) =>
       schemaKeys(shape, `${at}${name}.`).map((key) => ({ ...key, isPlan: true })),
@@ -47,9 +44,7 @@ function schemaKeys(
   );
   const own = Object.entries(setting.properties ?? {}).flatMap(([name, child]) => {
     const path = at + fileKey(name, child);
-    return child.type === "object"
-      ? schemaKeys(child, `${path}.`)
-      : [{ path, setting: child, isPlan: false }];
+    return child.type === "object" ? schemaKeys(child, `${path}.`) : [{ path, setting: child, isPlan: false }];
   });
   return [...own, ...tables];
 }
@@ -61,16 +56,13 @@ test("config.example.toml holds exactly the keys of the schema, those with a def
     path,
     isComment: isPlan || setting.default !== undefined || setting.derivedFrom !== undefined,
   }));
-  const byPath = (left: { path: string }, right: { path: string }) =>
-    left.path.localeCompare(right.path);
+  const byPath = (left: { path: string }, right: { path: string }) => left.path.localeCompare(right.path);
   const found = exampleKeys().map(({ path, isComment }) => ({ path, isComment }));
   expect(found.sort(byPath)).toEqual(expected.sort(byPath));
 });
 
 test("config.example.toml says of every key the sentence of the schema", () => {
-  const sentences = new Map(
-    SCHEMA_KEYS.map(({ path, setting }) => [path, setting.description ?? ""]),
-  );
+  const sentences = new Map(SCHEMA_KEYS.map(({ path, setting }) => [path, setting.description ?? ""]));
   for (const { path, sentence } of exampleKeys()) {
     // The keys of the later plans are explained at the first.
     if (path.startsWith("plans.") && !path.startsWith("plans.launch.")) continue;
@@ -120,7 +112,6 @@ test("no mangled example makes parseConfig throw, and every mistake is told in f
     const result = parseConfig(text, { file: "pombo.toml", env: {} });
     if (result.kind === "config") continue;
     expect(result.mistakes.length).toBeGreaterThan(0);
-    for (const { key, found, expected } of result.mistakes)
-      expect([key, found, expected]).not.toContain("");
+    for (const { key, found, expected } of result.mistakes) expect([key, found, expected]).not.toContain("");
   }
 });

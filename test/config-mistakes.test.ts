@@ -25,91 +25,31 @@ const MISTAKES: [written: string, key: string, found: string, expected: string][
   ['[http]\nmax_body = "1B"', "http.max_body", '"1B"', 'from "1KiB" to "256MiB"'],
   ["[http]\nmax_body = 16", "http.max_body", "16", "a size such as"],
   ['[dns]\nservers = "127.0.0.1"', "dns.servers", '"127.0.0.1"', "a list of 0 to 8 values"],
-  [
-    '[dns]\nservers = ["127.0.0.1", "x:53"]',
-    "dns.servers[1]",
-    '"x:53"',
-    'an address such as "127.0.0.1"',
-  ],
+  ['[dns]\nservers = ["127.0.0.1", "x:53"]', "dns.servers[1]", '"x:53"', 'an address such as "127.0.0.1"'],
   ['[dns]\nservers = ["127.0.0.1:0"]', "dns.servers[0]", '"127.0.0.1:0"', "an address such as"],
-  [
-    '[email]\nprovider = "relay"',
-    "email.provider",
-    '"relay"',
-    '"direct" ("relay" comes in a later version)',
-  ],
+  ['[email]\nprovider = "relay"', "email.provider", '"relay"', '"direct" ("relay" comes in a later version)'],
   ['[email]\nbounce_host = ""', "email.bounce_host", '""', "full host name"],
   ['[email]\nsource_ipv4 = "::1"', "email.source_ipv4", '"::1"', "an IPv4 address"],
-  [
-    '[email]\nsource_ipv4 = "203.0.113.300"',
-    "email.source_ipv4",
-    '"203.0.113.300"',
-    "an IPv4 address",
-  ],
-  [
-    "[email]\ndestination_port = 0",
-    "email.destination_port",
-    "0",
-    "a whole number from 1 to 65535",
-  ],
+  ['[email]\nsource_ipv4 = "203.0.113.300"', "email.source_ipv4", '"203.0.113.300"', "an IPv4 address"],
+  ["[email]\ndestination_port = 0", "email.destination_port", "0", "a whole number from 1 to 65535"],
   ["[email]\ndestination_port = 2.5", "email.destination_port", "2.5", "a whole number"],
   ["[email]\ndestination_port = nan", "email.destination_port", "NaN", "a whole number"],
   ['[email]\ndestination_port = "25"', "email.destination_port", '"25"', "a whole number"],
   ['[email]\nlifetime = "0h"', "email.lifetime", '"0h"', 'from "1ms" to "30d"'],
   ['[email]\nlifetime = "3 days"', "email.lifetime", '"3 days"', "units: ms, s, m, h, d"],
-  [
-    "[email]\nlifetime = 2026-01-01",
-    "email.lifetime",
-    'a date or time ("2026-01-01")',
-    "a duration",
-  ],
+  ["[email]\nlifetime = 2026-01-01", "email.lifetime", 'a date or time ("2026-01-01")', "a duration"],
   ["[email]\nlifetime = true", "email.lifetime", "true", "a duration"],
   ["[email]\nretry = []", "email.retry", "an empty list", "a list of 1 to 50 values"],
-  [
-    `[email]\nretry = [${'"1m",'.repeat(51)}]`,
-    "email.retry",
-    "a list of 51",
-    "a list of 1 to 50 values",
-  ],
+  [`[email]\nretry = [${'"1m",'.repeat(51)}]`, "email.retry", "a list of 51", "a list of 1 to 50 values"],
   ['[email]\nretry = ["1m", "0ms"]', "email.retry[1]", '"0ms"', 'from "1ms" to "7d"'],
   ['[email]\nretry = ["1m", ["1m"]]', "email.retry[1]", "a list of 1", "a duration"],
-  [
-    '[email]\nallow_addresses = ["10.0.0.0/33"]',
-    "email.allow_addresses[0]",
-    '"10.0.0.0/33"',
-    "an address range",
-  ],
+  ['[email]\nallow_addresses = ["10.0.0.0/33"]', "email.allow_addresses[0]", '"10.0.0.0/33"', "an address range"],
   ["[email]\nmax_sessions = 0", "email.max_sessions", "0", "from 1 to 10000"],
-  [
-    "[email]\nmax_sessions = 10",
-    "email.sessions_per_destination",
-    "20",
-    "at most email.max_sessions, which is 10",
-  ],
-  [
-    '[email]\ndmarc_rua = "a@example.net; p=none"',
-    "email.dmarc_rua",
-    '"a@example.net; p=none"',
-    "an email address",
-  ],
-  [
-    '[workspaces]\ncreation = "nobody"',
-    "workspaces.creation",
-    '"nobody"',
-    '"operator" or "any_key" or "open"',
-  ],
-  [
-    '[workspaces]\ndefault_plan = "gold"',
-    "workspaces.default_plan",
-    '"gold"',
-    "launch, starter, growth, scale",
-  ],
-  [
-    '[workspaces]\ndefault_plan = "constructor"',
-    "workspaces.default_plan",
-    '"constructor"',
-    "one of the plans",
-  ],
+  ["[email]\nmax_sessions = 10", "email.sessions_per_destination", "20", "at most email.max_sessions, which is 10"],
+  ['[email]\ndmarc_rua = "a@example.net; p=none"', "email.dmarc_rua", '"a@example.net; p=none"', "an email address"],
+  ['[workspaces]\ncreation = "nobody"', "workspaces.creation", '"nobody"', '"operator" or "any_key" or "open"'],
+  ['[workspaces]\ndefault_plan = "gold"', "workspaces.default_plan", '"gold"', "launch, starter, growth, scale"],
+  ['[workspaces]\ndefault_plan = "constructor"', "workspaces.default_plan", '"constructor"', "one of the plans"],
   ["[plans.launch]\nbatch = 1001", "plans.launch.batch", "1001", "from 1 to 1000"],
   ["[plans.launch]\nemails_per_day = -2", "plans.launch.emails_per_day", "-2", "from -1 to"],
   ["[plans.launch]\nsms = 1", "plans.launch.sms", "1", "true or false"],
@@ -128,34 +68,17 @@ const MISTAKES: [written: string, key: string, found: string, expected: string][
 test.each(MISTAKES)(
   "%s is refused, naming the key, what was found and what is expected",
   (written, key, found, expected) => {
-    const required = REQUIRED.split("\n").filter(
-      (line) => line.split(" ")[0] !== written.split(" ")[0],
-    );
+    const required = REQUIRED.split("\n").filter((line) => line.split(" ")[0] !== written.split(" ")[0]);
     const mistakes = mistakesOf(`${required.join("\n")}\n${written}\n`);
     expect(mistakes).toEqual([{ key, found, expected: expect.stringContaining(expected) }]);
   },
 );
 
 const UNKNOWN: [written: string, key: string, found: string, expected: string][] = [
-  [
-    "[email]\nlifetme = 3",
-    "email.lifetme",
-    "an unknown key",
-    "a known key (did you mean email.lifetime?)",
-  ],
-  [
-    '[email]\nbounceHost = "x"',
-    "email.bounceHost",
-    "an unknown key",
-    "a known key (did you mean email.bounce_host?)",
-  ],
+  ["[email]\nlifetme = 3", "email.lifetme", "an unknown key", "a known key (did you mean email.lifetime?)"],
+  ['[email]\nbounceHost = "x"', "email.bounceHost", "an unknown key", "a known key (did you mean email.bounce_host?)"],
   ['lifetime = "1h"', "lifetime", "an unknown key", "a known key (did you mean email.lifetime?)"],
-  [
-    '[email]\nlisten = "x"',
-    "email.listen",
-    "an unknown key",
-    "a known key (did you mean http.listen?)",
-  ],
+  ['[email]\nlisten = "x"', "email.listen", "an unknown key", "a known key (did you mean http.listen?)"],
   [
     "[plans.launch]\nbatches = 3",
     "plans.launch.batches",
@@ -170,9 +93,7 @@ const UNKNOWN: [written: string, key: string, found: string, expected: string][]
 ];
 
 test.each(UNKNOWN)("%s is an unknown key", (written, key, found, expected) => {
-  expect(mistakesOf(`${REQUIRED}${written}\n`)).toEqual([
-    { key, found, expected: expect.stringContaining(expected) },
-  ]);
+  expect(mistakesOf(`${REQUIRED}${written}\n`)).toEqual([{ key, found, expected: expect.stringContaining(expected) }]);
 });
 
 test("all mistakes come at once, the missing keys among them", () => {

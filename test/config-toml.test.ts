@@ -20,15 +20,12 @@ const SYNTAX: [written: string, key: string, found: string, expected: string][] 
   [`x = ${"[".repeat(100_000)}`, "line 3", `"x = ${"[".repeat(56)}…"`, "valid TOML ("],
 ];
 
-test.each(SYNTAX)(
-  "the syntax error in %j is told with its line",
-  (written, key, found, expected) => {
-    const [mistake, ...others] = mistakesOf(`${REQUIRED}${written}`);
-    expect(others).toEqual([]);
-    expect(mistake).toMatchObject({ key, expected: expect.stringContaining(expected) });
-    expect(mistake?.found).toBe(found);
-  },
-);
+test.each(SYNTAX)("the syntax error in %j is told with its line", (written, key, found, expected) => {
+  const [mistake, ...others] = mistakesOf(`${REQUIRED}${written}`);
+  expect(others).toEqual([]);
+  expect(mistake).toMatchObject({ key, expected: expect.stringContaining(expected) });
+  expect(mistake?.found).toBe(found);
+});
 
 test("a file beyond the size limit is refused unread", () => {
   const text = REQUIRED + "#".repeat(262_144);
@@ -42,10 +39,7 @@ test("a file beyond the size limit is refused unread", () => {
 });
 
 test("control characters of the file never reach the operator's terminal", () => {
-  const shown = formatMistakes(
-    "f",
-    mistakesOf('hostname = "\\u001b[31m\\u009b\\u202e\\u007f"\n"\\u001b[2J" = 1'),
-  );
+  const shown = formatMistakes("f", mistakesOf('hostname = "\\u001b[31m\\u009b\\u202e\\u007f"\n"\\u001b[2J" = 1'));
   // Line breaks between the mistakes are the only ones.
   expect(shown.replaceAll("\n", "")).not.toMatch(/\p{C}/u);
 });

@@ -18,9 +18,7 @@ function mistakesOf(text: string, env: Record<string, string | undefined> = {}):
 
 test("the two required keys are enough, and everything else has its default", () => {
   const config = configOf(REQUIRED);
-  expect(config).toEqual(
-    defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" }),
-  );
+  expect(config).toEqual(defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" }));
   expect(config.http).toEqual({
     listen: { address: "127.0.0.1", port: 8080 },
     maxBodyBytes: 16 * 1024 ** 2,
@@ -28,9 +26,7 @@ test("the two required keys are enough, and everything else has its default", ()
     maxOtherBodyBytes: 64 * 1024,
   });
   expect(config.email.lifetimeMs).toBe(72 * 3_600_000);
-  expect(config.email.retryMs).toEqual(
-    [1, 5, 10, 15, 30, 60, 120, 240, 360].map((m) => m * 60_000),
-  );
+  expect(config.email.retryMs).toEqual([1, 5, 10, 15, 30, 60, 120, 240, 360].map((m) => m * 60_000));
   expect(config.email.bounceHost).toBe("mail.example.net");
   expect(config.email.sourceIpv4).toBeNull();
   expect(config.email.dmarcRua).toBeNull();
@@ -94,11 +90,7 @@ test("changing one config leaves the defaults of the next alone", () => {
   changed.dns.servers.push("x");
   (changed.plans["launch"] as { batch: number }).batch = 7;
   const fresh = defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" });
-  expect([fresh.email.retryMs.length, fresh.dns.servers, fresh.plans["launch"]?.batch]).toEqual([
-    9,
-    [],
-    50,
-  ]);
+  expect([fresh.email.retryMs.length, fresh.dns.servers, fresh.plans["launch"]?.batch]).toEqual([9, [], 50]);
 });
 
 test("values are read into one form", () => {
@@ -115,12 +107,7 @@ test("values are read into one form", () => {
   expect(config.hostname).toBe("mail.example.net");
   expect(config.dataDir).toBe("/var/lib/pombo");
   expect(config.http.listen).toEqual({ address: "::1", port: 0 });
-  expect(config.dns.servers).toEqual([
-    "192.0.2.1:53",
-    "[::1]:53",
-    "[2001:db8::1]:5353",
-    "192.0.2.2:54",
-  ]);
+  expect(config.dns.servers).toEqual(["192.0.2.1:53", "[::1]:53", "[2001:db8::1]:5353", "192.0.2.2:54"]);
   expect(config.email.allowAddresses).toEqual(["127.0.0.0/8", "10.1.2.3/32", "fd00::1/128"]);
   expect(config.email.dmarcRua).toBe("mailto:Reports@example.net");
   expect(config.email.retryMs).toEqual([200]);
@@ -129,19 +116,13 @@ test("values are read into one form", () => {
 
 test("POMBO_INSTANCE_KEY_FILE overrides the file's key, and an empty one does not count", () => {
   const text = `${REQUIRED}[secrets]\ninstance_key_file = "/etc/a.key"\n`;
-  expect(configOf(text, { POMBO_INSTANCE_KEY_FILE: "/run/b.key" }).secrets.instanceKeyFile).toBe(
-    "/run/b.key",
-  );
-  expect(configOf(text, { POMBO_INSTANCE_KEY_FILE: "" }).secrets.instanceKeyFile).toBe(
-    "/etc/a.key",
-  );
+  expect(configOf(text, { POMBO_INSTANCE_KEY_FILE: "/run/b.key" }).secrets.instanceKeyFile).toBe("/run/b.key");
+  expect(configOf(text, { POMBO_INSTANCE_KEY_FILE: "" }).secrets.instanceKeyFile).toBe("/etc/a.key");
 });
 
 test("mistakes in the environment are named as such", () => {
   const key = "environment variable POMBO_INSTANCE_KEY_FILE";
-  expect(
-    mistakesOf(REQUIRED, { POMBO_INSTANCE_KEY_FILE: "b.key", POMBO_INSTANCE_KEY: "k" }),
-  ).toEqual([
+  expect(mistakesOf(REQUIRED, { POMBO_INSTANCE_KEY_FILE: "b.key", POMBO_INSTANCE_KEY: "k" })).toEqual([
     { key, found: '"b.key"', expected: expect.stringContaining("an absolute path") },
     { key, found: "POMBO_INSTANCE_KEY beside it", expected: "one of the two" },
   ]);
@@ -153,48 +134,20 @@ test("the instance key in the environment does not enter the config, which may b
 });
 
 test("defaultConfig refuses a value that a file could not hold", () => {
-  expect(() => defaultConfig({ hostname: "localhost", dataDir: "/tmp/x" })).toThrow(
-    "full host name",
-  );
+  expect(() => defaultConfig({ hostname: "localhost", dataDir: "/tmp/x" })).toThrow("full host name");
 });
 
 test("durations, sizes, names and addresses are read strictly", () => {
   expect(["200ms", "30s", "5m", "72h", "2d"].map(parseDuration)).toEqual([
     200, 30_000, 300_000, 259_200_000, 172_800_000,
   ]);
-  for (const text of [
-    "",
-    "72",
-    "h",
-    "-1h",
-    "1.5h",
-    " 1h",
-    "1h ",
-    "1H",
-    "1h30m",
-    "1constructor",
-    "9999999999999h",
-  ]) {
+  for (const text of ["", "72", "h", "-1h", "1.5h", " 1h", "1h ", "1H", "1h30m", "1constructor", "9999999999999h"]) {
     expect(parseDuration(text)).toBeNull();
   }
-  expect(["0B", "64KiB", "16MiB", "1GiB"].map(parseSize)).toEqual([
-    0, 65_536, 16_777_216, 1_073_741_824,
-  ]);
+  expect(["0B", "64KiB", "16MiB", "1GiB"].map(parseSize)).toEqual([0, 65_536, 16_777_216, 1_073_741_824]);
   for (const text of ["", "16", "16MB", "16mib", "1e3B"]) expect(parseSize(text)).toBeNull();
   expect(parseHostname(`${"a".repeat(63)}.example`)).not.toBeNull();
-  const names = [
-    "",
-    ".",
-    "a",
-    "a..b",
-    "-a.b",
-    "a-.b",
-    "a_b.c",
-    "a b.c",
-    "a.1",
-    "[::1]",
-    `${"a".repeat(64)}.example`,
-  ];
+  const names = ["", ".", "a", "a..b", "-a.b", "a-.b", "a_b.c", "a b.c", "a.1", "[::1]", `${"a".repeat(64)}.example`];
   for (const text of [...names, `${"a.".repeat(126)}ab`]) expect(parseHostname(text)).toBeNull();
   for (const text of [
     "",

@@ -6,12 +6,14 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dkimRecordValue, generateKeyPairs } from "../../src/dkim/keys.ts";
+import { generateKeyPairs } from "../../src/dkim/keys.ts";
+import { dkimRecordValue } from "../../src/dkim/record.ts";
 import type { Zone } from "../../test/fakes/zone.ts";
 import { startSigner, type MilterSocket } from "../../test/peers/opendkim.ts";
 import { pathOf } from "../../test/peers/packages.ts";
 import { startPostfix } from "../../test/peers/postfix.ts";
-import { Cleanup, cpuSeconds, freePort, mustRun } from "../../test/peers/process.ts";
+import { cpuSeconds, freePort, mustRun, type Cleanup } from "../../test/peers/process.ts";
+import { startCpuMeter, type CpuUse } from "../cpu.ts";
 import { composeForPeer, makeContent, PROOF_DOMAIN, recipient, RECIPIENT_DOMAIN, SENDER_DOMAIN } from "../message.ts";
 import { PROOF_ADDRESS, type Proof } from "../proof.ts";
 import type { Sink } from "../sink.ts";
@@ -27,7 +29,7 @@ export interface PeerResult {
   messages: number;
   /** Messages per second, from the start of the injection until the sink has them all. */
   perSecond: number;
-  cpu: { postfix: number; opendkim: number; sink: number };
+  cpu: CpuUse;
 }
 
 /**
@@ -40,11 +42,12 @@ export async function measurePeer(options: {
   proof: Proof;
   messages: number;
   socket: MilterSocket;
+  cleanup: Cleanup;
 }): Promise<PeerResult> {
   const { sink, messages, socket } = options;
   const folder = join(options.folder, `peer-${socket}`);
   mkdirSync(folder);
-  const cleanup = new Cleanup();
+  const cleanup = options.cleanup.part();
   try {
     const { rsa } = await generateKeyPairs();
     const zone: Zone = { [`${SELECTOR}._domainkey.${SENDER_DOMAIN}`]: { TXT: [dkimRecordValue(rsa)] } };
@@ -68,16 +71,12 @@ export async function measurePeer(options: {
     await inject({ port, messageFile, messages: WARM_UP_MESSAGES, domain: RECIPIENT_DOMAIN });
     await sink.waitFor(before + WARM_UP_MESSAGES, TIMEOUT_MS);
 
-    const cpuBefore = [postfix.cpuSeconds(), cpuSeconds(signer.process.pid), sink.cpuSeconds()] as const;
+    const opendkim = (): number => cpuSeconds(signer.process.pid);
+    const readCpu = startCpuMeter({ postfix: postfix.cpuSeconds, opendkim, sink: sink.cpuSeconds });
     const startedAt = performance.now();
     const arrived = sink.waitFor(before + WARM_UP_MESSAGES + messages, TIMEOUT_MS);
     const [endedAt] = await Promise.all([arrived, inject({ port, messageFile, messages, domain: RECIPIENT_DOMAIN })]);
-    const cpu = {
-      postfix: postfix.cpuSeconds() - cpuBefore[0],
-      opendkim: cpuSeconds(signer.process.pid) - cpuBefore[1],
-      sink: sink.cpuSeconds() - cpuBefore[2],
-    };
-    return { socket, messages, perSecond: messages / ((endedAt - startedAt) / 1000), cpu };
+    return { socket, messages, perSecond: messages / ((endedAt - startedAt) / 1000), cpu: readCpu() };
   } finally {
     await cleanup.close();
   }
@@ -103,5 +102,14 @@ async function inject(order: { port: number; messageFile: string; messages: numb
   const { messages } = order;
   const counts = ["-s", String(Math.min(messages, INJECTING_SESSIONS)), "-m", String(messages)];
   const envelope = ["-f", `loja@${SENDER_DOMAIN}`, "-t", recipient(0, order.domain)];
-  await mustRun([pathOf("smtp-source"), "-d", "-N", ...counts, ...envelope, "-F", order.messageFile, `127.0.0.1:${order.port}`]);
+  await mustRun([
+    pathOf("smtp-source"),
+    "-d",
+    "-N",
+    ...counts,
+    ...envelope,
+    "-F",
+    order.messageFile,
+    `127.0.0.1:${order.port}`,
+  ]);
 }

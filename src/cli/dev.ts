@@ -1,13 +1,14 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type App, startApp } from "../app.ts";
+import { type App, databaseFile, lockHeld, startApp } from "../app.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, defaultConfig } from "../config.ts";
 import { createResolver } from "../dns/client.ts";
 import { type DomainStore, openDomainStore } from "../domains/store.ts";
 import { StartError } from "../errors.ts";
 import { loadInstanceKey } from "../keyring/file.ts";
+import { takeLock } from "../lock.ts";
 import type { Log } from "../log.ts";
 import { systemRandom } from "../random.ts";
 import { startSandboxDns } from "../sandbox/dns.ts";
@@ -61,7 +62,11 @@ export async function dev(options: DevOptions, terminal: Terminal): Promise<void
   } finally {
     for (const close of closers.toReversed()) await close();
   }
-  terminal.err(options.data === undefined ? "Stopped. The sandbox's data is gone." : `Stopped. The sandbox's data is kept in ${directory}.`);
+  terminal.err(
+    options.data === undefined
+      ? "Stopped. The sandbox's data is gone."
+      : `Stopped. The sandbox's data is kept in ${directory}.`,
+  );
 }
 
 interface WorldOptions {
@@ -74,17 +79,18 @@ interface WorldOptions {
 
 async function startWorld({ directory, port, log, closers }: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const isNew = claimDirectory(directory);
+  const inbox = openInbox(inboxFile(directory));
+  closers.push(() => inbox.close());
   let domains: DomainStore | null = null;
   const dns = await startSandboxDns({ answer: sandboxZone(() => domains) });
   closers.push(() => dns.close());
   const config = sandboxConfig(directory, port, dns.address);
 
-  const isNew = !existsSync(keysFile(directory));
-  const operatorKey = isNew ? newOperatorKey(config) : null;
+  const setUp = { random: systemRandom, now: systemClock.now(), givenKey: undefined };
+  const operatorKey = isNew ? setUpInstance(config, setUp).operatorKey : null;
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: {} });
 
-  const inbox = openInbox(join(directory, "sandbox.db"));
-  closers.push(() => inbox.close());
   const resolver = createResolver({ servers: [dns.address], clock: systemClock, random: systemRandom });
   closers.push(() => resolver.close());
   const mx = await startSandboxMx({
@@ -124,21 +130,48 @@ function sandboxConfig(directory: string, port: number, dnsServer: string): Conf
   return config;
 }
 
-function newOperatorKey(config: Config): string {
-  // A first start that was cut off before its keys were kept: nothing of it is of use.
-  for (const file of ["pombo.db", "pombo.db-wal", "pombo.db-shm", "instance.key"]) rmSync(join(config.dataDir, file), { force: true });
-  return setUpInstance(config, { random: systemRandom, now: systemClock.now(), givenKey: undefined }).operatorKey;
+/**
+ * True when the directory holds no sandbox yet. Throws StartError when a pombo runs on it, or when it
+ * is a real instance's. What the first start of a sandbox left that was cut off before its keys were
+ * kept is of no use and removed; a sandbox makes its inbox before its database, so that only its own
+ * is ever removed.
+ */
+function claimDirectory(directory: string): boolean {
+  const lock = takeLock(directory);
+  if (lock.kind === "held") throw new StartError(lockHeld(directory, lock.pid));
+  try {
+    if (existsSync(keysFile(directory))) return false;
+    if (existsSync(inboxFile(directory))) {
+      for (const file of ["pombo.db", "pombo.db-wal", "pombo.db-shm", "instance.key"])
+        rmSync(join(directory, file), { force: true });
+    } else if (existsSync(databaseFile(directory))) {
+      throw new StartError(
+        `${directory} holds a pombo that is not a sandbox: nothing in it was touched. Name another directory with --data.`,
+      );
+    }
+    return true;
+  } finally {
+    lock.release();
+  }
 }
 
 /** The ready workspace with its verified domain, made as a user would make it. */
 async function furnish(url: string, operatorKey: string): Promise<SandboxKeys> {
-  const workspace = await post<{ workspaceId: string; apiKey: { key: string } }>(`${url}/api/v1/workspaces`, operatorKey, {
-    name: WORKSPACE_NAME,
-    plan: "scale",
-  });
+  const workspace = await post<{ workspaceId: string; apiKey: { key: string } }>(
+    `${url}/api/v1/workspaces`,
+    operatorKey,
+    {
+      name: WORKSPACE_NAME,
+      plan: "scale",
+    },
+  );
   const apiKey = workspace.apiKey.key;
   const domain = await post<{ id: string }>(`${url}/api/v1/domains`, apiKey, { domain: SANDBOX_DOMAIN });
-  const checked = await post<{ verifiedAt: string | null }>(`${url}/api/v1/domains/${domain.id}/verification-checks`, apiKey, null);
+  const checked = await post<{ verifiedAt: string | null }>(
+    `${url}/api/v1/domains/${domain.id}/verification-checks`,
+    apiKey,
+    null,
+  );
   if (checked.verifiedAt === null) throw new Error("the sandbox's own domain could not be verified");
   return { operatorKey, apiKey, workspaceId: workspace.workspaceId };
 }
@@ -152,6 +185,10 @@ async function post<T>(url: string, key: string, body: object | null): Promise<T
   const answer = (await response.json()) as { data: T };
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${JSON.stringify(answer)}`);
   return answer.data;
+}
+
+function inboxFile(directory: string): string {
+  return join(directory, "sandbox.db");
 }
 
 function keysFile(directory: string): string {

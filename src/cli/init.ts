@@ -1,12 +1,13 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { hostname as machineName } from "node:os";
 import { dirname, resolve } from "node:path";
 import example from "../../config.example.toml" with { type: "text" };
 import { formatMistakes, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
+import { systemClock } from "../clock.ts";
 import { systemRandom } from "../random.ts";
 import type { Terminal } from "./command.ts";
-import { setUpInstance } from "./set-up.ts";
+import { type NewInstance, setUpInstance } from "./set-up.ts";
 
 export interface InitOptions {
   config: string | undefined;
@@ -22,23 +23,46 @@ const DEFAULT_DATA_DIR = "/var/lib/pombo";
 export function init(options: InitOptions, terminal: Terminal): void {
   const file = resolve(options.config ?? terminal.env["POMBO_CONFIG"] ?? DEFAULT_CONFIG);
   if (existsSync(file)) {
-    throw new StartError(`${file} exists already and is not overwritten. Start that instance with pombo serve --config ${file}, or name another file with --config.`);
+    throw new StartError(
+      `${file} exists already and is not overwritten. Start that instance with pombo serve --config ${file}, or name another file with --config.`,
+    );
   }
   const name = options.hostname ?? machineName();
   const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
   const text = fill(example, { hostname: name, data_dir: dataDir });
   const parsed = parseConfig(text, { file, env: terminal.env });
   if (parsed.kind === "mistakes") {
-    const hint = options.hostname === undefined ? "\nName this server with --hostname mail.example.net: its reverse DNS name." : "";
+    const hint =
+      options.hostname === undefined
+        ? "\nName this server with --hostname mail.example.net: its reverse DNS name."
+        : "";
     throw new StartError(formatMistakes(file, parsed.mistakes) + hint);
   }
   const givenKey = terminal.env["POMBO_INSTANCE_KEY"] === "" ? undefined : terminal.env["POMBO_INSTANCE_KEY"];
-  const made = setUpInstance(parsed.config, { random: systemRandom, now: Date.now(), givenKey });
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text, { mode: 0o644, flag: "wx" });
+  // First of all: keys that are shown once must not be made before everything else has worked.
+  writeConfig(file, text);
+  let made: NewInstance;
+  try {
+    made = setUpInstance(parsed.config, { random: systemRandom, now: systemClock.now(), givenKey });
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  }
 
   const shown = { config: file, dataDir, hostname: parsed.config.hostname, ...made };
   terminal.out(options.json ? JSON.stringify(shown) : summary(shown, parsed.config.http.listen));
+}
+
+function writeConfig(file: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode: 0o644, flag: "wx" });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The configuration ${file} cannot be written (${reason}). Name another file with --config; nothing was set up.`,
+    );
+  }
 }
 
 /** The example with the required keys set. */

@@ -54,7 +54,7 @@ function setUpLocked(config: Config, { random, now, givenKey }: SetUpParts): New
     const facts = openWorkspaceStore(db);
     db.sqlite.transaction(() => {
       facts.setFact("instance_id", newId(now, random));
-      facts.setFact("key_check", openKeyring(parsed.key).checkValue());
+      facts.setFact("key_check", openKeyring(parsed.key, random).checkValue());
       facts.setFact("operator_key_hash", operator.hash);
     })();
   } finally {

@@ -33,22 +33,22 @@ export interface CommitterHooks {
 export class Committer {
   readonly #sqlite: Database;
   readonly #hooks: CommitterHooks;
-  readonly #begin: Statement;
-  readonly #commit: Statement;
-  readonly #savepoint: Statement;
-  readonly #release: Statement;
-  readonly #rollbackTo: Statement;
-  #pending: Pending[] = [];
+  readonly #begin: Statement<unknown, []>;
+  readonly #commit: Statement<unknown, []>;
+  readonly #savepoint: Statement<unknown, []>;
+  readonly #release: Statement<unknown, []>;
+  readonly #rollbackTo: Statement<unknown, []>;
+  readonly #pending: Pending[] = [];
   #isScheduled = false;
 
   constructor(sqlite: Database, hooks: CommitterHooks = {}) {
     this.#sqlite = sqlite;
     this.#hooks = hooks;
-    this.#begin = sqlite.prepare("BEGIN IMMEDIATE");
-    this.#commit = sqlite.prepare("COMMIT");
-    this.#savepoint = sqlite.prepare("SAVEPOINT closure");
-    this.#release = sqlite.prepare("RELEASE closure");
-    this.#rollbackTo = sqlite.prepare("ROLLBACK TO closure");
+    this.#begin = sqlite.prepare<unknown, []>("BEGIN IMMEDIATE");
+    this.#commit = sqlite.prepare<unknown, []>("COMMIT");
+    this.#savepoint = sqlite.prepare<unknown, []>("SAVEPOINT closure");
+    this.#release = sqlite.prepare<unknown, []>("RELEASE closure");
+    this.#rollbackTo = sqlite.prepare<unknown, []>("ROLLBACK TO closure");
   }
 
   /**
@@ -58,18 +58,26 @@ export class Committer {
   readonly commit: Commit = <T>(work: () => Synchronous<T>): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#pending.push({ work, resolve: resolve as (value: unknown) => void, reject });
-    if (!this.#isScheduled) {
-      this.#isScheduled = true;
-      // After the I/O of this turn, so that all its requests share the fsync.
-      setImmediate(() => this.flush());
-    }
+    this.#schedule();
     return promise;
   };
 
   /** Commits what is waiting, now. */
   flush(): void {
-    this.#isScheduled = false;
     while (this.#pending.length > 0) this.#runBatch(this.#pending.splice(0, MAX_BATCH));
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#pending.length === 0) return;
+    this.#isScheduled = true;
+    // After the I/O of this turn, so that all its requests share the fsync; what is beyond a batch
+    // waits for the next turn, so that a burst cannot stop the loop for longer than one.
+    setImmediate(() => {
+      this.#isScheduled = false;
+      const batch = this.#pending.splice(0, MAX_BATCH);
+      this.#schedule();
+      if (batch.length > 0) this.#runBatch(batch);
+    });
   }
 
   #runBatch(batch: Pending[]): void {
@@ -80,11 +88,10 @@ export class Committer {
       results = batch.map((pending) => this.#runClosure(pending.work));
       this.#commit.run();
     } catch (error) {
-      // A full disk may have ended the transaction by itself; rolling back again would throw.
-      if (this.#sqlite.inTransaction) this.#sqlite.run("ROLLBACK");
+      this.#rollBack();
       const failure = new StorageError(error);
-      this.#hooks.failed?.(failure);
       for (const pending of batch) pending.reject(failure);
+      this.#hooks.failed?.(failure);
       return;
     }
     this.#hooks.committed?.(performance.now() - startedAt, batch.length);
@@ -92,6 +99,15 @@ export class Committer {
       const ran = results[index];
       if (ran?.kind === "done") pending.resolve(ran.value);
       else pending.reject(ran?.error);
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      // A full disk may have ended the transaction by itself; rolling back again would throw.
+      if (this.#sqlite.inTransaction) this.#sqlite.run("ROLLBACK");
+    } catch {
+      // The next BEGIN fails then, and its batch comes here again: nothing is committed until it works.
     }
   }
 

@@ -1,13 +1,19 @@
 import { statfsSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 import type { Committer } from "./commit.ts";
-import { StorageError } from "./storage-error.ts";
+import type { StorageError } from "./storage-error.ts";
 
 // The disk guard. While the storage is unwell nothing is accepted (503) and nothing is sent: an
 // answer that could not be recorded would be sent again. It closes when a commit fails or the disk
-// runs low, tries a small write every second, and opens by itself once that holds.
+// runs low, tries a write every second, and opens by itself once that holds.
 
 const PROBE_EVERY_MS = 1_000;
+/**
+ * What is written to see whether the storage works again: as much as the records of all that may be
+ * under way at once. A write that fits into a page that is there already would say nothing: mail
+ * would be sent, and the room for its outcomes be missing.
+ */
+const PROBE_BYTES = 256 * 1024;
 const LOOK_EVERY_MS = 5_000;
 
 export interface DiskLimits {
@@ -31,8 +37,8 @@ export function freeSpaceOf(directory: string): ReadFree {
 
 export interface GuardOptions {
   committer: Committer;
-  /** The small write that shows the storage works again. */
-  probe: () => void;
+  /** The write that shows that the storage works again; called with something to keep, then with the empty string to let it go. */
+  probe: (padding: string) => void;
   clock: Clock;
   limits: DiskLimits;
   readFree: ReadFree;
@@ -46,6 +52,7 @@ export class DiskGuard {
   #failure: string | null = null;
   #shortage: string | null = null;
   #told: string | null = null;
+  #isStopped = false;
   #cancelProbe: (() => void) | null = null;
   #cancelLook: (() => void) | null = null;
 
@@ -71,46 +78,68 @@ export class DiskGuard {
   raise(error: StorageError): void {
     this.#failure = error.message;
     this.#tell();
-    this.#cancelProbe ??= this.#options.clock.after(PROBE_EVERY_MS, () => this.#probe());
+    this.#probeLater();
   }
 
-  /** Calls `run` each time the guard opens; the returned function ends that. */
+  /** Calls `run` each time outcomes can be recorded again; the returned function ends that. */
   whenOpen(run: () => void): () => void {
     this.#waiters.add(run);
     return () => this.#waiters.delete(run);
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#cancelProbe?.();
     this.#cancelLook?.();
     this.#cancelProbe = this.#cancelLook = null;
   }
 
+  #probeLater(): void {
+    if (this.#isStopped) return;
+    this.#cancelProbe ??= this.#options.clock.after(PROBE_EVERY_MS, () => this.#probe());
+  }
+
   #probe(): void {
     this.#cancelProbe = null;
-    this.#options.committer
-      .commit(() => this.#options.probe())
+    const { committer, probe } = this.#options;
+    // In two transactions: what comes and goes within one is never written.
+    committer
+      .commit(() => probe("x".repeat(PROBE_BYTES)))
+      .then(() => committer.commit(() => probe("")))
       .then(
         () => {
+          // A batch after the probe's has failed meanwhile, and has set the next probe.
+          if (this.#cancelProbe !== null) return;
           this.#failure = null;
           this.#tell();
+          for (const run of this.#waiters) run();
         },
-        () => undefined, // raise() was called again by the committer's hook and has set the next probe
+        () => this.#probeLater(),
       );
   }
 
   #look(): void {
     this.#cancelLook = this.#options.clock.after(LOOK_EVERY_MS, () => this.#look());
-    const { limits, readFree } = this.#options;
-    const free = readFree();
-    if (free.freeBytes < limits.minFreeBytes) {
-      this.#shortage = `the disk has ${mebibytes(free.freeBytes)} MiB free, less than [disk] min_free (${mebibytes(limits.minFreeBytes)} MiB)`;
-    } else if (free.freeInodesPercent < limits.minFreeInodesPercent) {
-      this.#shortage = `the disk has ${free.freeInodesPercent.toFixed(1)} % of its inodes free, less than [disk] min_free_inodes_percent`;
-    } else {
-      this.#shortage = null;
-    }
+    this.#shortage = this.#findShortage();
     this.#tell();
+  }
+
+  #findShortage(): string | null {
+    const { limits, readFree } = this.#options;
+    let free: ReturnType<ReadFree>;
+    try {
+      free = readFree();
+    } catch (error) {
+      // The data directory is gone or its disk does not answer: no place to take anything new.
+      return `the free space of the data directory cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    }
+    if (free.freeBytes < limits.minFreeBytes) {
+      return `the disk has ${mebibytes(free.freeBytes)} MiB free, less than [disk] min_free (${mebibytes(limits.minFreeBytes)} MiB)`;
+    }
+    if (free.freeInodesPercent < limits.minFreeInodesPercent) {
+      return `the disk has ${free.freeInodesPercent.toFixed(1)} % of its inodes free, less than [disk] min_free_inodes_percent`;
+    }
+    return null;
   }
 
   #tell(): void {
@@ -118,7 +147,6 @@ export class DiskGuard {
     if ((now === null) === (this.#told === null)) return;
     this.#told = now;
     this.#options.changed(now);
-    if (now === null) for (const run of this.#waiters) run();
   }
 }
 

@@ -32,9 +32,11 @@ export function openDatabase(file: string): Db {
   }
   const sqlite = new Database(file, { create: true, readwrite: true, strict: true });
   try {
+    // Before the pragmas: one of them writes to the file.
+    const version = readVersion(sqlite, file);
     applyPragmas(sqlite);
     requireSqlite(sqlite);
-    migrate(sqlite, file);
+    migrate(sqlite, version);
   } catch (error) {
     sqlite.close();
     throw error;
@@ -65,7 +67,7 @@ function requireSqlite(sqlite: Database): void {
   }
 }
 
-function migrate(sqlite: Database, file: string): void {
+function readVersion(sqlite: Database, file: string): number {
   const row = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get();
   const version = row?.user_version ?? 0;
   if (version > MIGRATIONS.length) {
@@ -74,6 +76,10 @@ function migrate(sqlite: Database, file: string): void {
         "Start the newer pombo again, or restore a backup made before the update.",
     );
   }
+  return version;
+}
+
+function migrate(sqlite: Database, version: number): void {
   for (const [index, migration] of MIGRATIONS.entries()) {
     if (index < version) continue;
     sqlite.transaction(() => {

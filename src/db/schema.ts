@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { blob, index, integer, primaryKey, sqliteTable, text, unique, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 // Every table on one page, for queries and their types. migrations/*.sql make the tables and say what
 // each column means; test/tidy.test.ts holds the two equal.
@@ -22,7 +22,7 @@ export const DOMAIN_STATUSES = ["pending", "verified", "warning", "failed", "sus
 export const domains = sqliteTable(
   "domain",
   {
-    id: integer().primaryKey(),
+    id: integer().primaryKey({ autoIncrement: true }),
     uid: text().notNull().unique(),
     workspaceId: integer("workspace_id").notNull(),
     name: text().notNull(),
@@ -34,6 +34,7 @@ export const domains = sqliteTable(
     hasReturnPath: integer("has_return_path", { mode: "boolean" }).notNull().default(false),
   },
   (t) => [
+    unique().on(t.workspaceId, t.name),
     uniqueIndex("domain_verified")
       .on(t.name)
       .where(sql`status IN ('verified', 'warning', 'suspended')`),
@@ -55,7 +56,7 @@ export const dkimKeys = sqliteTable(
 export const apiKeys = sqliteTable(
   "api_key",
   {
-    id: integer().primaryKey(),
+    id: integer().primaryKey({ autoIncrement: true }),
     uid: text().notNull().unique(),
     workspaceId: integer("workspace_id").notNull(),
     domainId: integer("domain_id"),
@@ -110,16 +111,21 @@ export const emails = sqliteTable(
 
 export const emailBodies = sqliteTable("email_body", {
   emailId: integer("email_id").primaryKey(),
-  html: blob({ mode: "buffer" }),
-  text: blob({ mode: "buffer" }),
+  content: blob({ mode: "buffer" }).notNull(),
+  htmlBytes: integer("html_bytes"),
+  textBytes: integer("text_bytes"),
   encoding: text({ enum: ["plain", "zstd"] }).notNull(),
 });
 
-export const lanes = sqliteTable("lane", {
-  id: integer().primaryKey(),
-  workspaceId: integer("workspace_id").notNull(),
-  destination: text().notNull(),
-});
+export const lanes = sqliteTable(
+  "lane",
+  {
+    id: integer().primaryKey(),
+    workspaceId: integer("workspace_id").notNull(),
+    destination: text().notNull(),
+  },
+  (t) => [unique().on(t.workspaceId, t.destination)],
+);
 
 export const emailQueue = sqliteTable(
   "email_queue",

@@ -10,7 +10,9 @@ export class StorageError extends Error {
 
   constructor(cause: unknown) {
     const code = sqliteCode(cause);
-    super(`the database cannot be written: ${code} ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`the database cannot be written: ${code} ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
     this.name = "StorageError";
     this.code = code;
   }
@@ -25,7 +27,14 @@ function sqliteCode(error: unknown): string {
   return root instanceof SQLiteError ? (root.code ?? "SQLITE_ERROR") : "ERROR";
 }
 
-/** drizzle wraps the driver's errors. */
+/** drizzle wraps the driver's errors, once. */
+const MAX_WRAPPERS = 5;
+
 function rootOf(error: unknown): unknown {
-  return error instanceof Error && !(error instanceof SQLiteError) && error.cause !== undefined ? rootOf(error.cause) : error;
+  let root = error;
+  for (let depth = 0; depth < MAX_WRAPPERS; depth++) {
+    if (!(root instanceof Error) || root instanceof SQLiteError || root.cause === undefined) break;
+    root = root.cause;
+  }
+  return root;
 }

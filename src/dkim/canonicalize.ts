@@ -27,9 +27,7 @@ export function splitMessage(message: Uint8Array): { fields: HeaderField[]; body
   const startsWithBody = octets[0] === CR && octets[1] === LF;
   const found = startsWithBody ? 0 : octets.indexOf("\r\n\r\n", 0, "latin1");
   const headerEnd = found < 0 ? octets.length : found;
-  const body = startsWithBody
-    ? octets.subarray(2)
-    : octets.subarray(Math.min(headerEnd + 4, octets.length));
+  const body = startsWithBody ? octets.subarray(2) : octets.subarray(Math.min(headerEnd + 4, octets.length));
   const block = octets.toString("latin1", 0, headerEnd).replace(/\r\n$/, "");
   const fields = block === "" ? [] : block.split(/\r\n(?![ \t])/).map(readField);
   return { fields, body };
@@ -57,11 +55,7 @@ export function canonicalBody(body: Uint8Array, form: Canonicalization): Uint8Ar
  * times takes its fields from the last upwards; a name that finds no more stands for nothing, which
  * is what makes a field added later break the signature (§5.4.2, §8.15).
  */
-export function selectFields(
-  fields: HeaderField[],
-  names: string[],
-  form: Canonicalization,
-): string {
+export function selectFields(fields: HeaderField[], names: string[], form: Canonicalization): string {
   const remaining = new Map<string, string[]>();
   for (const { name, raw } of fields) {
     const raws = remaining.get(name);
@@ -89,7 +83,8 @@ function relaxedBody(body: Uint8Array): Uint8Array {
   let length = 0;
   let heldLineEnds = 0;
   let isSpaceHeld = false;
-  for (let i = 0; i < body.length; i++) {
+  const end = body.length;
+  for (let i = 0; i < end; i++) {
     const octet = body[i] ?? 0;
     if (octet === SPACE || octet === TAB) {
       isSpaceHeld = true;

@@ -5,13 +5,7 @@
  * stay in the queue.
  */
 import { createHash, type KeyObject, sign } from "node:crypto";
-import {
-  canonicalBody,
-  canonicalField,
-  type HeaderField,
-  selectFields,
-  splitMessage,
-} from "./canonicalize.ts";
+import { canonicalBody, canonicalField, type HeaderField, selectFields, splitMessage } from "./canonicalize.ts";
 
 /** A private key and the DNS name (`selector._domainkey.domain`) that its public half stands under. */
 export interface SigningKey {
@@ -56,11 +50,7 @@ const MAX_NAME_OCTETS = 253;
  * @param at Unix ms, for `t=`.
  * @throws when there is no key, not exactly one From, or any signature cannot be made.
  */
-export async function signMessage(
-  message: Uint8Array,
-  keys: SigningKey[],
-  at: number,
-): Promise<Uint8Array> {
+export async function signMessage(message: Uint8Array, keys: SigningKey[], at: number): Promise<Uint8Array> {
   if (keys.length === 0 || keys.length > MAX_KEYS)
     throw new Error(`a message is signed with 1 to ${MAX_KEYS} keys, not ${keys.length}`);
   const { fields, body } = splitMessage(message);
@@ -125,16 +115,12 @@ function assertSignable(fields: HeaderField[]): void {
     throw new Error("a message to sign needs exactly one From field");
   for (const { name, raw } of fields) {
     // What another hop might repair would not be what was signed.
-    if (name === "" || /\r(?!\n)|(?<!\r)\n/.test(raw))
-      throw new Error("a message to sign has a malformed header line");
+    if (name === "" || /\r(?!\n)|(?<!\r)\n/.test(raw)) throw new Error("a message to sign has a malformed header line");
   }
 }
 
 /** The field up to and with `b=`, folded. */
-function unsignedField(
-  key: SigningKey,
-  over: { names: string[]; bodyHash: string; at: number },
-): string {
+function unsignedField(key: SigningKey, over: { names: string[]; bodyHash: string; at: number }): string {
   const { domain, selector, algorithm } = key;
   if (!NAME.test(domain) || !NAME.test(selector) || keyName(key).length > MAX_NAME_OCTETS)
     throw new Error(`not a DKIM key name: ${JSON.stringify(keyName(key))}`);

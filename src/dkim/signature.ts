@@ -35,28 +35,19 @@ export function readSignature(raw: string): Signature | string {
   if (tag("v") !== "1") return "the signature has an unknown version";
   const algorithm = tag("a").toLowerCase();
   if (algorithm !== "rsa-sha256" && algorithm !== "ed25519-sha256")
-    return algorithm === "rsa-sha1"
-      ? "rsa-sha1 is not accepted (RFC 8301)"
-      : "the algorithm is unknown";
-  const form = /^(simple|relaxed)(?:\/(simple|relaxed))?$/.exec(
-    (tags.get("c") ?? "simple").toLowerCase(),
-  );
+    return algorithm === "rsa-sha1" ? "rsa-sha1 is not accepted (RFC 8301)" : "the algorithm is unknown";
+  const form = /^(simple|relaxed)(?:\/(simple|relaxed))?$/.exec((tags.get("c") ?? "simple").toLowerCase());
   if (form === null) return "the canonicalization is unknown";
   const domain = tag("d").toLowerCase();
   const selector = tag("s").toLowerCase();
-  if (
-    !isName(domain) ||
-    !isName(selector) ||
-    selector.length + domain.length + 12 > MAX_NAME_OCTETS
-  )
+  if (!isName(domain) || !isName(selector) || selector.length + domain.length + 12 > MAX_NAME_OCTETS)
     return "d= or s= is not a domain name";
   const identity = (tags.get("i") ?? `@${domain}`).replace(/^.*@/s, "").toLowerCase();
   if (identity !== domain && !identity.endsWith(`.${domain}`)) return "i= is not within d=";
   const names = colonList(tag("h"));
   if (names.length > MAX_SIGNED_NAMES) return "h= is too long";
   if (!names.some((name) => name.toLowerCase() === "from")) return "From is not signed";
-  if (tags.has("q") && !colonList(tag("q")).includes("dns/txt"))
-    return "the query method is unknown";
+  if (tags.has("q") && !colonList(tag("q")).includes("dns/txt")) return "the query method is unknown";
   const bodyHash = decodeBase64(tag("bh"));
   const value = decodeBase64(tag("b"));
   if (bodyHash === null || value === null || bodyHash.length !== 32 || value.length === 0)
@@ -86,9 +77,7 @@ export function readSignature(raw: string): Signature | string {
 /** §3.5: the value of b= is taken out with the white space around it; everything else stays as it is. */
 function withoutValue(raw: string): string {
   const colon = raw.indexOf(":") + 1;
-  return (
-    raw.slice(0, colon) + raw.slice(colon).replace(/((?:^|;)[ \t\r\n]*b[ \t\r\n]*=)[^;]*/, "$1")
-  );
+  return raw.slice(0, colon) + raw.slice(colon).replace(/((?:^|;)[ \t\r\n]*b[ \t\r\n]*=)[^;]*/, "$1");
 }
 
 /** null when absent, NaN when not a decimal number of at most 12 digits. */

@@ -18,12 +18,7 @@ export function parseTags(text: string): Map<string, string> | null {
     const equals = item.indexOf("=");
     const name = item.slice(0, Math.max(equals, 0)).trim();
     const value = item.slice(equals + 1).trim();
-    if (
-      !/^[A-Za-z][A-Za-z0-9_]*$/.test(name) ||
-      tags.has(name) ||
-      /[^\P{Cc}\t\r\n\x80-\x9f]/u.test(value)
-    )
-      return null;
+    if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name) || tags.has(name) || /[^\P{Cc}\t\r\n\x80-\x9f]/u.test(value)) return null;
     tags.set(name, value);
   }
   return tags;

@@ -6,13 +6,7 @@
  */
 import { createHash, type KeyObject, verify } from "node:crypto";
 import type { Lookup } from "../dns/client.ts";
-import {
-  canonicalBody,
-  canonicalField,
-  type HeaderField,
-  selectFields,
-  splitMessage,
-} from "./canonicalize.ts";
+import { canonicalBody, canonicalField, type HeaderField, selectFields, splitMessage } from "./canonicalize.ts";
 import { readKeyRecord } from "./record.ts";
 import { readSignature, type Signature } from "./signature.ts";
 
@@ -42,20 +36,12 @@ type LookupTxt = (name: string) => Promise<Lookup<string>>;
  * @param lookupTxt TXT records, their strings joined; what it throws becomes `temperror`.
  * @param at Unix ms against which `x=` is held; without it expiry is not looked at.
  */
-export async function verifyMessage(
-  message: Uint8Array,
-  lookupTxt: LookupTxt,
-  at?: number,
-): Promise<DkimVerdict[]> {
+export async function verifyMessage(message: Uint8Array, lookupTxt: LookupTxt, at?: number): Promise<DkimVerdict[]> {
   const { fields, body } = splitMessage(message);
   const headerOctets = message.length - body.length;
-  const signatures = fields
-    .filter(({ name }) => name === "dkim-signature")
-    .slice(0, MAX_SIGNATURES);
+  const signatures = fields.filter(({ name }) => name === "dkim-signature").slice(0, MAX_SIGNATURES);
   if (signatures.length === 0)
-    return [
-      { domain: "", selector: "", algorithm: "", result: "none", reason: "no DKIM signature" },
-    ];
+    return [{ domain: "", selector: "", algorithm: "", result: "none", reason: "no DKIM signature" }];
   const isTooMuch = headerOctets > MAX_HEADER_OCTETS || fields.length > MAX_FIELDS;
   const verdicts: DkimVerdict[] = [];
   for (const field of signatures) {
@@ -83,43 +69,29 @@ async function checkSignature(
   message: { fields: HeaderField[]; body: Uint8Array },
   edges: { lookupTxt: LookupTxt; at: number | undefined },
 ): Promise<Outcome> {
-  if (
-    signature.expiresAt !== null &&
-    edges.at !== undefined &&
-    edges.at / 1000 > signature.expiresAt
-  )
+  if (signature.expiresAt !== null && edges.at !== undefined && edges.at / 1000 > signature.expiresAt)
     return fail("the signature has expired");
   const canonical = canonicalBody(message.body, signature.body);
-  if (signature.length !== null && signature.length > canonical.length)
-    return fail("l= is longer than the body");
+  if (signature.length !== null && signature.length > canonical.length) return fail("l= is longer than the body");
   const covered = signature.length === null ? canonical : canonical.subarray(0, signature.length);
   if (!createHash("sha256").update(covered).digest().equals(signature.bodyHash))
     return fail("the body hash does not match");
-  const found = await findKeys(
-    `${signature.selector}._domainkey.${signature.domain}`,
-    edges.lookupTxt,
-  );
+  const found = await findKeys(`${signature.selector}._domainkey.${signature.domain}`, edges.lookupTxt);
   if (found.kind !== "found") return { result: found.kind, reason: found.reason };
   const chosen = selectFields(message.fields, signature.names, signature.header);
-  const input = Buffer.from(
-    chosen + canonicalField(signature.unsigned, signature.header),
-    "latin1",
-  );
+  const input = Buffer.from(chosen + canonicalField(signature.unsigned, signature.header), "latin1");
   let reason = "the name holds no DKIM key";
   for (const record of found.records) {
     const key = readKeyRecord(record, signature);
     if (typeof key === "string") reason = key;
-    else if (isSignedBy(key, input, signature))
-      return { result: "pass", reason: lengthNote(signature, canonical) };
+    else if (isSignedBy(key, input, signature)) return { result: "pass", reason: lengthNote(signature, canonical) };
     else reason = "the signature does not match";
   }
   return fail(reason);
 }
 
 function lengthNote({ length }: Signature, canonical: Uint8Array): string | null {
-  return length === null
-    ? null
-    : `only the first ${length} of ${canonical.length} body octets are signed (l=)`;
+  return length === null ? null : `only the first ${length} of ${canonical.length} body octets are signed (l=)`;
 }
 
 async function findKeys(
@@ -132,16 +104,14 @@ async function findKeys(
   } catch {
     return { kind: "temperror", reason: "the key lookup failed" };
   }
-  if (answer.kind === "found")
-    return { kind: "found", records: answer.records.slice(0, MAX_KEY_RECORDS) };
+  if (answer.kind === "found") return { kind: "found", records: answer.records.slice(0, MAX_KEY_RECORDS) };
   if (answer.kind === "failed") return { kind: "temperror", reason: "the key lookup failed" };
   return { kind: "fail", reason: "no key is published under this name" };
 }
 
 function isSignedBy(key: KeyObject, input: Uint8Array, { algorithm, value }: Signature): boolean {
   try {
-    if (algorithm === "ed25519-sha256")
-      return verify(null, createHash("sha256").update(input).digest(), key, value);
+    if (algorithm === "ed25519-sha256") return verify(null, createHash("sha256").update(input).digest(), key, value);
     return verify("sha256", input, key, value);
   } catch {
     return false;

@@ -146,7 +146,11 @@ function failed(reason: string): Walked {
   return { lookup: { kind: "failed", reason }, ttlS: 0 };
 }
 
-type Rounds = (type: QueryType, name: string, preferred: number | null) => Promise<{ outcome: Outcome; server: string }>;
+type Rounds = (
+  type: QueryType,
+  name: string,
+  preferred: number | null,
+) => Promise<{ outcome: Outcome; server: string }>;
 
 function createRounds(servers: Server[], options: ResolverOptions, signal: AbortSignal): Rounds {
   const { clock, random, timeoutMs = TIMEOUT_MS } = options;

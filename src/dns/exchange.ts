@@ -94,7 +94,9 @@ function askByTcp(server: Server, question: Question, options: ExchangeOptions):
       const reading = readAnswer(buffered.subarray(2, end), question);
       settle(reading.kind === "foreign" ? { kind: "refused", reason: "answered another question over TCP" } : reading);
     });
-    socket.on("error", (error) => settle({ kind: "silent", reason: `could not be reached by TCP (${reasonOf(error)})` }));
+    socket.on("error", (error) =>
+      settle({ kind: "silent", reason: `could not be reached by TCP (${reasonOf(error)})` }),
+    );
     socket.on("close", () => settle({ kind: "silent", reason: "closed the TCP connection without an answer" }));
     return () => socket.destroy();
   });

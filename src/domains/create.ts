@@ -1,14 +1,14 @@
 import type { Clock } from "../clock.ts";
 import type { Plan } from "../config.ts";
 import type { Commit } from "../db/commit.ts";
-import { dkimRecordValue, generateKeyPairs, type KeyPair } from "../dkim/keys.ts";
+import { generateKeyPairs, type KeyPair } from "../dkim/keys.ts";
 import { AppError } from "../errors.ts";
 import { newId } from "../id.ts";
 import type { Keyring } from "../keyring/seal.ts";
 import type { Random } from "../random.ts";
 import { sealContext } from "./keychain.ts";
-import { domainRecords, type DomainRecords, ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
-import type { DkimKeyRow, DomainRow, DomainStore } from "./store.ts";
+import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
+import type { DomainRow, DomainStore } from "./store.ts";
 
 export interface CreateParts {
   domains: DomainStore;
@@ -65,14 +65,4 @@ function insertKey(domain: DomainRow, selector: string, pair: KeyPair, parts: Cr
     publicKey: pair.publicKey,
     privateKey: Buffer.from(sealed),
   });
-}
-
-/** The records that the owner of the domain publishes. */
-export function recordsOf(domain: DomainRow, keys: DkimKeyRow[], settings: { bounceHost: string; dmarcRua: string | null }): DomainRecords {
-  const valueOf = (selector: string) => {
-    const key = keys.find((row) => row.selector === selector);
-    if (key === undefined) throw new Error(`the domain ${domain.name} has no key ${selector}`);
-    return dkimRecordValue(key);
-  };
-  return domainRecords({ domain: domain.name, dkim: { rsa: valueOf(RSA_SELECTOR), ed25519: valueOf(ED25519_SELECTOR) }, ...settings });
 }

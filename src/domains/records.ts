@@ -2,6 +2,7 @@
  * The DNS records that the owner of a sending domain publishes (decisions §6): two DKIM keys, one
  * CNAME that hands the return path to the operator, and a DMARC policy. Pure.
  */
+import { dkimRecordValue } from "../dkim/record.ts";
 
 /** RSA-2048: the key that decides whether a domain is verified. */
 export const RSA_SELECTOR = "pombo1";
@@ -45,4 +46,19 @@ export function domainRecords({ domain, dkim, bounceHost, dmarcRua }: RecordsSou
     // p=none changes nothing for the owner's other mail; large receivers ask for a policy to exist.
     dmarc: { type: "TXT", name: `_dmarc.${domain}`, value: `v=DMARC1; p=none${reports}` },
   };
+}
+
+/** The records that the owner of a registered domain publishes. */
+export function recordsOf(
+  domain: { name: string },
+  keys: readonly (Parameters<typeof dkimRecordValue>[0] & { selector: string })[],
+  settings: { bounceHost: string; dmarcRua: string | null },
+): DomainRecords {
+  const valueOf = (selector: string) => {
+    const key = keys.find((row) => row.selector === selector);
+    if (key === undefined) throw new Error(`the domain ${domain.name} has no key ${selector}`);
+    return dkimRecordValue(key);
+  };
+  const dkim = { rsa: valueOf(RSA_SELECTOR), ed25519: valueOf(ED25519_SELECTOR) };
+  return domainRecords({ domain: domain.name, dkim, ...settings });
 }

@@ -4,11 +4,12 @@ import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
+import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
-import type { KeyStore } from "../keys/store.ts";
 import { toAsciiDomain } from "../mime/address.ts";
 import type { DomainCheck, RecordCheck } from "./check.ts";
-import { createDomain, type CreateParts, recordsOf } from "./create.ts";
+import { createDomain, type CreateParts } from "./create.ts";
+import { recordsOf } from "./records.ts";
 import { DeletedDomain, type Dns, DomainCreate, DomainInList, DomainWithDns } from "./schema.ts";
 import type { DomainRow } from "./store.ts";
 import { verifyDomain, type VerifyParts } from "./verify.ts";
@@ -16,7 +17,8 @@ import { verifyDomain, type VerifyParts } from "./verify.ts";
 const TAG = "Domains";
 
 export interface DomainParts extends CreateParts, VerifyParts {
-  keys: KeyStore;
+  /** Takes away the API keys restricted to the domain, in the transaction that deletes it. */
+  deleteKeysOf: (domainId: number) => void;
   /** Called after a domain is gone, with what still belongs to it. */
   deleted: (domain: DomainRow) => void;
 }
@@ -34,7 +36,7 @@ export function domainRoutes(parts: DomainParts) {
         return { data: withDns(domain, recordsOf(domain, parts.domains.keysOf(domain.id), parts.settings)) };
       },
       {
-        body: DomainCreate,
+        body: requestBody(DomainCreate),
         parse: "json",
         detail: describe({
           tag: TAG,
@@ -68,9 +70,9 @@ export function domainRoutes(parts: DomainParts) {
         const verification = await verifyDomain(domain, parts);
         if (verification === null) throw noSuchDomain();
         const { check, isTaken } = verification;
-        const shown = withDns(verification.domain, dnsAfterCheck(check));
+        const checked = withDns(verification.domain, dnsAfterCheck(check));
         const hint = "Another workspace sends from this domain; it can be verified here once that ends.";
-        return { data: isTaken ? { ...shown, hint } : shown };
+        return { data: isTaken ? { ...checked, hint } : checked };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -78,7 +80,7 @@ export function domainRoutes(parts: DomainParts) {
           tag: TAG,
           summary: "Check a domain's DNS records",
           description: "The RSA DKIM record decides; the others advise.",
-          responses: answers(200, DomainWithDns, [401, 403, 404, 422, 503]),
+          responses: answers(200, DomainWithDns, [400, 401, 403, 404, 413, 415, 422, 503]),
         }),
       },
     )
@@ -87,7 +89,7 @@ export function domainRoutes(parts: DomainParts) {
       async ({ request, params }) => {
         const domain = ownDomain(request, params.id, parts);
         await parts.commit(() => {
-          parts.keys.deleteOfDomain(domain.id);
+          parts.deleteKeysOf(domain.id);
           parts.domains.delete(domain.id);
         });
         parts.keychain.forget(domain.id);
@@ -118,11 +120,23 @@ function noSuchDomain() {
 }
 
 function inList(domain: DomainRow): typeof DomainInList.static {
-  return { id: domain.uid, domain: domain.name, status: domain.status, createdAt: timeOf(domain.createdAt), verifiedAt: verifiedAt(domain) };
+  return {
+    id: domain.uid,
+    domain: domain.name,
+    status: domain.status,
+    createdAt: timeOf(domain.createdAt),
+    verifiedAt: verifiedAt(domain),
+  };
 }
 
 function withDns(domain: DomainRow, dns: typeof Dns.static): typeof DomainWithDns.static {
-  return { id: domain.uid, domain: domain.name, createdAt: timeOf(domain.createdAt), verifiedAt: verifiedAt(domain), dns };
+  return {
+    id: domain.uid,
+    domain: domain.name,
+    createdAt: timeOf(domain.createdAt),
+    verifiedAt: verifiedAt(domain),
+    dns,
+  };
 }
 
 function dnsAfterCheck(check: DomainCheck): typeof Dns.static {

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import type { Resolver } from "../dns/client.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
-import { recordsOf } from "./create.ts";
+import { recordsOf } from "./records.ts";
 import type { Keychain } from "./keychain.ts";
 import { statusAfterCheck } from "./status.ts";
 import type { DomainRow, DomainStore } from "./store.ts";

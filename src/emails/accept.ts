@@ -173,7 +173,7 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], parts: Acce
     }
     if (domainId !== null && domain?.id !== domainId) {
       throw new AppError("API_KEY_RESTRICTED", `This key may not send from ${domainToUnicode(from.domain)}`, {
-        field: "from",
+        ...placeOf(request, index, "from"),
         hint: "Send from the domain that the key is restricted to, or use another key.",
       });
     }

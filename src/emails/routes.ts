@@ -4,6 +4,7 @@ import { AppError } from "../errors.ts";
 import { workspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
+import { requestBody } from "../http/request-body.ts";
 import { PageMeta, pageMeta, pageOf, PageQuery } from "../http/pagination.ts";
 import { uuid } from "../http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
@@ -13,6 +14,13 @@ import { showInList, showRecord } from "./show.ts";
 
 const TAG = "Emails";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
+const SEND_HEADERS = [
+  {
+    name: "Idempotency-Key",
+    description: "A key of your own for this send; with the same key the first answer is replayed for 24 hours.",
+  },
+  { name: "Idempotency-Strict", description: "`true`: the same key with another body is refused with 409." },
+];
 
 export function emailRoutes(parts: AcceptParts) {
   return new Elysia({ name: "emails", prefix: "/api/v1/emails" })
@@ -20,15 +28,22 @@ export function emailRoutes(parts: AcceptParts) {
       "",
       async ({ request, body }) => {
         const caller = workspaceCaller(request);
-        return answer(await acceptEmails({ caller, operation: "emails", items: [body], idempotency: idempotencyOf(request) }, parts));
+        return answer(
+          await acceptEmails(
+            { caller, operation: "emails", items: [body], idempotency: idempotencyOf(request) },
+            parts,
+          ),
+        );
       },
       {
-        body: EmailSend,
+        body: requestBody(EmailSend),
         parse: "json",
         detail: describe({
           tag: TAG,
           summary: "Send an email",
-          description: "Queues one email. With an Idempotency-Key the first answer is replayed and nothing is sent again.",
+          description:
+            "Queues one email. With an Idempotency-Key the first answer is replayed and nothing is sent again.",
+          headers: SEND_HEADERS,
           responses: answers(202, Accepted, SEND_ERRORS),
         }),
       },
@@ -40,16 +55,20 @@ export function emailRoutes(parts: AcceptParts) {
         const allowed = parts.planOf(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
         return answer(
-          await acceptEmails({ caller, operation: "emails.batch", items: body.emails, idempotency: idempotencyOf(request) }, parts),
+          await acceptEmails(
+            { caller, operation: "emails.batch", items: body.emails, idempotency: idempotencyOf(request) },
+            parts,
+          ),
         );
       },
       {
-        body: EmailBatch,
+        body: requestBody(EmailBatch),
         parse: "json",
         detail: describe({
           tag: TAG,
           summary: "Send several emails",
           description: "All are queued or none; the answer names them in the order of the request.",
+          headers: SEND_HEADERS,
           responses: answers(202, AcceptedBatch, SEND_ERRORS),
         }),
       },
@@ -59,10 +78,12 @@ export function emailRoutes(parts: AcceptParts) {
       ({ request, query }) => {
         const caller = workspaceCaller(request);
         const page = pageOf(query);
-        const rows = parts.emails.list(caller, page.limit, page.offset);
+        const total = parts.emails.total(caller);
+        // Far past the end there is nothing to walk the index for.
+        const rows = page.offset < total ? parts.emails.list(caller, page.limit, page.offset) : [];
         return {
           data: rows.map(({ email, attemptsBegun }) => showInList(email, attemptsBegun)),
-          meta: pageMeta(parts.emails.total(caller), page),
+          meta: pageMeta(total, page),
         };
       },
       {
@@ -83,7 +104,11 @@ export function emailRoutes(parts: AcceptParts) {
       },
       {
         params: Type.Object({ id: uuid() }),
-        detail: describe({ tag: TAG, summary: "Get an email", responses: answers(200, EmailRecord, [401, 403, 404, 422]) }),
+        detail: describe({
+          tag: TAG,
+          summary: "Get an email",
+          responses: answers(200, EmailRecord, [401, 403, 404, 422]),
+        }),
       },
     );
 }

@@ -68,7 +68,7 @@ export const EmailBatch = Type.Object(
   { additionalProperties: false },
 );
 
-/** Absent, empty, or of another type (a fault of its own) is not filled. */
+/** Neither absent nor empty; another type is a fault of its own. */
 function isFilled(value: unknown): boolean {
   return value !== undefined && value !== "";
 }

@@ -66,7 +66,13 @@ function writes(orm: Db["orm"]) {
     .prepare();
   const insertBody = orm
     .insert(emailBodies)
-    .values({ emailId: p("emailId"), html: p("html"), text: p("text"), encoding: p("encoding") })
+    .values({
+      emailId: p("emailId"),
+      content: p("content"),
+      htmlBytes: p("htmlBytes"),
+      textBytes: p("textBytes"),
+      encoding: p("encoding"),
+    })
     .prepare();
   const addTotal = orm
     .insert(emailTotals)

@@ -2,13 +2,18 @@ import { compile } from "html-to-text";
 
 // The text part of an email that came with html alone. html-to-text reads layout, links and lists
 // well, but its defaults are a hole: 20,000 nested elements overflow the stack and a megabyte of
-// paragraphs stops the loop for a quarter of a second. So it gets limits, and what is beyond them is
+// paragraphs stops the loop for a quarter of a second; 150 quotes in one another, each writing its
+// mark before every line, make megabytes of 20 KB. So it gets limits, and what is beyond them is
 // stripped plainly, in one pass.
 
 /** Longer html is stripped plainly. */
 const MAX_CONVERTED = 200_000;
 const MAX_DEPTH = 200;
 const MAX_CHILD_NODES = 20_000;
+/** Elements open at once, those never closed included: its parser is quadratic in them. */
+const MAX_OPEN = 1_000;
+/** Quotes and lists in one another: each indents every line in it. */
+const MAX_INDENTED = 20;
 /** The interface's limit on a text part holds for a made one too. */
 const MAX_TEXT = 100_000;
 
@@ -23,7 +28,41 @@ const convert = compile({
 
 /** A plain-text rendering of `html`, at most 100,000 code points; may be empty. */
 export function textFromHtml(html: string): string {
-  return cut(html.length > MAX_CONVERTED ? strip(html) : convertOrStrip(html));
+  return cut(html.length > MAX_CONVERTED || isTooDeep(html) ? strip(html) : convertOrStrip(html));
+}
+
+const TAG = /<(\/?)([a-z][a-z\d]*)/gi;
+const VOID = new Set([
+  "area",
+  "base",
+  "br",
+  "col",
+  "embed",
+  "hr",
+  "img",
+  "input",
+  "link",
+  "meta",
+  "param",
+  "source",
+  "track",
+  "wbr",
+]);
+const INDENTING = new Set(["blockquote", "ul", "ol"]);
+
+/** Counts tags without reading what they mean: a text of an email that errs here is stripped plainly, which reads well too. */
+function isTooDeep(html: string): boolean {
+  let open = 0;
+  let indented = 0;
+  for (const [, slash, written = ""] of html.matchAll(TAG)) {
+    const name = written.toLowerCase();
+    if (VOID.has(name)) continue;
+    const step = slash === "/" ? -1 : 1;
+    open = Math.max(0, open + step);
+    if (INDENTING.has(name)) indented = Math.max(0, indented + step);
+    if (open > MAX_OPEN || indented > MAX_INDENTED) return true;
+  }
+  return false;
 }
 
 function convertOrStrip(html: string): string {
@@ -35,7 +74,8 @@ function convertOrStrip(html: string): string {
   }
 }
 
-const SKIPPED = /<(script|style|head|title|template)\b[^>]*>/iy;
+/** Not the head as a whole: it may end without a tag, where the body begins. */
+const SKIPPED = /<(script|style|title|template)\b[^>]*>/iy;
 const BREAKING = /^\/?(?:p|div|br|tr|li|ul|ol|table|h[1-6]|section|article|header|footer|blockquote|hr|pre)\b/i;
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
@@ -47,7 +87,10 @@ function strip(html: string): string {
     const open = html.indexOf("<", at);
     if (open < 0) break;
     kept.push(html.slice(at, open));
-    at = endOfTag(html, open, kept);
+    // HTML §13.2.5.6: what follows makes it a tag; else it is a character of the text, as in "a < b".
+    const isTag = /[a-z/!?]/i.test(html.charAt(open + 1));
+    if (!isTag) kept.push("<");
+    at = isTag ? endOfTag(html, open, kept) : open + 1;
   }
   kept.push(html.slice(at));
   return kept

@@ -23,7 +23,11 @@ const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
  * Decides who calls, before the body is read or anything is looked up; throws 401. `isOpen` names the
  * requests that may come without a key.
  */
-export function authenticate(request: Request, verifyKey: VerifyKey, isOpen: (method: string, path: string) => boolean): void {
+export function authenticate(
+  request: Request,
+  verifyKey: VerifyKey,
+  isOpen: (method: string, path: string) => boolean,
+): void {
   const path = new URL(request.url).pathname;
   if (!isUnderApi(path) || OPEN_PATHS.has(path)) return;
   const key = request.headers.get("x-api-key")?.trim() ?? "";
@@ -32,7 +36,9 @@ export function authenticate(request: Request, verifyKey: VerifyKey, isOpen: (me
       callers.set(request, { kind: "anonymous" });
       return;
     }
-    throw new AppError("MISSING_API_KEY", "The header X-API-Key is missing", { hint: "Send your API key in the header X-API-Key." });
+    throw new AppError("MISSING_API_KEY", "The header X-API-Key is missing", {
+      hint: "Send your API key in the header X-API-Key.",
+    });
   }
   const caller = KEY_FORM.test(key) ? verifyKey(key) : null;
   if (caller === null) {
@@ -64,16 +70,24 @@ export interface WorkspaceCaller {
 export function workspaceCaller(request: Request): WorkspaceCaller {
   const caller = callerOf(request);
   if (caller.kind === "key") return caller;
-  throw new AppError("API_KEY_RESTRICTED", "The operator key works on POST /api/v1/workspaces and /api/v1/operator only", {
-    hint: "Use a key of the workspace.",
-  });
+  throw new AppError(
+    "API_KEY_RESTRICTED",
+    "The operator key works on POST /api/v1/workspaces and /api/v1/operator only",
+    {
+      hint: "Use a key of the workspace.",
+    },
+  );
 }
 
 /** The workspace that calls by a key for the whole of it; 403 for a key restricted to a domain. */
 export function wholeWorkspaceCaller(request: Request): WorkspaceCaller {
   const caller = workspaceCaller(request);
   if (caller.domainId === null) return caller;
-  throw new AppError("API_KEY_RESTRICTED", "This key is restricted to one domain: it sends that domain's emails and reads them", {
-    hint: "Use a key without domainId.",
-  });
+  throw new AppError(
+    "API_KEY_RESTRICTED",
+    "This key is restricted to one domain: it sends that domain's emails and reads them",
+    {
+      hint: "Use a key without domainId.",
+    },
+  );
 }

@@ -68,7 +68,9 @@ export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request }) => {
     const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(new URL(request.url).pathname) : [];
     if (allow.length === 0) return errorResponse(toAppError(code, error, log));
-    return errorResponse(new AppError("METHOD_NOT_ALLOWED", `${request.method} is not a method of this path`, { allow }));
+    return errorResponse(
+      new AppError("METHOD_NOT_ALLOWED", `${request.method} is not a method of this path`, { allow }),
+    );
   });
 }
 
@@ -84,7 +86,8 @@ function toAppError(code: unknown, error: unknown, log: Log): AppError {
     const invalid = error as ValidationError & { type: string; validator: TypeCheck<TSchema>; value: unknown };
     if (invalid.type !== "response") return validationError(faultsOf(invalid.validator, invalid.value));
   }
-  if (code === "INVALID_COOKIE_SIGNATURE" || code === "PARSE") return new AppError("INVALID_JSON", "The body could not be read");
+  if (code === "INVALID_COOKIE_SIGNATURE" || code === "PARSE")
+    return new AppError("INVALID_JSON", "The body could not be read");
   log.bug("http", error);
   return new AppError("INTERNAL_ERROR", "Something went wrong inside pombo; the operator's log says what", {
     hint: "Nothing was half done: the same request can be sent again.",
@@ -100,17 +103,24 @@ export function validationError(faults: readonly Fault[]): AppError {
   return new AppError("VALIDATION_ERROR", "The request is not valid", { faults: faults.map(toItem) });
 }
 
+/** A member's name in an answer; the client made it up and may have made it long. */
+const MAX_NAME = 100;
+
 /** `field` is the member as the interface shows it; in a batch `path` names the item. */
 function toItem(fault: Fault): ErrorItem {
-  const names = fault.path.filter((part) => typeof part === "string");
+  const parts = fault.path.map((part) =>
+    typeof part === "string" && part.length > MAX_NAME ? `${part.slice(0, MAX_NAME)}…` : part,
+  );
+  const names = parts.filter((part) => typeof part === "string");
   const last = names.at(-1);
-  const isInItem = fault.path.some((part) => typeof part === "number");
-  const place = fault.path.reduce<string>(
+  const isInItem = parts.some((part) => typeof part === "number");
+  const place = parts.reduce<string>(
     (path, part) => (typeof part === "number" ? `${path}[${part}]` : path === "" ? part : `${path}.${part}`),
     "",
   );
+  const subject = typeof parts.at(-1) === "number" ? place : last === "" ? '""' : last;
   return {
-    message: `${last ?? "The body"} ${fault.message}`,
+    message: `${subject ?? "The body"} ${fault.message}`,
     ...(last === undefined ? {} : { field: last }),
     ...(isInItem ? { path: place } : {}),
     ...(fault.hint === undefined ? {} : { hint: fault.hint }),

@@ -2,8 +2,11 @@ import type { AnyElysia } from "elysia";
 import type { Config } from "../config.ts";
 import { StartError } from "../errors.ts";
 
-/** Bun refuses larger bodies with an empty answer; ours, with words, comes first. */
-const HEADROOM_BYTES = 1024 * 1024;
+/**
+ * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words
+ * (body.ts), and of what no route reads Bun keeps nothing.
+ */
+const MAX_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 const IDLE_TIMEOUT_S = 60;
 
 export interface Listener {
@@ -20,8 +23,8 @@ export function listen(api: AnyElysia, config: Config["http"], portHint: string)
       hostname: address,
       port,
       idleTimeout: IDLE_TIMEOUT_S,
-      maxRequestBodySize: Math.max(config.maxBodyBytes, config.maxBatchBodyBytes, config.maxOtherBodyBytes) + HEADROOM_BYTES,
-      fetch: (request) => api.handle(request),
+      maxRequestBodySize: MAX_BODY_BYTES,
+      fetch: (request) => api.handle(withUsualHost(request)),
     });
     const host = address.includes(":") ? `[${address}]` : address;
     return { url: `http://${host}:${server.port}`, stop: () => server.stop(false) };
@@ -31,8 +34,24 @@ export function listen(api: AnyElysia, config: Config["http"], portHint: string)
       throw new StartError(`Port ${port} on ${address} is in use by another program. Stop that one, or ${portHint}.`);
     }
     if (code === "EACCES") {
-      throw new StartError(`Port ${port} on ${address} may not be opened by this user. Choose a port above 1023 ([http] listen).`);
+      throw new StartError(
+        `Port ${port} on ${address} may not be opened by this user. Choose a port above 1023 ([http] listen).`,
+      );
     }
     throw new StartError(`${address}:${port} cannot be listened on (${code ?? String(error)}). Check [http] listen.`);
   }
+}
+
+/** Where a URL's path may begin for Elysia to find it. */
+const FIRST_PATH_INDEX = 11;
+
+/**
+ * Elysia looks for the path from the eleventh character on, past the start of it when the host is
+ * called `api`; and HTTP/1.0 needs to name no host, which leaves a URL that is a bare path. Such a
+ * request goes on under another host: nothing here depends on its name.
+ */
+function withUsualHost(request: Request): Request {
+  const { url } = request;
+  const pathAt = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
+  return pathAt >= FIRST_PATH_INDEX ? request : new Request(`http://localhost${url.slice(pathAt)}`, request);
 }

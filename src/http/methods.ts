@@ -2,7 +2,7 @@
 export function methodTable(routes: readonly { method: string; path: string }[]): (path: string) => string[] {
   const byPattern = new Map<string, string[]>();
   for (const { method, path } of routes) {
-    const pattern = path.replaceAll(/:[^/]+/g, "[^/]+");
+    const pattern = path.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/:[^/]+/g, "[^/]+");
     byPattern.set(pattern, [...(byPattern.get(pattern) ?? []), method]);
   }
   const table = [...byPattern].map(([pattern, methods]) => ({ pattern: new RegExp(`^${pattern}/?$`), methods }));

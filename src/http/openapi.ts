@@ -40,13 +40,37 @@ export function answers(status: number, data: TSchema, errors: number[], meta?: 
   return all;
 }
 
-function jsonAnswer(description: string, schema: TSchema): Answer {
+/** One answer of a route, for the API docs. */
+export function jsonAnswer(description: string, schema: TSchema): Answer {
   return { description, content: { "application/json": { schema } } };
 }
 
+interface Description {
+  tag: string;
+  summary: string;
+  description?: string;
+  responses: Record<string, Answer>;
+  /** It may be asked without a key. */
+  isOpen?: boolean;
+  /** Headers that the route reads. */
+  headers?: { name: string; description: string }[];
+}
+
 /** What the API docs say of a route. */
-export function describe(detail: { tag: string; summary: string; description?: string; responses: Record<string, Answer> }) {
-  const { tag, summary, responses } = detail;
-  // The docs plugin types answers by its own copy of JSON Schema, which TypeBox schemas satisfy only at run time.
-  return { tags: [tag], summary, responses: responses as never, ...(detail.description === undefined ? {} : { description: detail.description }) };
+export function describe(detail: Description) {
+  const { tag, summary, description, responses, headers } = detail;
+  const parameters = headers?.map((header) => ({
+    in: "header" as const,
+    ...header,
+    schema: { type: "string" as const },
+  }));
+  return {
+    tags: [tag],
+    summary,
+    // The docs plugin types answers by its own copy of JSON Schema, which TypeBox schemas satisfy only at run time.
+    responses: responses as never,
+    ...(description === undefined ? {} : { description }),
+    ...(detail.isOpen === true ? { security: [] } : {}),
+    ...(parameters === undefined ? {} : { parameters }),
+  };
 }

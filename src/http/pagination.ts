@@ -1,23 +1,30 @@
 import { Type } from "@sinclair/typebox";
-import { AppError } from "../errors.ts";
+import type { AppError } from "../errors.ts";
 import { integerText, text } from "./rules.ts";
 import { validationError } from "./errors.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
 const MAX_CURSOR = 512;
+/** Pages that can be asked for; a page past the end is empty. */
+const MAX_PAGE = 1_000_000_000;
 
-const limit = integerText({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: "How many items a page holds." });
+const limit = integerText({
+  minimum: 1,
+  maximum: MAX_LIMIT,
+  default: DEFAULT_LIMIT,
+  description: "How many items a page holds.",
+});
 
 export const PageQuery = Type.Object({
-  page: Type.Optional(
-    integerText({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 1, description: "Which page, from 1." }),
-  ),
+  page: Type.Optional(integerText({ minimum: 1, maximum: MAX_PAGE, default: 1, description: "Which page, from 1." })),
   limit: Type.Optional(limit),
 });
 
 export const CursorQuery = Type.Object({
-  cursor: Type.Optional(text({ minLength: 1, maxLength: MAX_CURSOR, description: "`meta.next_cursor` of the page before." })),
+  cursor: Type.Optional(
+    text({ minLength: 1, maxLength: MAX_CURSOR, description: "`meta.next_cursor` of the page before." }),
+  ),
   limit: Type.Optional(limit),
 });
 
@@ -58,11 +65,16 @@ export function cursorOf(query: { cursor?: string; limit?: string }): { before: 
 }
 
 function badCursor(): AppError {
-  return validationError([{ path: ["cursor"], message: "is not one that this API gave out", hint: "Start again without a cursor." }]);
+  return validationError([
+    { path: ["cursor"], message: "is not one that this API gave out", hint: "Start again without a cursor." },
+  ]);
 }
 
 /** Cuts a list that was read one item too long into a page and its meta. */
-export function cursorPage<Row extends Position>(rows: Row[], perPage: number): { rows: Row[]; meta: typeof CursorMeta.static } {
+export function cursorPage<Row extends Position>(
+  rows: Row[],
+  perPage: number,
+): { rows: Row[]; meta: typeof CursorMeta.static } {
   const page = rows.slice(0, perPage);
   const last = page.at(-1);
   const hasMore = rows.length > perPage;

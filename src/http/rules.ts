@@ -19,6 +19,9 @@ export interface Rule {
   faults(value: unknown): Fault[];
 }
 
+/** Faults that one answer names; every member of a full batch may be one of them. */
+const MAX_FAULTS = 10_000;
+
 const RULED = "PomboRuled";
 const RULE = Symbol("rule");
 
@@ -44,7 +47,7 @@ export function text(
   const faultIn = (value: unknown): string | null => {
     if (typeof value !== "string") return `must be a string, not ${kindOf(value)}`;
     if (!value.isWellFormed()) return "must be valid Unicode: it holds half of a surrogate pair";
-    const length = countCodePoints(value, maxLength);
+    const length = countCodePoints(value, minLength, maxLength);
     if (length < minLength) return minLength === 1 ? "must not be empty" : `must have at least ${minLength} characters`;
     if (length > maxLength) return `must have at most ${maxLength.toLocaleString("en")} characters`;
     return check?.(value) ?? null;
@@ -53,7 +56,12 @@ export function text(
 }
 
 /** A whole number in a query, where every value comes as text. */
-export function integerText(options: { minimum: number; maximum: number; default: number; description?: string }): TUnsafe<string> {
+export function integerText(options: {
+  minimum: number;
+  maximum: number;
+  default: number;
+  description?: string;
+}): TUnsafe<string> {
   const { minimum, maximum, default: absent, ...words } = options;
   return ruled<string>(
     // Elysia would fill a `default` in as a number before the check; document.ts gives the name back.
@@ -61,9 +69,8 @@ export function integerText(options: { minimum: number; maximum: number; default
     leafRule((value) => {
       const isWhole = typeof value === "string" && /^\d{1,15}$/.test(value);
       if (isWhole && Number(value) >= minimum && Number(value) <= maximum) return null;
-      return maximum === Number.MAX_SAFE_INTEGER
-        ? `must be a whole number of at least ${minimum}`
-        : `must be a whole number from ${minimum} to ${maximum}`;
+      if (Array.isArray(value)) return "must be given once";
+      return `must be a whole number from ${minimum.toLocaleString("en")} to ${maximum.toLocaleString("en")}`;
     }),
   );
 }
@@ -87,7 +94,7 @@ export function objectWith<T extends TObject>(
   return ruled<T["static"]>(
     { ...object, ...jsonSchema },
     {
-      isValid: (value) => checker.Check(value) && rule(value as T["static"]) === null,
+      isValid: (value) => checker.Check(value) && rule(value) === null,
       faults: (value) => {
         const faults = faultsOf(checker, value);
         const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
@@ -105,7 +112,7 @@ function leafRule(faultIn: (value: unknown) => string | null): Rule {
   };
 }
 
-/** The faults of a value that failed its check, one a place. */
+/** The faults of a value that failed its check, one a place, at most 10,000 and then a word that there are more. */
 export function faultsOf(checker: TypeCheck<TSchema>, value: unknown): Fault[] {
   const faults: Fault[] = [];
   const seen = new Set<string>();
@@ -113,21 +120,42 @@ export function faultsOf(checker: TypeCheck<TSchema>, value: unknown): Fault[] {
     // A missing member is reported as missing and then as of the wrong type: the first says it.
     if (seen.has(error.path)) continue;
     seen.add(error.path);
-    const path = pathOf(error.path);
+    const path = pathOf(error.path, value);
     const rule = ruleOf(error.schema);
     const isMissing = error.type === ValueErrorType.ObjectRequiredProperty;
-    if (rule === undefined || isMissing) faults.push({ path, message: messageFor(error) });
+    if (rule === undefined || isMissing) faults.push(faultFor(error, path));
     else for (const fault of rule.faults(error.value)) faults.push({ ...fault, path: [...path, ...fault.path] });
+    if (faults.length > MAX_FAULTS) {
+      return [
+        ...faults.slice(0, MAX_FAULTS),
+        { path: [], message: `has more faults than these ${MAX_FAULTS.toLocaleString("en")}` },
+      ];
+    }
+    // The items of an array that is too long are not looked at: there may be a hundred thousand.
+    if (error.type === ValueErrorType.ArrayMaxItems) break;
   }
   return faults;
 }
 
-function pathOf(pointer: string): (string | number)[] {
+/** Where the pointer leads in `root`; a number is an item's index, and never a member that is named like one. */
+function pathOf(pointer: string, root: unknown): (string | number)[] {
+  let holder = root;
   return pointer
     .split("/")
     .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+    .map((part) => {
+      const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+      const isItem = Array.isArray(holder);
+      holder = typeof holder === "object" && holder !== null ? (holder as Record<string, unknown>)[name] : undefined;
+      return isItem ? Number(name) : name;
+    });
+}
+
+function faultFor(error: ValueError, path: Fault["path"]): Fault {
+  const message = messageFor(error);
+  if (error.type !== ValueErrorType.ObjectAdditionalProperties) return { path, message };
+  const names = Object.keys((error.schema as { properties?: object }).properties ?? {});
+  return { path, message, hint: `Known here: ${names.join(", ")}.` };
 }
 
 function messageFor(error: ValueError): string {
@@ -164,10 +192,10 @@ function kindOf(value: unknown): string {
   return typeof value === "boolean" ? "true or false" : `a ${typeof value}`;
 }
 
-/** Code points of `value`, or, where it is too short to break `limit`, its UTF-16 length, which is no smaller. */
-function countCodePoints(value: string, limit: number): number {
-  if (value.length <= limit) return value.length;
-  if (value.length > 2 * limit) return limit + 1;
+/** Code points of `value`, or its UTF-16 length, at most twice as large, where that settles both limits. */
+function countCodePoints(value: string, least: number, most: number): number {
+  if (value.length <= most && value.length >= 2 * least - 1) return value.length;
+  if (value.length > 2 * most) return value.length;
   let count = 0;
   for (const _ of value) count += 1;
   return count;

@@ -14,9 +14,13 @@ export interface IdempotencyRequest {
 
 /** Idempotency-Key (or X-Idempotency-Key), trimmed, its first 255 characters; null when there is none. */
 export function idempotencyOf(request: Request): IdempotencyRequest | null {
-  const header = request.headers.get("idempotency-key") ?? request.headers.get("x-idempotency-key") ?? "";
-  const key = [...header.trim()].slice(0, KEPT_CHARACTERS).join("");
-  if (key === "") return null;
+  const key = keyIn(request, "idempotency-key") ?? keyIn(request, "x-idempotency-key");
+  if (key === null) return null;
   const requestHash = createHash("sha256").update(rawBodyOf(request)).digest();
   return { key, requestHash, isStrict: request.headers.get("idempotency-strict")?.trim().toLowerCase() === "true" };
+}
+
+function keyIn(request: Request, header: string): string | null {
+  const given = request.headers.get(header)?.trim() ?? "";
+  return given === "" ? null : [...given].slice(0, KEPT_CHARACTERS).join("");
 }

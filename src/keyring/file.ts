@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { StartError } from "../errors.ts";
 import { parseInstanceKey } from "./seal.ts";
@@ -21,10 +12,7 @@ const OTHERS = 0o077;
  * not empty, else from `file`. (POMBO_INSTANCE_KEY_FILE is already in `file`: config.ts reads it.)
  * Throws StartError with the cure.
  */
-export function loadInstanceKey(source: {
-  file: string;
-  env: Record<string, string | undefined>;
-}): Uint8Array {
+export function loadInstanceKey(source: { file: string; env: Record<string, string | undefined> }): Uint8Array {
   const given = source.env["POMBO_INSTANCE_KEY"] ?? "";
   const origin = given === "" ? `The file ${source.file}` : "The variable POMBO_INSTANCE_KEY";
   const parsed = parseInstanceKey(given === "" ? readKeyFile(source.file) : given);

@@ -1,11 +1,5 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  hkdfSync,
-  timingSafeEqual,
-} from "node:crypto";
-import { type Random, systemRandom } from "../random.ts";
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, timingSafeEqual } from "node:crypto";
+import type { Random } from "../random.ts";
 
 // The instance key: 32 bytes that exist outside the database, so that a stolen copy or backup of it gives
 // away no signing key and no secret. Its text form, the recovery key, is printed once by `pombo init` and
@@ -28,9 +22,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CHECK_BYTES = 16;
 
-export type ParsedInstanceKey =
-  | { kind: "key"; key: Uint8Array }
-  | { kind: "fault"; message: string };
+export type ParsedInstanceKey = { kind: "key"; key: Uint8Array } | { kind: "fault"; message: string };
 
 /** What one instance key can do. */
 export interface Keyring {
@@ -74,14 +66,11 @@ export function parseInstanceKey(text: string): ParsedInstanceKey {
   const stranger = [...body].find((character) => !ALPHABET.includes(character));
   if (stranger !== undefined) return fault(`holds ${JSON.stringify(stranger)}, which no key holds`);
   if (body.length !== BODY_LENGTH) {
-    return fault(
-      `has ${body.length} characters after "${KEY_PREFIX}" where ${BODY_LENGTH} are expected`,
-    );
+    return fault(`has ${body.length} characters after "${KEY_PREFIX}" where ${BODY_LENGTH} are expected`);
   }
   const bytes = fromBase32(body);
   const key = bytes.subarray(0, KEY_BYTES);
-  if (!timingSafeEqual(checksum(key), bytes.subarray(KEY_BYTES)))
-    return fault("has a typing error");
+  if (!timingSafeEqual(checksum(key), bytes.subarray(KEY_BYTES))) return fault("has a typing error");
   return { kind: "key", key: new Uint8Array(key) };
 }
 
@@ -89,7 +78,7 @@ export function parseInstanceKey(text: string): ParsedInstanceKey {
  * Opens the keyring of an instance key (32 bytes). `random` makes the nonces: GCM breaks when one comes
  * twice, so a seeded source is for tests of nothing but the format.
  */
-export function openKeyring(instanceKey: Uint8Array, random: Random = systemRandom): Keyring {
+export function openKeyring(instanceKey: Uint8Array, random: Random): Keyring {
   if (instanceKey.length !== KEY_BYTES) throw new Error(`an instance key has ${KEY_BYTES} bytes`);
   const derive = (purpose: string, bytes: number) =>
     new Uint8Array(hkdfSync("sha256", instanceKey, new Uint8Array(0), purpose, bytes));
@@ -115,9 +104,7 @@ function seal(plain: Uint8Array, context: string, key: Uint8Array, random: Rando
 function unseal(sealed: Uint8Array, context: string, key: Uint8Array): Uint8Array {
   const version = sealed[0];
   if (version !== undefined && version > SEAL_VERSION) {
-    throw new SealError(
-      `${context} was sealed by a newer version of pombo: start that version again.`,
-    );
+    throw new SealError(`${context} was sealed by a newer version of pombo: start that version again.`);
   }
   if (version !== SEAL_VERSION || sealed.length < 1 + NONCE_BYTES + TAG_BYTES) {
     throw new SealError(`${context} is damaged in the database: restore it from a backup.`);

@@ -13,7 +13,10 @@ export interface KeyRequest {
 }
 
 /** Makes a key, inside the caller's transaction; the answer holds the key itself, which is not kept. */
-export function insertKey(request: KeyRequest, parts: { keys: KeyStore; clock: Clock; random: Random }): typeof CreatedKey.static {
+export function insertKey(
+  request: KeyRequest,
+  parts: { keys: KeyStore; clock: Clock; random: Random },
+): typeof CreatedKey.static {
   const now = parts.clock.now();
   const made = createKey(parts.random);
   const row = parts.keys.insert({

@@ -31,11 +31,13 @@ export function keyVerifier(parts: VerifyParts): VerifyKey {
     if (now - Math.max(row.lastUsedAt ?? 0, touched.get(row.id) ?? 0) >= TOUCH_EVERY_MS) {
       if (touched.size >= MAX_REMEMBERED) touched.clear();
       touched.set(row.id, now);
-      parts.commit(() => parts.keys.touch(row.id, now)).catch((error: unknown) => {
-        // Not worth failing a request for; the next use tries again.
-        touched.delete(row.id);
-        if (!isStorageError(error)) parts.log.bug("keys", error);
-      });
+      parts
+        .commit(() => parts.keys.touch(row.id, now))
+        .catch((error: unknown) => {
+          // Not worth failing a request for; the next use tries again.
+          touched.delete(row.id);
+          if (!isStorageError(error)) parts.log.bug("keys", error);
+        });
     }
     return { kind: "key", keyId: row.id, workspaceId: row.workspaceId, domainId: row.domainId };
   };

@@ -20,9 +20,7 @@ export interface Mailbox {
 }
 
 /** `message` is one sentence for the person who wrote the address: what is wrong and what to write. */
-export type ParsedMailbox =
-  | { kind: "mailbox"; mailbox: Mailbox }
-  | { kind: "fault"; message: string };
+export type ParsedMailbox = { kind: "mailbox"; mailbox: Mailbox } | { kind: "fault"; message: string };
 
 /** UTF-16 units of one input; the API allows 255 code points, this bounds every other caller. */
 const MAX_INPUT_UNITS = 1_024;
@@ -44,8 +42,7 @@ const NAME_SPECIAL = /[()<>[\]:;@\\,"]/;
 // RFC 5321 §4.1.2 Atom; beyond ASCII (RFC 6531 §3.3) only letters, marks and digits that can be seen.
 const ATOM =
   /^(?!\p{M})(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|(?![\0-\x7f]|\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}])+$/u;
-const QUOTED_CONTENT =
-  /^(?:[\x20-\x7e]|(?![\0-\x7f]|\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}])+$/u;
+const QUOTED_CONTENT = /^(?:[\x20-\x7e]|(?![\0-\x7f]|\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}])+$/u;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 
 const EXAMPLE = "write it like name@example.com";
@@ -54,15 +51,12 @@ const COMMENT = `Comments in parentheses are not accepted in an address: ${EXAMP
 
 /** Reads a bare address, `<address>`, `Name <address>` or `"Name" <address>`; spaces around it are dropped. */
 export function parseMailbox(input: string): ParsedMailbox {
-  const invisible = invisibleFault(
-    input.length > MAX_INPUT_UNITS ? input : input.replace(JOINER, ""),
-  );
+  const invisible = invisibleFault(input.length > MAX_INPUT_UNITS ? input : input.replace(JOINER, ""));
   if (invisible !== null) return fault(invisible);
   const text = trimSpaces(input);
   if (text.startsWith('"')) {
     const quoted = readQuoted(text);
-    if (quoted === null)
-      return fault('The quotation mark is never closed: write "Name" <name@example.com>.');
+    if (quoted === null) return fault('The quotation mark is never closed: write "Name" <name@example.com>.');
     if (text[quoted.end] === "@") return parseAddress(text);
     return parseAngle(quoted.value, trimSpaces(text.slice(quoted.end)));
   }
@@ -75,8 +69,7 @@ export function parseMailbox(input: string): ParsedMailbox {
       `The name contains ${special[0]}: put the name in quotation marks, like "Name, Surname" <name@example.com>.`,
     );
   }
-  if (/ [^ ]+@/.test(text))
-    return fault("Put the address in angle brackets after the name: Name <name@example.com>.");
+  if (/ [^ ]+@/.test(text)) return fault("Put the address in angle brackets after the name: Name <name@example.com>.");
   return parseAddress(text);
 }
 
@@ -126,9 +119,7 @@ function parseAngle(name: string, rest: string): ParsedMailbox {
   const quoted = inner.startsWith('"') ? readQuoted(inner) : null;
   const close = inner.indexOf(">", quoted?.end ?? 0);
   if (!rest.endsWith(">"))
-    return fault(
-      rest.includes(">") ? ONE_ONLY : "The angle bracket is never closed: Name <name@example.com>.",
-    );
+    return fault(rest.includes(">") ? ONE_ONLY : "The angle bracket is never closed: Name <name@example.com>.");
   if (close >= 0) return fault(ONE_ONLY);
   const displayName = name.trim().replace(/ {2,}/g, " ");
   return parseAddrSpec(inner, displayName === "" ? null : displayName);
@@ -141,8 +132,7 @@ function parseAddrSpec(text: string, displayName: string | null): ParsedMailbox 
   const local = quoted === null ? text.slice(0, Math.max(at, 0)) : quoted.value;
   const domainText = text.slice(at + 1);
   const wrong =
-    shapeFault(quoted === null ? text : domainText) ??
-    (text[at] === "@" ? null : `The address has no @: ${EXAMPLE}.`);
+    shapeFault(quoted === null ? text : domainText) ?? (text[at] === "@" ? null : `The address has no @: ${EXAMPLE}.`);
   if (wrong !== null) return fault(wrong);
   const localPart = wireLocalPart(local.normalize("NFC"), quoted !== null);
   if (localPart.kind === "fault") return localPart;
@@ -162,8 +152,7 @@ function shapeFault(text: string): string | null {
   if (/[()]/.test(text)) return COMMENT;
   if (text.startsWith("@") && /[,:]/.test(text)) return ONE_ONLY;
   if (/[,;]/.test(text) || /@.*@/.test(text)) return ONE_ONLY;
-  if (/[<>"\\]/.test(text))
-    return `The address contains a character that is not allowed there: ${EXAMPLE}.`;
+  if (/[<>"\\]/.test(text)) return `The address contains a character that is not allowed there: ${EXAMPLE}.`;
   if (/^[^@[]*:/.test(text)) return ONE_ONLY;
   if (text.includes(" ")) return `The address contains a space: ${EXAMPLE}.`;
   return null;
@@ -176,15 +165,11 @@ function wireLocalPart(local: string, wasQuoted: boolean): Piece {
   const isDotAtom = local.split(".").every((atom) => ATOM.test(atom));
   if (!isDotAtom && !wasQuoted) {
     if (/^\.|\.$|\.\./.test(local))
-      return fault(
-        "The part before the @ may not begin or end with a dot, or have two dots together.",
-      );
+      return fault("The part before the @ may not begin or end with a dot, or have two dots together.");
     return fault(`The part before the @ contains a character that is not allowed: ${EXAMPLE}.`);
   }
   if (!isDotAtom && !QUOTED_CONTENT.test(local))
-    return fault(
-      `The quoted part before the @ contains a character that is not allowed: ${EXAMPLE}.`,
-    );
+    return fault(`The quoted part before the @ contains a character that is not allowed: ${EXAMPLE}.`);
   // RFC 5321 §4.1.2: the quoted form should be avoided where the plain one says the same.
   const value = isDotAtom ? local : `"${local.replace(/["\\]/g, "\\$&")}"`;
   if (Buffer.byteLength(value) > MAX_LOCAL_OCTETS)
@@ -194,15 +179,11 @@ function wireLocalPart(local: string, wasQuoted: boolean): Piece {
 
 function parseDomain(text: string): Piece {
   if (text === "") return fault(`There is no domain after the @: ${EXAMPLE}.`);
-  if (text.startsWith("["))
-    return fault("An IP address in brackets is not accepted: give a domain name after the @.");
+  if (text.startsWith("[")) return fault("An IP address in brackets is not accepted: give a domain name after the @.");
   if (text.endsWith(".")) return fault("The domain ends with a dot: leave the dot out.");
-  if (!/[.\u3002\uff0e\uff61]/.test(text))
-    return fault("The domain after the @ needs a dot, as in example.com.");
+  if (!/[.\u3002\uff0e\uff61]/.test(text)) return fault("The domain after the @ needs a dot, as in example.com.");
   const value = toAsciiDomain(text);
-  return value === null
-    ? fault("The domain after the @ is not a valid domain name.")
-    : { kind: "piece", value };
+  return value === null ? fault("The domain after the @ is not a valid domain name.") : { kind: "piece", value };
 }
 
 /** The content of the quoted string that `text` begins with, and the index after it; null when it is not closed. */

@@ -45,8 +45,7 @@ const MESSAGE_ID = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]+@[A-Za-z0-9!#$%&'*+\-/=?^_
 
 /** @throws when a value could break out of its field, a name is reserved, or there is no body. */
 export function composeMessage(source: MessageSource): Uint8Array {
-  if (!MESSAGE_ID.test(source.messageId))
-    throw new Error("the Message-ID is not of the form left@right");
+  if (!MESSAGE_ID.test(source.messageId)) throw new Error("the Message-ID is not of the form left@right");
   const chunks: (string | Uint8Array)[] = [
     mailboxLine("From", source.from),
     mailboxLine("To", source.to),
@@ -58,17 +57,14 @@ export function composeMessage(source: MessageSource): Uint8Array {
     headerLine("MIME-Version", "1.0"),
   ];
   writePart(bodyOf(source), chunks);
-  const octets = chunks.map((chunk) =>
-    typeof chunk === "string" ? Buffer.from(chunk, "latin1") : chunk,
-  );
+  const octets = chunks.map((chunk) => (typeof chunk === "string" ? Buffer.from(chunk, "latin1") : chunk));
   // A text may stop in the middle of a line, a message may not. In a multipart each part keeps its exact end.
   if (octets.at(-1)?.at(-1) !== LF) octets.push(CRLF);
   return Buffer.concat(octets);
 }
 
 function furtherLine(name: string, value: string): string {
-  if (RESERVED.test(name))
-    throw new Error(`the header field ${JSON.stringify(name)} is written by the service`);
+  if (RESERVED.test(name)) throw new Error(`the header field ${JSON.stringify(name)} is written by the service`);
   return headerLine(name, value);
 }
 
@@ -108,11 +104,7 @@ function freeBoundary(id: string, parts: Part[]): string {
 
 function holds(part: Part, boundary: string): boolean {
   if (part.kind === "leaf")
-    return Buffer.from(part.bytes.buffer, part.bytes.byteOffset, part.bytes.byteLength).includes(
-      boundary,
-      0,
-      "latin1",
-    );
+    return Buffer.from(part.bytes.buffer, part.bytes.byteOffset, part.bytes.byteLength).includes(boundary, 0, "latin1");
   return part.boundary.includes(boundary) || part.parts.some((child) => holds(child, boundary));
 }
 

@@ -27,18 +27,14 @@ export function encodeText(text: string): EncodedText {
   if (isSevenBit(lines)) return { encoding: "7bit", bytes: Buffer.from(lines, "latin1") };
   const octets = Buffer.from(lines, "utf8");
   let special = 0;
-  for (let i = 0; i < octets.length; i++) {
+  // By index and with the length read once, here and below: an iterator costs five times the loop.
+  const { length } = octets;
+  for (let i = 0; i < length; i++) {
     const octet = octets[i] ?? 0;
-    if (
-      octet > 0x7e ||
-      octet === EQUALS ||
-      (octet < SPACE && octet !== LF && octet !== CR && octet !== TAB)
-    )
-      special++;
+    if (octet > 0x7e || octet === EQUALS || (octet < SPACE && octet !== LF && octet !== CR && octet !== TAB)) special++;
   }
   // Three characters for each special octet against four for every three octets.
-  if (special * 6 <= octets.length)
-    return { encoding: "quoted-printable", bytes: quotedPrintable(octets) };
+  if (special * 6 <= length) return { encoding: "quoted-printable", bytes: quotedPrintable(octets) };
   return { encoding: "base64", bytes: base64Lines(octets) };
 }
 
@@ -49,8 +45,7 @@ export function toCrlf(text: string): string {
 
 /** RFC 2045 §2.7, less what relays are known to change: space at the end of a line, "From " at its start. */
 function isSevenBit(lines: string): boolean {
-  if (!/^[\t\r\n\x20-\x7e]*$/.test(lines) || /[ \t](?:\r|$)|(?:^|\n)From /.test(lines))
-    return false;
+  if (!/^[\t\r\n\x20-\x7e]*$/.test(lines) || /[ \t](?:\r|$)|(?:^|\n)From /.test(lines)) return false;
   for (let start = 0; start <= lines.length;) {
     const found = lines.indexOf("\r\n", start);
     const end = found < 0 ? lines.length : found;
@@ -63,10 +58,11 @@ function isSevenBit(lines: string): boolean {
 /** RFC 2045 §6.7, for octets whose line ends are CRLF. */
 function quotedPrintable(octets: Uint8Array): Uint8Array {
   // Worst case: every octet three characters, and a soft break of three after each 73 of them.
-  const out = Buffer.allocUnsafe(octets.length * 3 + Math.ceil((octets.length * 3) / 73) * 3 + 3);
+  const end = octets.length;
+  const out = Buffer.allocUnsafe(end * 3 + Math.ceil((end * 3) / 73) * 3 + 3);
   let length = 0;
   let column = 0;
-  for (let i = 0; i < octets.length; i++) {
+  for (let i = 0; i < end; i++) {
     const octet = octets[i] ?? 0;
     if (octet === CR) {
       out[length++] = CR;
@@ -99,17 +95,13 @@ function isLiteralAt(octets: Uint8Array, i: number, column: number): boolean {
   const octet = octets[i] ?? 0;
   if (octet === SPACE || octet === TAB) return i + 1 < octets.length && octets[i + 1] !== CR;
   // A "From " at the start of a line would be rewritten by mbox stores, and break the signature.
-  if (octet === FROM[0] && column === 0 && FROM.every((want, k) => octets[i + k] === want))
-    return false;
+  if (octet === FROM[0] && column === 0 && FROM.every((want, k) => octets[i + k] === want)) return false;
   return octet > SPACE && octet <= 0x7e && octet !== EQUALS;
 }
 
 function base64Lines(octets: Uint8Array): Uint8Array {
-  const base64 = Buffer.from(octets.buffer, octets.byteOffset, octets.byteLength).toString(
-    "base64",
-  );
+  const base64 = Buffer.from(octets.buffer, octets.byteOffset, octets.byteLength).toString("base64");
   const lines: string[] = [];
-  for (let i = 0; i < base64.length; i += ENCODED_LINE)
-    lines.push(base64.slice(i, i + ENCODED_LINE));
+  for (let i = 0; i < base64.length; i += ENCODED_LINE) lines.push(base64.slice(i, i + ENCODED_LINE));
   return Buffer.from(lines.join("\r\n"), "latin1");
 }

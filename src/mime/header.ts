@@ -41,8 +41,7 @@ export function subjectFault(subject: string): string | null {
  * @throws when the name or value could break out of the field, or a line would pass 998 octets.
  */
 export function headerLine(name: string, value: string): string {
-  if (!PRINTABLE_ASCII.test(value))
-    throw new Error(`the value of ${safeName(name)} is not printable ASCII`);
+  if (!PRINTABLE_ASCII.test(value)) throw new Error(`the value of ${safeName(name)} is not printable ASCII`);
   return fold(name, value);
 }
 
@@ -60,12 +59,10 @@ export function subjectLine(subject: string): string {
  */
 export function mailboxLine(name: string, mailbox: Mailbox): string {
   const { displayName, address } = mailbox;
-  if (/\p{Cc}/u.test(address))
-    throw new Error(`the address in ${safeName(name)} contains a control character`);
+  if (/\p{Cc}/u.test(address)) throw new Error(`the address in ${safeName(name)} contains a control character`);
   const wire = Buffer.from(address, "utf8").toString("latin1");
   if (displayName === null) return fold(name, wire);
-  if (/[\r\n\0]/.test(displayName))
-    throw new Error(`the name in ${safeName(name)} contains a line break or NUL`);
+  if (/[\r\n\0]/.test(displayName)) throw new Error(`the name in ${safeName(name)} contains a line break or NUL`);
   return fold(name, `${phrase(displayName, name.length + 2)} <${wire}>`);
 }
 
@@ -79,18 +76,12 @@ export function dateValue(at: number): string {
 function isPlainSubject(subject: string): boolean {
   // Folding keeps single spaces only for sure; "=?" would be decoded by the reader.
   if (!PRINTABLE_ASCII.test(subject) || /^ | $| {2}|=\?/.test(subject)) return false;
-  return (
-    subject.length <= MAX_PLAIN_WORD ||
-    subject.split(" ").every((word) => word.length <= MAX_PLAIN_WORD)
-  );
+  return subject.length <= MAX_PLAIN_WORD || subject.split(" ").every((word) => word.length <= MAX_PLAIN_WORD);
 }
 
 function phrase(displayName: string, column: number): string {
   if (PRINTABLE_ASCII.test(displayName) && !displayName.includes("=?")) {
-    if (
-      ATOM_WORDS.test(displayName) &&
-      displayName.split(" ").every((word) => word.length <= MAX_PLAIN_WORD)
-    )
+    if (ATOM_WORDS.test(displayName) && displayName.split(" ").every((word) => word.length <= MAX_PLAIN_WORD))
       return displayName;
     const quoted = `"${displayName.replace(/["\\]/g, "\\$&")}"`;
     if (quoted.length <= MAX_PLAIN_WORD && !/^ | $| {2}/.test(displayName)) return quoted;
@@ -113,11 +104,7 @@ function encodedWords(text: string, column: number): string[] {
   let content = "";
   let used = 0;
   const flush = () => {
-    words.push(
-      isQ
-        ? `=?utf-8?Q?${content}?=`
-        : `=?utf-8?B?${Buffer.from(content, "utf8").toString("base64")}?=`,
-    );
+    words.push(isQ ? `=?utf-8?Q?${content}?=` : `=?utf-8?B?${Buffer.from(content, "utf8").toString("base64")}?=`);
     room = MAX_ENCODED_WORD - ENCODED_WORD_FRAME;
     content = "";
     used = 0;
@@ -137,16 +124,14 @@ function qEncode(point: string): string {
   if (Q_LITERAL.test(point)) return point;
   if (point === " ") return "_";
   let encoded = "";
-  for (const octet of Buffer.from(point, "utf8"))
-    encoded += `=${octet.toString(16).toUpperCase().padStart(2, "0")}`;
+  for (const octet of Buffer.from(point, "utf8")) encoded += `=${octet.toString(16).toUpperCase().padStart(2, "0")}`;
   return encoded;
 }
 
 /** Breaks before spaces, never inside a word and never before the first one. */
 function fold(name: string, value: string): string {
   if (!FIELD_NAME.test(name)) throw new Error(`not a header field name: ${safeName(name)}`);
-  if (value.startsWith(" ") || value.endsWith(" "))
-    throw new Error(`the value of ${name} begins or ends with a space`);
+  if (value.startsWith(" ") || value.endsWith(" ")) throw new Error(`the value of ${name} begins or ends with a space`);
   const whole = value === "" ? `${name}:` : `${name}: ${value}`;
   if (whole.length <= FOLD_AT) return `${whole}\r\n`;
   const [first = "", ...pieces] = value.split(/(?<=[^ ])(?= )/);

@@ -4,7 +4,7 @@
  * read to a number, an IPv4 address inside an IPv6 one is taken out, and the number is looked up
  * among the reserved ranges. Pure.
  */
-import net from "node:net";
+import { isIPv4, isIPv6 } from "node:net";
 
 /** Address ranges to match against; from `parseRanges`. */
 export interface AddressRanges {
@@ -79,7 +79,9 @@ export function isRefusedAddress(ip: string, allowed: AddressRanges): string | n
   const written = parseIp(ip);
   if (!written) return `${JSON.stringify(ip)} is not an IP address`;
   // The kernel treats ::ffff:10.0.0.1 as 10.0.0.1, and so must every rule.
-  const address = contains(MAPPED_IPV4, written) ? { family: 4 as const, value: written.value & 0xffff_ffffn } : written;
+  const address = contains(MAPPED_IPV4, written)
+    ? { family: 4 as const, value: written.value & 0xffff_ffffn }
+    : written;
   if (allowed.ranges.some((range) => contains(range, address) || contains(range, written))) return null;
   const reserved = RESERVED_RANGES.find(({ range }) => contains(range, address));
   if (reserved) return `${ip} is ${reserved.what}`;
@@ -107,9 +109,9 @@ function contains(range: Range, address: Address): boolean {
 
 /** Strict notations only: no octal, no short forms, no zone. */
 function parseIp(ip: string): Address | null {
-  if (net.isIPv4(ip)) return { family: 4, value: readIpv4(ip) };
+  if (isIPv4(ip)) return { family: 4, value: readIpv4(ip) };
   // A zone (%eth0) names an interface of this machine: nothing that a stranger may choose.
-  if (!net.isIPv6(ip) || ip.includes("%")) return null;
+  if (!isIPv6(ip) || ip.includes("%")) return null;
   return { family: 6, value: readIpv6(ip) };
 }
 

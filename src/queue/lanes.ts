@@ -1,7 +1,9 @@
 // Which lane may start work next. A lane is one workspace's mail to one destination; it is known here
-// only while it has rows that wait. Lanes stand in a heap by the time their first row is due. A lane
-// that is due but at its limit stands aside until one of its jobs ends, so that a slow destination
-// costs its neighbours nothing.
+// only while it has rows that wait. Lanes stand in a heap by the time their first row is due; when
+// that time has come they move to the end of a line, whose first may start work and, if it has more,
+// begins again at the end: a lane with a million rows costs another lane one turn, not a million. A
+// lane that is due but at its limit stands aside until one of its jobs ends, so that a slow
+// destination costs its neighbours nothing.
 
 /** A destination that could not be reached is tried with one job at a time until it answers again. */
 const UNREACHED_LIMIT = 1;
@@ -16,22 +18,18 @@ export interface Lane {
   /** The earliest row announced while a claim was under way, which the claim may not have seen. */
   wokenAt: number | null;
   isReached: boolean;
-  /** Its entry in the heap; an entry with another number is stale. */
-  ticket: number;
-}
-
-interface Entry {
-  dueAt: number;
-  ticket: number;
-  lane: Lane;
+  /** Its index in the heap; -1: it is not there. */
+  place: number;
 }
 
 /** The lanes with work, and how much each may run at once (`limit`). */
 export class Lanes {
   readonly #limit: number;
   readonly #lanes = new Map<number, Lane>();
-  readonly #heap: Entry[] = [];
-  #tickets = 0;
+  /** A binary heap by dueAt, each lane in it once at the most: its size is bounded by the lanes. */
+  readonly #heap: Lane[] = [];
+  /** Due, in the order of their turns. */
+  readonly #line = new Set<Lane>();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -46,17 +44,17 @@ export class Lanes {
     }
     if (lane.dueAt !== null && lane.dueAt <= dueAt) return;
     lane.dueAt = dueAt;
-    this.#push(lane);
+    this.#put(lane);
   }
 
   /** The next lane that is due and may start `room` (≥ 1) jobs; it is marked as being claimed. */
   take(now: number): { lane: Lane; room: number } | null {
-    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
-      const { lane } = first;
-      const isStale = first.ticket !== lane.ticket || lane.dueAt === null;
-      if (!isStale && first.dueAt > now) return null;
-      this.#pop();
-      if (isStale || lane.isClaiming) continue;
+    for (let first = this.#heap[0]; first !== undefined && (first.dueAt ?? 0) <= now; first = this.#heap[0]) {
+      this.#removeFirst();
+      this.#line.add(first);
+    }
+    for (const lane of this.#line) {
+      this.#line.delete(lane);
       const room = (lane.isReached ? this.#limit : UNREACHED_LIMIT) - lane.running;
       if (room <= 0) continue; // ended() puts it back
       lane.isClaiming = true;
@@ -85,73 +83,85 @@ export class Lanes {
     const lane = this.#lane(laneId);
     lane.running -= 1;
     lane.isReached = isReached ?? lane.isReached;
-    this.#settle(lane);
+    if (!lane.isClaiming) this.#settle(lane);
   }
 
   /** When the first lane that may start something is due, or null. */
   nextDueAt(): number | null {
-    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
-      if (first.ticket === first.lane.ticket && first.lane.dueAt !== null) return first.dueAt;
-      this.#pop();
-    }
-    return null;
+    for (const lane of this.#line) return lane.dueAt;
+    return this.#heap[0]?.dueAt ?? null;
+  }
+
+  /** Lanes held in memory. */
+  get size(): number {
+    return this.#lanes.size;
   }
 
   #lane(id: number): Lane {
     let lane = this.#lanes.get(id);
     if (lane === undefined) {
-      lane = { id, dueAt: null, running: 0, isClaiming: false, wokenAt: null, isReached: true, ticket: 0 };
+      lane = { id, dueAt: null, running: 0, isClaiming: false, wokenAt: null, isReached: true, place: -1 };
       this.#lanes.set(id, lane);
     }
     return lane;
   }
 
   #settle(lane: Lane): void {
-    if (lane.dueAt !== null) this.#push(lane);
-    else if (lane.running === 0 && !lane.isClaiming) this.#lanes.delete(lane.id);
+    if (lane.dueAt !== null) this.#put(lane);
+    else if (lane.running === 0) this.#lanes.delete(lane.id);
   }
 
-  #push(lane: Lane): void {
-    if (lane.dueAt === null) return;
-    lane.ticket = ++this.#tickets;
-    const heap = this.#heap;
-    heap.push({ dueAt: lane.dueAt, ticket: lane.ticket, lane });
-    for (let at = heap.length - 1; at > 0; ) {
-      const above = (at - 1) >> 1;
-      if (!this.#swapIfEarlier(at, above)) break;
-      at = above;
+  /** Into the heap, or to its new place there. */
+  #put(lane: Lane): void {
+    if (this.#line.has(lane)) return;
+    if (lane.place < 0) lane.place = this.#heap.push(lane) - 1;
+    this.#rise(lane);
+    this.#sink(lane);
+  }
+
+  #removeFirst(): void {
+    const first = this.#heap[0];
+    const last = this.#heap.pop();
+    if (first === undefined || last === undefined) return;
+    first.place = -1;
+    if (last === first) return;
+    this.#set(0, last);
+    this.#sink(last);
+  }
+
+  #rise(lane: Lane): void {
+    while (lane.place > 0) {
+      const above = this.#heap[(lane.place - 1) >> 1];
+      if (above === undefined || !isBefore(lane, above)) return;
+      this.#swap(lane, above);
     }
   }
 
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return;
-    heap[0] = last;
-    for (let at = 0; ; ) {
-      const left = 2 * at + 1;
-      if (left >= heap.length) break;
-      const right = left + 1;
-      const child = right < heap.length && this.#isEarlier(right, left) ? right : left;
-      if (!this.#swapIfEarlier(child, at)) break;
-      at = child;
+  #sink(lane: Lane): void {
+    for (;;) {
+      const left = this.#heap[2 * lane.place + 1];
+      if (left === undefined) return;
+      const right = this.#heap[2 * lane.place + 2];
+      const below = right !== undefined && isBefore(right, left) ? right : left;
+      if (!isBefore(below, lane)) return;
+      this.#swap(lane, below);
     }
   }
 
-  #isEarlier(a: number, b: number): boolean {
-    return (this.#heap[a]?.dueAt ?? Infinity) < (this.#heap[b]?.dueAt ?? Infinity);
+  #swap(a: Lane, b: Lane): void {
+    const place = a.place;
+    this.#set(b.place, a);
+    this.#set(place, b);
   }
 
-  #swapIfEarlier(below: number, above: number): boolean {
-    if (!this.#isEarlier(below, above)) return false;
-    const heap = this.#heap;
-    const entry = heap[below];
-    const other = heap[above];
-    if (entry === undefined || other === undefined) return false;
-    heap[below] = other;
-    heap[above] = entry;
-    return true;
+  #set(place: number, lane: Lane): void {
+    this.#heap[place] = lane;
+    lane.place = place;
   }
+}
+
+function isBefore(a: Lane, b: Lane): boolean {
+  return (a.dueAt ?? 0) < (b.dueAt ?? 0);
 }
 
 function earlier(a: number | null, b: number | null): number | null {

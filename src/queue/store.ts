@@ -146,7 +146,17 @@ export function openQueueStore(db: Db) {
         const nextAt = Math.max(request.now + 1, Math.min(request.retryAt(attempt), row.expiresAt));
         updateClaimed.run({ id: row.id, now: request.now, nextAt });
         const { id, laneId, expiresAt, lastReply, badDomainAt } = row;
-        return { id, laneId, attempt, startedAt: request.now, dueAt: row.nextAt, nextAt, expiresAt, lastReply, badDomainAt };
+        return {
+          id,
+          laneId,
+          attempt,
+          startedAt: request.now,
+          dueAt: row.nextAt,
+          nextAt,
+          expiresAt,
+          lastReply,
+          badDomainAt,
+        };
       });
     },
 

@@ -4,7 +4,8 @@ import type { DiskGuard } from "../db/guard.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
-import { Lanes } from "./lanes.ts";
+import { type Lane, Lanes } from "./lanes.ts";
+import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
 import type { Deferral, Job, QueueStore } from "./store.ts";
 
@@ -15,12 +16,13 @@ import type { Deferral, Job, QueueStore } from "./store.ts";
 // again) | given back (the attempt was never begun). Every way out of a handler, a thrown bug
 // included, ends in one of these. An end that cannot be recorded stays in memory and is tried again
 // every second, while the disk guard keeps anything new from starting. A crash leaves the row in
-// flight; recover() frees it at the next start.
+// flight; recover.ts frees it at the next start.
 
-const RECORD_AGAIN_MS = 1_000;
-/** Interrupted attempts that certainly sent nothing start again within this time. */
-const RESTART_SPREAD_MS = 1_000;
+/** After a failure to write; for a bug that repeats, the difference to a loop that spins. */
+const AGAIN_MS = 1_000;
 const WATCH_EVERY_MS = 60_000;
+/** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
+const MAX_TIMER_MS = 60_000;
 
 /** What came of an attempt, for the worker to write. */
 export interface Settlement {
@@ -78,7 +80,7 @@ export class Worker {
   readonly #idleWaiters: (() => void)[] = [];
   #claiming = 0;
   #isTickQueued = false;
-  #isRecovered = false;
+  #recovery: "due" | "running" | "done" = "due";
   #cancelTimer: (() => void) | null = null;
   #timerDueAt: number | null = null;
   #cancelWatch: (() => void) | null = null;
@@ -91,7 +93,10 @@ export class Worker {
 
   /** Frees what a crash left in flight, then begins to work. */
   async start(): Promise<void> {
-    this.#unsubscribeGuard = this.#options.guard.whenOpen(() => void this.#resume());
+    const { guard, log } = this.#options;
+    this.#unsubscribeGuard = guard.whenOpen(
+      () => void this.#resume().catch((error: unknown) => log.bug("recover", error)),
+    );
     await this.#resume();
     this.#watch();
   }
@@ -128,15 +133,17 @@ export class Worker {
 
   /** At start, and each time the storage is well again. */
   async #resume(): Promise<void> {
-    if (!this.#isRecovered) {
+    if (this.#recovery === "running") return;
+    if (this.#recovery === "due") {
+      this.#recovery = "running";
       try {
-        await this.#recover();
+        for (const head of await freeInterrupted(this.#options)) this.#lanes.wake(head.laneId, head.dueAt);
+        this.#recovery = "done";
       } catch (error) {
+        this.#recovery = "due";
         if (isStorageError(error)) return; // the guard calls again
         throw error;
       }
-      this.#isRecovered = true;
-      for (const head of this.#options.queue.heads()) this.#lanes.wake(head.laneId, head.dueAt);
     }
     this.#tickSoon();
   }
@@ -161,7 +168,7 @@ export class Worker {
 
   #tick(): void {
     const { clock, guard, maxJobs } = this.#options;
-    if (this.#stopping.signal.aborted || guard.failure !== null || !this.#isRecovered) return;
+    if (this.#stopping.signal.aborted || guard.failure !== null || this.#recovery !== "done") return;
     const now = clock.now();
     let free = maxJobs - this.#running.size - this.#claiming;
     while (free > 0) {
@@ -181,16 +188,15 @@ export class Worker {
     this.#timerDueAt = dueAt;
     if (dueAt === null) return;
     const { clock } = this.#options;
-    // setTimeout counts to 2^31 ms; a longer wait is taken in steps.
-    const delayMs = Math.min(Math.max(0, dueAt - clock.now()), 3_600_000);
+    const delayMs = Math.min(Math.max(0, dueAt - clock.now()), MAX_TIMER_MS);
     this.#cancelTimer = clock.after(delayMs, () => {
       this.#timerDueAt = null;
       this.#tickSoon();
     });
   }
 
-  async #claim(lane: Parameters<Lanes["claimed"]>[0], limit: number): Promise<void> {
-    const { queue, commit, clock, random, scheduleMs } = this.#options;
+  async #claim(lane: Lane, limit: number): Promise<void> {
+    const { queue, commit, clock, random, scheduleMs, log } = this.#options;
     this.#claiming += limit;
     try {
       const { jobs, head } = await commit(() => {
@@ -202,8 +208,12 @@ export class Worker {
       this.#lanes.claimed(lane, jobs.length, head);
       for (const job of jobs) void this.#run(job);
     } catch (error) {
-      this.#lanes.unclaimed(lane);
-      if (!isStorageError(error)) this.#options.log.bug("claim", error);
+      if (isStorageError(error)) {
+        this.#lanes.unclaimed(lane); // the guard is closed now, and calls when it opens
+      } else {
+        log.bug("claim", error);
+        this.#lanes.claimed(lane, 0, clock.now() + AGAIN_MS);
+      }
     } finally {
       this.#claiming -= limit;
       this.#tickSoon();
@@ -220,19 +230,28 @@ export class Worker {
   }
 
   async #attempt(job: Job): Promise<Settlement> {
-    const { handler, queue, commit, clock, log } = this.#options;
+    const { handler, queue, commit, guard, clock, log } = this.#options;
+    const nothing = () => undefined;
+    if (this.#stopping.signal.aborted) return { fate: { kind: "give_back" }, isReached: null, record: nothing };
+    let dotAt: number | null = null;
     const markDot = async () => {
-      if (!(await commit(() => queue.markDot(job, clock.now())))) throw new Error("the row was taken from this attempt");
+      // This small mark may still fit where the record of the outcome would not.
+      if (guard.failure !== null) throw new Error(guard.failure);
+      const now = clock.now();
+      if (!(await commit(() => queue.markDot(job, now)))) throw new Error("the row was taken from this attempt");
+      dotAt = now;
     };
     try {
       return await handler.attempt(job, { markDot, stopping: this.#stopping.signal, cutOff: this.#cutOff.signal });
     } catch (error) {
       log.bug("attempt", error);
       const lastReply = "pombo failed inside; see its log";
+      const { id, attempt, startedAt } = job;
+      const mayBeSent = dotAt === null ? null : { id, attempts: attempt, startedAt, dotAt };
       return {
         fate: { kind: "defer", at: null, lastReply, badDomainAt: job.badDomainAt },
         isReached: null,
-        record: () => undefined,
+        record: (isHeld) => (isHeld && mayBeSent !== null ? handler.recordInterrupted(mayBeSent) : undefined),
       };
     }
   }
@@ -240,31 +259,37 @@ export class Worker {
   /** Writes the end of an attempt, however long the storage takes to let it. */
   async #settle(job: Job, settlement: Settlement): Promise<void> {
     const { commit, clock, log } = this.#options;
+    let isWhole = true;
     for (;;) {
       try {
-        const deferred = await commit(() => this.#record(job, settlement));
-        if (deferred !== null) this.#lanes.wake(job.laneId, deferred);
-        settlement.committed?.();
-        return;
+        const dueAt = await commit(() =>
+          this.#record(job, isWhole ? settlement : { ...settlement, record: () => undefined }),
+        );
+        if (dueAt !== null) this.#lanes.wake(job.laneId, dueAt);
+        break;
       } catch (error) {
-        if (!isStorageError(error)) {
-          log.bug("record", error);
-          await this.#settleBare(job, settlement);
-          return;
-        }
-        await new Promise<void>((resolve) => clock.after(RECORD_AGAIN_MS, resolve));
+        const isBug = !isStorageError(error);
+        if (isBug)
+          log.bug(
+            "record",
+            new Error(`attempt ${job.attempt} of row ${job.id} ended in ${settlement.fate.kind}`, { cause: error }),
+          );
+        // The room's rows cannot be written: keep at least the row's fate, so that nothing is sent twice.
+        const isFirst = isBug && isWhole;
+        if (isBug) isWhole = false;
+        if (isFirst) continue;
       }
+      await new Promise<void>((resolve) => clock.after(AGAIN_MS, resolve));
+    }
+    try {
+      if (isWhole) settlement.committed?.();
+    } catch (error) {
+      log.bug("committed", error);
     }
   }
 
-  /** The room's rows could not be written, by a bug: keep at least the row's fate, so that nothing is sent twice. */
-  async #settleBare(job: Job, settlement: Settlement): Promise<void> {
-    const bare: Settlement = { ...settlement, record: () => undefined };
-    await this.#settle(job, bare);
-  }
-
   #record(job: Job, settlement: Settlement): number | null {
-    const { queue } = this.#options;
+    const { queue, clock, random, scheduleMs } = this.#options;
     const { fate } = settlement;
     switch (fate.kind) {
       case "finish":
@@ -272,7 +297,9 @@ export class Worker {
         return null;
       case "defer": {
         const deferral: Deferral = {
-          nextAt: Math.min(fate.at ?? job.nextAt, job.expiresAt),
+          // Counted from the end: an attempt may outlast the delay that its claim has set (ten minutes for the dot
+          // against one), and must not be followed by the next at once (R28).
+          nextAt: Math.min(fate.at ?? nextRetryAt(job.attempt, scheduleMs, clock.now(), random), job.expiresAt),
           lastReply: fate.lastReply,
           badDomainAt: fate.badDomainAt,
         };
@@ -286,47 +313,23 @@ export class Worker {
     }
   }
 
-  /**
-   * Boot. An interrupted attempt without dot_at sent nothing and starts again at once; one with it
-   * may have been accepted, keeps the delay of its claim, and is recorded as of unknown outcome.
-   */
-  async #recover(): Promise<void> {
-    const { queue, handler, commit, clock, random, log } = this.#options;
-    const interrupted = queue.inFlight();
-    if (interrupted.length === 0) return;
-    await commit(() => {
-      for (const { id, attempts, startedAt, dotAt } of interrupted) {
-        if (dotAt === null) {
-          queue.release(id, clock.now() + Math.floor(RESTART_SPREAD_MS * random.unit()));
-        } else {
-          handler.recordInterrupted({ id, attempts, startedAt: startedAt ?? dotAt, dotAt });
-          queue.release(id, null);
-        }
-      }
-    });
-    const unknown = interrupted.filter((row) => row.dotAt !== null).length;
-    log.event("queue.recovered", { interrupted: interrupted.length, outcomeUnknown: unknown });
-  }
-
   /** Rows in flight that nobody here works on would wait for ever: a bug, told and mended. */
   #watch(): void {
-    const { clock, queue, commit, log } = this.#options;
+    const { clock, queue, guard, log } = this.#options;
+    if (this.#stopping.signal.aborted) return; // during the recovery at the start
     this.#cancelWatch = clock.after(WATCH_EVERY_MS, () => {
       this.#watch();
-      if (this.#claiming > 0 || this.#options.guard.failure !== null || !this.#isRecovered) return;
-      const lost = queue.inFlight().filter((row) => !this.#running.has(row.id));
-      if (lost.length === 0) return;
-      log.bug("watch", new Error(`${lost.length} rows in flight without an attempt`));
-      const freed = commit(() => {
-        for (const row of lost) queue.release(row.id, null);
-        return queue.heads();
-      });
-      freed.then(
-        (heads) => {
+      if (this.#claiming > 0 || guard.failure !== null || this.#recovery !== "done") return;
+      try {
+        const lost = queue.inFlight().filter((row) => !this.#running.has(row.id));
+        if (lost.length === 0) return;
+        log.bug("watch", new Error(`${lost.length} rows in flight without an attempt`));
+        void freeLost(lost, this.#options).then((heads) => {
           for (const head of heads) this.nudge(head.laneId, head.dueAt);
-        },
-        (error: unknown) => log.bug("watch", error),
-      );
+        });
+      } catch (error) {
+        log.bug("watch", error);
+      }
     });
   }
 }

@@ -128,11 +128,7 @@ interface Refusal {
   text: string;
 }
 
-function refusalOf(
-  recipient: SMTPServerAddress,
-  session: SMTPServerSession,
-  greylist: Greylist,
-): Refusal | null {
+function refusalOf(recipient: SMTPServerAddress, session: SMTPServerSession, greylist: Greylist): Refusal | null {
   switch (behaviourOf(recipient.address)) {
     case "bounce":
       return { code: 550, text: "5.1.1 No such mailbox: bounce@ always bounces here" };

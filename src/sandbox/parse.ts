@@ -43,9 +43,7 @@ const PARSER_OPTIONS = {
 };
 
 /** Author and subject as the list shows them, decoded; empty when missing or unreadable. */
-export async function readAuthorAndSubject(
-  raw: Uint8Array,
-): Promise<{ author: string; subject: string }> {
+export async function readAuthorAndSubject(raw: Uint8Array): Promise<{ author: string; subject: string }> {
   const header = headerBlock(raw);
   try {
     const parsed = await simpleParser(header, PARSER_OPTIONS);
@@ -78,9 +76,7 @@ export async function readMessage(raw: Uint8Array): Promise<ReadableMessage> {
 
 /** The source as text: UTF-8 when it is, else one character per byte. */
 export function sourceText(raw: Uint8Array): string {
-  return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString(
-    isUtf8(raw) ? "utf8" : "latin1",
-  );
+  return Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString(isUtf8(raw) ? "utf8" : "latin1");
 }
 
 /**

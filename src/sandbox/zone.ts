@@ -1,4 +1,4 @@
-import { recordsOf } from "../domains/create.ts";
+import { recordsOf } from "../domains/records.ts";
 import type { DomainStore } from "../domains/store.ts";
 import type { AnswerQuery, ZoneRecord } from "./dns.ts";
 
@@ -18,9 +18,14 @@ export function sandboxZone(domains: () => DomainStore | null): AnswerQuery {
     const published = publishedAt(name, domains());
     if (published !== null) {
       const here = published.filter((record) => record.type === type || record.type === "CNAME");
-      return here.length > 0 && here[0]?.type === "CNAME" && type === "A" ? [...here, { name: SANDBOX_HOST, type: "A", value: LOOPBACK }] : here;
+      return here.length > 0 && here[0]?.type === "CNAME" && type === "A"
+        ? [...here, { name: SANDBOX_HOST, type: "A", value: LOOPBACK }]
+        : here;
     }
-    if (type === "MX") return name.endsWith(SANDBOX_DOMAIN) && name !== SANDBOX_DOMAIN ? [] : [{ type, preference: 10, exchange: MX_HOST }];
+    if (type === "MX")
+      return name.endsWith(SANDBOX_DOMAIN) && name !== SANDBOX_DOMAIN
+        ? []
+        : [{ type, preference: 10, exchange: MX_HOST }];
     return type === "A" ? [{ type, value: LOOPBACK }] : [];
   };
 }

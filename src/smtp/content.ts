@@ -17,22 +17,23 @@ export const END_OF_CONTENT = Buffer.from(".\r\n", "latin1");
 /**
  * Returns the content with its dots stuffed, ready to be followed by END_OF_CONTENT; the same
  * bytes, uncopied, when there is nothing to stuff. Throws on anything composing may not make:
- * a bare CR or LF, NUL, an 8-bit byte, a line of more than 998 bytes, no CRLF at the end.
+ * a bare CR or LF, NUL, an 8-bit byte (unless `isUtf8`: RFC 6532 headers), a line of more than 998 bytes, no
+ * CRLF at the end.
  */
-export function prepareContent(content: Uint8Array): Buffer {
-  const dots = findLeadingDots(content);
+export function prepareContent(content: Uint8Array, isUtf8: boolean): Buffer {
+  const dots = findLeadingDots(content, isUtf8 ? 0x100 : 0x80);
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   return dots.length === 0 ? bytes : stuffDots(bytes, dots);
 }
 
 /** One pass over the bytes: the positions of the dots that begin a line. Throws on a byte that may not be there. */
-function findLeadingDots(content: Uint8Array): number[] {
+function findLeadingDots(content: Uint8Array, firstBadByte: number): number[] {
   const dots: number[] = [];
   const length = content.length;
   let lineStart = 0;
   for (let at = 0; at < length; at++) {
     const byte = content[at] ?? 0;
-    if (byte > CR && byte < 0x80) {
+    if (byte > CR && byte < firstBadByte) {
       if (byte === DOT && at === lineStart) dots.push(at);
       continue;
     }
@@ -43,7 +44,7 @@ function findLeadingDots(content: Uint8Array): number[] {
       lineStart = at + 1;
     } else if (byte === LF) {
       throw new Error(`the content has a bare LF at byte ${at}`);
-    } else if (byte >= 0x80 || byte === 0) {
+    } else if (byte >= firstBadByte || byte === 0) {
       throw new Error(`the content has the byte ${byte} at ${at}; it must be 7-bit`);
     }
   }

@@ -1,6 +1,7 @@
 // How many sessions may be open: to one site, and in all. A message takes a slot before it connects
-// and gives it back when its attempt is over; those that must wait are served in the order they came,
-// site by site, so that a slow site holds up its own mail only.
+// and gives it back when its attempt is over. Those that must wait are served in the order they came
+// within a site, and site by site in turn where it is the total that they wait for, so that a site
+// with a long line holds up its own mail only.
 
 interface Waiter {
   resolve: (release: (() => void) | null) => void;
@@ -44,18 +45,15 @@ export class SessionSlots {
     return () => {
       if (isOver) return;
       isOver = true;
+      const wasFull = this.#openTotal === this.#total;
       this.#openTotal -= 1;
       const open = (this.#open.get(site) ?? 1) - 1;
       if (open === 0) this.#open.delete(site);
       else this.#open.set(site, open);
-      this.#serve(site);
+      // Below the total all that wait do so for their own site.
+      if (!wasFull) this.#admit(site);
+      else for (const next of this.#waiting.keys()) if (this.#admit(next)) return;
     };
-  }
-
-  /** The site's own waiters first; where the total was what they waited for, another site's. */
-  #serve(site: string): void {
-    if (this.#admit(site)) return;
-    for (const other of this.#waiting.keys()) if (this.#admit(other)) return;
   }
 
   #admit(site: string): boolean {

@@ -52,7 +52,7 @@ export async function transact(
   content: Uint8Array,
   beforeDot: () => Promise<void>,
 ): Promise<SendResult> {
-  const prepared = prepareContent(content);
+  const prepared = prepareContent(content, envelope.needsSmtpUtf8);
   const commands = envelopeCommands(envelope, content.length, link.capabilities);
   const unfit = refuseAhead(envelope, content.length, link.capabilities);
   if (unfit !== null) return { kind: "refused", stage: "mail", reply: unfit, isReusable: true, envelopeReached: false, isOurs: true };
@@ -175,6 +175,7 @@ function envelopeCommands(envelope: Envelope, sizeBytes: number, capabilities: C
     if (!envelope.needsSmtpUtf8 && !/^[\x00-\x7f]*$/.test(address)) throw new Error(`needs SMTPUTF8: ${JSON.stringify(address)}`);
   }
   const size = capabilities.maxSizeBytes === null ? "" : ` SIZE=${sizeBytes}`;
-  const utf8 = envelope.needsSmtpUtf8 ? " SMTPUTF8" : "";
+  // R20: the content is 7-bit, except for the header of such an address (RFC 6531 §3.6).
+  const utf8 = envelope.needsSmtpUtf8 ? ` SMTPUTF8${capabilities.has8BitMime ? " BODY=8BITMIME" : ""}` : "";
   return { mail: `MAIL FROM:<${envelope.from}>${size}${utf8}\r\n`, rcpt: `RCPT TO:<${envelope.to}>\r\n`, data: "DATA\r\n" };
 }

@@ -14,7 +14,12 @@ export function insertWorkspace(
   parts: { workspaces: WorkspaceStore; keys: KeyStore; clock: Clock; random: Random },
 ): typeof CreatedWorkspace.static {
   const now = parts.clock.now();
-  const workspace = parts.workspaces.insert({ uid: newId(now, parts.random), name: request.name, plan: request.plan, createdAt: now });
+  const workspace = parts.workspaces.insert({
+    uid: newId(now, parts.random),
+    name: request.name,
+    plan: request.plan,
+    createdAt: now,
+  });
   const apiKey = insertKey({ workspaceId: workspace.id, name: FIRST_KEY_NAME, domain: null }, parts);
   return { workspaceId: workspace.uid, workspaceName: workspace.name, apiKey };
 }

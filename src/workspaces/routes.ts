@@ -5,6 +5,7 @@ import { AppError } from "../errors.ts";
 import { type Caller, callerOf } from "../http/auth.ts";
 import { validationError } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
+import { requestBody } from "../http/request-body.ts";
 import type { KeyStore } from "../keys/store.ts";
 import type { Random } from "../random.ts";
 import { insertWorkspace } from "./create.ts";
@@ -37,20 +38,27 @@ export function workspaceRoutes(parts: WorkspaceParts) {
       return { data: created };
     },
     {
-      body: WorkspaceCreate,
+      body: requestBody(WorkspaceCreate),
       parse: "json",
       detail: describe({
         tag: "Workspace",
         summary: "Make a workspace and its first API key",
         description: "By default only the operator key may; the key of the workspace is shown in this answer only.",
-        responses: answers(201, CreatedWorkspace, [401, 403, 413, 415, 422, 503]),
+        ...(parts.creation === "open" ? { isOpen: true } : {}),
+        responses: answers(201, CreatedWorkspace, [400, 401, 403, 413, 415, 422, 503]),
       }),
     },
   );
 }
 
 function requireMayCreate(caller: Caller, creation: WorkspaceParts["creation"]): void {
-  if (caller.kind === "operator" || creation === "open" || (creation === "any_key" && caller.kind === "key")) return;
+  const isWholeWorkspace = caller.kind === "key" && caller.domainId === null;
+  if (caller.kind === "operator" || creation === "open" || (creation === "any_key" && isWholeWorkspace)) return;
+  if (creation === "any_key") {
+    throw new AppError("API_KEY_RESTRICTED", "A key that is restricted to one domain may not make workspaces", {
+      hint: "Use a key without domainId.",
+    });
+  }
   throw new AppError("API_KEY_RESTRICTED", "Only the operator key may make workspaces here", {
     hint: "Ask the operator, who can also allow it: [workspaces] creation in the configuration.",
   });
@@ -59,8 +67,12 @@ function requireMayCreate(caller: Caller, creation: WorkspaceParts["creation"]):
 function choosePlan(wanted: string | undefined, caller: Caller, parts: WorkspaceParts): string {
   if (wanted === undefined) return parts.defaultPlan;
   if (caller.kind !== "operator") {
-    throw validationError([{ path: ["plan"], message: "can be chosen with the operator key only", hint: "Leave it out." }]);
+    throw validationError([
+      { path: ["plan"], message: "can be chosen with the operator key only", hint: "Leave it out." },
+    ]);
   }
   if (parts.planNames.includes(wanted)) return wanted;
-  throw validationError([{ path: ["plan"], message: `must be one of the configured plans: ${parts.planNames.join(", ")}` }]);
+  throw validationError([
+    { path: ["plan"], message: `must be one of the configured plans: ${parts.planNames.join(", ")}` },
+  ]);
 }

@@ -27,7 +27,8 @@ export function openWorkspaceStore(db: Db) {
   return {
     insert: (row: typeof workspaces.$inferInsert): WorkspaceRow => orm.insert(workspaces).values(row).returning().get(),
     byId: (id: number): WorkspaceRow | undefined => selectById.get({ id }),
-    byUid: (uid: string): WorkspaceRow | undefined => orm.select().from(workspaces).where(eq(workspaces.uid, uid)).get(),
+    byUid: (uid: string): WorkspaceRow | undefined =>
+      orm.select().from(workspaces).where(eq(workspaces.uid, uid)).get(),
     fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
     setFact(name: InstanceFact, value: string): void {
       orm.insert(instance).values({ name, value }).onConflictDoUpdate({ target: instance.name, set: { value } }).run();

@@ -11,12 +11,7 @@ const body = (text: string, form: Canonicalization) =>
   Buffer.from(canonicalBody(Buffer.from(text, "latin1"), form)).toString("latin1");
 
 const BODIES: [what: string, text: string, simple: string, relaxed: string][] = [
-  [
-    "the example of RFC 6376 §3.4.5",
-    " C \r\nD \t E\r\n\r\n\r\n",
-    " C \r\nD \t E\r\n",
-    " C\r\nD E\r\n",
-  ],
+  ["the example of RFC 6376 §3.4.5", " C \r\nD \t E\r\n\r\n\r\n", " C \r\nD \t E\r\n", " C\r\nD E\r\n"],
   ["no body", "", "\r\n", ""],
   ["empty lines only", "\r\n\r\n", "\r\n", ""],
   ["white space only", " \t\r\n \r\n", " \t\r\n \r\n", ""],
@@ -26,12 +21,7 @@ const BODIES: [what: string, text: string, simple: string, relaxed: string][] = 
   ["a CR that stands alone is content", "a \rb \r\r\n", "a \rb \r\r\n", "a \rb \r\r\n"],
   ["CRs at the end are content", "a\r\r\n\r", "a\r\r\n\r\r\n", "a\r\r\n\r\r\n"],
   ["an LF that stands alone is content", "a \nb \n", "a \nb \n\r\n", "a \nb \n\r\n"],
-  [
-    "only space and tab are white space",
-    "a\v\f\xa0\x85 \r\n",
-    "a\v\f\xa0\x85 \r\n",
-    "a\v\f\xa0\x85\r\n",
-  ],
+  ["only space and tab are white space", "a\v\f\xa0\x85 \r\n", "a\v\f\xa0\x85 \r\n", "a\v\f\xa0\x85\r\n"],
 ];
 
 for (const [what, text, simple, relaxed] of BODIES) {
@@ -47,8 +37,7 @@ test("a relaxed body holds for every combination of spaces and line ends, agains
     const text = Array.from({ length: 6 }, (_, i) => alphabet[Math.floor(n / 5 ** i) % 5]).join("");
     const lines = text.split("\r\n").map((line) => line.replace(/[ \t]+/g, " ").replace(/ $/, ""));
     const wanted = `${lines.join("\r\n").replace(/(?:\r\n)+$/, "")}\r\n`.replace(/^\r\n$/, "");
-    if (body(text, "relaxed") !== wanted)
-      expect([text, body(text, "relaxed")]).toEqual([text, wanted]);
+    if (body(text, "relaxed") !== wanted) expect([text, body(text, "relaxed")]).toEqual([text, wanted]);
   }
 });
 
@@ -75,10 +64,7 @@ function split(text: string) {
 }
 
 test("a message is split at the first empty line, and may have no body or no header", () => {
-  expect(split("A: 1\r\n b\r\nC: 2\r\n\r\nx\r\n\r\ny")).toEqual([
-    ["A: 1\r\n b", "C: 2"],
-    "x\r\n\r\ny",
-  ]);
+  expect(split("A: 1\r\n b\r\nC: 2\r\n\r\nx\r\n\r\ny")).toEqual([["A: 1\r\n b", "C: 2"], "x\r\n\r\ny"]);
   expect(split("A: 1\r\n\r\n")).toEqual([["A: 1"], ""]);
   expect(split("A: 1\r\n")).toEqual([["A: 1"], ""]);
   expect(split("A: 1")).toEqual([["A: 1"], ""]);

@@ -1,7 +1,8 @@
 import { createPrivateKey } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { dkimRecordValue, generateKeyPairs } from "../../src/dkim/keys.ts";
+import { generateKeyPairs } from "../../src/dkim/keys.ts";
+import { dkimRecordValue } from "../../src/dkim/record.ts";
 import type { SigningKey } from "../../src/dkim/sign.ts";
 import type { verifyMessage } from "../../src/dkim/verify.ts";
 

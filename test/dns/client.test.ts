@@ -301,7 +301,10 @@ test("a server that is not an address is refused with a sentence that says how t
 
 test("the system's servers come from resolv.conf, and a missing file means the local one", async () => {
   const path = `${process.env["TMPDIR"] ?? "/tmp"}/pombo-resolv-${process.pid}-${Date.now()}`;
-  await Bun.write(path, "# comment\nnameserver 9.9.9.9\nsearch example.com\n nameserver  2620:fe::fe\nnameserver nonsense\n");
+  await Bun.write(
+    path,
+    "# comment\nnameserver 9.9.9.9\nsearch example.com\n nameserver  2620:fe::fe\nnameserver nonsense\n",
+  );
   expect(systemServers(path)).toEqual(["9.9.9.9:53", "[2620:fe::fe]:53"]);
   await Bun.file(path).delete();
   expect(systemServers(path)).toEqual(["127.0.0.1:53"]);

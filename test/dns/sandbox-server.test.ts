@@ -58,7 +58,16 @@ test("an answer is cut to 512 bytes without EDNS, to 1,232 with it, and never ov
     id: 1,
     questions: [question("a.test")],
     additionals: [
-      { type: "OPT", name: ".", udpPayloadSize: 4096, extendedRcode: 0, ednsVersion: 0, flags: 0, flag_do: false, options: [] },
+      {
+        type: "OPT",
+        name: ".",
+        udpPayloadSize: 4096,
+        extendedRcode: 0,
+        ednsVersion: 0,
+        flags: 0,
+        flag_do: false,
+        options: [],
+      },
     ],
   });
   const isCut = (bytes: Buffer | null) => bytes !== null && decode(bytes).flag_tc;

@@ -126,7 +126,16 @@ function sample(type: QueryType): Buffer {
     answers: [{ type: "CNAME", name: "a.example", ttl: 1, data: "b.example" }, records[type]],
     authorities: [soa("example", 1, 1)],
     additionals: [
-      { type: "OPT", name: ".", udpPayloadSize: 1232, extendedRcode: 0, ednsVersion: 0, flags: 0, flag_do: false, options: [] },
+      {
+        type: "OPT",
+        name: ".",
+        udpPayloadSize: 1232,
+        extendedRcode: 0,
+        ednsVersion: 0,
+        flags: 0,
+        flag_do: false,
+        options: [],
+      },
     ],
   });
 }

@@ -75,7 +75,11 @@ async function checkContent({ checks, sample, sender }: Sending & { sample: Samp
   checks.equal(`${name}: subject`, mail.subject, sample.subject);
   checks.equal(`${name}: sender`, mail.from?.value.map(simplify), [{ name: sample.fromName, address: sender }]);
   if (sample.replyTo !== null) {
-    checks.equal(`${name}: reply-to`, mail.replyTo?.value.map(({ address }) => address), [sample.replyTo]);
+    checks.equal(
+      `${name}: reply-to`,
+      mail.replyTo?.value.map(({ address }) => address),
+      [sample.replyTo],
+    );
   }
   if (sample.html === null) checks.claim(`${name}: no html part`, mail.html === false);
   else checks.equal(`${name}: html`, comparableText(mail.html || ""), comparableText(sample.html));
@@ -84,7 +88,10 @@ async function checkContent({ checks, sample, sender }: Sending & { sample: Samp
   else checks.claim(`${name}: a text was made of the html`, (mail.text ?? "").trim() !== "");
 }
 
-function simplify({ name, address }: { name: string; address?: string | undefined }): { name: string; address: string } {
+function simplify({ name, address }: { name: string; address?: string | undefined }): {
+  name: string;
+  address: string;
+} {
   return { name, address: address ?? "" };
 }
 

@@ -28,7 +28,9 @@ export async function checkPeers(options: { folder: string; mx: Mx; zone: Zone; 
     const file = join(options.folder, `${user}.eml`);
     writeFileSync(file, message);
     const envelope = ["--from", `a@${DOMAIN}`, "--to", `${user}@${MX_DOMAIN}`];
-    return (await run([pathOf("swaks"), "--server", `127.0.0.1:${mx.port}`, "--tls", ...envelope, "--data", `@${file}`])).output;
+    return (
+      await run([pathOf("swaks"), "--server", `127.0.0.1:${mx.port}`, "--tls", ...envelope, "--data", `@${file}`])
+    ).output;
   };
   const bothPass = [
     ["rsa-sha256", "pass"],
@@ -37,14 +39,24 @@ export async function checkPeers(options: { folder: string; mx: Mx; zone: Zone; 
 
   await submit("peer-signed", signed);
   const received = await mx.mailOf("peer-signed");
-  checks.claim("peer: swaks delivers over TLS", /\r\n\t\(using TLSv1\.[23] /.test(received.toString("latin1")), () => mx.postfix.log());
-  checks.equal("peer: OpenDKIM passes mailauth's RSA and Ed25519 signatures", openDkimVerdicts(received, DOMAIN), bothPass);
+  checks.claim("peer: swaks delivers over TLS", /\r\n\t\(using TLSv1\.[23] /.test(received.toString("latin1")), () =>
+    mx.postfix.log(),
+  );
+  checks.equal(
+    "peer: OpenDKIM passes mailauth's RSA and Ed25519 signatures",
+    openDkimVerdicts(received, DOMAIN),
+    bothPass,
+  );
   const verdicts = (await checkSignatures(received, zone)).map(({ algorithm, result }) => [algorithm, result]);
   checks.equal("peer: mailauth passes them as well", verdicts, bothPass);
 
   await submit("peer-altered", signed.replace("Hello", "Hallo"));
   const altered = openDkimVerdicts(await mx.mailOf("peer-altered"), DOMAIN).map(([, result]) => result);
-  checks.claim("peer: OpenDKIM fails an altered message", altered.length > 0 && !altered.includes("pass"), () => altered);
+  checks.claim(
+    "peer: OpenDKIM fails an altered message",
+    altered.length > 0 && !altered.includes("pass"),
+    () => altered,
+  );
 
   const refused = await submit("nobody-here", MESSAGE);
   checks.claim("peer: an unknown user is refused with 550 5.1.1", refused.includes("550 5.1.1"), () => refused);
@@ -59,7 +71,7 @@ async function sign(zone: Zone): Promise<string> {
   // RFC 8463 §4: the raw key, which is the SPKI without its first 12 bytes.
   const raw = publicKey(ed25519.publicKey).subarray(12).toString("base64");
   zone[`ed._domainkey.${DOMAIN}`] = { TXT: [`v=DKIM1; k=ed25519; p=${raw}`] };
-  const pem = (key: typeof rsa.privateKey): string => key.export({ type: "pkcs8", format: "pem" }).toString();
+  const pem = (key: typeof rsa.privateKey): string => key.export({ type: "pkcs8", format: "pem" });
   const signed = await dkimSign(MESSAGE, {
     signingDomain: DOMAIN,
     selector: "rsa",

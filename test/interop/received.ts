@@ -12,7 +12,8 @@ export function openDkimVerdicts(message: Buffer, domain: string): [algorithm: s
   const verdicts: [string, string][] = [];
   for (const field of fieldsOf(message, "Authentication-Results")) {
     for (const [, result = "", properties = ""] of field.matchAll(verdict)) {
-      const property = (name: string): string => new RegExp(`header\\.${name}=("?)([^\\s";]+)\\1`).exec(properties)?.[2] ?? "";
+      const property = (name: string): string =>
+        new RegExp(`header\\.${name}=("?)([^\\s";]+)\\1`).exec(properties)?.[2] ?? "";
       if (property("d") === domain) verdicts.push([property("a"), result]);
     }
   }
@@ -25,7 +26,7 @@ export function tlsOf(message: Buffer): string | null {
 }
 
 /** Unfolded values of all header fields of that name, from the top. */
-export function fieldsOf(message: Buffer, name: string): string[] {
+function fieldsOf(message: Buffer, name: string): string[] {
   const text = message.toString("latin1");
   const header = text.slice(0, text.indexOf(HEADER_END)).replace(/\r\n(?=[ \t])/g, "");
   const start = `${name.toLowerCase()}:`;

@@ -35,7 +35,12 @@ await runProgram(async (cleanup) => {
   return checks.finish();
 });
 
-async function runChecks(options: { cleanup: Cleanup; checks: Checks; samples: Sample[]; isPombo: boolean }): Promise<void> {
+async function runChecks(options: {
+  cleanup: Cleanup;
+  checks: Checks;
+  samples: Sample[];
+  isPombo: boolean;
+}): Promise<void> {
   const { cleanup, checks, samples } = options;
   const folder = makeFolder("interop", cleanup);
   // The instance's own name resolves too: pombo doubts its DNS otherwise (R1).
@@ -66,7 +71,13 @@ async function runChecks(options: { cleanup: Cleanup; checks: Checks; samples: S
   if (checks.hasFailed) console.error(`the end of pombo's log:\n${logTail(app)}`);
 }
 
-async function checkPombo(options: { app: PomboApp; mx: Mx; zone: Zone; checks: Checks; samples: Sample[] }): Promise<void> {
+async function checkPombo(options: {
+  app: PomboApp;
+  mx: Mx;
+  zone: Zone;
+  checks: Checks;
+  samples: Sample[];
+}): Promise<void> {
   const { app, mx, zone, checks } = options;
   const api = await createWorkspace(app, "interop");
   await addDomain(api, SENDER_DOMAIN, zone);

@@ -11,7 +11,8 @@ export interface Sample {
   replyTo: string | null;
 }
 
-const OLA = "Olá Conceição,\n\na sua encomenda nº 1234 foi confirmada às 9h30. Atenção: não é necessária nenhuma acção.\n\nObrigado,\nA Loja do João\n";
+const OLA =
+  "Olá Conceição,\n\na sua encomenda nº 1234 foi confirmada às 9h30. Atenção: não é necessária nenhuma acção.\n\nObrigado,\nA Loja do João\n";
 const BIG_HTML_BYTES = 100_000;
 const LARGEST_HTML_BYTES = 900_000;
 const RANDOM_SAMPLES = 40;
@@ -74,7 +75,7 @@ export function moreSamples(): Sample[] {
 }
 
 function bigHtml(bytes: number): string {
-  const row = "<tr><td style=\"padding:4px\">Artigo nº 42 – caixa de maçãs</td><td>1.234,50 MT</td></tr>\n";
+  const row = '<tr><td style="padding:4px">Artigo nº 42 – caixa de maçãs</td><td>1.234,50 MT</td></tr>\n';
   const rows = Math.floor((bytes - 100) / Buffer.byteLength(row));
   return `<table>\n${row.repeat(rows)}</table>\n`;
 }

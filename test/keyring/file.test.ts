@@ -1,13 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../../src/errors.ts";
@@ -50,9 +42,7 @@ test("a key that was written is loaded again, from a file that only its owner ca
 
 test("an existing key file is never overwritten", () => {
   writeInstanceKey(file, KEY);
-  expect(() => writeInstanceKey(file, OTHER_KEY)).toThrow(
-    /exists already and is never overwritten/,
-  );
+  expect(() => writeInstanceKey(file, OTHER_KEY)).toThrow(/exists already and is never overwritten/);
   expect(readFileSync(file, "utf8")).toBe(`${KEY}\n`);
 });
 
@@ -67,9 +57,7 @@ test("a folder that does not exist is named", () => {
 
 test("POMBO_INSTANCE_KEY goes before the file, and an empty one does not count", () => {
   writeInstanceKey(file, KEY);
-  expect(loadInstanceKey({ file, env: { POMBO_INSTANCE_KEY: OTHER_KEY } })).toEqual(
-    bytesOf(OTHER_KEY),
-  );
+  expect(loadInstanceKey({ file, env: { POMBO_INSTANCE_KEY: OTHER_KEY } })).toEqual(bytesOf(OTHER_KEY));
   expect(loadInstanceKey({ file, env: { POMBO_INSTANCE_KEY: "" } })).toEqual(bytesOf(KEY));
 });
 
@@ -96,12 +84,8 @@ test("a missing key file names the recovery key and pombo init", () => {
 test("a key with a typing error is refused without being shown", () => {
   const typo = KEY.slice(0, -1) + (KEY.endsWith("0") ? "1" : "0");
   writeFileSync(file, typo, { mode: 0o600 });
-  expect(complaint()).toContain(
-    `The file ${file} holds no usable instance key. The instance key has a typing error`,
-  );
-  expect(complaint({ POMBO_INSTANCE_KEY: typo })).toStartWith(
-    "The variable POMBO_INSTANCE_KEY holds no usable",
-  );
+  expect(complaint()).toContain(`The file ${file} holds no usable instance key. The instance key has a typing error`);
+  expect(complaint({ POMBO_INSTANCE_KEY: typo })).toStartWith("The variable POMBO_INSTANCE_KEY holds no usable");
   expect(complaint() + complaint({ POMBO_INSTANCE_KEY: typo })).not.toContain(typo.slice(12, 30));
 });
 

@@ -51,17 +51,13 @@ test("text and html are alternatives, text first (R49)", () => {
 });
 
 test("an empty text or html is no part, and neither at all is an error", () => {
-  expect(compose({ text: "", html: "<p>h</p>" })).toContain(
-    "Content-Type: text/html; charset=utf-8",
-  );
+  expect(compose({ text: "", html: "<p>h</p>" })).toContain("Content-Type: text/html; charset=utf-8");
   expect(compose({ text: "t", html: "" })).toContain("Content-Type: text/plain; charset=utf-8");
   expect(() => compose({ text: null, html: null })).toThrow("needs a text or an html");
 });
 
 test("the same source gives the same octets", () => {
-  expect(compose({ text: "olá", html: "<p>olá</p>" })).toBe(
-    compose({ text: "olá", html: "<p>olá</p>" }),
-  );
+  expect(compose({ text: "olá", html: "<p>olá</p>" })).toBe(compose({ text: "olá", html: "<p>olá</p>" }));
 });
 
 test("a boundary that occurs in a part is not used", () => {
@@ -77,21 +73,8 @@ test("every message ends with one CRLF of its own making at most", () => {
 });
 
 test("end-of-data variants in the body or subject leave as CRLF lines (SMTP smuggling)", () => {
-  for (const variant of [
-    "\n.\n",
-    "\r.\r",
-    "\r\n.\n",
-    "\n.\r\n",
-    "\r\n.\r\n",
-    "\r\n.\r",
-    "\n.\r",
-    "\r.\n",
-  ]) {
-    for (const changes of [
-      { text: `a${variant}b` },
-      { html: `a${variant}b` },
-      { text: `é${variant}b` },
-    ]) {
+  for (const variant of ["\n.\n", "\r.\r", "\r\n.\n", "\n.\r\n", "\r\n.\r\n", "\r\n.\r", "\n.\r", "\r.\n"]) {
+    for (const changes of [{ text: `a${variant}b` }, { html: `a${variant}b` }, { text: `é${variant}b` }]) {
       expect(compose(changes)).not.toMatch(/\r(?!\n)|(?<!\r)\n/);
     }
     expect(() => compose({ subject: `a${variant}b` })).toThrow();
@@ -124,9 +107,7 @@ test("no control character in any field starts a header of its own", () => {
           continue;
         }
         expect(
-          fieldNames(message).filter(
-            (name) => !names.includes(name) && !/^(?:Reply-To|Content-.*)$/.test(name),
-          ),
+          fieldNames(message).filter((name) => !names.includes(name) && !/^(?:Reply-To|Content-.*)$/.test(name)),
         ).toEqual([]);
       }
     }

@@ -28,9 +28,7 @@ test("every kind of line end becomes CRLF (R60)", () => {
 });
 
 test("quoted-printable follows RFC 2045 §6.7", () => {
-  expect(encoded("á=b, and enough ASCII \t\n after it ")).toBe(
-    "=C3=A1=3Db, and enough ASCII =09\r\n after it=20",
-  );
+  expect(encoded("á=b, and enough ASCII \t\n after it ")).toBe("=C3=A1=3Db, and enough ASCII =09\r\n after it=20");
   expect(encoded("á long enough line\nFrom here")).toBe("=C3=A1 long enough line\r\n=46rom here");
 });
 

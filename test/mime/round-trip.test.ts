@@ -148,11 +148,7 @@ function generated(draw: Draw, n: number): MessageSource {
 }
 
 /** What arrived differs from what was sent in line ends only; a single part gets the end of its last line. */
-function expectBody(
-  arrived: string | false | undefined,
-  sent: string | null,
-  isSingle: boolean,
-): void {
+function expectBody(arrived: string | false | undefined, sent: string | null, isSingle: boolean): void {
   if (sent === null) return;
   const wanted = sent.replace(/\r\n?|\n/g, "\n");
   if (isSingle && !wanted.endsWith("\n") && arrived === `${wanted}\n`) return;

@@ -91,7 +91,19 @@ test("addresses of the internet are let through, right up to the borders of the 
 });
 
 test("what is not a plain IP address is refused, however a URL parser would read it", () => {
-  const texts = ["", "localhost", "0177.0.0.1", "2130706433", "0x7f.1", "127.1", "1.2.3.4.5", "fe80::1%eth0", "[::1]", " 1.1.1.1", "1.1.1.1/32"];
+  const texts = [
+    "",
+    "localhost",
+    "0177.0.0.1",
+    "2130706433",
+    "0x7f.1",
+    "127.1",
+    "1.2.3.4.5",
+    "fe80::1%eth0",
+    "[::1]",
+    " 1.1.1.1",
+    "1.1.1.1/32",
+  ];
   for (const text of texts) expect(isRefusedAddress(text, none)).toContain("is not an IP address");
 });
 
@@ -111,7 +123,17 @@ test("bits beyond the prefix of a range do not matter", () => {
 });
 
 test("a malformed range is refused with a sentence that shows how to write one", () => {
-  for (const cidr of ["", "10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "::/129", "10.0.0.0/8/8", "lan", "10.0.0.0/-1", "10.0.0.0/1e1"]) {
+  for (const cidr of [
+    "",
+    "10.0.0.0/33",
+    "10.0.0.0/",
+    "10.0.0/8",
+    "::/129",
+    "10.0.0.0/8/8",
+    "lan",
+    "10.0.0.0/-1",
+    "10.0.0.0/1e1",
+  ]) {
     expect(() => parseRanges([cidr])).toThrow(/is not an address range: write an IP address, a slash/);
   }
 });

@@ -74,7 +74,12 @@ async function start(folder: string, socket: MilterSocket, settings: Record<stri
     ...settings,
   };
   const configFile = join(folder, "opendkim.conf");
-  writeFileSync(configFile, Object.entries(all).map(([name, value]) => `${name} ${value}\n`).join(""));
+  writeFileSync(
+    configFile,
+    Object.entries(all)
+      .map(([name, value]) => `${name} ${value}\n`)
+      .join(""),
+  );
   const process = startProcess({
     command: [pathOf("opendkim"), "-f", "-x", configFile],
     logFile: join(folder, "opendkim.log"),

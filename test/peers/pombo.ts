@@ -67,7 +67,7 @@ export async function startPombo(options: {
 }
 
 /** The operator key in what `pombo init` prints. */
-export function readOperatorKey(output: string): string {
+function readOperatorKey(output: string): string {
   const key = API_KEY.exec(output)?.[0];
   if (key === undefined) throw new Error(`no operator key in the output of pombo init:\n${output}`);
   return key;
@@ -85,7 +85,7 @@ export interface Api {
 // oxlint-disable-next-line no-explicit-any
 export type Body = any;
 
-export function apiOf(port: number, key: string): Api {
+function apiOf(port: number, key: string): Api {
   const call: Api["call"] = async (method, path, body) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,

@@ -12,6 +12,8 @@ const FOLDER_PARENT = "/var/tmp";
 const TICKS_PER_SECOND = 100;
 const STOP_GRACE_MS = 10_000;
 const POLL_MS = 25;
+/** What a shell reports for a program ended by Ctrl-C. */
+const INTERRUPTED = 130;
 
 export interface Running {
   readonly pid: number;
@@ -23,12 +25,11 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** Children that have not ended. A program that is interrupted in the middle stops them by this list. */
+const children = new Set<Bun.Subprocess>();
+
 /** Starts `command` with stdout and stderr in `logFile`. */
-export function startProcess(options: {
-  command: string[];
-  logFile: string;
-  env?: Record<string, string>;
-}): Running {
+export function startProcess(options: { command: string[]; logFile: string; env?: Record<string, string> }): Running {
   const log = openSync(options.logFile, "w");
   const child = Bun.spawn(options.command, {
     stdin: "ignore",
@@ -37,18 +38,26 @@ export function startProcess(options: {
     env: { ...process.env, ...options.env },
   });
   closeSync(log);
+  remember(child);
   return {
     pid: child.pid,
     logFile: options.logFile,
     output: () => readFileSync(options.logFile, "utf8"),
     isAlive: () => child.exitCode === null && child.signalCode === null,
-    stop: async () => {
-      child.kill("SIGTERM");
-      const killer = setTimeout(() => child.kill("SIGKILL"), STOP_GRACE_MS);
-      await child.exited;
-      clearTimeout(killer);
-    },
+    stop: () => stopChild(child),
   };
+}
+
+function remember(child: Bun.Subprocess): void {
+  children.add(child);
+  void child.exited.finally(() => children.delete(child));
+}
+
+async function stopChild(child: Bun.Subprocess): Promise<void> {
+  child.kill("SIGTERM");
+  const killer = setTimeout(() => child.kill("SIGKILL"), STOP_GRACE_MS);
+  await child.exited;
+  clearTimeout(killer);
 }
 
 export interface Finished {
@@ -64,6 +73,7 @@ export async function run(command: string[], env: Record<string, string> = {}): 
     stderr: "pipe",
     env: { ...process.env, ...env },
   });
+  remember(child);
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { exitCode: await child.exited, output: out + err };
 }
@@ -83,6 +93,13 @@ export class Cleanup {
     this.#closers.push(closer);
   }
 
+  /** A part with an end of its own, which this one also ends when it comes first. */
+  part(): Cleanup {
+    const part = new Cleanup();
+    this.add(() => part.close());
+    return part;
+  }
+
   /** Every closer runs, even after one of them has failed. */
   async close(): Promise<void> {
     for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
@@ -98,14 +115,25 @@ export class Cleanup {
 /** Runs a whole program: its exit code becomes the process's, and Ctrl-C too stops what was started. */
 export async function runProgram(program: (cleanup: Cleanup) => Promise<number>): Promise<never> {
   const cleanup = new Cleanup();
-  const interrupt = (): void => void cleanup.close().finally(() => process.exit(130));
+  let isInterrupted = false;
+  const interrupt = (): void => {
+    isInterrupted = true;
+    // First the closers, for what is not our child (Postfix's master); then whatever they did not know.
+    void cleanup
+      .close()
+      .then(() => Promise.all([...children].map(stopChild)))
+      .finally(() => process.exit(INTERRUPTED));
+  };
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   let exitCode = 1;
   try {
     exitCode = await program(cleanup);
   } catch (error) {
-    console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    // What an interruption breaks off is no news.
+    if (!isInterrupted) console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
+  // An interruption ends the process itself, once all is stopped.
+  if (isInterrupted) return new Promise<never>(() => {});
   await cleanup.close();
   process.exit(exitCode);
 }
@@ -181,6 +209,14 @@ export function cpuSeconds(root: number): number {
     if (isDescendant(pid, root, times)) ticks += time.ticks;
   }
   return ticks / TICKS_PER_SECOND;
+}
+
+/** CPU seconds that all processes of the machine have used since it started, waiting for the disk not counted. */
+export function machineCpuSeconds(): number {
+  // proc(5), first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, …
+  const ticks = (readFileSync("/proc/stat", "latin1").split("\n")[0] ?? "").trim().split(/\s+/).slice(1, 8).map(Number);
+  const idle = (ticks[3] ?? 0) + (ticks[4] ?? 0);
+  return (ticks.reduce((sum, part) => sum + part, 0) - idle) / TICKS_PER_SECOND;
 }
 
 function readTimes(pid: number): ProcessTimes | null {

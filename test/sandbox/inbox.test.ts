@@ -14,7 +14,9 @@ test("the newest message is listed first and comes back as it was put in", () =>
   const id = inbox.add(received({ subject: "two", tls: null, envelopeFrom: "" }));
   expect(inbox.list().map((message) => message.subject)).toEqual(["two", "one"]);
   expect(inbox.get(id)).toMatchObject({ id, subject: "two", tls: null, envelopeFrom: "" });
-  expect(Buffer.from(inbox.raw(id) ?? "")).toEqual(lines("From: Ada <ada@shop.example>", "Subject: Hello", "", "Good morning"));
+  expect(Buffer.from(inbox.raw(id) ?? "")).toEqual(
+    lines("From: Ada <ada@shop.example>", "Subject: Hello", "", "Good morning"),
+  );
 });
 
 test("the recipient filter matches the whole address without regard to case", () => {

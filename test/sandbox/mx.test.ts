@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createPrivateKey } from "node:crypto";
 import { createTransport } from "nodemailer";
-import { dkimRecordValue, generateKeyPairs } from "../../src/dkim/keys.ts";
+import { generateKeyPairs } from "../../src/dkim/keys.ts";
+import { dkimRecordValue } from "../../src/dkim/record.ts";
 import { signMessage } from "../../src/dkim/sign.ts";
 import type { Lookup } from "../../src/dns/client.ts";
 import { openInbox } from "../../src/sandbox/inbox.ts";
@@ -94,7 +95,10 @@ test("a signed message is shown as passing, a changed one as failing", async () 
     const privateKey = createPrivateKey(pair.privateKeyPem);
     return { domain: "shop.example", selector: `s${i}`, algorithm: pair.algorithm, privateKey };
   });
-  const dated = Buffer.concat([lines("Date: Sun, 01 Mar 2026 12:00:00 +0000", "Message-ID: <1@shop.example>"), MESSAGE]);
+  const dated = Buffer.concat([
+    lines("Date: Sun, 01 Mar 2026 12:00:00 +0000", "Message-ID: <1@shop.example>"),
+    MESSAGE,
+  ]);
   const signed = Buffer.concat([await signMessage(dated, keys, NOON), dated]);
   await send({ raw: signed });
   await send({ raw: Buffer.concat([signed, lines("added later")]) });
@@ -173,7 +177,8 @@ test("a message over 25 MB is refused with 552 and not kept", async () => {
 
 test("a sender that vanishes within DATA leaves nothing behind", async () => {
   const client = await rawClient(mx.port);
-  for (const line of ["EHLO x.example", "MAIL FROM:<a@x.example>", "RCPT TO:<a@example.com>", "DATA"]) await client.say(line);
+  for (const line of ["EHLO x.example", "MAIL FROM:<a@x.example>", "RCPT TO:<a@example.com>", "DATA"])
+    await client.say(line);
   client.write("Subject: half\r\n\r\nhalf a mess");
   client.drop();
   await eventMatching(/not kept/);
@@ -194,7 +199,16 @@ test("many messages travel over one connection, pipelined", async () => {
 
 test("a hostile message is taken: ten megabytes, broken MIME, eight-bit headers", async () => {
   const large = Buffer.concat([MESSAGE, Buffer.alloc(10 * 1024 * 1024, "0123456789abcdef\r\n")]);
-  const broken = lines("Content-Type: multipart/mixed; boundary=x", "From: \xff\xfe<", "Subject: =?utf-8?B?!!!?=", "", "--x", "Content-Type: text/html", "", "<p>cut");
+  const broken = lines(
+    "Content-Type: multipart/mixed; boundary=x",
+    "From: \xff\xfe<",
+    "Subject: =?utf-8?B?!!!?=",
+    "",
+    "--x",
+    "Content-Type: text/html",
+    "",
+    "<p>cut",
+  );
   const headless = lines("", "no header at all");
   for (const raw of [large, broken, headless]) await send({ raw });
   const kept = inbox.list();
@@ -213,14 +227,23 @@ test("what a message says cannot control the terminal that shows its event", asy
 test("trouble with the inbox is answered with 451, so that the sender comes back", async () => {
   const closed = openInbox(":memory:");
   closed.close();
-  const own = await startSandboxMx({ inbox: closed, clock, lookupTxt: async () => ({ kind: "no_name", server: "test" }) });
+  const own = await startSandboxMx({
+    inbox: closed,
+    clock,
+    lookupTxt: async () => ({ kind: "no_name", server: "test" }),
+  });
   const refusal = await refused({ port: own.port });
   expect(refusal.response).toStartWith("451 4.3.0 ");
   await own.close();
 });
 
 test("a port in use is an error of the start", async () => {
-  const starting = startSandboxMx({ inbox, clock, port: mx.port, lookupTxt: async () => ({ kind: "no_name", server: "test" }) });
+  const starting = startSandboxMx({
+    inbox,
+    clock,
+    port: mx.port,
+    lookupTxt: async () => ({ kind: "no_name", server: "test" }),
+  });
   await expect(starting).rejects.toMatchObject({ code: "EADDRINUSE" });
 });
 

@@ -6,7 +6,13 @@ import type { ReceivedMessage } from "../../src/sandbox/inbox.ts";
 import { sandboxRoutes } from "../../src/sandbox/routes.ts";
 import { lines, received } from "./kit.ts";
 
-const SIGNATURE = { domain: "shop.example", selector: "s1", algorithm: "rsa-sha256", result: "pass" as const, reason: null };
+const SIGNATURE = {
+  domain: "shop.example",
+  selector: "s1",
+  algorithm: "rsa-sha256",
+  result: "pass" as const,
+  reason: null,
+};
 const HOSTILE = lines(
   "Subject: <img src=x onerror=alert(1)>",
   "Content-Type: text/html; charset=utf-8",
@@ -17,7 +23,10 @@ const HOSTILE = lines(
 );
 
 test("the list holds exactly the promised members, newest first", async () => {
-  const { get } = open(received({ subject: "one" }), received({ subject: "two", dkim: "pass", signatures: [SIGNATURE] }));
+  const { get } = open(
+    received({ subject: "one" }),
+    received({ subject: "two", dkim: "pass", signatures: [SIGNATURE] }),
+  );
   const list = (await (await get("/sandbox/messages")).json()) as { subject: string }[];
   expect(list.map((message) => message.subject)).toEqual(["two", "one"]);
   expect(list[0]).toEqual({
@@ -184,10 +193,25 @@ test("another site's page is refused, also the sandboxed frame of a message", as
 test("a name that merely points here is refused (DNS rebinding)", async () => {
   const { ask } = open(received());
   const statusFor = async (host: string) => (await ask("/sandbox/messages", { headers: { host } })).status;
-  for (const host of ["localhost", "localhost:8080", "127.0.0.1:8080", "127.9.9.9", "[::1]:8080", "pombo.localhost:80"]) {
+  for (const host of [
+    "localhost",
+    "localhost:8080",
+    "127.0.0.1:8080",
+    "127.9.9.9",
+    "[::1]:8080",
+    "pombo.localhost:80",
+  ]) {
     expect([host, await statusFor(host)]).toEqual([host, 200]);
   }
-  for (const host of ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", "evil-localhost", "0.0.0.0:8080", "[::2]"]) {
+  for (const host of [
+    "evil.example",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "10.0.0.1",
+    "evil-localhost",
+    "0.0.0.0:8080",
+    "[::2]",
+  ]) {
     expect([host, await statusFor(host)]).toEqual([host, 403]);
   }
   expect((await ask("http://evil.example/sandbox", {})).status).toBe(403);
@@ -218,7 +242,10 @@ test("the page asks nobody else: its policy names its own script and style, by h
   const policy = answer.headers.get("content-security-policy") ?? "";
   const html = await answer.text();
   expect(policy).toContain("default-src 'none'");
-  for (const [tag, directive] of [["script", "script-src"], ["style", "style-src"]] as const) {
+  for (const [tag, directive] of [
+    ["script", "script-src"],
+    ["style", "style-src"],
+  ] as const) {
     const source = html.slice(html.indexOf(`<${tag}>`) + tag.length + 2, html.indexOf(`</${tag}>`));
     const hash = createHash("sha256").update(source).digest("base64");
     expect(policy).toContain(`${directive} 'sha256-${hash}'`);

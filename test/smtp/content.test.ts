@@ -2,14 +2,14 @@ import { expect, test } from "bun:test";
 import { prepareContent } from "../../src/smtp/content.ts";
 import { seeded } from "./helpers.ts";
 
-const prepare = (content: string) => prepareContent(Buffer.from(content, "latin1")).toString("latin1");
+const prepare = (content: string) => prepareContent(Buffer.from(content, "latin1"), false).toString("latin1");
 
 /** What a server does: takes one dot off every line that begins with one. */
 const unstuff = (stuffed: string) => stuffed.replace(/(^|\r\n)\./g, "$1");
 
 test("content without leading dots is passed on uncopied", () => {
   const content = Buffer.from("a.b\r\nx.\r\n");
-  expect(prepareContent(content).buffer).toBe(content.buffer);
+  expect(prepareContent(content, false).buffer).toBe(content.buffer);
 });
 
 test("every line that begins with a dot gets one more (R23, RFC 5321 section 4.5.2)", () => {

@@ -37,7 +37,13 @@ const addresses = (found: Route) => (found.kind === "hosts" ? found.hosts.flatMa
 
 test("hosts are tried by preference (R6)", async () => {
   const found = await route("a.example", {
-    "a.example": { MX: [[20, "second.example"], [5, "first.example"], [30, "third.example"]] },
+    "a.example": {
+      MX: [
+        [20, "second.example"],
+        [5, "first.example"],
+        [30, "third.example"],
+      ],
+    },
     "first.example": { A: ["1.0.0.1"] },
     "second.example": { A: ["1.0.0.2"] },
     "third.example": { A: ["1.0.0.3"] },
@@ -55,13 +61,27 @@ test("hosts are tried by preference (R6)", async () => {
 
 test("hosts of equal preference are shuffled, and only those (R6)", async () => {
   const zone: Zone = {
-    "a.example": { MX: [[10, "x.example"], [10, "y.example"], [5, "z.example"]] },
+    "a.example": {
+      MX: [
+        [10, "x.example"],
+        [10, "y.example"],
+        [5, "z.example"],
+      ],
+    },
     "x.example": { A: ["1.0.0.1"] },
     "y.example": { A: ["1.0.0.2"] },
     "z.example": { A: ["1.0.0.3"] },
   };
-  expect(hosts(await route("a.example", zone, { random: fixedRandom(0.1, 0.9, 0.5) }))).toEqual(["z.example", "x.example", "y.example"]);
-  expect(hosts(await route("a.example", zone, { random: fixedRandom(0.9, 0.1, 0.5) }))).toEqual(["z.example", "y.example", "x.example"]);
+  expect(hosts(await route("a.example", zone, { random: fixedRandom(0.1, 0.9, 0.5) }))).toEqual([
+    "z.example",
+    "x.example",
+    "y.example",
+  ]);
+  expect(hosts(await route("a.example", zone, { random: fixedRandom(0.9, 0.1, 0.5) }))).toEqual([
+    "z.example",
+    "y.example",
+    "x.example",
+  ]);
 });
 
 test("a domain without MX records is its own mail host (R2)", async () => {
@@ -88,7 +108,11 @@ test("a domain that does not exist is a bad domain, and the server that said so 
 });
 
 test("an MX lookup that fails is trouble, whatever the addresses say (R1)", async () => {
-  const found = await route("a.example", { "a.example": { A: ["1.0.0.1"] } }, { failures: { "MX a.example": "SERVFAIL" } });
+  const found = await route(
+    "a.example",
+    { "a.example": { A: ["1.0.0.1"] } },
+    { failures: { "MX a.example": "SERVFAIL" } },
+  );
   expect(found).toEqual({ kind: "trouble", reason: "MX a.example: SERVFAIL" });
 });
 
@@ -99,7 +123,12 @@ test("a null MX alone is a bad domain, even with an address (R4)", async () => {
 
 test("a null MX beside others is dropped (R4)", async () => {
   const found = await route("a.example", {
-    "a.example": { MX: [[0, "."], [10, "mx.example"]] },
+    "a.example": {
+      MX: [
+        [0, "."],
+        [10, "mx.example"],
+      ],
+    },
     "mx.example": { A: ["1.0.0.1"] },
   });
   expect(found).toMatchObject({ kind: "hosts", site: "mx.example" });
@@ -114,7 +143,15 @@ test("a domain with neither MX nor address is a bad domain (R3)", async () => {
 });
 
 test("mail hosts without an address are a bad domain only if no lookup failed (R3)", async () => {
-  const zone: Zone = { "a.example": { MX: [[10, "x.example"], [20, "y.example"]] }, "y.example": { TXT: ["x"] } };
+  const zone: Zone = {
+    "a.example": {
+      MX: [
+        [10, "x.example"],
+        [20, "y.example"],
+      ],
+    },
+    "y.example": { TXT: ["x"] },
+  };
   expect(await route("a.example", zone)).toMatchObject({ kind: "bad_domain", cause: "no_address" });
   for (const name of ["A x.example", "AAAA y.example"]) {
     expect(await route("a.example", zone, { failures: { [name]: "timeout" } })).toEqual({
@@ -126,7 +163,12 @@ test("mail hosts without an address are a bad domain only if no lookup failed (R
 
 test("a host that cannot be looked up does not hinder the others", async () => {
   const zone: Zone = {
-    "a.example": { MX: [[10, "x.example"], [20, "y.example"]] },
+    "a.example": {
+      MX: [
+        [10, "x.example"],
+        [20, "y.example"],
+      ],
+    },
     "y.example": { A: ["1.0.0.2"] },
   };
   expect(hosts(await route("a.example", zone, { failures: { "x.example": "SERVFAIL" } }))).toEqual(["y.example"]);
@@ -136,7 +178,12 @@ test("MX records that name no host are dropped, and alone they make a bad domain
   const odd = "<b>x</b>\u001b[2J.example";
   const zone: Zone = { "a.example": { MX: [[10, odd]] }, [odd]: { A: ["1.0.0.1"] }, "x.example": { A: ["1.0.0.2"] } };
   expect(await route("a.example", zone)).toMatchObject({ kind: "bad_domain", cause: "no_address" });
-  zone["a.example"] = { MX: [[10, odd], [20, "x.example"]] };
+  zone["a.example"] = {
+    MX: [
+      [10, odd],
+      [20, "x.example"],
+    ],
+  };
   expect(await route("a.example", zone)).toMatchObject({ kind: "hosts", site: "x.example" });
 });
 
@@ -163,7 +210,12 @@ test("IPv4 comes before IPv6 within a host (R7)", async () => {
 test("at most five addresses are tried, and the first host leaves some of them to the next (R6)", async () => {
   const many = Array.from({ length: 9 }, (_, index) => `1.0.0.${index}`);
   const two = await route("a.example", {
-    "a.example": { MX: [[10, "x.example"], [20, "y.example"]] },
+    "a.example": {
+      MX: [
+        [10, "x.example"],
+        [20, "y.example"],
+      ],
+    },
     "x.example": { A: many },
     "y.example": { A: ["2.0.0.1", "2.0.0.2", "2.0.0.3"] },
   });
@@ -174,7 +226,12 @@ test("at most five addresses are tried, and the first host leaves some of them t
 
 test("addresses inside our own network are dropped, the others stay (R8)", async () => {
   const found = await route("a.example", {
-    "a.example": { MX: [[10, "x.example"], [20, "y.example"]] },
+    "a.example": {
+      MX: [
+        [10, "x.example"],
+        [20, "y.example"],
+      ],
+    },
     "x.example": { A: ["10.0.0.1", "1.0.0.1"], AAAA: ["::ffff:127.0.0.1"] },
     "y.example": { A: ["127.0.0.1"] },
   });
@@ -192,7 +249,14 @@ test("a domain that leads only into our own network is trouble that names the ad
 
 test("hosts at or after our own place in the list are discarded, and our own address is refused (R8)", async () => {
   const zone: Zone = {
-    "a.example": { MX: [[10, "x.example"], [20, "us.example"], [20, "y.example"], [30, "z.example"]] },
+    "a.example": {
+      MX: [
+        [10, "x.example"],
+        [20, "us.example"],
+        [20, "y.example"],
+        [30, "z.example"],
+      ],
+    },
     "x.example": { A: ["1.0.0.1"] },
     "y.example": { A: ["1.0.0.2"] },
     "z.example": { A: ["1.0.0.3"] },
@@ -207,8 +271,18 @@ test("hosts at or after our own place in the list are discarded, and our own add
 
 test("domains with the same mail hosts share a site, in whatever order they list them (R12)", async () => {
   const zone: Zone = {
-    "a.example": { MX: [[10, "x.example"], [20, "Y.example."]] },
-    "b.example": { MX: [[5, "y.example"], [5, "x.example"]] },
+    "a.example": {
+      MX: [
+        [10, "x.example"],
+        [20, "Y.example."],
+      ],
+    },
+    "b.example": {
+      MX: [
+        [5, "y.example"],
+        [5, "x.example"],
+      ],
+    },
     "x.example": { A: ["1.0.0.1"] },
   };
   expect(await route("a.example", zone)).toMatchObject({ site: "x.example,y.example" });

@@ -169,7 +169,7 @@ test("SMTPUTF8 is asked for when needed, and its absence is refused here (R21)",
   const envelope = { ...ENVELOPE, to: "josé@example.net", needsSmtpUtf8: true };
   await withSession({}, async (session, mx) => {
     expect(await session.send(envelope, CONTENT, nothing)).toMatchObject({ kind: "accepted" });
-    expect(mx.connections[0]!.commands[1]).toEndWith(" SMTPUTF8");
+    expect(mx.connections[0]!.commands[1]).toEndWith(" SMTPUTF8 BODY=8BITMIME");
     expect(mx.messages[0]!.to).toEqual(["josé@example.net"]);
   });
   await withSession({ capabilities: [] }, async (session, mx) => {

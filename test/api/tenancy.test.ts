@@ -1,0 +1,155 @@
+import { expect, test } from "bun:test";
+import { type Client, type Instance, startInstance } from "../fakes/instance.ts";
+import { errorItems, totalOf } from "./kit.ts";
+
+/** What the owner has, and what a stranger tries. */
+interface Scene {
+  pombo: Instance;
+  owner: Client;
+  stranger: Client;
+  emailId: string;
+  domainId: string;
+}
+
+type Case =
+  /** The route takes an id: the stranger's request with the owner's gets this status. */
+  | { kind: "by_id"; path: (scene: Scene) => string; body?: (scene: Scene) => unknown; status: number }
+  /** The route lists: the stranger sees none of the owner's. */
+  | { kind: "list" }
+  /** A request that names the owner's things in its body. */
+  | { kind: "by_body"; body: (scene: Scene) => unknown; status: number }
+  /** Nothing of a workspace is in it. */
+  | { kind: "nobodys" };
+
+/** Every route of the API; one that is missing here fails the first test. */
+const CASES: Record<string, Case> = {
+  "POST /api/v1/emails": { kind: "by_body", body: ({ pombo }) => pombo.email(), status: 422 },
+  "POST /api/v1/emails/batch": { kind: "by_body", body: ({ pombo }) => ({ emails: [pombo.email()] }), status: 422 },
+  "GET /api/v1/emails": { kind: "list" },
+  "GET /api/v1/emails/{id}": { kind: "by_id", path: ({ emailId }) => `/api/v1/emails/${emailId}`, status: 404 },
+  "POST /api/v1/domains": { kind: "nobodys" },
+  "GET /api/v1/domains": { kind: "list" },
+  "POST /api/v1/domains/{id}/verification-checks": {
+    kind: "by_id",
+    path: ({ domainId }) => `/api/v1/domains/${domainId}/verification-checks`,
+    status: 404,
+  },
+  "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
+  "POST /api/v1/workspaces": { kind: "nobodys" },
+  "POST /api/v1/auth/keys": { kind: "by_body", body: ({ domainId }) => ({ name: "x", domainId }), status: 404 },
+  "GET /api/v1/openapi.json": { kind: "nobodys" },
+  "GET /health": { kind: "nobodys" },
+  "GET /ready": { kind: "nobodys" },
+};
+
+async function routesOf(pombo: Instance): Promise<string[]> {
+  const { body } = await pombo.workspace.call("GET", "/api/v1/openapi.json");
+  return Object.entries<object>(body.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+
+async function startScene(): Promise<Scene & AsyncDisposable> {
+  const pombo = await startInstance();
+  const owner = pombo.workspace;
+  const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email() });
+  const domains = await owner.call("GET", "/api/v1/domains");
+  await pombo.mx.until(() => pombo.mx.messages.length === 1);
+  await pombo.app.worker.idle();
+  return {
+    ...{
+      pombo,
+      owner,
+      stranger: await pombo.newWorkspace(),
+      emailId: sent.body.data.id,
+      domainId: domains.body.data[0].id,
+    },
+    [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
+  };
+}
+
+/** Everything in the database that a workspace has, but when its keys were last used. */
+function contentsOf({ pombo }: Scene): string {
+  const tables = [
+    "workspace",
+    "domain",
+    "dkim_key",
+    "email",
+    "email_body",
+    "email_queue",
+    "attempt",
+    "suppression",
+    "email_total",
+    "usage",
+    "idempotency",
+  ];
+  const { sqlite } = pombo.app.db;
+  const keys = sqlite.query("SELECT uid, workspace_id, domain_id, name, hash FROM api_key").all();
+  return JSON.stringify([keys, ...tables.map((table) => sqlite.query(`SELECT * FROM ${table}`).all())]);
+}
+
+test("every route is tried with another workspace's things", async () => {
+  await using pombo = await startInstance();
+  expect((await routesOf(pombo)).toSorted()).toEqual(Object.keys(CASES).toSorted());
+  // The document leaves nothing out that the binary serves.
+  const known = new Set(Object.keys(CASES).map((route) => route.split(" ")[1]));
+  for (const path of ["/docs", "/api/v1", "/api/v1/operator/workspaces", "/metrics", "/sandbox"]) {
+    expect([path, known.has(path), (await pombo.operator.call("GET", path)).status]).toEqual([path, false, 404]);
+  }
+});
+
+test("another workspace's ids are as unknown as any, and nothing is changed by trying", async () => {
+  await using scene = await startScene();
+  const before = contentsOf(scene);
+  for (const [route, one] of Object.entries(CASES)) {
+    const [method = "", documented = ""] = route.split(" ");
+    if (one.kind !== "by_id" && one.kind !== "by_body") continue;
+    const path = one.kind === "by_id" ? one.path(scene) : documented;
+    const body = one.body?.(scene);
+    const answer = await scene.stranger.call(method, path, body === undefined ? {} : { body });
+    expect([route, answer.status]).toEqual([route, one.status]);
+    // The words are those for an id that does not exist, and nothing of the owner's is in them.
+    for (const item of errorItems(answer))
+      expect([route, item.message.includes(scene.domainId)]).toEqual([route, false]);
+    const unknown = await scene.stranger.call(
+      method,
+      path.replace(/[0-9a-f-]{36}/, crypto.randomUUID()),
+      body === undefined ? {} : { body },
+    );
+    expect([route, unknown.text]).toEqual([route, answer.text]);
+  }
+  expect(contentsOf(scene)).toBe(before);
+});
+
+test("a list shows nothing of another workspace, nor counts it", async () => {
+  await using scene = await startScene();
+  for (const [route, one] of Object.entries(CASES)) {
+    if (one.kind !== "list") continue;
+    const path = route.split(" ")[1] ?? "";
+    const own = await scene.owner.call("GET", path);
+    expect([route, own.body.data.length]).toEqual([route, 1]);
+    const { body } = await scene.stranger.call("GET", path);
+    expect([route, body.data]).toEqual([route, []]);
+    expect(body.meta.total ?? 0).toBe(0);
+    expect(body.meta.has_more ?? false).toBe(false);
+  }
+});
+
+test("a cursor of another workspace leads to nothing of it", async () => {
+  await using scene = await startScene();
+  await scene.owner.call("POST", "/api/v1/domains", { body: { domain: "second.test" } });
+  const { meta } = (await scene.owner.call("GET", "/api/v1/domains?limit=1")).body;
+  const { body } = await scene.stranger.call("GET", `/api/v1/domains?cursor=${meta.next_cursor}`);
+  expect(body).toEqual({ data: [], meta: { has_more: false, next_cursor: null } });
+});
+
+test("a workspace may not send from another's verified domain, and a pending twin of it does not help", async () => {
+  await using scene = await startScene();
+  await scene.stranger.call("POST", "/api/v1/domains", { body: { domain: "loja.test" } });
+  for (const from of ["a@loja.test", "Loja <a@LOJA.test>"]) {
+    const answer = await scene.stranger.call("POST", "/api/v1/emails", { body: scene.pombo.email({ from }) });
+    expect([answer.status, errorItems(answer)[0]?.message]).toEqual([422, "Domain not verified"]);
+  }
+  expect(await totalOf(scene.stranger)).toBe(0);
+  expect(scene.pombo.mx.messages).toHaveLength(1);
+});

@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { STORED_STATUSES } from "../../src/db/schema.ts";
+import { EMAIL_STATUSES } from "../../src/emails/schema.ts";
+import { statusOf } from "../../src/emails/status.ts";
+
+test.each([
+  ["just accepted", { attempts: 0, isInFlight: false }, "queued"],
+  ["its first attempt runs", { attempts: 1, isInFlight: true }, "sending"],
+  ["it waits for another attempt", { attempts: 1, isInFlight: false }, "delivery_delayed"],
+  ["another attempt runs", { attempts: 2, isInFlight: true }, "sending"],
+] as const)("an email in the queue: %s", (_, queue, status) => {
+  expect(statusOf("queued", queue)).toBe(status);
+});
+
+test("a final status stands, whatever a queue row says beside it", () => {
+  for (const stored of STORED_STATUSES.filter((status) => status !== "queued")) {
+    expect(statusOf(stored, null)).toBe(stored);
+    expect(statusOf(stored, { attempts: 1, isInFlight: true })).toBe(stored);
+  }
+});
+
+test("every status that is stored or derived is one that the interface knows", () => {
+  const known = new Set<string>(EMAIL_STATUSES);
+  for (const status of [...STORED_STATUSES, "sending", "delivery_delayed"]) expect(known.has(status)).toBe(true);
+});

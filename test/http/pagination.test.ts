@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { AppError } from "../../src/errors.ts";
+import { cursorOf, cursorPage, CursorQuery, pageMeta, pageOf, PageQuery } from "../../src/http/pagination.ts";
+import { seeded } from "../db/temporary.ts";
+
+describe("pages", () => {
+  test("begin at 1 and hold 20 items unless the query says otherwise", () => {
+    expect(pageOf({})).toEqual({ page: 1, limit: 20, offset: 0 });
+    expect(pageOf({ page: "3", limit: "50" })).toEqual({ page: 3, limit: 50, offset: 100 });
+  });
+
+  test("may be as far off as the query's rule allows without leaving whole numbers", () => {
+    const checker = TypeCompiler.Compile(PageQuery);
+    const far = [9, 10, 15, 16]
+      .map((digits) => "9".repeat(digits))
+      .filter((page) => checker.Check({ page, limit: "100" }));
+    expect(far.length).toBeGreaterThan(0);
+    for (const page of far) expect(Number.isSafeInteger(pageOf({ page, limit: "100" }).offset)).toBe(true);
+  });
+
+  test.each([
+    [0, 20, 1],
+    [1, 20, 1],
+    [20, 20, 1],
+    [21, 20, 2],
+    [100, 1, 100],
+    [199, 100, 2],
+  ])("%p items by %p make %p", (total, limit, lastPage) => {
+    expect(pageMeta(total, { page: 1, limit })).toEqual({ total, perPage: limit, page: 1, lastPage });
+  });
+});
+
+describe("a cursor", () => {
+  test("leads from one page to the next through every item once", () => {
+    const all = Array.from({ length: 53 }, (_, i) => ({ createdAt: 1_000 - Math.floor(i / 7), id: 500 - i }));
+    const seen: number[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < 20; page++) {
+      const { before, limit } = cursorOf({ limit: "7", ...(cursor === undefined ? {} : { cursor }) });
+      const rest = all.filter(
+        (row) =>
+          before === null ||
+          row.createdAt < before.createdAt ||
+          (row.createdAt === before.createdAt && row.id < before.id),
+      );
+      const shown = cursorPage(rest.slice(0, limit + 1), limit);
+      seen.push(...shown.rows.map((row) => row.id));
+      expect(shown.meta.has_more).toBe(shown.meta.next_cursor !== null);
+      if (shown.meta.next_cursor === null) break;
+      cursor = shown.meta.next_cursor;
+    }
+    expect(seen).toEqual(all.map((row) => row.id));
+  });
+
+  test("is null after the last page, full or not", () => {
+    const rows = [
+      { createdAt: 1, id: 1 },
+      { createdAt: 0, id: 0 },
+    ];
+    expect(cursorPage(rows, 2)).toEqual({ rows, meta: { has_more: false, next_cursor: null } });
+    expect(cursorPage([], 2).meta).toEqual({ has_more: false, next_cursor: null });
+  });
+
+  test("fits the query's rule", () => {
+    const { next_cursor } = cursorPage(
+      [
+        { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER },
+        { createdAt: 0, id: 0 },
+      ],
+      1,
+    ).meta;
+    expect(TypeCompiler.Compile(CursorQuery).Check({ cursor: next_cursor })).toBe(true);
+    expect(cursorOf({ cursor: next_cursor! }).before).toEqual({
+      createdAt: Number.MAX_SAFE_INTEGER,
+      id: Number.MAX_SAFE_INTEGER,
+    });
+  });
+
+  test.each([
+    "",
+    "x",
+    "MTIz",
+    "MS4y.",
+    Buffer.from("1.2.3").toString("base64url"),
+    Buffer.from("-1.2").toString("base64url"),
+    Buffer.from("1.2\n").toString("base64url"),
+    Buffer.from("1e9.2").toString("base64url"),
+    Buffer.from(`${"9".repeat(17)}.1`).toString("base64url"),
+    "\u0000",
+    "é",
+  ])("that nobody gave out is refused with its field: %p", (cursor) => {
+    const refuse = () => cursorOf({ cursor });
+    if (cursor === "MS4y.") return expect(refuse().before).toEqual({ createdAt: 1, id: 2 });
+    expect(refuse).toThrow(AppError);
+    try {
+      refuse();
+    } catch (error) {
+      expect((error as AppError).code).toBe("VALIDATION_ERROR");
+      expect((error as AppError).faults?.[0]).toMatchObject({ field: "cursor" });
+    }
+  });
+
+  test("of noise is refused or read as whole numbers, and throws nothing else", () => {
+    const random = seeded(8);
+    for (let round = 0; round < 3_000; round++) {
+      const cursor = Array.from({ length: 1 + Math.floor(random() * 30) }, () =>
+        String.fromCharCode(32 + Math.floor(random() * 95)),
+      ).join("");
+      try {
+        const { before } = cursorOf({ cursor });
+        expect(before).not.toBeNull();
+        expect(Number.isInteger(before!.createdAt) && Number.isInteger(before!.id)).toBe(true);
+      } catch (error) {
+        expect(error).toBeInstanceOf(AppError);
+      }
+    }
+  });
+});

@@ -1,0 +1,193 @@
+import type { Clock } from "../../src/clock.ts";
+import type { CommitterHooks } from "../../src/db/commit.ts";
+import { DiskGuard } from "../../src/db/guard.ts";
+import { emailQueue, instance } from "../../src/db/schema.ts";
+import type { LogFields } from "../../src/log.ts";
+import { type Job, openQueueStore, type QueueStore } from "../../src/queue/store.ts";
+import {
+  type AttemptContext,
+  type Handler,
+  type Settlement,
+  Worker,
+  type WorkerOptions,
+} from "../../src/queue/worker.ts";
+import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
+import { type FakeClock, fakeClock } from "../fakes/clock.ts";
+
+export const MINUTE = 60_000;
+
+/** An attempt that the worker began, for a test to end. */
+export interface Attempt {
+  job: Job;
+  context: AttemptContext;
+  end(settlement: Settlement): void;
+  fail(error: unknown): void;
+  /** Unix ms. */
+  startedAt: number;
+}
+
+/** A worker over a real database, with a clock and a handler that the test holds. */
+export interface Workshop extends Disposable {
+  of: TemporaryDatabase;
+  queue: QueueStore;
+  clock: FakeClock;
+  guard: DiskGuard;
+  worker: Worker;
+  /** Every attempt begun, in order. */
+  attempts: Attempt[];
+  /** Attempts whose dot was marked when a crash or a bug cut them off. */
+  interrupted: { id: number; attempts: number; startedAt: number; dotAt: number }[];
+  events: { name: string; fields: LogFields }[];
+  bugs: { where: string; error: unknown }[];
+  /** Longest delay that was asked of the clock. */
+  longestDelayMs(): number;
+  /** Timers set so far. */
+  timersSet(): number;
+  /** Transactions tried so far. */
+  transactions(): number;
+  /** Adds a row, committed, and nudges the worker. */
+  add(id: number, options?: { dueAt?: number; destination?: string }): Promise<number>;
+  row(id: number): typeof emailQueue.$inferSelect | undefined;
+  setWritable(isWritable: boolean): void;
+  setFreeBytes(bytes: number): void;
+  /** Sets what the clock shows, without its timers noticing, as an operator or NTP does. */
+  setBack(ms: number): void;
+  advance(ms: number): Promise<void>;
+}
+
+export interface WorkshopOptions {
+  maxJobs?: number;
+  maxJobsPerLane?: number;
+  scheduleMs?: number[];
+  lifeMs?: number;
+  /** Attempts end by themselves so; else the test ends them. */
+  handle?: (job: Job, context: AttemptContext) => Promise<Settlement>;
+  recordInterrupted?: Handler["recordInterrupted"];
+  change?: (options: WorkerOptions) => WorkerOptions;
+}
+
+export function workshop(options: WorkshopOptions = {}): Workshop {
+  const hooks: CommitterHooks = {};
+  const of = temporaryDatabase(hooks);
+  const queue = openQueueStore(of.db);
+  const clock = fakeClock();
+  let offset = 0;
+  let timers = 0;
+  let longest = 0;
+  let transactions = 0;
+  let freeBytes = 1e12;
+  const shown: Clock = {
+    now: () => clock.now() - offset,
+    after(delayMs, run) {
+      timers += 1;
+      longest = Math.max(longest, delayMs);
+      return clock.after(delayMs, run);
+    },
+  };
+  const on: Pick<Workshop, "attempts" | "interrupted" | "events" | "bugs"> = {
+    attempts: [],
+    interrupted: [],
+    events: [],
+    bugs: [],
+  };
+  const guard = new DiskGuard({
+    committer: of.committer,
+    probe: () => void of.db.orm.insert(instance).values({ name: "probe", value: "" }).onConflictDoNothing().run(),
+    clock: shown,
+    limits: { minFreeBytes: 1_000, minFreeInodesPercent: 0 },
+    readFree: () => ({ freeBytes, freeInodesPercent: 100 }),
+    changed: () => undefined,
+  });
+  hooks.committed = () => void transactions++;
+  hooks.failed = (error) => {
+    transactions += 1;
+    guard.raise(error);
+  };
+  guard.start();
+  const workerOptions: WorkerOptions = {
+    queue,
+    handler: {
+      attempt: (job, context) =>
+        new Promise((end, fail) => {
+          on.attempts.push({ job, context, end, fail, startedAt: shown.now() });
+          if (options.handle !== undefined) options.handle(job, context).then(end, fail);
+        }),
+      recordInterrupted(job) {
+        options.recordInterrupted?.(job);
+        on.interrupted.push(job);
+      },
+    },
+    commit: of.committer.commit,
+    guard,
+    clock: shown,
+    random: { bytes: (count) => new Uint8Array(count), unit: () => 0.5 },
+    log: {
+      event: (name, fields = {}) => void on.events.push({ name, fields }),
+      bug: (where, error) => void on.bugs.push({ where, error }),
+    },
+    scheduleMs: options.scheduleMs ?? [MINUTE, 10 * MINUTE],
+    maxJobs: options.maxJobs ?? 100,
+    maxJobsPerLane: options.maxJobsPerLane ?? 10,
+  };
+  const worker = new Worker(options.change?.(workerOptions) ?? workerOptions);
+  return {
+    ...on,
+    of,
+    queue,
+    clock,
+    guard,
+    worker,
+    longestDelayMs: () => longest,
+    timersSet: () => timers,
+    transactions: () => transactions,
+    async add(id, { dueAt = shown.now(), destination = "example.com" } = {}) {
+      const laneId = await of.committer.commit(() => {
+        const lane = queue.laneFor(1, destination);
+        queue.add({
+          id,
+          laneId: lane,
+          nextAt: dueAt,
+          expiresAt: shown.now() + (options.lifeMs ?? 100 * 24 * 60 * MINUTE),
+        });
+        return lane;
+      });
+      worker.nudge(laneId, dueAt);
+      return laneId;
+    },
+    row: (id) =>
+      of.db.orm
+        .select()
+        .from(emailQueue)
+        .all()
+        .find((row) => row.id === id),
+    setWritable: (isWritable) => of.db.sqlite.run(`PRAGMA query_only = ${isWritable ? "OFF" : "ON"}`),
+    setFreeBytes: (bytes) => (freeBytes = bytes),
+    setBack: (ms) => (offset += ms),
+    async advance(ms) {
+      clock.advance(ms);
+      await turn(6);
+    },
+    [Symbol.dispose]() {
+      guard.stop();
+      of[Symbol.dispose]();
+    },
+  };
+}
+
+const nothing = () => undefined;
+
+export const FINISH: Settlement = { fate: { kind: "finish" }, isReached: true, record: nothing };
+export const GIVE_BACK: Settlement = { fate: { kind: "give_back" }, isReached: null, record: nothing };
+
+export function deferral(at: number | null, lastReply: string | null = null): Settlement {
+  return { fate: { kind: "defer", at, lastReply, badDomainAt: null }, isReached: true, record: nothing };
+}
+
+/** Turns of the event loop until `isSo`; a test fails that waits for ever. */
+export async function until(isSo: () => boolean): Promise<void> {
+  for (let i = 0; i < 2_000; i++) {
+    if (isSo()) return;
+    await turn();
+  }
+  throw new Error(`it did not come to that: ${isSo.toString()}`);
+}

@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { openDatabase } from "../../src/db/open.ts";
+import { openSuppressionStore, type SuppressionReason } from "../../src/suppressions/store.ts";
+
+const NOW = Date.UTC(2026, 10, 21);
+
+function store() {
+  const db = openDatabase(":memory:");
+  const suppressions = openSuppressionStore(db);
+  return {
+    reasonFor: suppressions.reasonFor,
+    suppress: (
+      workspaceId: number,
+      address: string,
+      reason: SuppressionReason = "hard_bounce",
+      channel: "email" | "sms" = "email",
+    ) => suppressions.insert({ workspaceId, channel, address, reason, createdAt: NOW }),
+    rows: () =>
+      db.sqlite.query<{ address: string; reason: string }, []>("SELECT address, reason FROM suppression").all(),
+    [Symbol.dispose]: () => db.close(),
+  };
+}
+
+test("an address that is not suppressed has no reason", () => {
+  using on = store();
+  expect(on.reasonFor(1, "maria@example.com")).toBeNull();
+});
+
+test("a suppressed address is found with its reason", () => {
+  using on = store();
+  on.suppress(1, "maria@example.com", "complaint");
+  expect(on.reasonFor(1, "maria@example.com")).toBe("complaint");
+  expect(on.reasonFor(1, "joao@example.com")).toBeNull();
+});
+
+test("a suppression is one workspace's own", () => {
+  using on = store();
+  on.suppress(1, "maria@example.com");
+  expect(on.reasonFor(2, "maria@example.com")).toBeNull();
+});
+
+test("a number that gets no texts is no address that gets no mail", () => {
+  using on = store();
+  on.suppress(1, "+351912345678", "opt_out", "sms");
+  expect(on.reasonFor(1, "+351912345678")).toBeNull();
+});
+
+test("the first reason stays, and there is one row", () => {
+  using on = store();
+  on.suppress(1, "maria@example.com", "complaint");
+  on.suppress(1, "maria@example.com", "hard_bounce");
+  expect(on.rows()).toEqual([{ address: "maria@example.com", reason: "complaint" }]);
+});
+
+test("the look-up goes by the primary key", () => {
+  const db = openDatabase(":memory:");
+  const plan = db.sqlite
+    .query<{ detail: string }, []>(
+      "EXPLAIN QUERY PLAN SELECT reason FROM suppression WHERE workspace_id = 1 AND channel = 'email' AND address = 'a'",
+    )
+    .all();
+  expect(plan.map(({ detail }) => detail)).toEqual([
+    "SEARCH suppression USING PRIMARY KEY (workspace_id=? AND channel=? AND address=?)",
+  ]);
+  db.close();
+});

@@ -1,0 +1,243 @@
+// Properties of the code itself: what a reviewer would have to look for each time.
+
+import { expect, test } from "bun:test";
+import {
+  DOORS,
+  FEATURE_ROOMS,
+  FOR_ALL,
+  MAY_NAME_SYSTEM_EDGES,
+  OWN_DATABASES,
+  PURE,
+  ROOMS,
+  SOURCES_OF_CHANGE,
+} from "./tidy/rooms.ts";
+import { codeMatching, type Import, importsOf, pathsOf, readSource, roomOf, sourcesOf } from "./tidy/sources.ts";
+
+const SRC = sourcesOf("src", ".ts");
+const CODE = [...SRC, ...sourcesOf("test", ".ts"), ...sourcesOf("bench", ".ts")];
+const MAX_LINES = 400;
+
+/** The path within src. */
+const inside = (path: string) => path.replace(/^src\//, "");
+const isAmong = (path: string, places: string[]) =>
+  places.some((place) => inside(path) === place || (place.endsWith("/") && inside(path).startsWith(place)));
+
+test("every room is on the map, and the map has no room that is not there", () => {
+  const rooms = new Set(SRC.map((source) => roomOf(source.path)));
+  expect([...rooms].filter((room) => ROOMS[room] === undefined && !FOR_ALL.includes(room))).toEqual([]);
+  expect(Object.keys(ROOMS).filter((room) => !rooms.has(room))).toEqual([]);
+});
+
+function isAllowed(from: string, found: Import): boolean {
+  const room = roomOf(found.to);
+  if (roomOf(from) === room || FOR_ALL.includes(room)) return true;
+  const file = inside(found.to);
+  const entries = ROOMS[roomOf(from)] ?? [];
+  if (entries.includes(file) || (found.isType && entries.includes(`type ${file}`))) return true;
+  const isDoor = !FEATURE_ROOMS.includes(room) || DOORS.includes(file.slice(room.length + 1));
+  return isDoor && entries.includes(room);
+}
+
+test("rooms import what the map allows them, and of a feature room its doors only", () => {
+  const strangers = SRC.flatMap((source) =>
+    importsOf(source)
+      .filter(({ to }) => to.startsWith("src/"))
+      .filter((found) => !isAllowed(source.path, found))
+      .map((found) => `${source.path} imports ${found.isType ? "types of " : ""}${found.to}`),
+  );
+  expect(strangers).toEqual([]);
+});
+
+test("src imports no test, bench or script, and nothing outside the project", () => {
+  const strangers = SRC.flatMap((source) =>
+    importsOf(source)
+      .filter(({ specifier, to }) => specifier.startsWith(".") && !to.startsWith("src/"))
+      .filter(({ to }) => !/^(migrations\/\d{4}_\w+\.sql|config\.example\.toml)$/.test(to))
+      .map(({ specifier }) => `${source.path} imports ${specifier}`),
+  );
+  expect(strangers).toEqual([]);
+});
+
+test("no entry of the map is unused", () => {
+  const imports = SRC.flatMap((source) => importsOf(source).map((found) => ({ from: roomOf(source.path), ...found })));
+  const isUsed = (room: string, entry: string) =>
+    imports.some((found) => {
+      if (found.from !== room) return false;
+      const file = inside(found.to);
+      return entry === file || (entry === `type ${file}` && found.isType) || entry === roomOf(found.to);
+    });
+  // The commands and the composition root take from the whole list what they need.
+  const unused = Object.entries(ROOMS)
+    .filter(([room]) => room !== "cli" && room !== "app.ts")
+    .flatMap(([room, entries]) => entries.filter((entry) => !isUsed(room, entry)).map((entry) => `${room}: ${entry}`));
+  expect(unused).toEqual([]);
+});
+
+test("rooms form no circle, types aside", () => {
+  const next = new Map<string, Set<string>>();
+  for (const source of SRC) {
+    const targets = importsOf(source).filter((found) => !found.isType && found.to.startsWith("src/"));
+    const room = roomOf(source.path);
+    const known = next.get(room) ?? new Set();
+    for (const target of targets) if (roomOf(target.to) !== room) known.add(roomOf(target.to));
+    next.set(room, known);
+  }
+  const circles: string[] = [];
+  const visit = (room: string, way: string[]) => {
+    if (way.includes(room)) circles.push([...way.slice(way.indexOf(room)), room].join(" → "));
+    else if (circles.length === 0) for (const target of next.get(room) ?? []) visit(target, [...way, room]);
+  };
+  for (const room of next.keys()) visit(room, []);
+  expect(circles).toEqual([]);
+});
+
+test("ARCHITECTURE.md prints the same map", () => {
+  const rows = readSource("ARCHITECTURE.md")
+    .text.split("\n")
+    .map((line) => /^\| ((?:`\w+\/` ?)+)\|.*\| ([^|]+) \|$/.exec(line))
+    .filter((row) => row !== null);
+  const differences = rows.flatMap(([, names = "", printed = ""]) => {
+    const rooms = [...names.matchAll(/`(\w+)\/`/g)].map(([, room = ""]) => room);
+    const expected = rooms.flatMap((room) => (ROOMS[room] ?? []).map((entry) => roomOf(entry.replace(/^type /, ""))));
+    const words = printed.replace(/\([^)]*\)/g, " ").match(/\w+/g) ?? [];
+    const [wanted, got] = [[...new Set(expected)].toSorted(), [...new Set(words)].toSorted()];
+    return wanted.join(" ") === got.join(" ")
+      ? []
+      : [`${rooms.join(", ")}: "${got.join(" ")}", in the map: "${wanted.join(" ")}"`];
+  });
+  expect(differences).toEqual([]);
+  const listed = rows.flatMap(([, names = ""]) => [...names.matchAll(/`(\w+)\/`/g)].map(([, room]) => room));
+  expect(
+    Object.keys(ROOMS).filter((room) => !room.endsWith(".ts") && room !== "cli" && !listed.includes(room)),
+  ).toEqual([]);
+});
+
+const OUTSIDE_WORLD =
+  /^(node:(net|dgram|tls|fs|fs\/promises|http|https|child_process|worker_threads|os|process|timers.*)|bun|bun:sqlite)$/;
+/** Of node:net, the functions that only look at text. */
+const TEXT_FUNCTIONS = ["isIP", "isIPv4", "isIPv6"];
+const TIME_AND_CHANCE =
+  /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|(?<![\w.])(setTimeout|setInterval)\(|\bperformance\.|\bgetRandomValues\b|\brandomBytes\b|\brandomUUID\b|\brandomInt\b|\bBun\.(sleep|nanoseconds)|\bnanoseconds\(|\bhrtime\b|(?<![\w.])fetch\(/;
+const OTHER_EFFECTS =
+  /(?<![\w.])(setImmediate|queueMicrotask)\(|\bprocess\.|\bBun\.(file|write|spawn|spawnSync|serve|connect|listen|udpSocket|env|argv|\$)|\bnew (WebSocket|Worker)\(/;
+
+test("pure files exist, import only pure files, and touch nothing of the outside world", () => {
+  expect(PURE.filter((place) => !SRC.some((source) => isAmong(source.path, [place])))).toEqual([]);
+  const impure = SRC.filter((source) => isAmong(source.path, PURE)).flatMap((source) => [
+    ...importsOf(source)
+      .filter((found) => !found.isType)
+      .filter((found) =>
+        found.to === "node:net"
+          ? !found.names.every((name) => TEXT_FUNCTIONS.includes(name))
+          : OUTSIDE_WORLD.test(found.to) || (found.to.startsWith("src/") && !isAmong(found.to, PURE)),
+      )
+      .map(({ clause, specifier }) => `${source.path} imports ${clause} from ${specifier}`),
+    ...codeMatching(source, TIME_AND_CHANCE),
+    ...codeMatching(source, OTHER_EFFECTS),
+  ]);
+  expect(impure).toEqual([]);
+});
+
+test("time, chance, timers and fetch come in as arguments", () => {
+  const places = Object.keys(SOURCES_OF_CHANGE);
+  expect(
+    SRC.filter((source) => !isAmong(source.path, places)).flatMap((source) => codeMatching(source, TIME_AND_CHANCE)),
+  ).toEqual([]);
+  const idle = places.filter((place) => codeMatching(readSource(`src/${place}`), TIME_AND_CHANCE).length === 0);
+  expect(idle).toEqual([]);
+});
+
+test("the machine's own clock and randomness are named by commands only", () => {
+  const users = SRC.filter((source) => !isAmong(source.path, MAY_NAME_SYSTEM_EDGES))
+    .flatMap((source) => importsOf(source).map((found) => ({ source, names: found.names })))
+    .filter(({ names }) => names.includes("systemClock") || names.includes("systemRandom"))
+    .map(({ source }) => source.path);
+  expect(users).toEqual([]);
+});
+
+/** SQL in a string; prose such as "updated from" is not written in capitals. */
+const SQL_TEXT =
+  /\b(SELECT\b.+\bFROM|INSERT (OR \w+ )?INTO|REPLACE INTO|UPDATE \w+ SET|DELETE FROM|(CREATE|DROP|ALTER) (UNIQUE )?(TABLE|INDEX)|PRAGMA \w|BEGIN (IMMEDIATE|EXCLUSIVE)|SAVEPOINT)\b/;
+const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
+
+test("only store.ts files, db/ and the files with a database of their own hold SQL or name tables", () => {
+  const others = SRC.filter(({ path }) => !path.endsWith("/store.ts") && !isAmong(path, ["db/", ...OWN_DATABASES]));
+  const trespasses = others.flatMap((source) => [
+    ...importsOf(source)
+      .filter(
+        ({ to, names }) =>
+          /^(drizzle-orm(\/.*)?|bun:sqlite)$/.test(to) ||
+          (to === "src/db/schema.ts" && !names.every((name) => CONSTANT.test(name))),
+      )
+      .map(({ specifier, clause }) => `${source.path} imports ${clause} from ${specifier}`),
+    ...codeMatching(source, SQL_TEXT),
+    ...codeMatching(source, /\.orm\b|\bsql`/),
+  ]);
+  expect(trespasses).toEqual([]);
+});
+
+test("every RFC that src cites is in the table of ARCHITECTURE.md, and every RFC there is cited", () => {
+  const cited = new Set(
+    SRC.flatMap(({ text }) => [...text.matchAll(/\bRFC ?(\d{3,5})\b/g)].map(([, number]) => Number(number))),
+  );
+  const { text } = readSource("ARCHITECTURE.md");
+  const table = text.slice(text.indexOf("\n## Standards")).split(/\n## (?!Standards)/)[0] ?? "";
+  const listed = new Set([...table.matchAll(/^\| RFC (\d+) \|/gm)].map(([, number]) => Number(number)));
+  const ascending = (numbers: Iterable<number>) => [...numbers].toSorted((a, b) => a - b);
+  expect({ notListed: ascending(cited.difference(listed)), notCited: ascending(listed.difference(cited)) }).toEqual({
+    notListed: [],
+    notCited: [],
+  });
+});
+
+test("no file is longer than 400 lines", () => {
+  const scripts = pathsOf("script").map(readSource);
+  const long = [...CODE, ...scripts]
+    .map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
+    .filter(({ lines }) => lines > MAX_LINES);
+  expect(long).toEqual([]);
+});
+
+test("exports are named, and imports of our own files say .ts", () => {
+  const loose = CODE.filter(({ path }) => !path.endsWith(".d.ts")).flatMap((source) => [
+    ...codeMatching(source, /^export default\b|\bas default\b/),
+    ...importsOf(source)
+      .filter(({ specifier }) => specifier.startsWith(".") && !/\.(ts|sql|toml|json|html|css)$/.test(specifier))
+      .map(({ specifier }) => `${source.path} imports ${specifier}`),
+  ]);
+  expect(loose).toEqual([]);
+});
+
+test("no test is switched off or alone: skipIf with a condition is the one way not to run", () => {
+  const tests = sourcesOf("test", ".test.ts");
+  expect(tests.flatMap((source) => codeMatching(source, /\b(test|describe|it)(\.\w+)*\.(only|skip|todo)\b/))).toEqual(
+    [],
+  );
+});
+
+test("tests wait for events, never for time", () => {
+  const sleepers = sourcesOf("test", ".test.ts")
+    .filter(({ path }) => !/^test\/(scenarios|interop)\//.test(path))
+    .flatMap((source) => codeMatching(source, /\bBun\.sleep\w*\(|\bsleepSync\(|setTimeout\((resolve|done)\b/));
+  expect(sleepers).toEqual([]);
+});
+
+test("nothing tells of the machine it was written on", () => {
+  // In parts, so that this file passes its own test.
+  const places = [
+    ["", "work", ""],
+    ["", "home", ""],
+    ["", "tmp", "contracts"],
+    ["shared", "design"],
+    ["shared", "spec"],
+  ].map((parts) => parts.join("/"));
+  const telling = pathsOf("")
+    .map(readSource)
+    .flatMap(({ path, text }) => places.filter((place) => text.includes(place)).map((place) => `${path}: ${place}`));
+  expect(telling).toEqual([]);
+});
+
+test("the lockfile names no package address of its own, so that every registry will do", () => {
+  const addresses = [...readSource("bun.lock").text.matchAll(/"https?:\/\/[^"]*"/g)].map(([address]) => address);
+  expect(addresses).toEqual([]);
+});

@@ -1,0 +1,155 @@
+// The map: which room may import which. ARCHITECTURE.md prints the same table, and test/tidy.test.ts
+// holds the code to it. "dns" is the whole room (of a feature room: its doors), "dns/client.ts" one
+// file, "type dns/client.ts" its types alone.
+
+/** Files beside main.ts that know no room, for everybody. */
+export const FOR_ALL = ["clock.ts", "random.ts", "id.ts", "log.ts", "errors.ts", "config.ts"];
+
+/** Nouns of the product. From outside only their doors are used; what else is, is listed by file. */
+export const FEATURE_ROOMS = [
+  "domains",
+  "emails",
+  "events",
+  "idempotency",
+  "inbound",
+  "keys",
+  "plans",
+  "sms",
+  "submission",
+  "suppressions",
+  "webhooks",
+  "workspaces",
+];
+export const DOORS = ["schema.ts", "store.ts", "record.ts"];
+
+const PROTOCOL_ROOMS = ["db", "dkim", "dns", "dsn", "http", "keyring", "mime", "net", "queue", "smtp"];
+/** What the composition root builds and joins. */
+const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
+
+export const ROOMS: Record<string, readonly string[]> = {
+  "main.ts": ["cli"],
+  cli: ["app.ts", "lock.ts", "sandbox", ...PARTS, "keys/key.ts"],
+  "app.ts": [
+    "api.ts",
+    "lock.ts",
+    ...PARTS,
+    "domains/keychain.ts",
+    "emails/abandon.ts",
+    "emails/deliver.ts",
+    "idempotency/purge.ts",
+    "keys/verify.ts",
+  ],
+  "api.ts": [
+    "http",
+    "domains/routes.ts",
+    "emails/routes.ts",
+    "type emails/accept.ts",
+    "keys/routes.ts",
+    "workspaces/routes.ts",
+  ],
+  "lock.ts": [],
+  "clock.ts": [],
+  "random.ts": [],
+  "id.ts": [],
+  "log.ts": [],
+  "errors.ts": [],
+  "config.ts": ["config-read.ts", "config-setting.ts", "config-toml.ts", "config-units.ts"],
+  "config-read.ts": ["config-setting.ts", "config-toml.ts", "config-units.ts"],
+  "config-setting.ts": [],
+  "config-toml.ts": [],
+  "config-units.ts": [],
+
+  db: [],
+  queue: ["db"],
+  // The one table of status codes must know a full disk from a bug.
+  http: ["db/storage-error.ts"],
+  mime: [],
+  dsn: [],
+  net: [],
+  dns: [],
+  keyring: [],
+  dkim: ["type dns/client.ts"],
+  smtp: ["dns", "net"],
+
+  idempotency: ["db", "http"],
+  suppressions: ["db"],
+  plans: ["db"],
+  domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
+  keys: ["db", "http", "type domains/store.ts"],
+  // A workspace is made with its first key, in one transaction.
+  workspaces: ["db", "http", "keys", "keys/create.ts"],
+  emails: [
+    "db",
+    "queue",
+    "http",
+    "mime",
+    "dkim",
+    "dns",
+    "dsn",
+    "net",
+    "smtp",
+    "domains",
+    "type domains/keychain.ts",
+    "idempotency",
+    "idempotency/key.ts",
+    "plans",
+    "plans/quota.ts",
+    "suppressions",
+  ],
+  // Its DNS publishes what the owner of each registered domain would publish.
+  sandbox: ["dkim", "dns", "domains", "domains/records.ts"],
+};
+
+/**
+ * Values in, values out: a room ("mime/") or a file. Such a file imports no other kind but for types,
+ * and touches no clock, chance, file, socket, process or timer.
+ */
+export const PURE = [
+  "mime/",
+  "dsn/",
+  "net/",
+  "errors.ts",
+  "id.ts",
+  "config-read.ts",
+  "config-setting.ts",
+  "config-toml.ts",
+  "config-units.ts",
+  "dkim/canonicalize.ts",
+  "dkim/record.ts",
+  "dkim/signature.ts",
+  "dkim/tags.ts",
+  "dns/lookup.ts",
+  "dns/wire.ts",
+  "domains/compare.ts",
+  "domains/records.ts",
+  "domains/status.ts",
+  "emails/body.ts",
+  "emails/show.ts",
+  "emails/status.ts",
+  "emails/text-from-html.ts",
+  "http/methods.ts",
+  "http/rules.ts",
+  "queue/lanes.ts",
+  "queue/retry.ts",
+  "smtp/classify-rules.ts",
+  "smtp/classify.ts",
+  "smtp/content.ts",
+  "smtp/reply.ts",
+];
+
+/** Where time, chance, timers and fetch come from, each with its reason. Everybody else is handed them. */
+export const SOURCES_OF_CHANGE: Record<string, string> = {
+  "clock.ts": "the machine's clock",
+  "random.ts": "the machine's randomness",
+  "db/commit.ts": "measures how long a transaction took",
+  "cli/dev.ts": "asks its own instance for a workspace",
+  "cli/dev-words.ts": "stamps lines for a person",
+  "sandbox/page-list.ts": "runs in the browser",
+  "sandbox/page-reader.ts": "runs in the browser",
+};
+
+/** Who may hand out the machine's own clock and randomness. */
+export const MAY_NAME_SYSTEM_EDGES = ["cli/"];
+
+/** Who, besides store.ts files and db/, holds SQL: each has a database of its own. */
+export const OWN_DATABASES = ["sandbox/inbox.ts", "lock.ts", "cli/version.ts"];
