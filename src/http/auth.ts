@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { pathOf } from "./path.ts";
 
 /** Who is calling. */
 export type Caller =
@@ -28,7 +29,7 @@ export function authenticate(
   verifyKey: VerifyKey,
   isOpen: (method: string, path: string) => boolean,
 ): void {
-  const path = new URL(request.url).pathname;
+  const path = pathOf(request);
   if (!isUnderApi(path) || OPEN_PATHS.has(path)) return;
   const key = request.headers.get("x-api-key")?.trim() ?? "";
   if (key === "") {

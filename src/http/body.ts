@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import { AppError } from "../errors.ts";
 import { parseJsonObject } from "./json.ts";
+import { pathOf } from "./path.ts";
 
 // Reading a request's body: its type, its length (announced or not), JSON. Elysia would answer a
 // malformed body with a bare SyntaxError once `aot` is off, and Bun's own 413 has an empty body.
@@ -26,7 +27,7 @@ export function bodyPlugin(limits: BodyLimits) {
       requireJsonType(request);
       const slot = new LargeSlot(slots);
       try {
-        const limit = limitFor(new URL(request.url).pathname, limits);
+        const limit = limitFor(pathOf(request), limits);
         const bytes = await readBody(request, limit, slot).catch(refuseCutOff);
         rawBodies.set(request, bytes);
         return parseJsonObject(bytes);

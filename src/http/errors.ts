@@ -4,6 +4,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { isStorageError } from "../db/storage-error.ts";
 import { AppError, type ErrorCode, type ErrorItem } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { pathOf } from "./path.ts";
 import { type Fault, faultsOf } from "./rules.ts";
 
 // Every error of the API becomes an answer here: { errors: [{ code, message, field?, path?, hint? }] }.
@@ -66,7 +67,7 @@ export function errorResponse(error: AppError): Response {
  */
 export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request }) => {
-    const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(new URL(request.url).pathname) : [];
+    const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(pathOf(request)) : [];
     if (allow.length === 0) return errorResponse(toAppError(code, error, log));
     return errorResponse(
       new AppError("METHOD_NOT_ALLOWED", `${request.method} is not a method of this path`, { allow }),

@@ -84,6 +84,16 @@ export function uuid(description?: string): TUnsafe<string> {
   );
 }
 
+/** `schema` (ruled) or null. */
+export function nullable<T extends TSchema>(schema: T): TUnsafe<T["static"] | null> {
+  const rule = ruleOf(schema);
+  if (rule === undefined) throw new Error("only a ruled schema can be made nullable");
+  return ruled<T["static"] | null>(
+    { ...schema, nullable: true },
+    { isValid: (value) => value === null || rule.isValid(value), faults: (value) => rule.faults(value) },
+  );
+}
+
 /** An object with a rule over several of its members, on top of the members' own. */
 export function objectWith<T extends TObject>(
   object: T,

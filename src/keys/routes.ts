@@ -29,7 +29,9 @@ export function keyRoutes(parts: KeyParts) {
       const caller = wholeWorkspaceCaller(request);
       const created = await parts.commit(() => {
         const domain =
-          body.domainId === undefined ? null : parts.domains.byUid(caller.workspaceId, body.domainId.toLowerCase());
+          typeof body.domainId === "string"
+            ? parts.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
+            : null;
         if (domain === undefined) throw noSuchDomain();
         refuseOverLimit(caller.workspaceId, parts);
         return insertKey({ workspaceId: caller.workspaceId, name: body.name, domain }, parts);

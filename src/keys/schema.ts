@@ -1,10 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import { text, uuid } from "../http/rules.ts";
+import { nullable, text, uuid } from "../http/rules.ts";
 
 export const KeyCreate = Type.Object(
   {
     name: text({ minLength: 1, maxLength: 100, description: "What the key is for.", examples: ["shop"] }),
-    domainId: Type.Optional(uuid("Restricts the key to one domain: it sends that domain's emails and reads them.")),
+    domainId: Type.Optional(
+      nullable(uuid("Restricts the key to one domain: it sends that domain's emails and reads them. null: the whole workspace.")),
+    ),
   },
   { additionalProperties: false },
 );

@@ -133,7 +133,6 @@ export class Worker {
 
   /** At start, and each time the storage is well again. */
   async #resume(): Promise<void> {
-    if (this.#recovery === "running") return;
     if (this.#recovery === "due") {
       this.#recovery = "running";
       try {

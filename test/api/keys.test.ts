@@ -25,6 +25,15 @@ test("a key is answered once with 201, works at once, and only its digest and pr
   expect(row).toEqual({ prefix: key.slice(4, 12), hash: new Bun.CryptoHasher("sha256").update(key).digest("hex") });
 });
 
+test("domainId null makes a key for the whole workspace, as an answer shows it", async () => {
+  await using pombo = await startInstance();
+  const made = await pombo.workspace.call("POST", "/api/v1/auth/keys", { body: { name: "all", domainId: null } });
+  expect(made.status).toBe(201);
+  expect(made.body.data.domainId).toBeNull();
+  const { key } = made.body.data;
+  expect((await pombo.workspace.call("GET", "/api/v1/domains", { key })).status).toBe(200);
+});
+
 test("a key's name has 1 to 100 characters, and every fault is named", async () => {
   await using pombo = await startInstance();
   for (const name of ["x", "x".repeat(100), "😀".repeat(100)])

@@ -1,0 +1,7 @@
+/** The path of a request's URL, without query: what `new URL(url).pathname` gives at a tenth of its cost. Bun has normalised it. */
+export function pathOf(request: Request): string {
+  const { url } = request;
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const query = url.indexOf("?", start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
+}
