@@ -34,7 +34,7 @@ User=pombo
 ExecStart=$BINARY serve --config $CONFIG
 Restart=always
 RestartSec=2
-# A stop lets running deliveries end (25 s) and records what came of them.
+# A stop lets running deliveries end (22 s) and records what came of them.
 TimeoutStopSec=60
 NoNewPrivileges=yes
 ProtectSystem=strict

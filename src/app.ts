@@ -39,7 +39,7 @@ import { openWorkspaceStore } from "./workspaces/store.ts";
 /** Messages worked on per session that may be open: one in transmission, one being composed and signed. */
 const JOBS_PER_SESSION = 2;
 /** What a stop gives running sessions to end. */
-export const STOP_GRACE_MS = 25_000;
+export const STOP_GRACE_MS = 22_000;
 
 /** The outside world, as arguments. */
 export interface Edges {

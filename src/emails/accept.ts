@@ -82,16 +82,7 @@ export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): 
   if (parts.guard.trouble !== null) {
     throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", { hint: "Send the same request again later.", retryAfterS: 5 });
   }
-  const prepared: Prepared[] = [];
-  let converted = 0;
-  for (const item of request.items) {
-    prepared.push(prepare(item));
-    converted += item.text === undefined ? (item.html?.length ?? 0) : 0;
-    if (converted > CONVERT_WITHOUT_PAUSE) {
-      converted = 0;
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
-  }
+  const prepared = await prepareAll(request.items);
   const decision = await parts.commit(() => decide(request, prepared, parts));
   for (const laneId of decision.lanes) parts.nudge(laneId, decision.dueAt);
   if (decision.isMismatch) {
@@ -100,7 +91,24 @@ export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): 
   return decision;
 }
 
-function prepare(item: EmailSend): Prepared {
+async function prepareAll(items: EmailSend[]): Promise<Prepared[]> {
+  const preparing: Promise<Prepared>[] = [];
+  let converted = 0;
+  for (const item of items) {
+    const prepared = prepare(item);
+    // Told below; without this a failure during a pause would count as nobody's.
+    prepared.catch(() => undefined);
+    preparing.push(prepared);
+    converted += item.text === undefined ? (item.html?.length ?? 0) : 0;
+    if (converted > CONVERT_WITHOUT_PAUSE) {
+      converted = 0;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  }
+  return Promise.all(preparing);
+}
+
+async function prepare(item: EmailSend): Promise<Prepared> {
   const html = item.html === undefined || item.html === "" ? null : item.html;
   const generated = item.text === undefined && html !== null ? textFromHtml(html) : null;
   const text = item.text ?? generated;
@@ -108,7 +116,7 @@ function prepare(item: EmailSend): Prepared {
     item,
     from: mailboxOf(parseMailbox(item.from)),
     to: mailboxOf(parseAddress(item.to)),
-    body: packBody({ html, text: text === "" ? null : text }),
+    body: await packBody({ html, text: text === "" ? null : text }),
   };
 }
 

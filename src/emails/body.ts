@@ -20,11 +20,12 @@ export interface StoredBody {
   encoding: "plain" | "zstd";
 }
 
-export function packBody({ html, text }: Content): StoredBody {
+/** Compresses on the thread pool, so that other requests go on meanwhile. */
+export async function packBody({ html, text }: Content): Promise<StoredBody> {
   const whole = (html ?? "") + (text ?? "");
   const isShort = whole.length < WORTH_COMPRESSING_CHARACTERS;
   return {
-    content: isShort ? Buffer.from(whole) : Bun.zstdCompressSync(whole, { level: LEVEL }),
+    content: isShort ? Buffer.from(whole) : await Bun.zstdCompress(whole, { level: LEVEL }),
     htmlBytes: html === null ? null : Buffer.byteLength(html),
     textBytes: text === null ? null : Buffer.byteLength(text),
     encoding: isShort ? "plain" : "zstd",

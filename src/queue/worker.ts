@@ -295,10 +295,12 @@ export class Worker {
         settlement.record(queue.finish(job), job.nextAt);
         return null;
       case "defer": {
+        // Counted from the end: an attempt may outlast the delay that its claim has set (ten minutes for the dot
+        // against one), and must not be followed by the next at once (R28).
+        const at = fate.at ?? nextRetryAt(job.attempt, scheduleMs, clock.now(), random);
         const deferral: Deferral = {
-          // Counted from the end: an attempt may outlast the delay that its claim has set (ten minutes for the dot
-          // against one), and must not be followed by the next at once (R28).
-          nextAt: Math.min(fate.at ?? nextRetryAt(job.attempt, scheduleMs, clock.now(), random), job.expiresAt),
+          // Told off on time; but what is deferred after its time, by a bug, must not come again at once for ever.
+          nextAt: job.startedAt < job.expiresAt ? Math.min(at, job.expiresAt) : at,
           lastReply: fate.lastReply,
           badDomainAt: fate.badDomainAt,
         };

@@ -109,6 +109,20 @@ describe("a bug", () => {
     await until(() => on.attempts.length === 2);
   });
 
+  test("in the handler that outlasts the row's life does not bring the row back at once, for ever", async () => {
+    using on = workshop({ lifeMs: 1_000, handle: () => Promise.reject(new Error("a bug")) });
+    await on.worker.start();
+    await on.add(1);
+    await on.worker.idle();
+    await on.advance(1_000);
+    await on.worker.idle();
+    expect(on.attempts).toHaveLength(2); // the second one should have told it off
+    await turn(100);
+    expect(on.attempts).toHaveLength(2);
+    await on.advance(10 * MINUTE);
+    expect(on.attempts).toHaveLength(3);
+  });
+
   test("in the handler after the dot leaves word that the message may have been sent", async () => {
     using on = workshop();
     await on.worker.start();
