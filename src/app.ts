@@ -39,7 +39,7 @@ import { openWorkspaceStore } from "./workspaces/store.ts";
 /** Messages worked on per session that may be open: one in transmission, one being composed and signed. */
 const JOBS_PER_SESSION = 2;
 /** What a stop gives running sessions to end. */
-export const STOP_GRACE_MS = 22_000;
+const STOP_GRACE_MS = 22_000;
 
 /** The outside world, as arguments. */
 export interface Edges {
@@ -101,13 +101,17 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
   // Opening would make an empty one, which then stands in the way of init.
   if (!existsSync(databaseFile(config.dataDir))) throw notSetUp(config.dataDir);
   const db = openDatabase(databaseFile(config.dataDir));
-  const closers: (() => Promise<void> | void)[] = [releaseLock, () => db.close()];
+  const closers: (() => Promise<void> | void)[] = [releaseLock, () => closeDatabase(db)];
   const endAll = async () => {
     for (const close of closers.splice(0).toReversed()) await close();
   };
   try {
     const stores = openStores(db);
-    const keyring = checkedKeyring(openKeyring(options.instanceKey, random), stores.workspaces.fact("key_check"), config.dataDir);
+    const keyring = checkedKeyring(
+      openKeyring(options.instanceKey, random),
+      stores.workspaces.fact("key_check"),
+      config.dataDir,
+    );
     const committer: Committer = new Committer(db.sqlite, { failed: (error) => guard.raise(error) });
     const { commit } = committer;
     const guard = new DiskGuard({
@@ -160,7 +164,13 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         defaultPlan: config.workspaces.defaultPlan,
         planNames: Object.keys(config.plans),
       },
-      verifyKey: keyVerifier({ keys: stores.keys, operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"), commit, clock, log }),
+      verifyKey: keyVerifier({
+        keys: stores.keys,
+        operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
+        commit,
+        clock,
+        log,
+      }),
       bodyLimits: {
         sendBytes: config.http.maxBodyBytes,
         batchBytes: config.http.maxBatchBodyBytes,
@@ -173,7 +183,9 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     // The port is taken before the worker starts: a start that fails there has sent nothing.
     const server = listen(api, config.http, options.portHint ?? "choose another port ([http] listen)");
     closers.push(() => committer.flush());
-    closers.push(purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }));
+    closers.push(
+      purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
+    );
     await worker.start();
     const stop = async (graceMs = STOP_GRACE_MS) => {
       await server.stop();
@@ -187,6 +199,16 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     await endAll();
     throw error;
   }
+}
+
+/** Empties the write-ahead log first, so that the file alone is the whole database while pombo is stopped. */
+function closeDatabase(db: Db): void {
+  try {
+    db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // A full disk: the log stays, and the next start reads it.
+  }
+  db.close();
 }
 
 type Stores = ReturnType<typeof openStores>;

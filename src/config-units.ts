@@ -30,7 +30,7 @@ const REPORT_ADDRESS_MAX = 254;
  * The socket pombo.sock lives in the data directory, and a Unix socket's path ends at 103 bytes on
  * macOS (107 on Linux); 11 of them are "/pombo.sock".
  */
-export const DATA_DIR_MAX_BYTES = 92;
+const DATA_DIR_MAX_BYTES = 92;
 const PATH_MAX_BYTES = 1024;
 
 /** "72h" → milliseconds; null when the text is not a whole number and one of ms, s, m, h, d. */

@@ -107,9 +107,7 @@ function isAlive(pid: number): boolean {
 
 function unusable(path: string, error: unknown): StartError {
   if (codeOf(error) === "SQLITE_NOTADB") {
-    return new StartError(
-      `${path} is not the lock file of pombo. Nothing is kept in it: delete it.`,
-    );
+    return new StartError(`${path} is not the lock file of pombo. Nothing is kept in it: delete it.`);
   }
   const reason = error instanceof Error ? error.message : String(error);
   return new StartError(

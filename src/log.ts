@@ -22,8 +22,6 @@ export function jsonLog(write: (line: string) => void, now: () => number): Log {
   };
 }
 
-export const silentLog: Log = { event: () => undefined, bug: () => undefined };
-
 /** Never half a surrogate pair, which some readers of JSON refuse. */
 function cut(value: string): string {
   return value.slice(0, MAX_FIELD).toWellFormed();

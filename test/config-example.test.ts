@@ -49,7 +49,7 @@ function schemaKeys(setting: Setting, at = ""): { path: string; setting: Setting
   return [...own, ...tables];
 }
 
-const SCHEMA_KEYS = schemaKeys(ConfigSchema as Setting);
+const SCHEMA_KEYS = schemaKeys(ConfigSchema);
 
 test("config.example.toml holds exactly the keys of the schema, those with a default as comments", () => {
   const expected = SCHEMA_KEYS.map(({ path, setting, isPlan }) => ({

@@ -1,13 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../src/errors.ts";
@@ -46,7 +38,7 @@ async function startProcess() {
   const nextLine = async () => new TextDecoder().decode((await reader.read()).value).trim();
   const outcome = JSON.parse(await nextLine()) as { kind: string; pid: number | null };
   const release = async () => {
-    child.stdin.write("release\n");
+    void child.stdin.write("release\n");
     await child.stdin.flush();
     return nextLine();
   };
@@ -90,9 +82,7 @@ test("a released lock can be taken by another process", async () => {
 });
 
 test("of processes that start together exactly one gets the lock", async () => {
-  const outcomes = (await Promise.all([1, 2, 3].map(startProcess))).map(
-    ({ outcome }) => outcome.kind,
-  );
+  const outcomes = (await Promise.all([1, 2, 3].map(startProcess))).map(({ outcome }) => outcome.kind);
   expect(outcomes.sort()).toEqual(["held", "held", "locked"]);
 });
 
@@ -124,8 +114,7 @@ test("releasing twice does not free the next holder's lock", () => {
 
 test("the files of the lock can be read by their owner only", () => {
   const lock = takeLock(dataDir);
-  for (const name of ["lock", "lock.pid"])
-    expect(statSync(join(dataDir, name)).mode & 0o777).toBe(0o600);
+  for (const name of ["lock", "lock.pid"]) expect(statSync(join(dataDir, name)).mode & 0o777).toBe(0o600);
   if (lock.kind === "locked") lock.release();
 });
 
@@ -146,21 +135,15 @@ test("a data directory that does not exist is named with the cure", () => {
 });
 
 test("a lock file that is something else is refused, and nothing stays open", () => {
-  writeFileSync(
-    join(dataDir, "lock"),
-    "not a database, and long enough to be looked at\n".repeat(40),
-  );
+  writeFileSync(join(dataDir, "lock"), "not a database, and long enough to be looked at\n".repeat(40));
   expect(() => takeLock(dataDir)).toThrow("delete it");
   rmSync(join(dataDir, "lock"));
   expect(kindOf()).toBe("locked");
 });
 
 // Root may write everywhere.
-test.skipIf(process.getuid?.() === 0)(
-  "a data directory of somebody else is refused with the cure",
-  () => {
-    chmodSync(dataDir, 0o500);
-    expect(() => takeLock(dataDir)).toThrow("run pombo as the user that owns the data directory");
-    chmodSync(dataDir, 0o700);
-  },
-);
+test.skipIf(process.getuid?.() === 0)("a data directory of somebody else is refused with the cure", () => {
+  chmodSync(dataDir, 0o500);
+  expect(() => takeLock(dataDir)).toThrow("run pombo as the user that owns the data directory");
+  chmodSync(dataDir, 0o700);
+});

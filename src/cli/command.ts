@@ -9,11 +9,11 @@ import { versionText } from "./version.ts";
 export interface Terminal {
   env: Record<string, string | undefined>;
   /** One line, or several, to standard output. */
-  out(text: string): void;
+  out: (text: string) => void;
   /** The same to standard error. */
-  err(text: string): void;
+  err: (text: string) => void;
   /** Resolves with the signal that asks the process to end. */
-  stopSignal(): Promise<string>;
+  stopSignal: () => Promise<string>;
 }
 
 const USAGE = `pombo: your own transactional email API
@@ -35,9 +35,17 @@ export async function runCommand(args: string[], terminal: Terminal): Promise<vo
       return dev({ port: portOf(port), data: asText(data), json: json === true }, terminal);
     }
     case "init": {
-      const given = options(name, rest, { config: "string", "data-dir": "string", hostname: "string", json: "boolean" });
+      const given = options(name, rest, {
+        config: "string",
+        "data-dir": "string",
+        hostname: "string",
+        json: "boolean",
+      });
       const { config, "data-dir": dataDir, hostname, json } = given;
-      return init({ config: asText(config), dataDir: asText(dataDir), hostname: asText(hostname), json: json === true }, terminal);
+      return init(
+        { config: asText(config), dataDir: asText(dataDir), hostname: asText(hostname), json: json === true },
+        terminal,
+      );
     }
     case "serve": {
       const { config } = options(name, rest, { config: "string" });
@@ -60,7 +68,7 @@ type Given = Record<string, string | boolean | undefined>;
 function options(command: string, args: string[], known: Record<string, "string" | "boolean">): Given {
   try {
     const described = Object.fromEntries(Object.entries(known).map(([name, type]) => [name, { type }]));
-    return parseArgs({ args, options: described, strict: true }).values as Given;
+    return parseArgs({ args, options: described, strict: true }).values;
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
     const names = Object.keys(known).map((name) => `--${name}`);

@@ -6,7 +6,12 @@ export function sandboxLog(write: (line: string) => void): Log {
   return {
     event(name, fields = {}) {
       const words = Object.entries(fields).flatMap(([key, value]) => wordsOf(key, value));
-      write(`${time()}  ${name.replace(/^email\./, "").replaceAll("_", " ").padEnd(18)}${words.join("  ")}`);
+      write(
+        `${time()}  ${name
+          .replace(/^email\./, "")
+          .replaceAll("_", " ")
+          .padEnd(18)}${words.join("  ")}`,
+      );
     },
     bug: (where, error) => write(`${time()}  BUG in ${where}: ${errorText(error)}`),
   };
@@ -21,7 +26,10 @@ function wordsOf(key: string, value: string | number | boolean | null): string[]
 }
 
 /** What the sandbox shows when it is ready; the lines work as pasted. */
-export function welcome(ready: { url: string; apiKey: string; operatorKey: string; domain: string; inboxUrl: string }, kept: string | null): string {
+export function welcome(
+  ready: { url: string; apiKey: string; operatorKey: string; domain: string; inboxUrl: string },
+  kept: string | null,
+): string {
   const { url, apiKey, domain } = ready;
   return `
 pombo's sandbox is ready. Nothing that you send leaves this machine.

@@ -29,7 +29,7 @@ export function init(options: InitOptions, terminal: Terminal): void {
   }
   const name = options.hostname ?? machineName();
   const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
-  const text = fill(example, { hostname: name, data_dir: dataDir });
+  const text = fill(example as string, { hostname: name, data_dir: dataDir });
   const parsed = parseConfig(text, { file, env: terminal.env });
   if (parsed.kind === "mistakes") {
     const hint =

@@ -10,7 +10,7 @@ import { readConfig } from "./settings.ts";
 export async function serve(options: { config: string | undefined }, terminal: Terminal): Promise<void> {
   const config = readConfig(options.config, terminal.env);
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: terminal.env });
-  const log = jsonLog(terminal.out, systemClock.now);
+  const log = jsonLog(terminal.out, () => systemClock.now());
   const app = await startApp({ config, instanceKey, edges: { clock: systemClock, random: systemRandom, log } });
   log.event("pombo.started", { url: app.url, hostname: config.hostname, pid: process.pid });
   const signal = await terminal.stopSignal();

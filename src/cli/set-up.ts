@@ -40,12 +40,15 @@ export function setUpInstance(config: Config, parts: SetUpParts): NewInstance {
 function setUpLocked(config: Config, { random, now, givenKey }: SetUpParts): NewInstance {
   const file = databaseFile(config.dataDir);
   if (existsSync(file)) {
-    throw new StartError(`${config.dataDir} holds a pombo already. Start it with pombo serve, or choose another data_dir.`);
+    throw new StartError(
+      `${config.dataDir} holds a pombo already. Start it with pombo serve, or choose another data_dir.`,
+    );
   }
   // The key first: a database whose key was never written could not be opened again.
   const recoveryKey = givenKey ?? createInstanceKey(random);
   const parsed = parseInstanceKey(recoveryKey);
-  if (parsed.kind === "fault") throw new StartError(`POMBO_INSTANCE_KEY holds no usable instance key. ${parsed.message}`);
+  if (parsed.kind === "fault")
+    throw new StartError(`POMBO_INSTANCE_KEY holds no usable instance key. ${parsed.message}`);
   if (givenKey === undefined) writeInstanceKey(config.secrets.instanceKeyFile, recoveryKey);
 
   const operator = createKey(random);
@@ -68,6 +71,8 @@ function makeDirectory(directory: string): void {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`The data directory ${directory} cannot be made (${reason}). Choose another with --data-dir, or make it as root and give it to this user.`);
+    throw new StartError(
+      `The data directory ${directory} cannot be made (${reason}). Choose another with --data-dir, or make it as root and give it to this user.`,
+    );
   }
 }

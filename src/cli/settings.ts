@@ -11,16 +11,22 @@ const PLACES = ["pombo.toml", "/etc/pombo/pombo.toml"];
 export function readConfig(named: string | undefined, env: Environment): Config {
   const file = named ?? env["POMBO_CONFIG"] ?? PLACES.find((place) => read(place) !== null) ?? null;
   if (file === null) {
-    throw new StartError(`There is no configuration: looked for ${PLACES.join(" and ")}. Make one with pombo init, or name it with --config FILE.`);
+    throw new StartError(
+      `There is no configuration: looked for ${PLACES.join(" and ")}. Make one with pombo init, or name it with --config FILE.`,
+    );
   }
   const text = read(file);
   if (text === null) {
-    throw new StartError(`The configuration ${file} cannot be read. Make one with pombo init --config ${file}, or name another with --config FILE.`);
+    throw new StartError(
+      `The configuration ${file} cannot be read. Make one with pombo init --config ${file}, or name another with --config FILE.`,
+    );
   }
   const parsed = parseConfig(text, { file, env });
   if (parsed.kind === "config") return parsed.config;
   const count = parsed.mistakes.length;
-  throw new StartError(`${formatMistakes(file, parsed.mistakes)}\n${count === 1 ? "This mistake" : `These ${count} mistakes`} must be mended before pombo starts.`);
+  throw new StartError(
+    `${formatMistakes(file, parsed.mistakes)}\n${count === 1 ? "This mistake" : `These ${count} mistakes`} must be mended before pombo starts.`,
+  );
 }
 
 function read(file: string): string | null {

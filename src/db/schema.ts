@@ -66,7 +66,11 @@ export const apiKeys = sqliteTable(
     createdAt: integer("created_at").notNull(),
     lastUsedAt: integer("last_used_at"),
   },
-  (t) => [index("api_key_domain").on(t.domainId).where(sql`domain_id IS NOT NULL`)],
+  (t) => [
+    index("api_key_domain")
+      .on(t.domainId)
+      .where(sql`domain_id IS NOT NULL`),
+  ],
 );
 
 /** What the email row itself says; `sending` and `delivery_delayed` follow from its queue row. */
@@ -143,7 +147,9 @@ export const emailQueue = sqliteTable(
   },
   (t) => [
     index("email_queue_due").on(t.laneId, t.nextAt, t.id),
-    index("email_queue_in_flight").on(t.id).where(sql`in_flight = 1`),
+    index("email_queue_in_flight")
+      .on(t.id)
+      .where(sql`in_flight = 1`),
   ],
 );
 

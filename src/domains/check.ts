@@ -117,7 +117,11 @@ interface Surroundings {
   resolver: Resolver;
 }
 
-async function judgeAlias(record: DnsRecord, targets: string[], { domain, resolver }: Surroundings): Promise<BounceCheck> {
+async function judgeAlias(
+  record: DnsRecord,
+  targets: string[],
+  { domain, resolver }: Surroundings,
+): Promise<BounceCheck> {
   const check: RecordCheck = { ...record, status: "found", found: show(targets) };
   const wanted = bare(record.value);
   const [target = ""] = targets;
@@ -127,7 +131,10 @@ async function judgeAlias(record: DnsRecord, targets: string[], { domain, resolv
   }
   const reached = bare(target) === wanted ? "yes" : await leadsTo(wanted, target, resolver);
   if (reached === "unknown") {
-    return { check: { ...check, ...unknown(record, `the CNAMEs behind ${target} could not be followed`), found: check.found }, verdict: "unknown" };
+    return {
+      check: { ...check, ...unknown(record, `the CNAMEs behind ${target} could not be followed`), found: check.found },
+      verdict: "unknown",
+    };
   }
   if (reached === "no") {
     const isDoubled = bare(target) === `${wanted}.${domain}`;
@@ -195,7 +202,12 @@ function missing(record: DnsRecord, doubledDomain: string | null): RecordCheck {
 }
 
 function unknown(record: DnsRecord, reason: string): RecordCheck {
-  return { ...record, status: "unknown", found: [], hint: `DNS could not be asked, so nothing changes: ${clean(reason)}` };
+  return {
+    ...record,
+    status: "unknown",
+    found: [],
+    hint: `DNS could not be asked, so nothing changes: ${clean(reason)}`,
+  };
 }
 
 function show(values: string[]): string[] {

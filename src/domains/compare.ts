@@ -26,7 +26,10 @@ export function judgeDkim(expected: string, found: string[]): Judgement {
   // RFC 6376 §3.6.2.2: with two records at one name the result is undefined, so a verifier may
   // take the wrong one and the mail fails there.
   if (match) {
-    return { status: "mismatch", hint: "There is more than one TXT record at this name: keep the one shown and remove the others." };
+    return {
+      status: "mismatch",
+      hint: "There is more than one TXT record at this name: keep the one shown and remove the others.",
+    };
   }
   const keys = judgements.filter((judgement) => judgement.hint !== NO_KEY_RECORD);
   return keys[0] ?? fault;
@@ -45,14 +48,19 @@ function judgeKey(expected: string, value: string): Judgement {
   const wantedKey = wanted.get("p")?.replace(/\s/g, "") ?? "";
   if (key !== wantedKey) {
     const isCut = key.length >= CUT_KEY_LENGTH && wantedKey.startsWith(key);
-    return mismatch(isCut ? "The key is cut off: publish the whole value, as several strings of at most 255 characters." : DIFFERENT_KEY);
+    return mismatch(
+      isCut
+        ? "The key is cut off: publish the whole value, as several strings of at most 255 characters."
+        : DIFFERENT_KEY,
+    );
   }
   return judgeSettings(value, tags, kindOf(wanted));
 }
 
 /** The key is ours; the other tags may still forbid its use (RFC 6376 §3.6.1). */
 function judgeSettings(value: string, tags: Map<string, string>, wantedKind: string): Judgement {
-  if (kindOf(tags) !== wantedKind) return mismatch(`The record says k=${kindOf(tags)} instead of k=${wantedKind}: publish the value shown.`);
+  if (kindOf(tags) !== wantedKind)
+    return mismatch(`The record says k=${kindOf(tags)} instead of k=${wantedKind}: publish the value shown.`);
   const hashes = tags.get("h")?.toLowerCase();
   if (hashes !== undefined && !colonList(hashes).includes("sha256")) {
     return mismatch("The record forbids SHA-256 (h=): remove the h= part.");
@@ -63,12 +71,22 @@ function judgeSettings(value: string, tags: Map<string, string>, wantedKind: str
   }
   // Strict verifiers stumble over these although most do not.
   const first = /^\s*([^=;\s]*)/.exec(value)?.[1] ?? "";
-  if (tags.has("v") && first !== "v") return { status: "found", hint: "Some verifiers want v=DKIM1 in front, in lower case: better publish exactly the value shown." };
+  if (tags.has("v") && first !== "v")
+    return {
+      status: "found",
+      hint: "Some verifiers want v=DKIM1 in front, in lower case: better publish exactly the value shown.",
+    };
   if (/(^|;)\s*[A-Z]+\s*=/.test(value) || (tags.get("v") ?? "DKIM1") !== "DKIM1") {
-    return { status: "found", hint: "Some verifiers tell upper case from lower case: better publish exactly the value shown." };
+    return {
+      status: "found",
+      hint: "Some verifiers tell upper case from lower case: better publish exactly the value shown.",
+    };
   }
   if (colonList(tags.get("t")?.toLowerCase() ?? "").includes("y")) {
-    return { status: "found", hint: "t=y says that this domain only tests DKIM, and receivers may then ignore it: remove it." };
+    return {
+      status: "found",
+      hint: "t=y says that this domain only tests DKIM, and receivers may then ignore it: remove it.",
+    };
   }
   return { status: "found" };
 }
@@ -103,7 +121,8 @@ export function judgeDmarc(found: string[]): Judgement {
     const escape = found.map(escapeFault).find((fault) => fault !== null);
     return mismatch(escape ?? "The record is not a DMARC policy: it must begin with v=DMARC1.");
   }
-  if (policies.length > 1) return mismatch("There is more than one DMARC record, which counts as none: keep one of them.");
+  if (policies.length > 1)
+    return mismatch("There is more than one DMARC record, which counts as none: keep one of them.");
   const escape = escapeFault(policy);
   if (escape !== null) return mismatch(escape);
   const action = readTags(policy)?.get("p")?.toLowerCase();

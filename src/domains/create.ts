@@ -20,7 +20,10 @@ export interface CreateParts {
 }
 
 /** Registers a domain with fresh signing keys. Throws 409 for one the workspace has, 402 at the plan's limit. */
-export async function createDomain(request: { workspaceId: number; name: string }, parts: CreateParts): Promise<DomainRow> {
+export async function createDomain(
+  request: { workspaceId: number; name: string },
+  parts: CreateParts,
+): Promise<DomainRow> {
   refuseDomain(request, parts);
   // Making an RSA key takes about a tenth of a second, off the main thread: not inside a transaction.
   const pairs = await generateKeyPairs();

@@ -41,6 +41,11 @@ function unseal(domain: DomainRow, domains: DomainStore, keyring: Keyring): Sign
     .filter((row) => row.algorithm === "rsa-sha256" || domain.signsEd25519)
     .map((row) => {
       const pem = Buffer.from(keyring.unseal(row.privateKey, sealContext(domain.uid, row.selector)));
-      return { domain: domain.name, selector: row.selector, algorithm: row.algorithm, privateKey: createPrivateKey(pem) };
+      return {
+        domain: domain.name,
+        selector: row.selector,
+        algorithm: row.algorithm,
+        privateKey: createPrivateKey(pem),
+      };
     });
 }

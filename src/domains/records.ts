@@ -8,7 +8,7 @@ import { dkimRecordValue } from "../dkim/record.ts";
 export const RSA_SELECTOR = "pombo1";
 export const ED25519_SELECTOR = "pombo2";
 /** The label under the sending domain that return paths live under. */
-export const BOUNCE_LABEL = "bounce";
+const BOUNCE_LABEL = "bounce";
 
 /** `name` is the full host name without a trailing dot. */
 export interface DnsRecord {

@@ -18,11 +18,13 @@ export const DomainCreate = Type.Object(
 const Time = Type.String({ format: "date-time" });
 const NullableTime = Type.Union([Time, Type.Null()]);
 
-export const DnsRecord = Type.Object({
+const DnsRecord = Type.Object({
   type: Type.String({ examples: ["TXT"] }),
   name: Type.String(),
   value: Type.String(),
-  status: Type.Optional(Type.String({ description: "After a check: found, missing or mismatch; absent when DNS did not answer." })),
+  status: Type.Optional(
+    Type.String({ description: "After a check: found, missing or mismatch; absent when DNS did not answer." }),
+  ),
   found: Type.Optional(Type.Array(Type.String(), { description: "After a check: what DNS holds under that name." })),
   hint: Type.Optional(Type.String({ description: "What to do." })),
 });

@@ -51,7 +51,10 @@ export function openDomainStore(db: Db) {
             eq(domains.workspaceId, workspaceId),
             before === null
               ? undefined
-              : or(lt(domains.createdAt, before.createdAt), and(eq(domains.createdAt, before.createdAt), lt(domains.id, before.id))),
+              : or(
+                  lt(domains.createdAt, before.createdAt),
+                  and(eq(domains.createdAt, before.createdAt), lt(domains.id, before.id)),
+                ),
           ),
         )
         .orderBy(desc(domains.createdAt), desc(domains.id))
@@ -66,7 +69,13 @@ export function openDomainStore(db: Db) {
       orm
         .select({ id: domains.id })
         .from(domains)
-        .where(and(eq(domains.name, domain.name), ne(domains.id, domain.id), inArray(domains.status, [...SENDING, "suspended"])))
+        .where(
+          and(
+            eq(domains.name, domain.name),
+            ne(domains.id, domain.id),
+            inArray(domains.status, [...SENDING, "suspended"]),
+          ),
+        )
         .get() !== undefined,
 
     insert: (row: typeof domains.$inferInsert): DomainRow => orm.insert(domains).values(row).returning().get(),

@@ -23,8 +23,7 @@ export function returnPath(email: { id: string; recipient: string }, host: strin
 
 export type ReadReturnPath =
   /** The token's form is right; whether it is genuine needs the recipient of the email `id`: isGenuine. */
-  | { kind: "token"; id: string; mac: Uint8Array; expiresAt: number }
-  | { kind: "other" };
+  { kind: "token"; id: string; mac: Uint8Array; expiresAt: number } | { kind: "other" };
 
 /** Reads the local part of an address that mail came to. */
 export function readReturnPath(localPart: string): ReadReturnPath {

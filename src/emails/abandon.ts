@@ -25,7 +25,14 @@ export async function failQueuedOf(
         for (const { id } of waiting) {
           const attempts = parts.queue.removeWaiting(id);
           if (attempts === null) continue;
-          parts.emails.end(id, { status: "failed", sentAt: null, deliveredAt: null, failedReason: DOMAIN_DELETED, bounce: null, attempts });
+          parts.emails.end(id, {
+            status: "failed",
+            sentAt: null,
+            deliveredAt: null,
+            failedReason: DOMAIN_DELETED,
+            bounce: null,
+            attempts,
+          });
         }
         return waiting.length;
       });

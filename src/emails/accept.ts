@@ -80,7 +80,10 @@ interface Decision extends AcceptAnswer {
 /** Accepts all of `items` or none; resolves once that is durable. Throws AppError. */
 export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): Promise<AcceptAnswer> {
   if (parts.guard.trouble !== null) {
-    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", { hint: "Send the same request again later.", retryAfterS: 5 });
+    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
+      hint: "Send the same request again later.",
+      retryAfterS: 5,
+    });
   }
   const prepared = await prepareAll(request.items);
   const decision = await parts.commit(() => decide(request, prepared, parts));
@@ -144,7 +147,11 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   });
   const body = JSON.stringify({ data: request.operation === "emails" ? accepted[0] : accepted });
   if (request.idempotency !== null) {
-    parts.idempotency.insert(scopeOf(request, request.idempotency.key), { requestHash: request.idempotency.requestHash, response: body }, now);
+    parts.idempotency.insert(
+      scopeOf(request, request.idempotency.key),
+      { requestHash: request.idempotency.requestHash, response: body },
+      now,
+    );
   }
   return { body, isReplay: false, isMismatch: false, lanes, dueAt: now };
 }
@@ -186,7 +193,8 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], parts: Acce
       });
     }
     if (domain !== null && isSending(domain)) chosen.push(domain);
-    else faults.push({ message: "Domain not verified", ...placeOf(request, index, "from"), hint: hintFor(domain, from) });
+    else
+      faults.push({ message: "Domain not verified", ...placeOf(request, index, "from"), hint: hintFor(domain, from) });
   }
   if (faults.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { faults });
   return chosen;
@@ -194,7 +202,8 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], parts: Acce
 
 function hintFor(domain: DomainRow | null, from: Mailbox): string {
   const name = domainToUnicode(from.domain);
-  if (domain === null) return `Register ${name} with POST /api/v1/domains, publish its records and call the verification check.`;
+  if (domain === null)
+    return `Register ${name} with POST /api/v1/domains, publish its records and call the verification check.`;
   if (domain.status === "suspended") return `The operator has suspended ${name}; ask the operator.`;
   return `Publish the records of ${name} and call POST /api/v1/domains/${domain.uid}/verification-checks.`;
 }
@@ -217,7 +226,11 @@ function placeOf(request: AcceptRequest, index: number, field: string): { field:
   return request.operation === "emails" ? { field } : { field, path: `emails[${index}].${field}` };
 }
 
-function write(email: Prepared, domain: DomainRow, context: { now: number; lanes: Set<number>; parts: AcceptParts }): string {
+function write(
+  email: Prepared,
+  domain: DomainRow,
+  context: { now: number; lanes: Set<number>; parts: AcceptParts },
+): string {
   const { now, lanes, parts } = context;
   const { settings } = parts;
   const uid = newId(now, parts.random);

@@ -7,7 +7,7 @@ import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../
 import { composeMessage } from "../mime/compose.ts";
 import type { AddressRanges } from "../net/address.ts";
 import type { Job } from "../queue/store.ts";
-import type { AttemptContext, Handler } from "../queue/worker.ts";
+import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
 import type { Random } from "../random.ts";
 import { findRoute, type Route } from "../smtp/destinations.ts";
 import type { SessionPool } from "../smtp/pool.ts";
@@ -47,7 +47,8 @@ export interface DeliverParts extends SettleParts {
 export function emailHandler(parts: DeliverParts): Handler {
   return {
     async attempt(job, context) {
-      const loaded = load(job, parts);
+      const loaded = loadOrGiveUp(job, parts);
+      if (loaded === "unreadable") return abandon(job, parts);
       if (loaded === null) return { fate: { kind: "finish" }, isReached: null, record: () => undefined };
       return settle({ job, ...loaded }, await attempt(job, loaded, context, parts), parts);
     },
@@ -80,6 +81,29 @@ interface Loaded extends Addressed {
   domain: DomainRow | null;
 }
 
+/** A stored email that cannot be read is a bug, tried again as every other, but not past its life. */
+function loadOrGiveUp(job: Job, parts: DeliverParts): Loaded | null | "unreadable" {
+  try {
+    return load(job, parts);
+  } catch (error) {
+    if (parts.clock.now() < job.expiresAt) throw error;
+    parts.log.bug("load", error);
+    return "unreadable";
+  }
+}
+
+function abandon(job: Job, parts: DeliverParts): Settlement {
+  const failedReason = "4.4.7 Not delivered in its time: pombo could not read it from its database";
+  const end = { sentAt: null, deliveredAt: null, failedReason, bounce: null, attempts: job.attempt - 1 };
+  return {
+    fate: { kind: "finish" },
+    isReached: null,
+    record(isHeld) {
+      if (isHeld) parts.emails.end(job.id, { status: "failed", ...end });
+    },
+  };
+}
+
 function load(job: Job, parts: DeliverParts): Loaded | null {
   const found = parts.emails.forDelivery(job.id);
   if (found === undefined) return null;
@@ -102,7 +126,8 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   if (route.kind !== "hosts") return route;
 
   const signed = await composeAndSign(loaded, domain, parts);
-  if (signed.kind === "unsigned") return { kind: "trouble", reason: signed.reason, stage: null, category: "unknown", badDomainAt: null };
+  if (signed.kind === "unsigned")
+    return { kind: "trouble", reason: signed.reason, stage: null, category: "unknown", badDomainAt: null };
 
   const release = await parts.slots.take(route.site, context.stopping);
   if (release === null) return { kind: "unbegun" };
@@ -129,7 +154,12 @@ function refuse(job: Job, { email, to }: Loaded, parts: DeliverParts): Ending | 
     const hours = Math.round((job.expiresAt - email.createdAt) / 3_600_000);
     const last = job.lastReply === null ? "" : `; last answer: ${job.lastReply}`;
     // RFC 3463 §3.5: 4.4.7, delivery time expired.
-    return { kind: "refused", status: "failed", category: "expired", reason: `4.4.7 Not delivered within ${hours} h${last}`.slice(0, 512) };
+    return {
+      kind: "refused",
+      status: "failed",
+      category: "expired",
+      reason: `4.4.7 Not delivered within ${hours} h${last}`.slice(0, 512),
+    };
   }
   const suppressed = parts.suppressions.reasonFor(email.workspaceId, comparableAddress(to));
   if (suppressed === null) return null;
@@ -167,7 +197,11 @@ async function ownNameResolves(parts: DeliverParts): Promise<boolean> {
 
 type Composed = { kind: "signed"; message: Uint8Array; needsSmtpUtf8: boolean } | { kind: "unsigned"; reason: string };
 
-async function composeAndSign({ email, to, content }: Loaded, domain: DomainRow, parts: DeliverParts): Promise<Composed> {
+async function composeAndSign(
+  { email, to, content }: Loaded,
+  domain: DomainRow,
+  parts: DeliverParts,
+): Promise<Composed> {
   const from = mailbox(parseMailbox(email.sender));
   const replyTo = email.replyTo === null ? null : mailbox(parseAddress(email.replyTo));
   const message = composeMessage({
@@ -192,7 +226,10 @@ async function composeAndSign({ email, to, content }: Loaded, domain: DomainRow,
     const needsSmtpUtf8 = [from, to, replyTo].some((each) => each !== null && /[^\0-\u007F]/.test(each.address));
     return { kind: "signed", message: Buffer.concat([signatures, message]), needsSmtpUtf8 };
   } catch (error) {
-    return { kind: "unsigned", reason: `Not sent, because it could not be signed: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      kind: "unsigned",
+      reason: `Not sent, because it could not be signed: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }
 

@@ -8,7 +8,7 @@ const MAX_SUBJECT = 255;
 const MAX_HTML = 1_000_000;
 const MAX_TEXT = 100_000;
 /** Items that a batch may hold under any plan. */
-export const MAX_BATCH = 1_000;
+const MAX_BATCH = 1_000;
 
 function addressFault(parsed: ParsedMailbox): string | null {
   if (parsed.kind === "mailbox") return null;
@@ -16,8 +16,9 @@ function addressFault(parsed: ParsedMailbox): string | null {
 }
 
 function address(description: string) {
-  return text({ minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.com"] }, (value) =>
-    addressFault(parseAddress(value)),
+  return text(
+    { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.com"] },
+    (value) => addressFault(parseAddress(value)),
   );
 }
 
@@ -40,9 +41,11 @@ const Members = Type.Object(
   {
     from: mailbox,
     to: address("The recipient: one bare address."),
-    subject: text({ minLength: 1, maxLength: MAX_SUBJECT, examples: ["O seu recibo"] }, (value) =>
-      // Its sentence begins with the member's name, as every fault's does.
-      subjectFault(value)?.replace(/^The subject /, "") ?? null,
+    subject: text(
+      { minLength: 1, maxLength: MAX_SUBJECT, examples: ["O seu recibo"] },
+      (value) =>
+        // Its sentence begins with the member's name, as every fault's does.
+        subjectFault(value)?.replace(/^The subject /, "") ?? null,
     ),
     html: Type.Optional(body(MAX_HTML, "The HTML part. Without `text`, a text part is made from it.")),
     text: Type.Optional(body(MAX_TEXT, "The text part. The empty string: no text part.")),
@@ -57,7 +60,11 @@ export const EmailSend = objectWith(
   (value) =>
     isFilled(value.html) || isFilled(value.text)
       ? null
-      : { path: ["html"], message: "or text is required: an email needs one of them", hint: "An empty string counts as absent." },
+      : {
+          path: ["html"],
+          message: "or text is required: an email needs one of them",
+          hint: "An empty string counts as absent.",
+        },
   { anyOf: [{ required: ["html"] }, { required: ["text"] }] },
 );
 
@@ -128,7 +135,9 @@ export const EmailRecord = Type.Object({
   replyTo: NullableText,
   attempts: Type.Integer({ description: "Attempts begun." }),
   nextAttemptAt: NullableTime,
-  lastReply: Type.Union([Type.String(), Type.Null()], { description: "While it is tried again: why the last attempt did not deliver." }),
+  lastReply: Type.Union([Type.String(), Type.Null()], {
+    description: "While it is tried again: why the last attempt did not deliver.",
+  }),
   possibleDuplicate: Type.Boolean({
     description: "The answer to an attempt was lost after the message had been sent whole, and it was tried again.",
   }),

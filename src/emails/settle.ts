@@ -62,7 +62,13 @@ export function settle(ended: Ended, ending: Ending, parts: SettleParts): Settle
 function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, parts: SettleParts): Settlement {
   const { job } = ended;
   const { status, category, reason } = ending;
-  const bounce: Bounce = { type: category === "expired" ? "transient" : "undetermined", category, smtpCode: null, enhancedCode: null, mx: null };
+  const bounce: Bounce = {
+    type: category === "expired" ? "transient" : "undetermined",
+    category,
+    smtpCode: null,
+    enhancedCode: null,
+    mx: null,
+  };
   return {
     fate: { kind: "finish" },
     isReached: null,
@@ -71,7 +77,14 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
       // Nothing was begun by this attempt, so it does not count.
       const attempts = job.attempt - 1;
       const failure = status === "failed" ? JSON.stringify(bounce) : null;
-      parts.emails.end(job.id, { status, sentAt: null, deliveredAt: null, failedReason: reason, bounce: failure, attempts });
+      parts.emails.end(job.id, {
+        status,
+        sentAt: null,
+        deliveredAt: null,
+        failedReason: reason,
+        bounce: failure,
+        attempts,
+      });
     },
     committed: () => tell(parts, `email.${status}`, ended, reason),
   };
@@ -85,12 +98,23 @@ function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt },
     // DNS and signing say nothing of the destination's servers.
     isReached: null,
-    record: () => parts.emails.insertAttempt({ ...blankAttempt(job, endedAt), stage, reply: reason, outcome: "deferred", category }),
+    record: () =>
+      parts.emails.insertAttempt({
+        ...blankAttempt(job, endedAt),
+        stage,
+        reply: reason,
+        outcome: "deferred",
+        category,
+      }),
     committed: () => tell(parts, "email.delivery_delayed", ended, reason),
   };
 }
 
-function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_domain" }>, parts: SettleParts): Settlement {
+function settleBadDomain(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "bad_domain" }>,
+  parts: SettleParts,
+): Settlement {
   const { job, email, to } = ended;
   const { reason, enhancedCode } = ending;
   const endedAt = parts.clock.now();
@@ -99,7 +123,13 @@ function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_doma
     fate: { kind: "finish" },
     isReached: null,
     record(isHeld) {
-      const attempt = { ...blankAttempt(job, endedAt), stage: "dns", enhancedCode, reply: reason, category: "bad_domain" };
+      const attempt = {
+        ...blankAttempt(job, endedAt),
+        stage: "dns",
+        enhancedCode,
+        reply: reason,
+        category: "bad_domain",
+      };
       parts.emails.insertAttempt({ ...attempt, outcome: "bounced" });
       if (!isHeld) return;
       const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
@@ -110,7 +140,11 @@ function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_doma
   };
 }
 
-function settleTransmitted(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, parts: SettleParts): Settlement {
+function settleTransmitted(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "transmitted" }>,
+  parts: SettleParts,
+): Settlement {
   const { job } = ended;
   const { transmission, endedAt } = ending;
   const { result } = transmission;
@@ -129,7 +163,9 @@ function settleTransmitted(ended: Ended, ending: Extract<Ending, { kind: "transm
     };
   }
   const verdict = result.kind === "refused" ? classifyReply(result.reply, result.stage) : classifyBroken(result.stage);
-  return verdict.kind === "bounced" ? settleBounced(ended, ending, { verdict, sentAt, parts }) : settleDeferred(ended, ending, { verdict, sentAt, parts });
+  return verdict.kind === "bounced"
+    ? settleBounced(ended, ending, { verdict, sentAt, parts })
+    : settleDeferred(ended, ending, { verdict, sentAt, parts });
 }
 
 interface Judged {
@@ -169,7 +205,9 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
     isReached: transmission.isReached || transmission.lastReply !== null,
     record(isHeld) {
-      parts.emails.insertAttempt(attemptOf(job, ending, { outcome: isUnknown ? "unknown" : "deferred", category: verdict.category }));
+      parts.emails.insertAttempt(
+        attemptOf(job, ending, { outcome: isUnknown ? "unknown" : "deferred", category: verdict.category }),
+      );
       if (!isHeld) return;
       if (sentAt !== null) parts.emails.setSentAt(job.id, sentAt);
       // R28: it may have been taken, and it will be sent again.
@@ -180,11 +218,26 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
 }
 
 function suppress(email: EmailRow, address: string, createdAt: number, parts: SettleParts): void {
-  parts.suppressions.insert({ workspaceId: email.workspaceId, channel: "email", address, reason: "hard_bounce", createdAt });
+  parts.suppressions.insert({
+    workspaceId: email.workspaceId,
+    channel: "email",
+    address,
+    reason: "hard_bounce",
+    createdAt,
+  });
 }
 
 function blankAttempt(job: Job, endedAt: number): Omit<AttemptRow, "outcome"> {
-  const nothing = { host: null, address: null, tls: null, stage: null, code: null, enhancedCode: null, reply: null, category: null };
+  const nothing = {
+    host: null,
+    address: null,
+    tls: null,
+    stage: null,
+    code: null,
+    enhancedCode: null,
+    reply: null,
+    category: null,
+  };
   return { emailId: job.id, number: job.attempt, startedAt: job.startedAt, endedAt, ...nothing };
 }
 

@@ -182,7 +182,8 @@ function reads(orm: Db["orm"]) {
 
     /** A page of a scope's emails, newest first; deep pages walk the covering index, not the rows. */
     list(scope: EmailScope, limit: number, offset: number) {
-      const inScope = scope.domainId === null ? eq(emails.workspaceId, scope.workspaceId) : eq(emails.domainId, scope.domainId);
+      const inScope =
+        scope.domainId === null ? eq(emails.workspaceId, scope.workspaceId) : eq(emails.domainId, scope.domainId);
       const page = orm
         .select({ id: emails.id })
         .from(emails)

@@ -50,7 +50,7 @@ export function authenticate(
   callers.set(request, caller);
 }
 
-export function isUnderApi(path: string): boolean {
+function isUnderApi(path: string): boolean {
   return path.startsWith("/api/");
 }
 

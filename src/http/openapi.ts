@@ -15,7 +15,7 @@ const DESCRIPTIONS: Record<number, string> = {
 };
 
 /** The body of every answer that is not 2xx. */
-export const ErrorBody = Type.Object({
+const ErrorBody = Type.Object({
   errors: Type.Array(
     Type.Object({
       code: Type.Optional(Type.String()),

@@ -19,15 +19,17 @@ export function purgeAnswers(parts: PurgeParts): () => void {
   let cancel = parts.clock.after(EVERY_MS, run);
   function run(): void {
     const notBefore = parts.clock.now() - parts.keepMs;
-    parts.commit(() => parts.idempotency.purge(notBefore)).then(
-      (hasMore) => {
-        cancel = parts.clock.after(hasMore ? 0 : EVERY_MS, run);
-      },
-      (error: unknown) => {
-        if (!isStorageError(error)) parts.log.bug("idempotency", error);
-        cancel = parts.clock.after(EVERY_MS, run);
-      },
-    );
+    parts
+      .commit(() => parts.idempotency.purge(notBefore))
+      .then(
+        (hasMore) => {
+          cancel = parts.clock.after(hasMore ? 0 : EVERY_MS, run);
+        },
+        (error: unknown) => {
+          if (!isStorageError(error)) parts.log.bug("idempotency", error);
+          cancel = parts.clock.after(EVERY_MS, run);
+        },
+      );
   }
   return () => cancel();
 }

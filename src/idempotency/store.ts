@@ -64,9 +64,15 @@ export function openIdempotencyStore(db: Db) {
     },
     /** Removes a share of what is older than `notBefore`; true when there may be more. */
     purge(notBefore: number): boolean {
-      const old = orm.select({ createdAt: idempotency.createdAt }).from(idempotency).where(lt(idempotency.createdAt, notBefore));
+      const old = orm
+        .select({ createdAt: idempotency.createdAt })
+        .from(idempotency)
+        .where(lt(idempotency.createdAt, notBefore));
       const edge = old.orderBy(idempotency.createdAt).limit(1).offset(PURGE_ROWS).get();
-      orm.delete(idempotency).where(lt(idempotency.createdAt, edge?.createdAt ?? notBefore)).run();
+      orm
+        .delete(idempotency)
+        .where(lt(idempotency.createdAt, edge?.createdAt ?? notBefore))
+        .run();
       return edge !== undefined;
     },
   };

@@ -5,7 +5,11 @@ export const KeyCreate = Type.Object(
   {
     name: text({ minLength: 1, maxLength: 100, description: "What the key is for.", examples: ["shop"] }),
     domainId: Type.Optional(
-      nullable(uuid("Restricts the key to one domain: it sends that domain's emails and reads them. null: the whole workspace.")),
+      nullable(
+        uuid(
+          "Restricts the key to one domain: it sends that domain's emails and reads them. null: the whole workspace.",
+        ),
+      ),
     ),
   },
   { additionalProperties: false },

@@ -12,11 +12,18 @@ export function periodsAt(now: number): { day: string; month: string } {
  * Takes `amount` emails from the workspace's quotas, inside the accepting transaction; throws 402 with
  * the time until the period ends. What was taken before the throw goes with the transaction.
  */
-export function takeEmailQuota(request: { workspaceId: number; plan: Plan; amount: number; now: number }, usage: UsageStore): void {
+export function takeEmailQuota(
+  request: { workspaceId: number; plan: Plan; amount: number; now: number },
+  usage: UsageStore,
+): void {
   const { workspaceId, plan, amount, now } = request;
   const { day, month } = periodsAt(now);
   if (!usage.take({ workspaceId, name: "emails_month", period: month }, amount, plan.emailsPerMonth)) {
-    throw overQuota("MONTHLY_QUOTA_EXCEEDED", `month allows ${plan.emailsPerMonth} emails`, startOfNextMonth(now) - now);
+    throw overQuota(
+      "MONTHLY_QUOTA_EXCEEDED",
+      `month allows ${plan.emailsPerMonth} emails`,
+      startOfNextMonth(now) - now,
+    );
   }
   if (!usage.take({ workspaceId, name: "emails_day", period: day }, amount, plan.emailsPerDay)) {
     throw overQuota("DAILY_QUOTA_EXCEEDED", `day allows ${plan.emailsPerDay} emails`, startOfNextDay(now) - now);

@@ -6,10 +6,13 @@ import type { Random } from "../random.ts";
 import type { InterruptedJob, LaneHead, QueueStore } from "./store.ts";
 
 // Rows in flight that nobody works on: after a crash, or by a bug. An attempt without dot_at sent
-// nothing. One with it may have been accepted: it keeps the delay of its claim and is recorded as of
+// nothing, and starts again soon; from the third on it keeps the delay of its claim, in case it is
+// the row that brings the process down. One with it may have been accepted: it keeps the delay of its claim and is recorded as of
 // unknown outcome. Each row has a closure of its own, so that one that cannot be recorded, by a bug,
 // holds up neither the others nor the start.
 
+/** Attempts that start again at once when they were cut off before their dot. */
+const TRUSTED_ATTEMPTS = 2;
 /** Interrupted attempts that certainly sent nothing start again within this time. */
 const RESTART_SPREAD_MS = 1_000;
 
@@ -28,7 +31,9 @@ export async function freeInterrupted(parts: RecoverParts): Promise<LaneHead[]> 
   // Read in a transaction too: if the storage fails then, the guard closes, and calls when it opens.
   const interrupted = await commit(() => queue.inFlight());
   const soon = () => clock.now() + Math.floor(RESTART_SPREAD_MS * random.unit());
-  await Promise.all(interrupted.map((row) => free(row, row.dotAt === null ? soon() : null, parts)));
+  await Promise.all(
+    interrupted.map((row) => free(row, row.dotAt === null && row.attempts <= TRUSTED_ATTEMPTS ? soon() : null, parts)),
+  );
   if (interrupted.length > 0) {
     const unknown = interrupted.filter((row) => row.dotAt !== null).length;
     log.event("queue.recovered", { interrupted: interrupted.length, outcomeUnknown: unknown });

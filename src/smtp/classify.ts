@@ -61,7 +61,14 @@ function isTemporary(reply: Reply, stage: Stage, named: Category | null): boolea
 function verdict(kind: Verdict["kind"], category: Category, reply: Reply, stage: Stage): Verdict {
   // R38: at "dns" the answer is our own, given once the resolvers agree (null MX, RFC 7505).
   const isHard = kind === "bounced" && (stage === "rcpt" || stage === "dns") && HARD.has(category);
-  return { kind, category, type: bounceType(kind, category), smtpCode: reply.code, enhancedCode: reply.enhanced, isHard };
+  return {
+    kind,
+    category,
+    type: bounceType(kind, category),
+    smtpCode: reply.code,
+    enhancedCode: reply.enhanced,
+    isHard,
+  };
 }
 
 function bounceType(kind: Verdict["kind"], category: Category): Verdict["type"] {

@@ -6,7 +6,7 @@
  */
 
 /** RFC 5321 §4.5.3.1.6: 1,000 octets with the line end. */
-export const MAX_CONTENT_LINE_BYTES = 998;
+const MAX_CONTENT_LINE_BYTES = 998;
 
 const CR = 0x0d;
 const LF = 0x0a;

@@ -11,9 +11,9 @@ import { createTlsMemory, tlsPolicy, type FindTlsPolicy, type TlsMemory, type Tl
 
 export const IDLE_MS = 5_000;
 export const SESSION_LIFE_MS = 300_000;
-export const MAX_IDLE_SESSIONS = 500;
+const MAX_IDLE_SESSIONS = 500;
 /** R13: where no other host is left, the greeting may take as long as RFC 5321 asks. */
-export const LAST_GREETING_MS = 300_000;
+const LAST_GREETING_MS = 300_000;
 
 export interface PoolOptions {
   clock: Clock;
@@ -60,7 +60,13 @@ export class SessionPool {
   }
 
   /** Opens a new session; it belongs to the caller. */
-  open(target: { host: string; address: string; tls: TlsMode; isLast: boolean; signal?: AbortSignal }): Promise<OpenResult> {
+  open(target: {
+    host: string;
+    address: string;
+    tls: TlsMode;
+    isLast: boolean;
+    signal?: AbortSignal;
+  }): Promise<OpenResult> {
     const { isLast, ...host } = target;
     const { timeouts, clock, heloName, localAddress, port } = this.#options;
     const greetingMs = isLast ? Math.max(LAST_GREETING_MS, timeouts.greetingMs) : timeouts.greetingMs;

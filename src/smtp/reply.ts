@@ -28,7 +28,7 @@ export class ReplyError extends Error {
 export const MAX_LINE_BYTES = 2_048;
 export const MAX_REPLY_LINES = 100;
 /** The length of a cleaned reply (R36), in characters. */
-export const MAX_TEXT_LENGTH = 512;
+const MAX_TEXT_LENGTH = 512;
 
 const LINE = /^([2-5]\d\d)([ -]|$)/;
 // RFC 3463 §2: class 2, 4 or 5, then two numbers of up to three digits.
@@ -113,8 +113,9 @@ export function formatReply(reply: Reply): string {
 const PRINTABLE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 // ECMA-48 escape sequences: control strings (OSC, DCS and kin) to their end, CSI sequences, and the short ones.
 // The eight-bit introducers count too, as the reader hands over one character a byte.
-// oxlint-disable-next-line no-control-regex
-const ESCAPES = /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|(?:\x1b\[|\x9b)[\x20-\x3f]*[\x40-\x7e]?|\x1b[\x20-\x2f]*[\x30-\x7e]?/g;
+const ESCAPES =
+  // oxlint-disable-next-line no-control-regex
+  /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|(?:\x1b\[|\x9b)[\x20-\x3f]*[\x40-\x7e]?|\x1b[\x20-\x2f]*[\x30-\x7e]?/g;
 /** Longest input looked at; a whole reply at its limits is 200 KB, of which 512 characters remain anyway. */
 const MAX_CLEANED_INPUT = 8_192;
 

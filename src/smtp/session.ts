@@ -108,7 +108,8 @@ async function greet(wire: Wire, options: SessionOptions): Promise<OpenResult> {
     progress.stage = "ehlo";
     const first = await sayHello(wire, options);
     if ("code" in first) return { kind: "refused", stage: "ehlo", reply: first };
-    if (options.tls === "never" || (options.tls === "opportunistic" && !first.hasStartTls)) return opened(wire, options, first, null);
+    if (options.tls === "never" || (options.tls === "opportunistic" && !first.hasStartTls))
+      return opened(wire, options, first, null);
     progress.stage = "starttls";
     if (!first.hasStartTls) {
       progress.isTlsFailure = true;
@@ -121,7 +122,11 @@ async function greet(wire: Wire, options: SessionOptions): Promise<OpenResult> {
     // R16, RFC 3207 §6: bytes sent in clear must not be read as if they had come under TLS.
     wire.assertQuiet("bytes in clear after the answer to STARTTLS");
     progress.isTlsFailure = true;
-    const tls = await wire.secure({ host: options.host, isVerified: options.tls === "verify", limitMs: timeouts.tlsMs });
+    const tls = await wire.secure({
+      host: options.host,
+      isVerified: options.tls === "verify",
+      limitMs: timeouts.tlsMs,
+    });
     progress.isTlsFailure = false;
     progress.stage = "ehlo";
     // R15: what was offered in clear is forgotten.

@@ -55,7 +55,8 @@ export async function transact(
   const prepared = prepareContent(content, envelope.needsSmtpUtf8);
   const commands = envelopeCommands(envelope, content.length, link.capabilities);
   const unfit = refuseAhead(envelope, content.length, link.capabilities);
-  if (unfit !== null) return { kind: "refused", stage: "mail", reply: unfit, isReusable: true, envelopeReached: false, isOurs: true };
+  if (unfit !== null)
+    return { kind: "refused", stage: "mail", reply: unfit, isReusable: true, envelopeReached: false, isOurs: true };
   const progress: Progress = { stage: "mail", isDotSent: false };
   try {
     link.wire.assertQuiet("the server spoke between messages");
@@ -71,7 +72,11 @@ export async function transact(
 }
 
 /** MAIL to DATA. Null: the server waits for the content. */
-async function sendEnvelope(link: Link, commands: Record<EnvelopeStage, string>, progress: Progress): Promise<SendResult | null> {
+async function sendEnvelope(
+  link: Link,
+  commands: Record<EnvelopeStage, string>,
+  progress: Progress,
+): Promise<SendResult | null> {
   const { wire, capabilities, timeouts } = link;
   const reset = link.isTransactionOpen ? "RSET\r\n" : "";
   if (capabilities.hasPipelining) {
@@ -86,7 +91,10 @@ async function sendEnvelope(link: Link, commands: Record<EnvelopeStage, string>,
   for (const stage of ENVELOPE_STAGES) {
     progress.stage = stage;
     if (!capabilities.hasPipelining) wire.ask(commands[stage], 1);
-    const reply = await wire.next(stage === "data" ? timeouts.dataMs : timeouts.commandMs, `answer to ${stage.toUpperCase()}`);
+    const reply = await wire.next(
+      stage === "data" ? timeouts.dataMs : timeouts.commandMs,
+      `answer to ${stage.toUpperCase()}`,
+    );
     if (stage === "data" ? reply.code === 354 : reply.code >= 200 && reply.code < 300) {
       link.isTransactionOpen = true;
       continue;
@@ -105,7 +113,10 @@ async function readRestOfGroup(link: Link, refusedAt: EnvelopeStage): Promise<vo
   try {
     let last: Reply | null = null;
     for (const stage of ENVELOPE_STAGES.slice(ENVELOPE_STAGES.indexOf(refusedAt) + 1)) {
-      last = await wire.next(stage === "data" ? timeouts.dataMs : timeouts.commandMs, `answer to ${stage.toUpperCase()}`);
+      last = await wire.next(
+        stage === "data" ? timeouts.dataMs : timeouts.commandMs,
+        `answer to ${stage.toUpperCase()}`,
+      );
       if (last.code === 421) return wire.destroy();
     }
     if (last?.code !== 354) return;
@@ -119,7 +130,12 @@ async function readRestOfGroup(link: Link, refusedAt: EnvelopeStage): Promise<vo
   }
 }
 
-async function sendContent(link: Link, content: Buffer, beforeDot: () => Promise<void>, progress: Progress): Promise<SendResult> {
+async function sendContent(
+  link: Link,
+  content: Buffer,
+  beforeDot: () => Promise<void>,
+  progress: Progress,
+): Promise<SendResult> {
   const { wire, timeouts } = link;
   progress.stage = "block";
   const recorded = Promise.try(beforeDot).then(
@@ -167,15 +183,24 @@ function refuseAhead(envelope: Envelope, sizeBytes: number, capabilities: Capabi
 // A space or an angle bracket may stand only inside a quoted local part, where the grammar allows it (RFC 5321 §4.1.2).
 const PATH = /^(?:[^\s<>"\p{C}]+|"(?:[^"\\\p{C}]|\\[\x20-\x7e])*")@[^\s<>"\p{C}]+$/u;
 
-function envelopeCommands(envelope: Envelope, sizeBytes: number, capabilities: Capabilities): Record<EnvelopeStage, string> {
+function envelopeCommands(
+  envelope: Envelope,
+  sizeBytes: number,
+  capabilities: Capabilities,
+): Record<EnvelopeStage, string> {
   for (const address of [envelope.from, envelope.to]) {
     // The border has parsed it; this is the last place before the wire, and a line end here would be a command.
     if (!PATH.test(address)) throw new Error(`not an envelope address: ${JSON.stringify(address)}`);
     // oxlint-disable-next-line no-control-regex
-    if (!envelope.needsSmtpUtf8 && !/^[\x00-\x7f]*$/.test(address)) throw new Error(`needs SMTPUTF8: ${JSON.stringify(address)}`);
+    if (!envelope.needsSmtpUtf8 && !/^[\x00-\x7f]*$/.test(address))
+      throw new Error(`needs SMTPUTF8: ${JSON.stringify(address)}`);
   }
   const size = capabilities.maxSizeBytes === null ? "" : ` SIZE=${sizeBytes}`;
   // R20: the content is 7-bit, except for the header of such an address (RFC 6531 §3.6).
   const utf8 = envelope.needsSmtpUtf8 ? ` SMTPUTF8${capabilities.has8BitMime ? " BODY=8BITMIME" : ""}` : "";
-  return { mail: `MAIL FROM:<${envelope.from}>${size}${utf8}\r\n`, rcpt: `RCPT TO:<${envelope.to}>\r\n`, data: "DATA\r\n" };
+  return {
+    mail: `MAIL FROM:<${envelope.from}>${size}${utf8}\r\n`,
+    rcpt: `RCPT TO:<${envelope.to}>\r\n`,
+    data: "DATA\r\n",
+  };
 }

@@ -15,8 +15,8 @@ import type { SessionPool } from "./pool.ts";
 import type { Envelope, OpenResult, SendResult, SmtpSession, TlsMode } from "./session.ts";
 import type { TlsPolicy } from "./tls-policy.ts";
 
-export const MAX_ADDRESSES = 5;
-export const MAX_SESSIONS = 2;
+const MAX_ADDRESSES = 5;
+const MAX_SESSIONS = 2;
 
 /** Where to: hosts in the order to try, each with its addresses in the order to try. */
 export interface Destination {
@@ -112,7 +112,8 @@ async function walkHosts(walk: Walk): Promise<void> {
 async function tryAddress(walk: Walk, target: { host: string; address: string; isLast: boolean }): Promise<SendResult> {
   const { pool, destination, mail } = walk;
   const policy = pool.findTlsPolicy(target.host, destination.site);
-  const open = (tls: TlsMode) => pool.open({ ...target, tls, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
+  const open = (tls: TlsMode) =>
+    pool.open({ ...target, tls, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
   const note = (result: SendResult, tls: SmtpSession["tls"]) => {
     walk.tries.push({ host: target.host, address: target.address, isReused: false, tls, policy, result });
     return result;
@@ -151,7 +152,14 @@ function isTlsTrouble(opened: Unopened): boolean {
 
 function failure(opened: Unopened): SendResult {
   if (opened.kind === "broken") return { kind: "broken", stage: opened.stage, reason: opened.reason, isDotSent: false };
-  return { kind: "refused", stage: opened.stage, reply: opened.reply, isReusable: false, envelopeReached: false, isOurs: false };
+  return {
+    kind: "refused",
+    stage: opened.stage,
+    reply: opened.reply,
+    isReusable: false,
+    envelopeReached: false,
+    isOurs: false,
+  };
 }
 
 function isFinal(result: SendResult): boolean {
@@ -184,7 +192,12 @@ function isReached(result: SendResult): boolean {
 function conclude(tries: Try[]): Transmission {
   const last = tries.at(-1);
   const told = last !== undefined && isFinal(last.result) ? last : mostTelling(tries);
-  const result = told?.result ?? { kind: "broken", stage: "connect", reason: "no address to connect to", isDotSent: false };
+  const result = told?.result ?? {
+    kind: "broken",
+    stage: "connect",
+    reason: "no address to connect to",
+    isDotSent: false,
+  };
   return {
     result,
     host: told?.host ?? null,

@@ -111,7 +111,11 @@ export class Wire {
   }
 
   /** Turns the connection into a TLS one. `host` is verified only if asked for. Throws BrokenWire. */
-  async secure(options: { host: string; isVerified: boolean; limitMs: number }): Promise<{ protocol: string; cipher: string }> {
+  async secure(options: {
+    host: string;
+    isVerified: boolean;
+    limitMs: number;
+  }): Promise<{ protocol: string; cipher: string }> {
     const raw = this.#socket;
     // The runtime may emit the encrypted bytes on the clear socket again: nobody may listen there.
     raw.removeAllListeners();
@@ -209,7 +213,9 @@ export class Wire {
       if (this.#deadline === Infinity) return;
       if (this.#clock.now() < this.#deadline) return this.#setTimer();
       const isCapped = this.#clock.now() >= this.#capAt;
-      this.#break(isCapped ? "the whole took too long" : `no ${this.#waitsFor} within ${Math.round(this.#limitMs / 1000)} s`);
+      this.#break(
+        isCapped ? "the whole took too long" : `no ${this.#waitsFor} within ${Math.round(this.#limitMs / 1000)} s`,
+      );
     });
   }
 

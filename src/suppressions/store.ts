@@ -27,7 +27,13 @@ export function openSuppressionStore(db: Db) {
       select.get({ workspaceId, channel: "email", address })?.reason ?? null,
 
     /** Suppresses; the first reason stays. */
-    insert(row: { workspaceId: number; channel: "email" | "sms"; address: string; reason: SuppressionReason; createdAt: number }): void {
+    insert(row: {
+      workspaceId: number;
+      channel: "email" | "sms";
+      address: string;
+      reason: SuppressionReason;
+      createdAt: number;
+    }): void {
       orm.insert(suppressions).values(row).onConflictDoNothing().run();
     },
   };

@@ -42,7 +42,12 @@ function zoneWith(name: string, node: Zone[string] | null): Zone {
 test("a domain with all its records is found in every part", async () => {
   const result = await check(complete);
   expect(result).toMatchObject({ rsa: "yes", ed25519: "yes", bounce: "yes" });
-  expect([...result.dkim, result.spf, result.dmarc].map((record) => record.status)).toEqual(["found", "found", "found", "found"]);
+  expect([...result.dkim, result.spf, result.dmarc].map((record) => record.status)).toEqual([
+    "found",
+    "found",
+    "found",
+    "found",
+  ]);
   expect(result.spf).toEqual({
     type: "CNAME",
     name: bounceName,
@@ -78,7 +83,10 @@ test("a key in several strings, behind a CNAME, and in upper-case names is found
     "key.elsewhere.example": { TXT: [[RSA.slice(0, 100), RSA.slice(100, 340), RSA.slice(340)]] },
   });
   const resolver = createResolver({ servers: [server.address], clock: systemClock, random: systemRandom });
-  expect(await checkDomain({ domain, records, resolver: resolver.fresh(0) })).toMatchObject({ rsa: "yes", dkim: [{ found: [RSA] }, {}] });
+  expect(await checkDomain({ domain, records, resolver: resolver.fresh(0) })).toMatchObject({
+    rsa: "yes",
+    dkim: [{ found: [RSA] }, {}],
+  });
 });
 
 test("a key in an answer beyond one datagram is found", async () => {
@@ -93,7 +101,12 @@ test("a key in an answer beyond one datagram is found", async () => {
 test("SERVFAIL and silence are unknown in every part, which changes no state (decisions §6)", async () => {
   for (const fault of ["servfail", "silence"] as const) {
     await using server = await startFakeDns(complete, { "*": fault });
-    const resolver = createResolver({ servers: [server.address], clock: systemClock, random: systemRandom, timeoutMs: 10 });
+    const resolver = createResolver({
+      servers: [server.address],
+      clock: systemClock,
+      random: systemRandom,
+      timeoutMs: 10,
+    });
     const result = await checkDomain({ domain, records, resolver });
     expect(result).toMatchObject({ rsa: "unknown", ed25519: "unknown", bounce: "unknown" });
     expect(result.dmarc).toMatchObject({ status: "unknown", found: [] });
@@ -113,7 +126,10 @@ test("two records at a key's name are a mismatch that shows both (RFC 6376 §3.6
 });
 
 test("a name that leads elsewhere and ends without a TXT record is a mismatch that shows where it leads", async () => {
-  const result = await check({ ...zoneWith(rsaName, { CNAME: "old.provider.example" }), "old.provider.example": { A: ["1.0.0.2"] } });
+  const result = await check({
+    ...zoneWith(rsaName, { CNAME: "old.provider.example" }),
+    "old.provider.example": { A: ["1.0.0.2"] },
+  });
   expect(result.dkim[0]).toMatchObject({ status: "mismatch", found: ["CNAME old.provider.example"] });
 });
 
@@ -121,7 +137,10 @@ test("a record whose name was doubled by the DNS provider is missing, and the hi
   const key = await check({ ...zoneWith(rsaName, null), [`${rsaName}.${domain}`]: { TXT: [RSA] } });
   expect(key.dkim[0].status).toBe("missing");
   expect(key.dkim[0].hint).toContain("leave .example.com out of the name");
-  const bounce = await check({ ...zoneWith(bounceName, null), [`${bounceName}.${domain}`]: { CNAME: "mx.operator.example" } });
+  const bounce = await check({
+    ...zoneWith(bounceName, null),
+    [`${bounceName}.${domain}`]: { CNAME: "mx.operator.example" },
+  });
   expect(bounce.spf.status).toBe("missing");
   expect(bounce.spf.hint).toContain("leave .example.com out of the name");
 });
@@ -135,7 +154,10 @@ test("a return path that points elsewhere is a mismatch, also when only the doma
 });
 
 test("a return path that reaches the bounce host over a name of the owner's is found", async () => {
-  const result = await check({ ...zoneWith(bounceName, { CNAME: "b.example.com" }), "b.example.com": { CNAME: "mx.operator.example" } });
+  const result = await check({
+    ...zoneWith(bounceName, { CNAME: "b.example.com" }),
+    "b.example.com": { CNAME: "mx.operator.example" },
+  });
   expect(result).toMatchObject({ bounce: "yes", spf: { status: "found", found: ["b.example.com"] } });
   const failing = await check(zoneWith(bounceName, { CNAME: "b.example.com" }), { "CNAME b.example.com": "SERVFAIL" });
   expect(failing).toMatchObject({ bounce: "unknown", spf: { status: "unknown" } });
@@ -143,7 +165,11 @@ test("a return path that reaches the bounce host over a name of the owner's is f
 
 test("other records in place of the CNAME are a mismatch that shows them", async () => {
   const result = await check(
-    zoneWith(bounceName, { MX: [[10, "mx.operator.example"]], TXT: ["v=spf1 a:mx.operator.example -all"], A: ["1.0.0.1"] }),
+    zoneWith(bounceName, {
+      MX: [[10, "mx.operator.example"]],
+      TXT: ["v=spf1 a:mx.operator.example -all"],
+      A: ["1.0.0.1"],
+    }),
   );
   expect(result).toMatchObject({
     bounce: "no",

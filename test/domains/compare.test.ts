@@ -21,7 +21,12 @@ test("a key record is found in every form that verifiers read alike (RFC 6376 §
 });
 
 test("a key record that only lenient verifiers read is found, with advice", () => {
-  const forms = [`V=DKIM1; K=rsa; P=${KEY}`, `v=dkim1; k=rsa; p=${KEY}`, `k=rsa; p=${KEY}; v=DKIM1`, `v=DKIM1; t=y; p=${KEY}`];
+  const forms = [
+    `V=DKIM1; K=rsa; P=${KEY}`,
+    `v=dkim1; k=rsa; p=${KEY}`,
+    `k=rsa; p=${KEY}; v=DKIM1`,
+    `v=DKIM1; t=y; p=${KEY}`,
+  ];
   for (const form of forms) {
     const judgement = judgeDkim(WANTED, [form]);
     expect(judgement.status).toBe("found");
@@ -59,7 +64,10 @@ test("a key record that would fail is a mismatch, and the hint says why", () => 
 
 test("two records at one name are a mismatch even when one of them is right (RFC 6376 §3.6.2.2)", () => {
   for (const other of ["v=DKIM1; k=rsa; p=AAAA", "v=spf1 -all", `"${WANTED}"`]) {
-    for (const found of [[WANTED, other], [other, WANTED]]) {
+    for (const found of [
+      [WANTED, other],
+      [other, WANTED],
+    ]) {
       const judgement = judgeDkim(WANTED, found);
       expect(judgement.status).toBe("mismatch");
       expect(judgement.hint).toMatch(/remove the others/);
@@ -73,7 +81,11 @@ test("among several wrong records the hint speaks of the one that is a key", () 
 });
 
 test("any valid DMARC policy is found", () => {
-  for (const value of ["v=DMARC1; p=none", "v=DMARC1;p=REJECT;", "v = DMARC1 ; p = quarantine; rua=mailto:a@b.example"]) {
+  for (const value of [
+    "v=DMARC1; p=none",
+    "v=DMARC1;p=REJECT;",
+    "v = DMARC1 ; p = quarantine; rua=mailto:a@b.example",
+  ]) {
     expect(judgeDmarc([value])).toEqual({ status: "found" });
     expect(judgeDmarc(["other text", value])).toEqual({ status: "found" });
   }

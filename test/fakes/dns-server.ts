@@ -33,7 +33,7 @@ export type DnsFault =
   | "authentic";
 
 /** The address that forged answers carry. */
-export const FORGED_ADDRESS = "6.6.6.6";
+const FORGED_ADDRESS = "6.6.6.6";
 
 export interface Query {
   name: string;
@@ -80,9 +80,7 @@ export async function startFakeDns(zone: Zone = {}, faults: Record<string, DnsFa
   });
   return Object.assign(fake, server, {
     seen: (count: number) =>
-      queries.length >= count
-        ? Promise.resolve()
-        : new Promise<void>((resolve) => watchers.push({ count, resolve })),
+      queries.length >= count ? Promise.resolve() : new Promise<void>((resolve) => watchers.push({ count, resolve })),
     release() {
       for (const send of held.splice(0)) send();
     },
@@ -124,7 +122,9 @@ function respond(message: Buffer, { fault, transport, answer }: Scene): Buffer[]
     case "truncated_tcp_wrong_id":
       return [isTcp ? withId(genuine, message.readUInt16BE(0) ^ 1) : truncate(message)];
     case "garbage":
-      return [Buffer.concat([message.subarray(0, 2), Buffer.from([0x81, 0x80, 0, 1, 0, 9, 0, 0, 0, 0, 0xc0, 0xff, 1])])];
+      return [
+        Buffer.concat([message.subarray(0, 2), Buffer.from([0x81, 0x80, 0, 1, 0, 9, 0, 0, 0, 0, 0xc0, 0xff, 1])]),
+      ];
     case "first_record_alone": {
       const whole = decode(genuine);
       return [encode({ ...whole, answers: whole.answers?.slice(0, 1) })];

@@ -104,10 +104,17 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
   };
   const readFree = options.readFree;
   const start = () =>
-    startApp({ config, instanceKey, edges: { clock, random: systemRandom, log, ...(readFree === undefined ? {} : { readFree }) } });
+    startApp({
+      config,
+      instanceKey,
+      edges: { clock, random: systemRandom, log, ...(readFree === undefined ? {} : { readFree }) },
+    });
   let app = await start();
 
-  const clientOf = (key: string): Client => ({ key, call: (method, path, request = {}) => send(app.url, key, { method, path, ...request }) });
+  const clientOf = (key: string): Client => ({
+    key,
+    call: (method, path, request = {}) => send(app.url, key, { method, path, ...request }),
+  });
   const operator = clientOf(operatorKey);
   const newWorkspace = async (plan = "scale"): Promise<Workspace> => {
     const { body } = await operator.call("POST", "/api/v1/workspaces", { body: { name: "Test", plan } });
@@ -140,7 +147,13 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     bugs,
     newWorkspace,
     addDomain,
-    email: (changes = {}) => ({ from: `Loja <loja@${SENDING_DOMAIN}>`, to: "maria@example.com", subject: "Olá", text: "Bom dia", ...changes }),
+    email: (changes = {}) => ({
+      from: `Loja <loja@${SENDING_DOMAIN}>`,
+      to: "maria@example.com",
+      subject: "Olá",
+      text: "Bom dia",
+      ...changes,
+    }),
     async restart() {
       await app.stop(0);
       app = await start();
@@ -166,7 +179,11 @@ function configFor(directory: string, dnsServer: string, mxPort: number): Config
   return config;
 }
 
-async function send(base: string, ownKey: string, request: RequestOptions & { method: string; path: string }): Promise<Answer> {
+async function send(
+  base: string,
+  ownKey: string,
+  request: RequestOptions & { method: string; path: string },
+): Promise<Answer> {
   const { method, path, body, rawBody } = request;
   const key = request.key === undefined ? ownKey : request.key;
   const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));

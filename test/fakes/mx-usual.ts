@@ -1,12 +1,27 @@
 import type { MxScript } from "./mx.ts";
 
-export type MxStage = "greeting" | "ehlo" | "helo" | "startTls" | "mail" | "rcpt" | "data" | "content" | "dot" | "rset" | "quit";
+export type MxStage =
+  | "greeting"
+  | "ehlo"
+  | "helo"
+  | "startTls"
+  | "mail"
+  | "rcpt"
+  | "data"
+  | "content"
+  | "dot"
+  | "rset"
+  | "quit";
 
 /** What the well-behaved server offers. */
 export const ALL_CAPABILITIES = ["PIPELINING", "SIZE 52428800", "8BITMIME", "SMTPUTF8", "ENHANCEDSTATUSCODES"];
 
 /** The answer of a server that keeps to RFC 5321 and accepts everything in the right order. */
-export function usualAnswer(stage: MxStage, script: MxScript, state: { isTls: boolean; hasSender: boolean; hasRecipient: boolean }): string {
+export function usualAnswer(
+  stage: MxStage,
+  script: MxScript,
+  state: { isTls: boolean; hasSender: boolean; hasRecipient: boolean },
+): string {
   const hasStartTls = !state.isTls && (script.tls ?? "none") !== "none";
   const offered = ["mx.example", ...(script.capabilities ?? ALL_CAPABILITIES), ...(hasStartTls ? ["STARTTLS"] : [])];
   const usual: Record<MxStage, string> = {

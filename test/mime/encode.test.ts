@@ -34,7 +34,7 @@ test("quoted-printable follows RFC 2045 §6.7", () => {
 
 test("quoted-printable lines are at most 76 long and soft breaks split no triplet", () => {
   for (let offset = 0; offset < 80; offset++) {
-    const text = "x".repeat(offset) + "é" + "y".repeat(70) + " é".repeat(9) + "z".repeat(200);
+    const text = ["x".repeat(offset), "é", "y".repeat(70), " é".repeat(9), "z".repeat(200)].join("");
     const out = encoded(text);
     for (const line of out.split("\r\n")) {
       expect(line.length).toBeLessThanOrEqual(76);

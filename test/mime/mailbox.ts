@@ -1,4 +1,4 @@
-import { type Mailbox, parseAddress, parseMailbox } from "../../src/mime/address.ts";
+import { type Mailbox, type parseAddress, parseMailbox } from "../../src/mime/address.ts";
 import type { MessageSource } from "../../src/mime/compose.ts";
 
 /** The parsed mailbox of a text that must be one. */

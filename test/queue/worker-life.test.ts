@@ -37,6 +37,22 @@ describe("after a crash", () => {
     expect(on.attempts[1]!.job).toMatchObject({ id: 2, attempt: 2 });
   });
 
+  test("a row whose third attempt was cut off keeps its delay: it may be what brings the process down", async () => {
+    using on = workshop();
+    const { queue, of, clock } = on;
+    const now = clock.now();
+    await of.committer.commit(() => {
+      const lane = queue.laneFor(1, "example.com");
+      queue.add({ id: 1, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
+      for (const again of [0, 0, MINUTE]) {
+        const [job] = queue.claim({ laneId: lane, now, limit: 1, retryAt: () => now + again });
+        if (again === 0) queue.defer(job!, { nextAt: now, lastReply: null, badDomainAt: null });
+      }
+    });
+    await on.worker.start();
+    expect(on.row(1)).toMatchObject({ inFlight: false, attempts: 3, nextAt: now + MINUTE });
+  });
+
   test("what cannot be recorded, by a bug, holds up neither the start nor the other rows", async () => {
     using on = workshop({
       recordInterrupted() {

@@ -4,7 +4,8 @@ import { classifyBroken, classifyReply, type Stage } from "../../src/smtp/classi
 import { TEXT_RULES, type Category } from "../../src/smtp/classify-rules.ts";
 import { makeReply } from "../../src/smtp/reply.ts";
 
-const judge = (line: string, stage: Stage = "rcpt") => classifyReply(makeReply(Number(line.slice(0, 3)), [line.slice(4)]), stage);
+const judge = (line: string, stage: Stage = "rcpt") =>
+  classifyReply(makeReply(Number(line.slice(0, 3)), [line.slice(4)]), stage);
 const HARD: Category[] = ["invalid_recipient", "inactive_mailbox", "bad_domain"];
 
 test("the verdict carries the codes as the server gave them", () => {
@@ -37,14 +38,21 @@ test("user unknown at RCPT suppresses, in the words of many servers (R38)", () =
     "554 delivery error: dd This user doesn't have a yahoo.com account (x@yahoo.com) [0]",
     "550 5.1.1",
   ];
-  for (const reply of replies) expect([reply, judge(reply).category, judge(reply).isHard]).toEqual([reply, "invalid_recipient", true]);
+  for (const reply of replies)
+    expect([reply, judge(reply).category, judge(reply).isHard]).toEqual([reply, "invalid_recipient", true]);
 });
 
 test("a disabled mailbox and an unknown domain suppress too (R38)", () => {
-  expect(judge("550 5.2.1 The email account that you tried to reach is disabled")).toMatchObject({ category: "inactive_mailbox", isHard: true });
+  expect(judge("550 5.2.1 The email account that you tried to reach is disabled")).toMatchObject({
+    category: "inactive_mailbox",
+    isHard: true,
+  });
   expect(judge("550 Account suspended")).toMatchObject({ category: "inactive_mailbox", isHard: true });
   expect(judge("550 5.1.2 Host unknown")).toMatchObject({ category: "bad_domain", isHard: true });
-  expect(judge("556 5.1.10 Domain does not accept mail", "dns")).toMatchObject({ category: "bad_domain", isHard: true });
+  expect(judge("556 5.1.10 Domain does not accept mail", "dns")).toMatchObject({
+    category: "bad_domain",
+    isHard: true,
+  });
 });
 
 test("policy, reputation, content, authentication and full mailboxes never suppress (R37, R38)", () => {
@@ -58,8 +66,14 @@ test("policy, reputation, content, authentication and full mailboxes never suppr
     ["550 5.1.1 Refused due to recipient preferences", "policy"],
     ["552 5.3.4 Message size exceeds fixed maximum message size", "policy"],
     ["550 5.7.133 SenderNotAuthenticatedForGroup", "policy"],
-    ["554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org; https://www.spamhaus.org/query/ip/192.0.2.1", "spam_block"],
-    ["550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. Please contact your Internet service provider since part of their network is on our block list (S3150).", "spam_block"],
+    [
+      "554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org; https://www.spamhaus.org/query/ip/192.0.2.1",
+      "spam_block",
+    ],
+    [
+      "550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. Please contact your Internet service provider since part of their network is on our block list (S3150).",
+      "spam_block",
+    ],
     ["550 5.7.606 Access denied, banned sending IP [192.0.2.1]", "spam_block"],
     ["554 5.7.1 Spam message rejected", "spam_content"],
     ["550 5.7.1 This message looks like spam", "spam_content"],
@@ -92,15 +106,28 @@ test("words come before the enhanced code, and the enhanced code before nothing 
 });
 
 test("words in the recipient's address or in a link decide nothing", () => {
-  expect(judge("550 5.1.1 <spam-quota-policy@example.net>: User unknown, see https://example.net/blocked/policy")).toMatchObject({ category: "invalid_recipient" });
+  expect(
+    judge("550 5.1.1 <spam-quota-policy@example.net>: User unknown, see https://example.net/blocked/policy"),
+  ).toMatchObject({ category: "invalid_recipient" });
   expect(judge("550 5.7.1 <no.such.user@unknown-user.example> Not allowed here").isHard).toBe(false);
 });
 
 test("any 4xx and any 421 is deferred, whatever it says (R25, R36)", () => {
   const stages: Stage[] = ["connect", "greeting", "ehlo", "starttls", "mail", "rcpt", "data", "block", "dot"];
   for (const stage of stages) {
-    for (const reply of ["450 4.1.1 User unknown", "451 4.7.1 Greylisted", "421 4.3.2 Closing", "452 4.2.2 Over quota", "431 5.1.1 mixed"]) {
-      expect([stage, reply, judge(reply, stage).kind, judge(reply, stage).isHard]).toEqual([stage, reply, "deferred", false]);
+    for (const reply of [
+      "450 4.1.1 User unknown",
+      "451 4.7.1 Greylisted",
+      "421 4.3.2 Closing",
+      "452 4.2.2 Over quota",
+      "431 5.1.1 mixed",
+    ]) {
+      expect([stage, reply, judge(reply, stage).kind, judge(reply, stage).isHard]).toEqual([
+        stage,
+        reply,
+        "deferred",
+        false,
+      ]);
     }
   }
   expect(judge("452 4.2.2 Over quota").category).toBe("mailbox_full");
@@ -109,14 +136,23 @@ test("any 4xx and any 421 is deferred, whatever it says (R25, R36)", () => {
 
 test("a 5xx before MAIL is deferred, as such refusals are about the address (R14)", () => {
   for (const stage of ["connect", "greeting", "ehlo", "starttls"] as const) {
-    expect(judge("554 5.7.1 Your IP is blocked using zen.spamhaus.org", stage)).toMatchObject({ kind: "deferred", category: "spam_block", isHard: false });
+    expect(judge("554 5.7.1 Your IP is blocked using zen.spamhaus.org", stage)).toMatchObject({
+      kind: "deferred",
+      category: "spam_block",
+      isHard: false,
+    });
     expect(judge("550 5.1.1 User unknown", stage)).toMatchObject({ kind: "deferred", isHard: false });
   }
 });
 
 test("a 5xx at MAIL or after DATA bounces and never suppresses, even in the words of an unknown user (R26, R39)", () => {
   for (const stage of ["mail", "data", "block", "dot"] as const) {
-    for (const reply of ["550 5.1.1 User unknown", "550 5.2.1 Mailbox disabled", "550 5.1.2 Domain not found", "554 5.7.1 Spam message"]) {
+    for (const reply of [
+      "550 5.1.1 User unknown",
+      "550 5.2.1 Mailbox disabled",
+      "550 5.1.2 Domain not found",
+      "554 5.7.1 Spam message",
+    ]) {
       const verdict = judge(reply, stage);
       expect([stage, reply, verdict.kind, verdict.isHard]).toEqual([stage, reply, "bounced", false]);
       expect(HARD).not.toContain(verdict.category);
@@ -134,19 +170,56 @@ test("452 and a 552 that names no other reason are deferred at RCPT (R22)", () =
   expect(judge("452 4.5.3 Too many recipients")).toMatchObject({ kind: "deferred", category: "rate_limited" });
   expect(judge("552 5.5.3 Too many recipients")).toMatchObject({ kind: "deferred", category: "rate_limited" });
   expect(judge("552 Requested action aborted").kind).toBe("deferred");
-  expect(judge("552 5.2.2 Mailbox full")).toMatchObject({ kind: "bounced", category: "mailbox_full", type: "transient", isHard: false });
+  expect(judge("552 5.2.2 Mailbox full")).toMatchObject({
+    kind: "bounced",
+    category: "mailbox_full",
+    type: "transient",
+    isHard: false,
+  });
   expect(judge("552 5.3.4 Message too big", "dot")).toMatchObject({ kind: "bounced", category: "policy" });
 });
 
 test("a delivery that broke is deferred and suppresses nobody (R28)", () => {
-  for (const stage of ["dns", "connect", "greeting", "ehlo", "starttls", "mail", "rcpt", "data", "block", "dot"] as const) {
+  for (const stage of [
+    "dns",
+    "connect",
+    "greeting",
+    "ehlo",
+    "starttls",
+    "mail",
+    "rcpt",
+    "data",
+    "block",
+    "dot",
+  ] as const) {
     expect(classifyBroken(stage)).toMatchObject({ kind: "deferred", isHard: false, smtpCode: null });
   }
 });
 
 test("no rule takes long on any text (ReDoS)", () => {
-  const words = ["a", " ", "user ", "no such ", "mailbox is ", "not ", "spam", "exceeded ", "relay", "domain ", "message ", "recipient address ", "\\", "<", "x@", "0"];
-  const inputs = words.flatMap((word) => [word.repeat(600), `${word.repeat(300)}!`, `${word.repeat(100)}${" ".repeat(500)}$`]);
+  const words = [
+    "a",
+    " ",
+    "user ",
+    "no such ",
+    "mailbox is ",
+    "not ",
+    "spam",
+    "exceeded ",
+    "relay",
+    "domain ",
+    "message ",
+    "recipient address ",
+    "\\",
+    "<",
+    "x@",
+    "0",
+  ];
+  const inputs = words.flatMap((word) => [
+    word.repeat(600),
+    `${word.repeat(300)}!`,
+    `${word.repeat(100)}${" ".repeat(500)}$`,
+  ]);
   for (const rule of TEXT_RULES) {
     for (const input of inputs) {
       const startedAt = performance.now();
@@ -161,7 +234,8 @@ test("no rule takes long on any text (ReDoS)", () => {
 
 const CORPUS = new URL("../../../shared/corpora/replies/smart-sink-responses.toml", import.meta.url).pathname;
 const isCorpusHere = existsSync(CORPUS);
-if (!isCorpusHere) console.warn("skipped: the reply corpus is not here (../shared/corpora/replies); the classifier is not scored");
+if (!isCorpusHere)
+  console.warn("skipped: the reply corpus is not here (../shared/corpora/replies); the classifier is not scored");
 
 interface Sample {
   label: "bounce" | "defer";
@@ -172,26 +246,38 @@ interface Sample {
 function samples(): Sample[] {
   type Table = Record<string, { code: number; msg: string }[]>;
   const corpus = Bun.TOML.parse(readFileSync(CORPUS, "utf8")) as { bounce: Table; defer: Table };
-  const of = (label: Sample["label"]) => Object.values(corpus[label]).flat().map(({ code, msg }) => ({ label, code, message: msg }));
+  const of = (label: Sample["label"]) =>
+    Object.values(corpus[label])
+      .flat()
+      .map(({ code, msg }) => ({ label, code, message: msg }));
   return [...of("bounce"), ...of("defer")];
 }
 
-test.skipIf(!isCorpusHere)("the replies of large providers: deferrals are deferred, and nothing but the recipient's own fault is hard", () => {
-  const scores = { bounce: 0, defer: 0, named: 0, hard: 0 };
-  const all = samples();
-  for (const { label, code, message } of all) {
-    // Lines of some samples carry the code again, as they were cut from a log.
-    const lines = message.split(/\r?\n/).map((line) => line.trim().replace(new RegExp(`^${code}[ ,-]`), ""));
-    const verdict = classifyReply(makeReply(code, lines), "rcpt");
-    // One sample is labelled a deferral but answers 550, "user has moved": the basic code comes first (R36).
-    const isMislabelled = label === "defer" && code >= 500;
-    if (!isMislabelled) expect([message, verdict.kind]).toEqual([message, label === "defer" ? "deferred" : "bounced"]);
-    scores[label] += 1;
-    if (verdict.category !== "unknown") scores.named += 1;
-    if (verdict.isHard) scores.hard += 1;
-    const isInnocent = /policy|spam|unsolicited|suspicious|quota|rate|volume|relay|attachment|size|dmarc|not allowed|compliant|syntax|header/i.test(message);
-    if (isInnocent) expect([message, verdict.isHard]).toEqual([message, false]);
-  }
-  console.log(`reply corpus: ${all.length} replies (${scores.bounce} bounces, ${scores.defer} deferrals), ${scores.named} given a category, ${scores.hard} hard`);
-  expect(scores.named / all.length).toBeGreaterThan(0.8);
-});
+test.skipIf(!isCorpusHere)(
+  "the replies of large providers: deferrals are deferred, and nothing but the recipient's own fault is hard",
+  () => {
+    const scores = { bounce: 0, defer: 0, named: 0, hard: 0 };
+    const all = samples();
+    for (const { label, code, message } of all) {
+      // Lines of some samples carry the code again, as they were cut from a log.
+      const lines = message.split(/\r?\n/).map((line) => line.trim().replace(new RegExp(`^${code}[ ,-]`), ""));
+      const verdict = classifyReply(makeReply(code, lines), "rcpt");
+      // One sample is labelled a deferral but answers 550, "user has moved": the basic code comes first (R36).
+      const isMislabelled = label === "defer" && code >= 500;
+      if (!isMislabelled)
+        expect([message, verdict.kind]).toEqual([message, label === "defer" ? "deferred" : "bounced"]);
+      scores[label] += 1;
+      if (verdict.category !== "unknown") scores.named += 1;
+      if (verdict.isHard) scores.hard += 1;
+      const isInnocent =
+        /policy|spam|unsolicited|suspicious|quota|rate|volume|relay|attachment|size|dmarc|not allowed|compliant|syntax|header/i.test(
+          message,
+        );
+      if (isInnocent) expect([message, verdict.isHard]).toEqual([message, false]);
+    }
+    console.log(
+      `reply corpus: ${all.length} replies (${scores.bounce} bounces, ${scores.defer} deferrals), ${scores.named} given a category, ${scores.hard} hard`,
+    );
+    expect(scores.named / all.length).toBeGreaterThan(0.8);
+  },
+);

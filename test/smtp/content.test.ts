@@ -18,7 +18,20 @@ test("every line that begins with a dot gets one more (R23, RFC 5321 section 4.5
 });
 
 test("every end-of-data variant with a bare CR or LF is refused before it is sent (R23, SMTP smuggling)", () => {
-  const variants = ["\n.\n", "\r.\r", "\r\n.\n", "\n.\r\n", "\r.\r\n", "\r\n.\r", "\r\r\n.\r\r\n", "\n\r\n.\r\n", "\r\n.\r\r\n", "\n", "\r", "\r\n\x00.\r\n"];
+  const variants = [
+    "\n.\n",
+    "\r.\r",
+    "\r\n.\n",
+    "\n.\r\n",
+    "\r.\r\n",
+    "\r\n.\r",
+    "\r\r\n.\r\r\n",
+    "\n\r\n.\r\n",
+    "\r\n.\r\r\n",
+    "\n",
+    "\r",
+    "\r\n\x00.\r\n",
+  ];
   for (const variant of variants) {
     expect(() => prepare(`before${variant}MAIL FROM:<evil@example.com>\r\n`)).toThrow();
     expect(() => prepare(`${variant}after\r\n`)).toThrow();

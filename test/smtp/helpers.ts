@@ -1,5 +1,12 @@
 import { systemClock, type Clock } from "../../src/clock.ts";
-import { DEFAULT_TIMEOUTS, openSession, type Envelope, type OpenResult, type SessionOptions, type SmtpSession } from "../../src/smtp/session.ts";
+import {
+  DEFAULT_TIMEOUTS,
+  openSession,
+  type Envelope,
+  type OpenResult,
+  type SessionOptions,
+  type SmtpSession,
+} from "../../src/smtp/session.ts";
 import type { FakeClock } from "../fakes/clock.ts";
 import { startMx, type Mx, type MxScript } from "../fakes/mx.ts";
 
@@ -19,7 +26,12 @@ export function seeded(seed: number): () => number {
 
 /** CRLF lines of about `sizeBytes` bytes in all. */
 export function largeContent(sizeBytes: number): Buffer {
-  return Buffer.from("x".repeat(76).concat("\r\n").repeat(Math.ceil(sizeBytes / 78)));
+  return Buffer.from(
+    "x"
+      .repeat(76)
+      .concat("\r\n")
+      .repeat(Math.ceil(sizeBytes / 78)),
+  );
 }
 
 export function open(mx: Mx, changes: Partial<SessionOptions> = {}): Promise<OpenResult> {

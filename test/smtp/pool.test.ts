@@ -6,10 +6,20 @@ import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import { stall, type Mx } from "../fakes/mx.ts";
 import { withMx } from "./helpers.ts";
 
-async function withPool(use: (pool: SessionPool, clock: FakeClock, mx: Mx) => Promise<void>, options: Partial<PoolOptions> = {}): Promise<void> {
+async function withPool(
+  use: (pool: SessionPool, clock: FakeClock, mx: Mx) => Promise<void>,
+  options: Partial<PoolOptions> = {},
+): Promise<void> {
   await withMx({}, async (mx) => {
     const clock = fakeClock();
-    const pool = new SessionPool({ clock, heloName: "pombo.example.com", localAddress: null, port: mx.port, timeouts: DEFAULT_TIMEOUTS, ...options });
+    const pool = new SessionPool({
+      clock,
+      heloName: "pombo.example.com",
+      localAddress: null,
+      port: mx.port,
+      timeouts: DEFAULT_TIMEOUTS,
+      ...options,
+    });
     await use(pool, clock, mx);
     await pool.close();
     expect(pool.idleCount).toBe(0);
@@ -42,7 +52,9 @@ test("a released session is handed out again for its key alone, the last one fir
 test("site, TLS policy and source address make the key (R12, R30)", async () => {
   await withPool(async (pool) => {
     expect(pool.key("a", tlsPolicy("mx", "a"))).not.toBe(pool.key("b", tlsPolicy("mx", "b")));
-    expect(pool.key("a", { mode: "verify", source: "mta-sts" })).not.toBe(pool.key("a", { mode: "required", source: "config" }));
+    expect(pool.key("a", { mode: "verify", source: "mta-sts" })).not.toBe(
+      pool.key("a", { mode: "required", source: "config" }),
+    );
   });
 });
 
@@ -126,13 +138,20 @@ test("close ends the idle sessions with QUIT, and what is released later too", a
 test("the last host's greeting may take 5 minutes, any other's 60 s (R13)", async () => {
   await withPool(async (pool, clock, mx) => {
     mx.script = { greeting: stall() };
-    for (const [isLast, limitS] of [[false, 60], [true, 300]] as const) {
+    for (const [isLast, limitS] of [
+      [false, 60],
+      [true, 300],
+    ] as const) {
       const before = mx.connections.length;
       const opening = pool.open({ host: "mx.example", address: "127.0.0.1", tls: "never", isLast });
       await mx.until(() => mx.connections.length > before);
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       clock.advance(limitS * 1_000);
-      expect(await opening).toMatchObject({ kind: "broken", stage: "greeting", reason: `no greeting within ${limitS} s` });
+      expect(await opening).toMatchObject({
+        kind: "broken",
+        stage: "greeting",
+        reason: `no greeting within ${limitS} s`,
+      });
     }
   });
 });

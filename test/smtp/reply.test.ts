@@ -1,5 +1,14 @@
 import { expect, test } from "bun:test";
-import { cleanReply, formatReply, makeReply, MAX_LINE_BYTES, MAX_REPLY_LINES, ReplyError, ReplyReader, type Reply } from "../../src/smtp/reply.ts";
+import {
+  cleanReply,
+  formatReply,
+  makeReply,
+  MAX_LINE_BYTES,
+  MAX_REPLY_LINES,
+  ReplyError,
+  ReplyReader,
+  type Reply,
+} from "../../src/smtp/reply.ts";
 import { seeded } from "./helpers.ts";
 
 function read(...chunks: (string | Uint8Array)[]): Reply[] {
@@ -93,7 +102,9 @@ test("escape sequences, controls, 8-bit bytes and bidirectional marks leave no t
     ["\x1b", ""],
   ];
   for (const [raw, clean] of table) expect(cleanReply(raw)).toBe(clean);
-  expect(read(Buffer.from([0x35, 0x35, 0x30, 0x20, 0xff, 0xfe, 0x6e, 0x6f, 0x1b, 0x5b, 0x31, 0x6d, 0x0d, 0x0a]))[0]!.text).toBe("no");
+  expect(
+    read(Buffer.from([0x35, 0x35, 0x30, 0x20, 0xff, 0xfe, 0x6e, 0x6f, 0x1b, 0x5b, 0x31, 0x6d, 0x0d, 0x0a]))[0]!.text,
+  ).toBe("no");
 });
 
 test("a cleaned reply has at most 512 characters (R36)", () => {
@@ -103,7 +114,11 @@ test("a cleaned reply has at most 512 characters (R36)", () => {
 });
 
 test("mutated replies give replies or a ReplyError, nothing else", () => {
-  const seeds = ["250-mx.example\r\n250-PIPELINING\r\n250 SIZE 1000\r\n", "550 5.1.1 No\r\n", "421-4.7.0 a\n421 4.7.0 b\r\n354 go\r\n"];
+  const seeds = [
+    "250-mx.example\r\n250-PIPELINING\r\n250 SIZE 1000\r\n",
+    "550 5.1.1 No\r\n",
+    "421-4.7.0 a\n421 4.7.0 b\r\n354 go\r\n",
+  ];
   const rounds = Number(process.env["ROUNDS"] ?? 5);
   for (let round = 0; round < rounds; round++) {
     const random = seeded(round);
@@ -112,13 +127,19 @@ test("mutated replies give replies or a ReplyError, nothing else", () => {
       let bytes = Buffer.from(seeds[pick(seeds.length)]!);
       for (let change = pick(6); change >= 0; change--) {
         const at = pick(bytes.length);
-        const insert = [Buffer.from([pick(256)]), Buffer.from("\r\n"), Buffer.from("250-"), Buffer.alloc(pick(3_000), 0x41), Buffer.alloc(0)][pick(5)]!;
+        const insert = [
+          Buffer.from([pick(256)]),
+          Buffer.from("\r\n"),
+          Buffer.from("250-"),
+          Buffer.alloc(pick(3_000), 0x41),
+          Buffer.alloc(0),
+        ][pick(5)]!;
         bytes = Buffer.concat([bytes.subarray(0, at), insert, bytes.subarray(at + pick(3))]);
         if (bytes.length === 0) bytes = Buffer.from("2");
       }
       const reader = new ReplyReader();
       try {
-        for (let at = 0; at < bytes.length; ) {
+        for (let at = 0; at < bytes.length;) {
           const size = 1 + pick(400);
           for (const reply of reader.push(bytes.subarray(at, at + size))) {
             expect(reply.code).toBeWithin(200, 600);
@@ -128,7 +149,10 @@ test("mutated replies give replies or a ReplyError, nothing else", () => {
           at += size;
         }
       } catch (error) {
-        if (!(error instanceof ReplyError)) throw new Error(`round ${round}, case ${case_}: ${JSON.stringify(bytes.toString("latin1"))}`, { cause: error });
+        if (!(error instanceof ReplyError))
+          throw new Error(`round ${round}, case ${case_}: ${JSON.stringify(bytes.toString("latin1"))}`, {
+            cause: error,
+          });
       }
     }
   }

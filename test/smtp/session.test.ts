@@ -48,7 +48,11 @@ for (const code of [421, 450, 554]) {
 
 test("a multi-line 554 greeting is read to its end (R14)", async () => {
   await withMx({ greeting: "554-No SMTP service\n554-Bad DNS PTR\n554 See our site" }, async (mx) => {
-    expect(await open(mx)).toMatchObject({ kind: "refused", stage: "greeting", reply: { text: "No SMTP service Bad DNS PTR See our site" } });
+    expect(await open(mx)).toMatchObject({
+      kind: "refused",
+      stage: "greeting",
+      reply: { text: "No SMTP service Bad DNS PTR See our site" },
+    });
   });
 });
 
@@ -63,7 +67,11 @@ for (const stage of ["greeting", "ehlo"] as const) {
 test("a closed port is broken at connect", async () => {
   const mx = await startMx();
   await mx.close();
-  expect(await open(mx)).toMatchObject({ kind: "broken", stage: "connect", reason: expect.stringContaining("ECONNREFUSED") });
+  expect(await open(mx)).toMatchObject({
+    kind: "broken",
+    stage: "connect",
+    reason: expect.stringContaining("ECONNREFUSED"),
+  });
 });
 
 test("a connection that does not come about is given up after 15 s (R13)", async () => {
@@ -121,7 +129,10 @@ test("offered TLS is used without asking who it is, and what was offered in clea
   const ehlo: MxScript["ehlo"] = (_command, connection) =>
     connection.isTls ? "250-mx.example\n250 SIZE 1000" : "250-mx.example\n250-PIPELINING\n250-STARTTLS\n250 SIZE 5";
   await withSession({ tls: "good", ehlo }, async (session, mx) => {
-    expect(session.tls).toMatchObject({ protocol: expect.stringMatching(/^TLSv1\.[23]$/), cipher: expect.stringContaining("AES") });
+    expect(session.tls).toMatchObject({
+      protocol: expect.stringMatching(/^TLSv1\.[23]$/),
+      cipher: expect.stringContaining("AES"),
+    });
     expect(session.capabilities).toMatchObject({ hasPipelining: false, hasStartTls: false, maxSizeBytes: 1_000 });
     expect(await session.send(ENVELOPE, CONTENT, async () => {})).toMatchObject({ kind: "accepted" });
     expect(mx.messages[0]).toMatchObject({ isTls: true });
@@ -199,7 +210,11 @@ test("an abort ends the opening at any step", async () => {
     await mx.until(() => mx.connections.length === 1);
     abort.abort();
     expect(await opening).toMatchObject({ kind: "broken", reason: "aborted", isTlsFailure: false });
-    expect(await open(mx, { signal: abort.signal })).toMatchObject({ kind: "broken", stage: "connect", reason: "aborted" });
+    expect(await open(mx, { signal: abort.signal })).toMatchObject({
+      kind: "broken",
+      stage: "connect",
+      reason: "aborted",
+    });
   });
 });
 
@@ -213,7 +228,8 @@ test("an idle session that the server closes, or speaks on, is not usable any mo
     await withSession({}, async (session, mx) => {
       expect(session.isUsable).toBe(true);
       end(mx.connections[0]!);
-      for (let turn = 0; session.isUsable && turn < 10_000; turn++) await new Promise((resolve) => setImmediate(resolve));
+      for (let turn = 0; session.isUsable && turn < 10_000; turn++)
+        await new Promise((resolve) => setImmediate(resolve));
       expect(session.isUsable).toBe(false);
       expect(await session.send(ENVELOPE, CONTENT, async () => {}).then((result) => result.kind)).not.toBe("accepted");
     });

@@ -15,10 +15,19 @@ export async function withSite(
 ): Promise<void> {
   const mxs: Mx[] = [];
   for (const [at, script] of scripts.entries()) {
-    mxs.push(await startMx(script ?? {}, { address: `127.0.0.${at + 1}`, ...(at === 0 ? {} : { port: mxs[0]!.port }) }));
+    mxs.push(
+      await startMx(script ?? {}, { address: `127.0.0.${at + 1}`, ...(at === 0 ? {} : { port: mxs[0]!.port }) }),
+    );
   }
   for (const [at, script] of scripts.entries()) if (script === null) await mxs[at]!.close();
-  const pool = new SessionPool({ clock: systemClock, heloName: "pombo.example.com", localAddress: null, port: mxs[0]!.port, timeouts: DEFAULT_TIMEOUTS, ...options });
+  const pool = new SessionPool({
+    clock: systemClock,
+    heloName: "pombo.example.com",
+    localAddress: null,
+    port: mxs[0]!.port,
+    timeouts: DEFAULT_TIMEOUTS,
+    ...options,
+  });
   const hosts = mxs.map((mx, at) => ({ name: `mx${at + 1}.example`, addresses: [mx.address] }));
   try {
     await use({ pool, destination: { hosts, site: "site" }, mxs });

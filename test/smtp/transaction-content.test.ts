@@ -8,8 +8,20 @@ const nothing = async () => {};
 
 test("an address that could carry a command is refused before anything is sent", async () => {
   const hostile = [
-    "a@b.example>\r\nRCPT TO:<z@z.example", "a@b.example\r\nDATA", "a@b.example\n", "a b@c.example", "<a@b.example>", "a>b@c.example",
-    "a@b.example SIZE=1", "a@b.example\u2028x", "a\u0000@b.example", "", "nobody", '"a\r\nb"@c.example', '"a"b"@c.example', "josé@example.net",
+    "a@b.example>\r\nRCPT TO:<z@z.example",
+    "a@b.example\r\nDATA",
+    "a@b.example\n",
+    "a b@c.example",
+    "<a@b.example>",
+    "a>b@c.example",
+    "a@b.example SIZE=1",
+    "a@b.example\u2028x",
+    "a\u0000@b.example",
+    "",
+    "nobody",
+    '"a\r\nb"@c.example',
+    '"a"b"@c.example',
+    "josé@example.net",
   ];
   await withSession({}, async (session, mx) => {
     for (const address of hostile) {
@@ -17,7 +29,9 @@ test("an address that could carry a command is refused before anything is sent",
       await expect(session.send({ ...ENVELOPE, from: address }, CONTENT, nothing)).rejects.toThrow();
     }
     expect(session.isUsable).toBe(true);
-    expect(await session.send({ ...ENVELOPE, to: '"a b>"@c.example' }, CONTENT, nothing)).toMatchObject({ kind: "accepted" });
+    expect(await session.send({ ...ENVELOPE, to: '"a b>"@c.example' }, CONTENT, nothing)).toMatchObject({
+      kind: "accepted",
+    });
     expect(mx.connections[0]!.commands.filter((command) => command.startsWith("MAIL"))).toHaveLength(1);
   });
 });
@@ -44,7 +58,10 @@ test("lines of dots arrive as they were composed, in one write or in many (R23)"
   });
 });
 
-for (const [name, content] of [["small", CONTENT], ["large", largeContent(300_000)]] as const) {
+for (const [name, content] of [
+  ["small", CONTENT],
+  ["large", largeContent(300_000)],
+] as const) {
   test(`${name} content: the dot waits for beforeDot (rule 2 of §2.3)`, async () => {
     const recorded = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
@@ -62,10 +79,20 @@ for (const [name, content] of [["small", CONTENT], ["large", largeContent(300_00
   });
 
   test(`${name} content: when beforeDot fails the connection closes without the dot`, async () => {
-    for (const fails of [() => Promise.reject(new Error("disk full")), () => { throw new Error("disk full"); }]) {
+    for (const fails of [
+      () => Promise.reject(new Error("disk full")),
+      () => {
+        throw new Error("disk full");
+      },
+    ]) {
       await withSession({}, async (session, mx) => {
         const result = await session.send(ENVELOPE, content, fails);
-        expect(result).toEqual({ kind: "broken", stage: "block", reason: "the attempt could not be recorded: disk full", isDotSent: false });
+        expect(result).toEqual({
+          kind: "broken",
+          stage: "block",
+          reason: "the attempt could not be recorded: disk full",
+          isDotSent: false,
+        });
         expect(session.isUsable).toBe(false);
         await mx.until(() => mx.connections[0]!.isClosed);
         expect(mx.messages).toHaveLength(0);
@@ -109,7 +136,10 @@ test("a 250 before the dot is no acceptance", async () => {
   const held = Promise.withResolvers<void>();
   await withSession({ data: raw("354 Go on\r\n250 2.0.0 Queued\r\n") }, async (session, mx) => {
     held.resolve();
-    expect(await session.send(ENVELOPE, CONTENT, () => held.promise)).toMatchObject({ kind: "broken", isDotSent: false });
+    expect(await session.send(ENVELOPE, CONTENT, () => held.promise)).toMatchObject({
+      kind: "broken",
+      isDotSent: false,
+    });
     expect(mx.messages).toHaveLength(0);
   });
 });

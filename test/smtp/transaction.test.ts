@@ -26,7 +26,10 @@ test("MAIL, RCPT and DATA go in one write where PIPELINING is offered, and SIZE 
 
 test("without PIPELINING every command waits for the answer to the one before (R18)", async () => {
   const seen: number[] = [];
-  const count: MxScript["mail"] = (_command, connection) => (seen.push(connection.bytes.toString().split("\r\n").length), "250 Ok");
+  const count: MxScript["mail"] = (_command, connection) => (
+    seen.push(connection.bytes.toString().split("\r\n").length),
+    "250 Ok"
+  );
   await withSession({ capabilities: WITHOUT_PIPELINING, mail: count, rcpt: count }, async (session) => {
     expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted" });
     expect(seen).toEqual([3, 4]);
@@ -45,7 +48,14 @@ for (const [mode, script] of MODES) {
         };
         await withSession({ ...script, [stage]: step }, async (session, mx) => {
           const first = await session.send(ENVELOPE, CONTENT, nothing);
-          expect(first).toMatchObject({ kind: "refused", stage, reply: { code }, isReusable: true, envelopeReached: true, isOurs: false });
+          expect(first).toMatchObject({
+            kind: "refused",
+            stage,
+            reply: { code },
+            isReusable: true,
+            envelopeReached: true,
+            isOurs: false,
+          });
           expect(mx.messages).toHaveLength(stage === "dot" ? 1 : 0);
           expect(session.isUsable).toBe(true);
           expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted" });
@@ -81,7 +91,12 @@ for (const [mode, script] of MODES) {
           const startedAt = clock.now();
           const result = await runOut(clock, session.send(ENVELOPE, CONTENT, nothing));
           const name = stage === "dot" ? "the dot" : stage.toUpperCase();
-          expect(result).toEqual({ kind: "broken", stage, reason: `no answer to ${name} within ${limitS} s`, isDotSent: stage === "dot" });
+          expect(result).toEqual({
+            kind: "broken",
+            stage,
+            reason: `no answer to ${name} within ${limitS} s`,
+            isDotSent: stage === "dot",
+          });
           expect(clock.now() - startedAt).toBeWithin(limitS * 1_000, limitS * 1_000 + 2_001);
           expect(clock.pending).toBe(0);
         },
@@ -92,15 +107,28 @@ for (const [mode, script] of MODES) {
 
   test(`${mode}: 503 is a desync and drops the connection (R27)`, async () => {
     await withSession({ ...script, mail: "503 5.5.1 Bad sequence" }, async (session) => {
-      expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "refused", stage: "mail", isReusable: false });
+      expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({
+        kind: "refused",
+        stage: "mail",
+        isReusable: false,
+      });
       expect(session.isUsable).toBe(false);
     });
   });
 
   test(`${mode}: a stray 2xx or 3xx breaks the session (R27)`, async () => {
-    for (const [stage, reply] of [["mail", "354 Go on"], ["rcpt", "354 Go on"], ["data", "250 Ok"], ["dot", "354 Go on"]] as const) {
+    for (const [stage, reply] of [
+      ["mail", "354 Go on"],
+      ["rcpt", "354 Go on"],
+      ["data", "250 Ok"],
+      ["dot", "354 Go on"],
+    ] as const) {
       await withSession({ ...script, [stage]: reply }, async (session, mx) => {
-        expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "broken", stage, isDotSent: stage === "dot" });
+        expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({
+          kind: "broken",
+          stage,
+          isDotSent: stage === "dot",
+        });
         expect(session.isUsable).toBe(false);
         expect(mx.messages).toHaveLength(stage === "dot" ? 1 : 0);
       });
@@ -110,29 +138,41 @@ for (const [mode, script] of MODES) {
 
 test("RCPT refused but DATA answered with 354: a lone dot goes out and never the message (R18)", async () => {
   let isBegun = false;
-  await withSession({ rcpt: "550 5.1.1 No such user", data: "354 Go on", dot: "554 5.5.1 No recipients" }, async (session, mx) => {
-    const result = await session.send(ENVELOPE, CONTENT, async () => void (isBegun = true));
-    expect(result).toMatchObject({ kind: "refused", stage: "rcpt", reply: { code: 550 }, isReusable: true });
-    expect(isBegun).toBe(false);
-    expect(mx.messages).toHaveLength(1);
-    expect(mx.messages[0]!.stuffed).toHaveLength(0);
-    expect(mx.connections[0]!.bytes.toString()).not.toContain("Hello");
-    mx.script = {};
-    expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted" });
-    expect(mx.connections[0]!.commands).not.toContain("RSET");
-    expect(mx.messages[1]!.content).toEqual(CONTENT);
-  });
+  await withSession(
+    { rcpt: "550 5.1.1 No such user", data: "354 Go on", dot: "554 5.5.1 No recipients" },
+    async (session, mx) => {
+      const result = await session.send(ENVELOPE, CONTENT, async () => void (isBegun = true));
+      expect(result).toMatchObject({ kind: "refused", stage: "rcpt", reply: { code: 550 }, isReusable: true });
+      expect(isBegun).toBe(false);
+      expect(mx.messages).toHaveLength(1);
+      expect(mx.messages[0]!.stuffed).toHaveLength(0);
+      expect(mx.connections[0]!.bytes.toString()).not.toContain("Hello");
+      mx.script = {};
+      expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted" });
+      expect(mx.connections[0]!.commands).not.toContain("RSET");
+      expect(mx.messages[1]!.content).toEqual(CONTENT);
+    },
+  );
 });
 
 test("a refusal stands even if the connection is lost right after it (R18)", async () => {
   await withSession({ mail: sayThenDrop("550 5.7.1 Go away") }, async (session) => {
-    expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "refused", stage: "mail", reply: { code: 550 }, isReusable: false });
+    expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({
+      kind: "refused",
+      stage: "mail",
+      reply: { code: 550 },
+      isReusable: false,
+    });
   });
 });
 
 test("after a 421 nothing more is waited for (R25)", async () => {
   await withSession({ mail: "421 4.3.2 Closing", rcpt: stall() }, async (session) => {
-    expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "refused", stage: "mail", reply: { code: 421 } });
+    expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({
+      kind: "refused",
+      stage: "mail",
+      reply: { code: 421 },
+    });
   });
 });
 
@@ -155,7 +195,14 @@ test("an acceptance stands even if the connection is lost right after it", async
 test("a message over the server's limit is refused here, in our words, without sending (R19)", async () => {
   await withSession({ capabilities: ["SIZE 20"] }, async (session, mx) => {
     const result = await session.send(ENVELOPE, CONTENT, nothing);
-    expect(result).toMatchObject({ kind: "refused", stage: "mail", isOurs: true, envelopeReached: false, isReusable: true, reply: { code: 552, enhanced: "5.3.4" } });
+    expect(result).toMatchObject({
+      kind: "refused",
+      stage: "mail",
+      isOurs: true,
+      envelopeReached: false,
+      isReusable: true,
+      reply: { code: 552, enhanced: "5.3.4" },
+    });
     expect(mx.connections[0]!.commands).toEqual(["EHLO pombo.example.com"]);
   });
   for (const size of ["SIZE 0", "SIZE", "SIZE 25"]) {
@@ -173,14 +220,19 @@ test("SMTPUTF8 is asked for when needed, and its absence is refused here (R21)",
     expect(mx.messages[0]!.to).toEqual(["josé@example.net"]);
   });
   await withSession({ capabilities: [] }, async (session, mx) => {
-    expect(await session.send(envelope, CONTENT, nothing)).toMatchObject({ kind: "refused", isOurs: true, reply: { code: 550, enhanced: "5.6.7" } });
+    expect(await session.send(envelope, CONTENT, nothing)).toMatchObject({
+      kind: "refused",
+      isOurs: true,
+      reply: { code: 550, enhanced: "5.6.7" },
+    });
     expect(mx.connections[0]!.commands).toHaveLength(1);
   });
 });
 
 test("one session carries many messages, straight from 250 to MAIL (R30)", async () => {
   await withSession({}, async (session, mx) => {
-    for (let count = 0; count < 50; count++) expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted", isReusable: true });
+    for (let count = 0; count < 50; count++)
+      expect(await session.send(ENVELOPE, CONTENT, nothing)).toMatchObject({ kind: "accepted", isReusable: true });
     expect(mx.connections).toHaveLength(1);
     expect(mx.messages).toHaveLength(50);
     expect(mx.connections[0]!.commands).not.toContain("RSET");
@@ -188,7 +240,10 @@ test("one session carries many messages, straight from 250 to MAIL (R30)", async
 });
 
 test("a refused RSET ends the session, and a 421 to it is a refusal", async () => {
-  for (const [rset, kind] of [["500 no", "broken"], ["421 4.3.2 Closing", "refused"]] as const) {
+  for (const [rset, kind] of [
+    ["500 no", "broken"],
+    ["421 4.3.2 Closing", "refused"],
+  ] as const) {
     await withSession({ rcpt: "550 5.1.1 No", rset }, async (session, mx) => {
       await session.send(ENVELOPE, CONTENT, nothing);
       mx.script = { rset };

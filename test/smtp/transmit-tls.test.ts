@@ -4,7 +4,11 @@ import type { MxScript } from "../fakes/mx.ts";
 import { counts, MAIL, withSite } from "./site.ts";
 
 test("a failed handshake is tried again in clear on the same host, and the host is remembered (R17)", async () => {
-  for (const script of [{ tls: "garbage" }, { tls: "drop" }, { tls: "good", startTls: "454 4.7.0 Not now" }] satisfies MxScript[]) {
+  for (const script of [
+    { tls: "garbage" },
+    { tls: "drop" },
+    { tls: "good", startTls: "454 4.7.0 Not now" },
+  ] satisfies MxScript[]) {
     await withSite([script, {}], async ({ pool, destination, mxs }) => {
       const first = await deliverVia(pool, destination, MAIL);
       expect(first).toMatchObject({ result: { kind: "accepted" }, host: "mx1.example", tls: null });
@@ -23,7 +27,11 @@ test("where TLS is required nothing goes in clear (R17, §1.8)", async () => {
       [script, {}],
       async ({ pool, destination, mxs }) => {
         const sent = await deliverVia(pool, destination, MAIL);
-        expect(sent).toMatchObject({ result: { kind: "broken", stage: "starttls" }, policy: { mode: "required" }, isReached: false });
+        expect(sent).toMatchObject({
+          result: { kind: "broken", stage: "starttls" },
+          policy: { mode: "required" },
+          isReached: false,
+        });
         expect(mxs.flatMap((mx) => mx.messages)).toHaveLength(0);
       },
       { findTlsPolicy: () => ({ mode: "required", source: "config" }) },
@@ -33,7 +41,10 @@ test("where TLS is required nothing goes in clear (R17, §1.8)", async () => {
 
 test("injection after STARTTLS is never answered with a try in clear on that host (R16)", async () => {
   await withSite([{ tls: "good", startTls: "220 Go\n250 2.0.0 Ok" }, {}], async ({ pool, destination, mxs }) => {
-    expect(await deliverVia(pool, destination, MAIL)).toMatchObject({ result: { kind: "accepted" }, host: "mx2.example" });
+    expect(await deliverVia(pool, destination, MAIL)).toMatchObject({
+      result: { kind: "accepted" },
+      host: "mx2.example",
+    });
     expect(counts(mxs)).toEqual([1, 1]);
   });
 });
