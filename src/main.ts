@@ -39,6 +39,10 @@ async function main(): Promise<void> {
     err: lineWriter(process.stderr),
     stopSignal,
   };
+  // A bug, but of one request or one attempt: what is under way elsewhere should not end with it.
+  process.on("unhandledRejection", (error) =>
+    terminal.err(`BUG: a failure that nobody waited for: ${errorText(error)}`),
+  );
   try {
     await runCommand(process.argv.slice(2), terminal);
   } catch (error) {
