@@ -14,7 +14,10 @@ fail() { printf '%s\n' "$*" >&2; exit 1; }
 [ "$(id -u)" = 0 ] || fail "install.sh writes to /usr/local/bin and /etc, so it needs root: sudo ./install.sh"
 [ "$(uname -s)" = Linux ] || fail "install.sh is for Linux. Elsewhere, run script/build and start dist/pombo yourself."
 
-[ -x dist/pombo ] || bash script/build
+# A build that is older than what it is made of would install yesterday's pombo.
+if [ ! -x dist/pombo ] || { [ -d src ] && [ -n "$(find src migrations package.json bun.lock -newer dist/pombo -print -quit)" ]; }; then
+  bash script/build
+fi
 install -m 0755 dist/pombo "$BINARY.new"
 mv -f "$BINARY.new" "$BINARY"
 

@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
-import { authenticate, type VerifyKey } from "./http/auth.ts";
+import { authenticate, type AuthRules, ownerOf, type VerifyKey } from "./http/auth.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { openApiDocument } from "./http/document.ts";
 import { errorsPlugin } from "./http/errors.ts";
@@ -40,8 +40,10 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
   ];
   document = await openApiDocument(rooms);
   const { random, clock, log } = parts.emails;
-  const isOpen = (method: string, path: string) =>
-    parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH;
+  const authRules: AuthRules = {
+    isOpen: (method, path) => parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH,
+    isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith("/api/v1/operator/"),
+  };
 
   let methodsOf: (path: string) => string[] = () => [];
 
@@ -51,9 +53,9 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     .use(errorsPlugin(log, (path) => methodsOf(path)))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
-      authenticate(request, parts.verifyKey, isOpen);
+      authenticate(request, parts.verifyKey, authRules);
     })
-    .use(bodyPlugin(parts.bodyLimits));
+    .use(bodyPlugin(parts.bodyLimits, { clock, ownerOf }));
   for (const room of rooms) app.use(room);
   if (parts.beside !== null) app.use(parts.beside);
 

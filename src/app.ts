@@ -36,10 +36,12 @@ import { openWorkspaceStore } from "./workspaces/store.ts";
 // The composition root: every part is built here, in the order in which it may begin to act, and
 // ended in reverse. Lock → database → recovery and worker → API.
 
-/** Messages worked on per session that may be open: one in transmission, one being composed and signed. */
-const JOBS_PER_SESSION = 2;
+/** Messages of one lane worked on per session that it may have: one in transmission, one being composed and signed. */
+const LANE_JOBS_PER_SESSION = 2;
 /** What a stop gives running sessions to end. */
 const STOP_GRACE_MS = 22_000;
+/** And running requests, to be answered. */
+const REQUEST_GRACE_MS = 5_000;
 
 /** The outside world, as arguments. */
 export interface Edges {
@@ -188,8 +190,11 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     );
     await worker.start();
     const stop = async (graceMs = STOP_GRACE_MS) => {
-      await server.stop();
-      await worker.stop(graceMs);
+      // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
+      // Look-ups end with the grace, as connections do: silent DNS would outlast it.
+      const cancel = clock.after(graceMs, () => resolver.close());
+      await Promise.all([server.stop(Math.min(graceMs, REQUEST_GRACE_MS)), worker.stop(graceMs)]);
+      cancel();
       await pool.close();
       await endAll();
     };
@@ -295,8 +300,9 @@ function buildSender({ config, edges, stores, keyring, committer, guard }: Sende
     random,
     log,
     scheduleMs: email.retryMs,
-    maxJobs: email.maxSessions * JOBS_PER_SESSION,
-    maxJobsPerLane: email.sessionsPerDestination * JOBS_PER_SESSION,
+    // No more than sessions: a job that waits for one must not take the place of one that would not.
+    maxJobs: email.maxSessions,
+    maxJobsPerLane: email.sessionsPerDestination * LANE_JOBS_PER_SESSION,
   });
   return { worker, resolver, pool, keychain };
 }

@@ -29,6 +29,7 @@ const USAGE = `pombo: your own transactional email API
 /** Runs the command that `args` name. Throws StartError for what a person can mend. */
 export async function runCommand(args: string[], terminal: Terminal): Promise<void> {
   const [name = "help", ...rest] = args;
+  if (rest.includes("--help") || rest.includes("-h")) return terminal.out(USAGE);
   switch (name) {
     case "dev": {
       const { port, data, json } = options(name, rest, { port: "string", data: "string", json: "boolean" });

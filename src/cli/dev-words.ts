@@ -1,17 +1,15 @@
 import { errorText, type Log } from "../log.ts";
 
+const NAME_WIDTH = 18;
+
 /** One tidy line per event, for a person at a terminal. */
 export function sandboxLog(write: (line: string) => void): Log {
   const time = () => new Date().toTimeString().slice(0, 8);
   return {
     event(name, fields = {}) {
       const words = Object.entries(fields).flatMap(([key, value]) => wordsOf(key, value));
-      write(
-        `${time()}  ${name
-          .replace(/^email\./, "")
-          .replaceAll("_", " ")
-          .padEnd(18)}${words.join("  ")}`,
-      );
+      const said = name.replace(/^email\./, "").replaceAll(/[._]/g, " ");
+      write(`${time()}  ${`${said}  `.padEnd(NAME_WIDTH)}${words.join("  ")}`.trimEnd());
     },
     bug: (where, error) => write(`${time()}  BUG in ${where}: ${errorText(error)}`),
   };
@@ -19,8 +17,8 @@ export function sandboxLog(write: (line: string) => void): Log {
 
 function wordsOf(key: string, value: string | number | boolean | null): string[] {
   if (value === null) return [];
-  if (key === "detail" || key === "to" || key === "reason") return [String(value)];
-  if (key === "id") return [String(value).slice(0, 8)];
+  // The whole id: it is what GET /emails/{id} needs.
+  if (["id", "detail", "to", "reason"].includes(key)) return [String(value)];
   if (key === "attempt") return value === 1 ? [] : [`attempt ${String(value)}`];
   return [`${key}=${String(value)}`];
 }
@@ -41,14 +39,31 @@ pombo's sandbox is ready. Nothing that you send leaves this machine.
 
 Send an email:
 
-  curl -s ${url}/api/v1/emails -H 'X-API-Key: ${apiKey}' -H 'Content-Type: application/json' \\
+  export POMBO_KEY=${apiKey}
+  curl -s -w '\\n' ${url}/api/v1/emails \\
+    -H "X-API-Key: $POMBO_KEY" -H 'Content-Type: application/json' \\
     -d '{"from": "Loja <loja@${domain}>", "to": "maria@example.com", "subject": "Olá, Maria", "html": "<h1>Olá!</h1><p>A sua encomenda está a caminho.</p>"}'
 
 See what became of it:
 
-  curl -s '${url}/api/v1/emails?limit=1' -H 'X-API-Key: ${apiKey}'
+  curl -s -w '\\n' '${url}/api/v1/emails?limit=1&include=status' -H "X-API-Key: $POMBO_KEY"
 
 Recipients that behave on purpose, at any domain: bounce@ is refused, defer@ is taken at the third
-try, slow@ answers after five seconds. Press Ctrl-C to stop.
+try, slow@ answers after five seconds. And anyone@anything.invalid: the domain does not exist;
+delivery_delayed at first, bounced once DNS has said so twice, ten minutes apart.
+Press Ctrl-C to stop.
 `;
+}
+
+/** What to do when another pombo holds the data directory; `pid` null when it is not known. */
+export function dataDirHeld(directory: string, pid: number | null): string {
+  const holder = pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
+  return `${holder} is running on ${directory}. Stop it first, or give this one another --data DIR; nothing was written or sent.`;
+}
+
+const LAST_PORT = 65_535;
+
+/** A port to propose in place of one that is taken. */
+export function anotherPort(port: number): number {
+  return port < LAST_PORT ? port + 1 : port - 1;
 }

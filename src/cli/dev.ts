@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type App, databaseFile, lockHeld, startApp } from "../app.ts";
+import { type App, databaseFile, startApp } from "../app.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, defaultConfig } from "../config.ts";
 import { createResolver } from "../dns/client.ts";
@@ -18,7 +18,7 @@ import { sandboxRoutes } from "../sandbox/routes.ts";
 import { SANDBOX_DOMAIN, SANDBOX_HOST, sandboxZone } from "../sandbox/zone.ts";
 import type { Terminal } from "./command.ts";
 import { setUpInstance } from "./set-up.ts";
-import { sandboxLog, welcome } from "./dev-words.ts";
+import { anotherPort, dataDirHeld, sandboxLog, welcome } from "./dev-words.ts";
 
 // `pombo dev`: a whole pombo beside a world of its own (DNS, a mail server with an inbox), all on
 // loopback. The mail takes the real way through it: queue, DKIM, DNS, SMTP with STARTTLS.
@@ -44,7 +44,7 @@ const STOP_GRACE_MS = 6_000;
 const WORKSPACE_NAME = "Sandbox";
 
 export async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
-  const directory = options.data === undefined ? mkdtempSync(join(tmpdir(), "pombo-dev-")) : resolve(options.data);
+  const directory = options.data === undefined ? makeTemporary() : makeDirectory(resolve(options.data));
   const closers: (() => Promise<void> | void)[] = [];
   if (options.data === undefined) closers.push(() => rmSync(directory, { recursive: true, force: true }));
   const log = sandboxLog(terminal.err);
@@ -58,7 +58,10 @@ export async function dev(options: DevOptions, terminal: Terminal): Promise<void
       terminal.out(welcome(ready, options.data === undefined ? null : directory));
     }
     await terminal.stopSignal();
-    terminal.err("Stopping …");
+    const isBusy = app.worker.runningCount > 0;
+    terminal.err(
+      isBusy ? `Stopping … (up to ${STOP_GRACE_MS / 1_000} s for deliveries that are under way)` : "Stopping …",
+    );
   } finally {
     for (const close of closers.toReversed()) await close();
   }
@@ -78,7 +81,6 @@ interface WorldOptions {
 }
 
 async function startWorld({ directory, port, log, closers }: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
   const isNew = claimDirectory(directory);
   const inbox = openInbox(inboxFile(directory));
   closers.push(() => inbox.close());
@@ -107,13 +109,35 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
     instanceKey,
     edges: { clock: systemClock, random: systemRandom, log },
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN }),
-    portHint: "start this one with another: pombo dev --port 8081",
+    portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });
   closers.push(() => app.stop(STOP_GRACE_MS));
   domains = openDomainStore(app.db);
   const keys = operatorKey === null ? readKeys(directory) : await furnish(app.url, operatorKey);
   if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
   return { app, keys };
+}
+
+/** Returns the directory; throws StartError when it cannot be made. */
+function makeDirectory(directory: string): string {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return directory;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The data directory ${directory} cannot be made (${reason}). Choose another with --data, or make it as root and give it to this user.`,
+    );
+  }
+}
+
+function makeTemporary(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "pombo-dev-"));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`A temporary data directory cannot be made (${reason}). Name one with --data DIR.`);
+  }
 }
 
 function sandboxConfig(directory: string, port: number, dnsServer: string): Config {
@@ -138,7 +162,7 @@ function sandboxConfig(directory: string, port: number, dnsServer: string): Conf
  */
 function claimDirectory(directory: string): boolean {
   const lock = takeLock(directory);
-  if (lock.kind === "held") throw new StartError(lockHeld(directory, lock.pid));
+  if (lock.kind === "held") throw new StartError(dataDirHeld(directory, lock.pid));
   try {
     if (existsSync(keysFile(directory))) return false;
     if (existsSync(inboxFile(directory))) {

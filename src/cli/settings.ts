@@ -15,18 +15,28 @@ export function readConfig(named: string | undefined, env: Environment): Config 
       `There is no configuration: looked for ${PLACES.join(" and ")}. Make one with pombo init, or name it with --config FILE.`,
     );
   }
-  const text = read(file);
-  if (text === null) {
-    throw new StartError(
-      `The configuration ${file} cannot be read. Make one with pombo init --config ${file}, or name another with --config FILE.`,
-    );
-  }
-  const parsed = parseConfig(text, { file, env });
+  const parsed = parseConfig(readOrExplain(file), { file, env });
   if (parsed.kind === "config") return parsed.config;
   const count = parsed.mistakes.length;
   throw new StartError(
     `${formatMistakes(file, parsed.mistakes)}\n${count === 1 ? "This mistake" : `These ${count} mistakes`} must be mended before pombo starts.`,
   );
+}
+
+function readOrExplain(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") {
+      throw new StartError(
+        `There is no configuration at ${file}. Make one with pombo init --config ${file}, or name another with --config FILE.`,
+      );
+    }
+    throw new StartError(
+      `The configuration ${file} cannot be read (${message}). Run pombo as the user that owns the file, or name another with --config FILE.`,
+    );
+  }
 }
 
 function read(file: string): string | null {

@@ -6,8 +6,9 @@ import { isStorageError, StorageError } from "./storage-error.ts";
 // COMMIT: one fsync serves them all. A closure that throws is rolled back alone; trouble with the
 // storage (disk full, I/O, read-only) rejects the whole batch, since nothing of it is durable.
 
-/** Closures run in one transaction at the most: bounds how long the loop stands still. */
+/** Closures run in one transaction at the most, and for how long new ones are begun in it: bounds how long the loop stands still. */
 const MAX_BATCH = 512;
+const MAX_BATCH_MS = 50;
 
 /** A closure's value, which must not be a promise: a transaction cannot wait. */
 type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
@@ -82,10 +83,13 @@ export class Committer {
 
   #runBatch(batch: Pending[]): void {
     const startedAt = performance.now();
-    let results: Ran[];
+    const results: Ran[] = [];
     try {
       this.#begin.run();
-      results = batch.map((pending) => this.#runClosure(pending.work));
+      for (const pending of batch) {
+        results.push(this.#runClosure(pending.work));
+        if (performance.now() - startedAt > MAX_BATCH_MS) break;
+      }
       this.#commit.run();
     } catch (error) {
       this.#rollBack();
@@ -94,6 +98,9 @@ export class Committer {
       this.#hooks.failed?.(failure);
       return;
     }
+    // What was not begun in time comes first in the next transaction.
+    this.#pending.unshift(...batch.splice(results.length));
+    this.#schedule();
     this.#hooks.committed?.(performance.now() - startedAt, batch.length);
     for (const [index, pending] of batch.entries()) {
       const ran = results[index];

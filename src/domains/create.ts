@@ -54,7 +54,7 @@ function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string
   const limit = parts.planOf(workspaceId).domains;
   if (limit >= 0 && parts.domains.countOf(workspaceId) >= limit) {
     throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "domain" : "domains"}`, {
-      hint: "Delete a domain that is not needed, or ask the operator for another plan.",
+      hint: "Delete a domain that is not needed, or ask the operator to raise the plan's limits.",
     });
   }
 }

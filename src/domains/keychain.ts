@@ -19,18 +19,21 @@ export function sealContext(domainUid: string, selector: string): string {
 }
 
 export function openKeychain(domains: DomainStore, keyring: Keyring): Keychain {
-  const kept = new Map<number, SigningKey[]>();
+  const kept = new Map<string, SigningKey[]>();
+  // With the flag that decides which keys sign: a row read before a change must not be remembered for after it.
+  const nameOf = (domain: DomainRow) => `${domain.id} ${domain.signsEd25519}`;
   return {
     keysFor(domain) {
-      const known = kept.get(domain.id);
+      const known = kept.get(nameOf(domain));
       if (known !== undefined) return known;
       const keys = unseal(domain, domains, keyring);
       if (kept.size >= MAX_KEPT) kept.clear();
-      kept.set(domain.id, keys);
+      kept.set(nameOf(domain), keys);
       return keys;
     },
     forget: (domainId) => {
-      kept.delete(domainId);
+      kept.delete(`${domainId} true`);
+      kept.delete(`${domainId} false`);
     },
   };
 }

@@ -11,8 +11,8 @@ import type { DomainCheck, RecordCheck } from "./check.ts";
 import { createDomain, type CreateParts } from "./create.ts";
 import { recordsOf } from "./records.ts";
 import { DeletedDomain, type Dns, DomainCreate, DomainInList, DomainWithDns } from "./schema.ts";
-import type { DomainRow } from "./store.ts";
-import { verifyDomain, type VerifyParts } from "./verify.ts";
+import { type DomainRow, isSending } from "./store.ts";
+import { type Verification, verifyDomain, type VerifyParts } from "./verify.ts";
 
 const TAG = "Domains";
 
@@ -69,10 +69,9 @@ export function domainRoutes(parts: DomainParts) {
         const domain = ownDomain(request, params.id, parts);
         const verification = await verifyDomain(domain, parts);
         if (verification === null) throw noSuchDomain();
-        const { check, isTaken } = verification;
-        const checked = withDns(verification.domain, dnsAfterCheck(check));
-        const hint = "Another workspace sends from this domain; it can be verified here once that ends.";
-        return { data: isTaken ? { ...checked, hint } : checked };
+        const checked = withDns(verification.domain, dnsAfterCheck(verification.check));
+        const hint = verificationHint(verification);
+        return { data: hint === null ? checked : { ...checked, hint } };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -137,6 +136,21 @@ function withDns(domain: DomainRow, dns: typeof Dns.static): typeof DomainWithDn
     verifiedAt: verifiedAt(domain),
     dns,
   };
+}
+
+/** What stands in the way of sending, or would still make it better; null when nothing does. */
+function verificationHint({ domain, check, isTaken }: Verification): string | null {
+  if (isTaken) return "Another workspace sends from this domain; it can be verified here once that ends.";
+  const [rsa, ed25519] = check.dkim;
+  if (!isSending(domain)) {
+    return rsa.status === "unknown"
+      ? "Not verified yet: DNS did not answer. Call this check again in a minute."
+      : `Not verified yet: ${rsa.name} is ${rsa.status === "missing" ? "missing" : "not as it should be"}. Publish it, then call this check again.`;
+  }
+  const open = [ed25519, check.spf, check.dmarc].filter(({ status }) => status === "missing" || status === "mismatch");
+  return open.length === 0
+    ? null
+    : `Verified: you can send. Still recommended: ${open.map(({ name }) => name).join(", ")}.`;
 }
 
 function dnsAfterCheck(check: DomainCheck): typeof Dns.static {

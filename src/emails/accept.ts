@@ -216,7 +216,7 @@ function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], parts: A
     faults.push({
       message: `The recipient is suppressed (${reason})`,
       ...placeOf(request, index, "to"),
-      hint: "Mail to it bounced or was complained about; remove the suppression only when the recipient wants mail again.",
+      hint: "Mail to it bounced or was complained about; a later version lets you lift that.",
     });
   }
   if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });

@@ -181,6 +181,12 @@ async function findWay(job: Job, domain: string, parts: DeliverParts): Promise<W
   const now = parts.clock.now();
   const firstAt = job.badDomainAt ?? now;
   if (now - firstAt >= CONFIRM_BAD_DOMAIN_MS && (await ownNameResolves(parts))) {
+    // Once more from the next server, where there are two: one that lies must not be its own witness.
+    const other = await findRoute(domain, { resolver: parts.resolver.fresh(job.attempt + 1), random, allowed });
+    if (other.kind === "hosts") return other;
+    if (other.kind === "trouble") {
+      return { kind: "trouble", reason: other.reason, stage: "dns", category: "no_answer", badDomainAt: firstAt };
+    }
     const enhanced = route.cause === "null_mx" ? "5.1.10" : "5.1.2";
     return { kind: "bad_domain", reason: `${enhanced} ${route.reason}`, enhancedCode: enhanced };
   }

@@ -5,12 +5,21 @@ import { workspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { requestBody } from "../http/request-body.ts";
-import { PageMeta, pageMeta, pageOf, PageQuery } from "../http/pagination.ts";
+import { PageMeta, pageMeta, pageOf } from "../http/pagination.ts";
 import { uuid } from "../http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
 import { type AcceptAnswer, acceptEmails, type AcceptParts } from "./accept.ts";
-import { Accepted, AcceptedBatch, EmailBatch, EmailInList, EmailRecord, EmailSend } from "./schema.ts";
+import {
+  Accepted,
+  AcceptedBatch,
+  EmailBatch,
+  EmailInListWithStatus,
+  EmailQuery,
+  EmailRecord,
+  EmailSend,
+} from "./schema.ts";
 import { showInList, showRecord } from "./show.ts";
+import { statusOf } from "./status.ts";
 
 const TAG = "Emails";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
@@ -82,16 +91,20 @@ export function emailRoutes(parts: AcceptParts) {
         // Far past the end there is nothing to walk the index for.
         const rows = page.offset < total ? parts.emails.list(caller, page.limit, page.offset) : [];
         return {
-          data: rows.map(({ email, attemptsBegun }) => showInList(email, attemptsBegun)),
+          data: rows.map(({ email, queue }) => {
+            const shown = showInList(email, queue?.attempts ?? null);
+            return query.include === undefined ? shown : { ...shown, status: statusOf(email.status, queue) };
+          }),
           meta: pageMeta(total, page),
         };
       },
       {
-        query: PageQuery,
+        query: EmailQuery,
         detail: describe({
           tag: TAG,
           summary: "List emails, newest first",
-          responses: answers(200, Type.Array(EmailInList), [401, 403, 422], PageMeta),
+          description: "With `include=status` each shows what became of it.",
+          responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], PageMeta),
         }),
       },
     )
@@ -124,6 +137,6 @@ function answer(accepted: AcceptAnswer): Response {
 function tooManyItems(found: number, allowed: number): AppError {
   return new AppError("BATCH_LIMIT_EXCEEDED", `The plan allows ${allowed} emails in a batch; this one has ${found}`, {
     field: "emails",
-    hint: "Split the batch, or ask the operator for another plan.",
+    hint: "Split the batch, or ask the operator to raise the plan's limits.",
   });
 }

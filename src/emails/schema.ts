@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { objectWith, text } from "../http/rules.ts";
+import { PageQuery } from "../http/pagination.ts";
+import { choice, objectWith, text } from "../http/rules.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
 import { subjectFault } from "../mime/header.ts";
 
@@ -102,7 +103,13 @@ export const EMAIL_STATUSES = [
 
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 
-/** An email as the list shows it: these members and no others. */
+/** What the list can be asked for. */
+export const EmailQuery = Type.Object({
+  ...PageQuery.properties,
+  include: Type.Optional(choice(["status"], "`status` adds each email's status.")),
+});
+
+/** An email as the list shows it: these members and no others, unless the caller asks for its status. */
 export const EmailInList = Type.Object({
   id: Uuid,
   from: Type.String(),
@@ -113,6 +120,11 @@ export const EmailInList = Type.Object({
   sentAt: NullableTime,
   deliveredAt: NullableTime,
 });
+
+const Status = Type.Union(EMAIL_STATUSES.map((status) => Type.Literal(status)));
+
+/** The same with `?include=status`. */
+export const EmailInListWithStatus = Type.Object({ ...EmailInList.properties, status: Type.Optional(Status) });
 
 /** Why and where an email was refused. */
 export const Bounce = Type.Object({
@@ -131,7 +143,7 @@ export const EmailRecord = Type.Object({
   html: NullableText,
   text: NullableText,
   failedReason: NullableText,
-  status: Type.Union(EMAIL_STATUSES.map((status) => Type.Literal(status))),
+  status: Status,
   replyTo: NullableText,
   attempts: Type.Integer({ description: "Attempts begun." }),
   nextAttemptAt: NullableTime,

@@ -12,6 +12,10 @@ import type { AttemptRow, EmailRow, EmailStore } from "./store.ts";
 // are final; everything else waits for its next attempt. `record` runs inside the worker's
 // transaction, together with the queue row's fate.
 
+/** Attempts whose answer after the dot was lost on the network, before the email is given up. */
+const MAX_UNKNOWN = 3;
+const MAX_REASON = 512;
+
 /** An email and its recipient, parsed. */
 export interface Addressed {
   email: EmailRow;
@@ -201,6 +205,7 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
   const { verdict, sentAt, parts } = judged;
   const reason = describeTransmission(transmission);
   const isUnknown = transmission.isOutcomeUnknown;
+  if (isUnknown && parts.emails.lostAnswers(job.id) + 1 >= MAX_UNKNOWN) return settleLost(ended, ending, judged);
   return {
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
     isReached: transmission.isReached || transmission.lastReply !== null,
@@ -214,6 +219,30 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
       if (isUnknown) parts.emails.setPossibleDuplicate(job.id);
     },
     committed: () => tell(parts, "email.delivery_delayed", ended, reason),
+  };
+}
+
+/** It may have arrived as often as it was sent: sending it for three days would fill somebody's inbox. */
+function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
+  const { job } = ended;
+  const { sentAt, parts } = judged;
+  const last = describeTransmission(ending.transmission);
+  const reason = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${last}`;
+  const failedReason = reason.slice(0, MAX_REASON);
+  const { category } = judged.verdict;
+  const { host } = ending.transmission;
+  const bounce: Bounce = { type: "undetermined", category, smtpCode: null, enhancedCode: null, mx: host };
+  return {
+    fate: { kind: "finish" },
+    isReached: true,
+    record(isHeld) {
+      parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "unknown", category }));
+      if (!isHeld) return;
+      const end = { deliveredAt: null, failedReason, bounce: JSON.stringify(bounce), attempts: job.attempt };
+      parts.emails.end(job.id, { status: "failed", sentAt, ...end });
+      parts.emails.setPossibleDuplicate(job.id);
+    },
+    committed: () => tell(parts, "email.failed", ended, failedReason),
   };
 }
 
@@ -262,5 +291,15 @@ function attemptOf(
 }
 
 function tell(parts: SettleParts, event: string, { email, job }: Ended, detail: string): void {
-  parts.log.event(event, { id: email.uid, to: parts.showAddress(email.recipient), attempt: job.attempt, detail });
+  parts.log.event(event, {
+    id: email.uid,
+    to: parts.showAddress(email.recipient),
+    attempt: job.attempt,
+    detail: showAll(detail, parts),
+  });
+}
+
+/** A server's words may hold the address too. */
+function showAll(words: string, parts: SettleParts): string {
+  return words.replaceAll(/[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g, (address) => parts.showAddress(address));
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { attempts, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
 import type { StoredBody } from "./body.ts";
@@ -192,7 +192,7 @@ function reads(orm: Db["orm"]) {
         .limit(limit)
         .offset(offset);
       return orm
-        .select({ email: emails, attemptsBegun: emailQueue.attempts })
+        .select({ email: emails, queue: { attempts: emailQueue.attempts, isInFlight: emailQueue.inFlight } })
         .from(emails)
         .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
         .where(inArray(emails.id, page))
@@ -221,6 +221,14 @@ function reads(orm: Db["orm"]) {
         .limit(limit)
         .all();
     },
+
+    /** How often a server took the email whole and its answer was lost; a crash of ours names no host and does not count. */
+    lostAnswers: (emailId: number): number =>
+      orm
+        .select({ count: count() })
+        .from(attempts)
+        .where(and(eq(attempts.emailId, emailId), eq(attempts.outcome, "unknown"), isNotNull(attempts.host)))
+        .get()?.count ?? 0,
 
     attemptsOf: (emailId: number): AttemptRow[] =>
       orm.select().from(attempts).where(eq(attempts.emailId, emailId)).orderBy(attempts.number).all(),

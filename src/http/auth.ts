@@ -15,30 +15,33 @@ export type VerifyKey = (key: string) => Caller | null;
 /** `svc_` and the base64url of 32 bytes. */
 const KEY_FORM = /^svc_[A-Za-z0-9_-]{43}$/;
 
+export interface AuthRules {
+  /** Requests that may come without a key. */
+  isOpen(method: string, path: string): boolean;
+  /** Paths that the operator key is for. */
+  isForOperator(path: string): boolean;
+}
+
 const callers = new WeakMap<Request, Caller>();
 
 /** Paths of the API that need no key. */
 const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
 
 /**
- * Decides who calls, before the body is read or anything is looked up; throws 401. `isOpen` names the
- * requests that may come without a key.
+ * Decides who calls, before the body is read or anything is looked up; throws 401, or 403 for the operator
+ * key where it has no business.
  */
-export function authenticate(
-  request: Request,
-  verifyKey: VerifyKey,
-  isOpen: (method: string, path: string) => boolean,
-): void {
+export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): void {
   const path = pathOf(request);
   if (!isUnderApi(path) || OPEN_PATHS.has(path)) return;
   const key = request.headers.get("x-api-key")?.trim() ?? "";
   if (key === "") {
-    if (isOpen(request.method, path)) {
+    if (rules.isOpen(request.method, path)) {
       callers.set(request, { kind: "anonymous" });
       return;
     }
     throw new AppError("MISSING_API_KEY", "The header X-API-Key is missing", {
-      hint: "Send your API key in the header X-API-Key.",
+      hint: "Send your API key in the header X-API-Key. Authorization is not read, and an empty value counts as none.",
     });
   }
   const caller = KEY_FORM.test(key) ? verifyKey(key) : null;
@@ -47,7 +50,15 @@ export function authenticate(
       hint: "Check for a cut or a space when it was copied; a deleted key is not valid any more.",
     });
   }
+  // Before the body is read: that key has no business here, whatever the request says.
+  if (caller.kind === "operator" && !rules.isForOperator(path)) throw operatorElsewhere();
   callers.set(request, caller);
+}
+
+function operatorElsewhere(): AppError {
+  return new AppError("API_KEY_RESTRICTED", "The operator key works on POST /api/v1/workspaces only", {
+    hint: "Use a key of the workspace.",
+  });
 }
 
 function isUnderApi(path: string): boolean {
@@ -61,6 +72,12 @@ export function callerOf(request: Request): Caller {
   return caller;
 }
 
+/** Whose request it is, as one word: `operator`, `anonymous`, or the workspace. */
+export function ownerOf(request: Request): string {
+  const caller = callerOf(request);
+  return caller.kind === "key" ? `workspace ${caller.workspaceId}` : caller.kind;
+}
+
 export interface WorkspaceCaller {
   keyId: number;
   workspaceId: number;
@@ -71,13 +88,7 @@ export interface WorkspaceCaller {
 export function workspaceCaller(request: Request): WorkspaceCaller {
   const caller = callerOf(request);
   if (caller.kind === "key") return caller;
-  throw new AppError(
-    "API_KEY_RESTRICTED",
-    "The operator key works on POST /api/v1/workspaces and /api/v1/operator only",
-    {
-      hint: "Use a key of the workspace.",
-    },
-  );
+  throw operatorElsewhere();
 }
 
 /** The workspace that calls by a key for the whole of it; 403 for a key restricted to a domain. */

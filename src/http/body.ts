@@ -1,4 +1,5 @@
 import { Elysia } from "elysia";
+import type { Clock } from "../clock.ts";
 import { AppError } from "../errors.ts";
 import { parseJsonObject } from "./json.ts";
 import { pathOf } from "./path.ts";
@@ -15,20 +16,25 @@ export interface BodyLimits {
 /** Bodies over this size are read and parsed only so many at once: parsing one stops the loop for milliseconds. */
 const LARGE_BYTES = 1024 * 1024;
 const MAX_LARGE_AT_ONCE = 4;
+/** Of these, one workspace's: slow uploads of one must not refuse the others' large requests. */
+const MAX_LARGE_OF_ONE = 2;
+/** A large body holds its place for so long at the most. */
+const LARGE_DEADLINE_MS = 60_000;
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-export function bodyPlugin(limits: BodyLimits) {
-  const slots = { taken: 0 };
+/** `ownerOf` names whose request it is, for the share of large bodies. */
+export function bodyPlugin(limits: BodyLimits, parts: { clock: Clock; ownerOf: (request: Request) => string }) {
+  const slots: Slots = { taken: 0, byOwner: new Map() };
   return new Elysia({ name: "body" })
     .onParse({ as: "global" }, async ({ request }) => {
       // RFC 9110 §9.3.5: the body of a DELETE means nothing.
       if (request.method === "DELETE") return {};
       requireJsonType(request);
-      const slot = new LargeSlot(slots);
+      const slot = new LargeSlot(slots, parts.ownerOf(request), parts.clock);
       try {
         const limit = limitFor(pathOf(request), limits);
-        const bytes = await readBody(request, limit, slot).catch(refuseCutOff);
+        const bytes = await slot.withinTime(readBody(request, limit, slot).catch(refuseCutOff));
         rawBodies.set(request, bytes);
         return parseJsonObject(bytes);
       } finally {
@@ -51,8 +57,8 @@ export function rawBodyOf(request: Request): Uint8Array {
 function requireJsonType(request: Request): void {
   const type = request.headers.get("content-type");
   if (type !== null && JSON_TYPE.test(type)) return;
-  const found = type === null ? "of no type" : type.slice(0, 100);
-  throw new AppError("UNSUPPORTED_MEDIA_TYPE", `The body must be application/json, not ${found}`, {
+  const found = type === null ? "it came without a Content-Type" : `it came as ${type.slice(0, 100)}`;
+  throw new AppError("UNSUPPORTED_MEDIA_TYPE", `The body must be application/json; ${found}`, {
     hint: "Send the header Content-Type: application/json.",
   });
 }
@@ -62,32 +68,65 @@ function limitFor(path: string, limits: BodyLimits): number {
   return /\/emails\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
 }
 
+interface Slots {
+  taken: number;
+  byOwner: Map<string, number>;
+}
+
 /** One request's share of the large bodies at once; taken only when its body turns out to be large. */
 class LargeSlot {
-  readonly #slots: { taken: number };
+  readonly #slots: Slots;
+  readonly #owner: string;
+  readonly #clock: Clock;
+  readonly #late = Promise.withResolvers<never>();
   #isTaken = false;
+  #cancelDeadline: (() => void) | null = null;
 
-  constructor(slots: { taken: number }) {
+  constructor(slots: Slots, owner: string, clock: Clock) {
     this.#slots = slots;
+    this.#owner = owner;
+    this.#clock = clock;
+    this.#late.promise.catch(() => undefined);
+  }
+
+  /** `reading`, or UNAVAILABLE when a large body takes too long to come. */
+  withinTime<T>(reading: Promise<T>): Promise<T> {
+    return Promise.race([reading, this.#late.promise]);
   }
 
   /** Throws UNAVAILABLE when `length` bytes are many and too many such bodies are being read. */
   takeFor(length: number): void {
     if (this.#isTaken || length <= LARGE_BYTES) return;
-    if (this.#slots.taken >= MAX_LARGE_AT_ONCE) {
+    const own = this.#slots.byOwner.get(this.#owner) ?? 0;
+    if (this.#slots.taken >= MAX_LARGE_AT_ONCE || own >= MAX_LARGE_OF_ONE) {
       throw new AppError("UNAVAILABLE", "Too many large requests at once", {
         retryAfterS: 1,
         hint: "Send it again in a second.",
       });
     }
     this.#slots.taken += 1;
+    this.#slots.byOwner.set(this.#owner, own + 1);
     this.#isTaken = true;
+    this.#cancelDeadline = this.#clock.after(LARGE_DEADLINE_MS, () => this.#late.reject(tooSlow()));
   }
 
   release(): void {
-    if (this.#isTaken) this.#slots.taken -= 1;
+    this.#cancelDeadline?.();
+    if (!this.#isTaken) return;
     this.#isTaken = false;
+    this.#slots.taken -= 1;
+    const own = (this.#slots.byOwner.get(this.#owner) ?? 1) - 1;
+    if (own > 0) this.#slots.byOwner.set(this.#owner, own);
+    else this.#slots.byOwner.delete(this.#owner);
   }
+}
+
+function tooSlow(): AppError {
+  const seconds = LARGE_DEADLINE_MS / 1000;
+  return new AppError("UNAVAILABLE", `The body did not come within ${seconds} s`, {
+    retryAfterS: 1,
+    hint: "Send less in one request, or over a faster connection.",
+  });
 }
 
 async function readBody(request: Request, limit: number, slot: LargeSlot): Promise<Uint8Array> {

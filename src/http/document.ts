@@ -19,7 +19,7 @@ export async function openApiDocument(rooms: AnyElysia[]): Promise<Json> {
       excludeStaticFile: false,
       exclude: [SPEC_PATH],
       documentation: {
-        info: { title: "pombo", version: "1.0", description: "Transactional email and SMS from a server of your own." },
+        info: { title: "pombo", version: "1.0", description: "Transactional email from a server of your own." },
         components: {
           securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-API-Key" } },
         },

@@ -70,7 +70,11 @@ export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
     const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(pathOf(request)) : [];
     if (allow.length === 0) return errorResponse(toAppError(code, error, log));
     return errorResponse(
-      new AppError("METHOD_NOT_ALLOWED", `${request.method} is not a method of this path`, { allow }),
+      new AppError(
+        "METHOD_NOT_ALLOWED",
+        `${request.method} is not a method of this path; it knows ${allow.join(", ")}`,
+        { allow },
+      ),
     );
   });
 }
@@ -82,7 +86,8 @@ function toAppError(code: unknown, error: unknown, log: Log): AppError {
       hint: "Send the same request again in a few seconds.",
     });
   }
-  if (code === "NOT_FOUND") return notFound();
+  if (code === "NOT_FOUND")
+    return notFound("There is nothing at this path", "The routes are listed at /api/v1/openapi.json.");
   if (code === "VALIDATION") {
     const invalid = error as ValidationError & { type: string; validator: TypeCheck<TSchema>; value: unknown };
     if (invalid.type !== "response") return validationError(faultsOf(invalid.validator, invalid.value));
@@ -95,8 +100,8 @@ function toAppError(code: unknown, error: unknown, log: Log): AppError {
   });
 }
 
-export function notFound(message = "There is nothing here by that path or id"): AppError {
-  return new AppError("NOT_FOUND", message);
+export function notFound(message: string, hint?: string): AppError {
+  return new AppError("NOT_FOUND", message, hint === undefined ? {} : { hint });
 }
 
 /** 422 with one item per fault. */

@@ -23,7 +23,9 @@ export function parseJsonObject(bytes: Uint8Array): object {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     const why = error instanceof SyntaxError ? error.message.replace(/^JSON Parse error: /, "") : "it is not UTF-8";
-    throw new AppError("INVALID_JSON", `The body is not JSON: ${why}`.slice(0, MAX_REASON));
+    throw new AppError("INVALID_JSON", `The body is not JSON: ${why}`.slice(0, MAX_REASON), {
+      hint: "Look for a missing quote, or a comma before a closing bracket; from a shell, put the body in a file: -d @email.json.",
+    });
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new AppError("INVALID_JSON", "The body must be a JSON object");

@@ -12,7 +12,7 @@ const IDLE_TIMEOUT_S = 60;
 export interface Listener {
   url: string;
   /** Takes no more requests and resolves when the running ones are answered. */
-  stop(): Promise<void>;
+  stop(graceMs: number): Promise<void>;
 }
 
 /** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
@@ -27,7 +27,7 @@ export function listen(api: AnyElysia, config: Config["http"], portHint: string)
       fetch: (request) => api.handle(withUsualHost(request)),
     });
     const host = address.includes(":") ? `[${address}]` : address;
-    return { url: `http://${host}:${server.port}`, stop: () => server.stop(false) };
+    return { url: `http://${host}:${server.port}`, stop: (graceMs) => endWithin(server, graceMs) };
   } catch (error) {
     const code = (error as { code?: string }).code;
     if (code === "EADDRINUSE") {
@@ -40,6 +40,15 @@ export function listen(api: AnyElysia, config: Config["http"], portHint: string)
     }
     throw new StartError(`${address}:${port} cannot be listened on (${code ?? String(error)}). Check [http] listen.`);
   }
+}
+
+/** A client that never ends its request must not keep the instance from stopping: nothing of it was accepted. */
+async function endWithin(server: Bun.Server<undefined>, graceMs: number): Promise<void> {
+  const { promise: isOver, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, graceMs);
+  await Promise.race([server.stop(false), isOver]);
+  clearTimeout(timer);
+  await server.stop(true);
 }
 
 /** Where a URL's path may begin for Elysia to find it. */

@@ -75,6 +75,14 @@ export function integerText(options: {
   );
 }
 
+/** One of a few words. */
+export function choice<const Value extends string>(values: readonly Value[], description: string): TUnsafe<Value> {
+  return ruled<Value>(
+    { type: "string", enum: [...values], description },
+    leafRule((value) => (values.includes(value as Value) ? null : `must be ${values.join(" or ")}`)),
+  );
+}
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function uuid(description?: string): TUnsafe<string> {

@@ -63,6 +63,6 @@ function refuseOverLimit(workspaceId: number, parts: KeyParts): void {
   const limit = parts.planOf(workspaceId).apiKeys;
   if (limit < 0 || parts.keys.countOf(workspaceId) < limit) return;
   throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} API ${limit === 1 ? "key" : "keys"}`, {
-    hint: "Ask the operator for another plan.",
+    hint: "Ask the operator to raise the plan's limits.",
   });
 }

@@ -33,7 +33,7 @@ export function takeEmailQuota(
 function overQuota(code: "DAILY_QUOTA_EXCEEDED" | "MONTHLY_QUOTA_EXCEEDED", what: string, waitMs: number): AppError {
   return new AppError(code, `The quota is used up: the plan's ${what}`, {
     retryAfterS: Math.ceil(waitMs / 1000),
-    hint: "Wait until the period ends (UTC), or ask the operator for another plan.",
+    hint: "Wait until the period ends (UTC), or ask the operator to raise the plan's limits.",
   });
 }
 

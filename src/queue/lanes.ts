@@ -3,13 +3,16 @@
 // that time has come they move to the end of a line, whose first may start work and, if it has more,
 // begins again at the end: a lane with a million rows costs another lane one turn, not a million. A
 // lane that is due but at its limit stands aside until one of its jobs ends, so that a slow
-// destination costs its neighbours nothing.
+// destination costs its neighbours nothing. The lines of several workspaces take turns, and none holds
+// more places than it leaves free: one alone gets half of them, two a third each, so that whoever comes
+// next finds a place, however slow the destinations of the others are.
 
 /** A destination that could not be reached is tried with one job at a time until it answers again. */
 const UNREACHED_LIMIT = 1;
 
 export interface Lane {
   readonly id: number;
+  readonly workspaceId: number;
   /** When its first waiting row is due; null: none is known to wait. */
   dueAt: number | null;
   running: number;
@@ -28,11 +31,15 @@ export class Lanes {
   readonly #lanes = new Map<number, Lane>();
   /** A binary heap by dueAt, each lane in it once at the most: its size is bounded by the lanes. */
   readonly #heap: Lane[] = [];
-  /** Due, in the order of their turns. */
-  readonly #line = new Set<Lane>();
+  /** Due, by workspace, both in the order of their turns. */
+  readonly #lines = new Map<number, Set<Lane>>();
+  /** Places held by each workspace. */
+  readonly #held = new Map<number, number>();
+  readonly #workspaceOf: (laneId: number) => number;
 
-  constructor(limit: number) {
+  constructor(limit: number, workspaceOf: (laneId: number) => number) {
     this.#limit = limit;
+    this.#workspaceOf = workspaceOf;
   }
 
   /** A row of the lane is due at `dueAt`. */
@@ -47,31 +54,42 @@ export class Lanes {
     this.#put(lane);
   }
 
-  /** The next lane that is due and may start `room` (≥ 1) jobs; it is marked as being claimed. */
-  take(now: number): { lane: Lane; room: number } | null {
+  /** The next lane that is due and may start `room` (≥ 1) of `free` jobs; it is marked as being claimed, its places as held. */
+  take(now: number, free: number): { lane: Lane; room: number } | null {
     for (let first = this.#heap[0]; first !== undefined && (first.dueAt ?? 0) <= now; first = this.#heap[0]) {
       this.#removeFirst();
-      this.#line.add(first);
+      this.#lineUp(first);
     }
-    for (const lane of this.#line) {
-      this.#line.delete(lane);
-      const room = (lane.isReached ? this.#limit : UNREACHED_LIMIT) - lane.running;
-      if (room <= 0) continue; // ended() puts it back
-      lane.isClaiming = true;
-      return { lane, room };
+    for (const [workspaceId, line] of this.#lines) {
+      const held = this.#held.get(workspaceId) ?? 0;
+      // Half of what it may still take, so that what it holds stays below what it leaves.
+      const share = Math.ceil((free - held) / 2);
+      if (share <= 0) continue;
+      for (const lane of line) {
+        line.delete(lane);
+        const room = Math.min((lane.isReached ? this.#limit : UNREACHED_LIMIT) - lane.running, share);
+        if (room <= 0) continue; // ended() puts it back
+        this.#lines.delete(workspaceId);
+        if (line.size > 0) this.#lines.set(workspaceId, line);
+        this.#held.set(workspaceId, held + room);
+        lane.isClaiming = true;
+        return { lane, room };
+      }
+      this.#lines.delete(workspaceId);
     }
     return null;
   }
 
-  /** A claim of the lane is committed: `started` jobs run, the next row is due at `dueAt`. */
-  claimed(lane: Lane, started: number, dueAt: number | null): void {
+  /** A claim of `room` is committed: `started` jobs run, the next row is due at `dueAt`. */
+  claimed(lane: Lane, room: number, started: number, dueAt: number | null): void {
     lane.running += started;
     lane.dueAt = dueAt;
-    this.unclaimed(lane);
+    this.unclaimed(lane, room - started);
   }
 
-  /** A claim of the lane failed: nothing has changed. */
-  unclaimed(lane: Lane): void {
+  /** A claim of the lane failed: nothing has changed but the `room` it gives back. */
+  unclaimed(lane: Lane, room: number): void {
+    this.#giveBack(lane.workspaceId, room);
     lane.isClaiming = false;
     lane.dueAt = earlier(lane.dueAt, lane.wokenAt);
     lane.wokenAt = null;
@@ -82,13 +100,19 @@ export class Lanes {
   ended(laneId: number, isReached: boolean | null): void {
     const lane = this.#lane(laneId);
     lane.running -= 1;
+    this.#giveBack(lane.workspaceId, 1);
     lane.isReached = isReached ?? lane.isReached;
     if (!lane.isClaiming) this.#settle(lane);
   }
 
   /** When the first lane that may start something is due, or null. */
   nextDueAt(): number | null {
-    for (const lane of this.#line) return lane.dueAt;
+    for (const line of this.#lines.values()) for (const lane of line) return lane.dueAt;
+    return this.#heap[0]?.dueAt ?? null;
+  }
+
+  /** When the first lane falls due that does not stand in a line yet: those in a line wait for a place, not for a time. */
+  nextInHeapAt(): number | null {
     return this.#heap[0]?.dueAt ?? null;
   }
 
@@ -100,7 +124,16 @@ export class Lanes {
   #lane(id: number): Lane {
     let lane = this.#lanes.get(id);
     if (lane === undefined) {
-      lane = { id, dueAt: null, running: 0, isClaiming: false, wokenAt: null, isReached: true, place: -1 };
+      lane = {
+        id,
+        workspaceId: this.#workspaceOf(id),
+        dueAt: null,
+        running: 0,
+        isClaiming: false,
+        wokenAt: null,
+        isReached: true,
+        place: -1,
+      };
       this.#lanes.set(id, lane);
     }
     return lane;
@@ -111,9 +144,21 @@ export class Lanes {
     else if (lane.running === 0) this.#lanes.delete(lane.id);
   }
 
+  #lineUp(lane: Lane): void {
+    const line = this.#lines.get(lane.workspaceId);
+    if (line === undefined) this.#lines.set(lane.workspaceId, new Set([lane]));
+    else line.add(lane);
+  }
+
+  #giveBack(workspaceId: number, places: number): void {
+    const held = (this.#held.get(workspaceId) ?? 0) - places;
+    if (held > 0) this.#held.set(workspaceId, held);
+    else this.#held.delete(workspaceId);
+  }
+
   /** Into the heap, or to its new place there. */
   #put(lane: Lane): void {
-    if (this.#line.has(lane)) return;
+    if (this.#lines.get(lane.workspaceId)?.has(lane)) return;
     if (lane.place < 0) lane.place = this.#heap.push(lane) - 1;
     this.#rise(lane);
     this.#sink(lane);

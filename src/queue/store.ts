@@ -61,6 +61,11 @@ export function openQueueStore(db: Db) {
     .values({ workspaceId: p("workspaceId"), destination: p("destination") })
     .returning({ id: lanes.id })
     .prepare();
+  const selectWorkspace = orm
+    .select({ workspaceId: lanes.workspaceId })
+    .from(lanes)
+    .where(eq(lanes.id, p("id")))
+    .prepare();
   const insertRow = orm
     .insert(emailQueue)
     .values({ id: p("id"), laneId: p("laneId"), nextAt: p("nextAt"), expiresAt: p("expiresAt") })
@@ -131,6 +136,9 @@ export function openQueueStore(db: Db) {
       const key = { workspaceId, destination };
       return (selectLane.get(key) ?? insertLane.get(key)).id;
     },
+
+    /** Whose lane it is. */
+    workspaceOf: (laneId: number): number => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
 
     /** Queues the email `id`. */
     add(row: { id: number; laneId: number; nextAt: number; expiresAt: number }): void {

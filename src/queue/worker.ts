@@ -88,7 +88,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#lanes = new Lanes(options.maxJobsPerLane);
+    this.#lanes = new Lanes(options.maxJobsPerLane, (laneId) => options.queue.workspaceOf(laneId));
   }
 
   /** Frees what a crash left in flight, then begins to work. */
@@ -171,13 +171,12 @@ export class Worker {
     const now = clock.now();
     let free = maxJobs - this.#running.size - this.#claiming;
     while (free > 0) {
-      const next = this.#lanes.take(now);
+      const next = this.#lanes.take(now, free);
       if (next === null) break;
-      const limit = Math.min(next.room, free);
-      free -= limit;
-      void this.#claim(next.lane, limit);
+      free -= next.room;
+      void this.#claim(next.lane, next.room);
     }
-    this.#setTimer(free > 0 ? this.#lanes.nextDueAt() : null);
+    this.#setTimer(free > 0 ? this.#lanes.nextInHeapAt() : null);
   }
 
   #setTimer(dueAt: number | null): void {
@@ -204,14 +203,14 @@ export class Worker {
         const claimed = queue.claim({ laneId: lane.id, now, limit, retryAt });
         return { jobs: claimed, head: queue.headOf(lane.id) };
       });
-      this.#lanes.claimed(lane, jobs.length, head);
+      this.#lanes.claimed(lane, limit, jobs.length, head);
       for (const job of jobs) void this.#run(job);
     } catch (error) {
       if (isStorageError(error)) {
-        this.#lanes.unclaimed(lane); // the guard is closed now, and calls when it opens
+        this.#lanes.unclaimed(lane, limit); // the guard is closed now, and calls when it opens
       } else {
         log.bug("claim", error);
-        this.#lanes.claimed(lane, 0, clock.now() + AGAIN_MS);
+        this.#lanes.claimed(lane, limit, 0, clock.now() + AGAIN_MS);
       }
     } finally {
       this.#claiming -= limit;

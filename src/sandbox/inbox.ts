@@ -5,6 +5,7 @@
  * (oldest messages make room), list and get for the routes. This file is the room's store.
  */
 import { Database } from "bun:sqlite";
+import { chmodSync, closeSync, openSync } from "node:fs";
 import type { DkimVerdict } from "../dkim/verify.ts";
 
 /** Messages kept; the oldest go first. */
@@ -138,11 +139,16 @@ export class Inbox {
   }
 }
 
-/** Opens the inbox in a file (made when missing), or in memory with `":memory:"`. */
+/** Opens the inbox in a file (made when missing, 0600), or in memory with `":memory:"`. */
 export function openInbox(
   file: string,
   limits: InboxLimits = { maxMessages: MAX_INBOX_MESSAGES, maxBytes: MAX_INBOX_BYTES },
 ): Inbox {
+  if (file !== ":memory:") {
+    // Made by us before SQLite would make it with the umask; -wal and -shm inherit the mode.
+    closeSync(openSync(file, "a", 0o600));
+    chmodSync(file, 0o600);
+  }
   const database = new Database(file, { create: true, strict: false });
   // Play mail needs no survival of a power cut, and without the syncs thousands of messages a
   // second fit in one thread. secure_delete off for the same reason.

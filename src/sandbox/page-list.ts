@@ -6,6 +6,7 @@
  */
 export const LIST_SCRIPT = `
   var POLL_MS = 2000;
+  var CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
   var LISTED = 500;
   var SHOWN_CHARACTERS = 500000;
   var TABS = ["html", "text", "source", "details"];
@@ -62,7 +63,9 @@ export const LIST_SCRIPT = `
 
   function visible() {
     var wanted = byId("filter").value.trim().toLowerCase();
-    return messages.filter(function (message) { return message.to.toLowerCase().includes(wanted); });
+    return messages.filter(function (message) {
+      return message.to.toLowerCase().includes(wanted) || message.subject.toLowerCase().includes(wanted);
+    });
   }
 
   function drawList() {
@@ -84,7 +87,7 @@ export const LIST_SCRIPT = `
     document.querySelector(".try").hidden = isVacant;
     byId("empty").hidden = isVacant;
     byId("nothing").hidden = wanted.length > 0;
-    byId("nothing").textContent = isVacant ? "No messages yet" : "No message for this recipient";
+    byId("nothing").textContent = isVacant ? "No messages yet" : "No message matches";
     document.title = (fresh.size ? "(" + fresh.size + ") " : "") + "pombo sandbox";
     showCount();
   }
@@ -123,12 +126,22 @@ export const LIST_SCRIPT = `
   function nameOf(from) {
     var open = from.lastIndexOf("<");
     var name = open > 0 ? from.slice(0, open).trim() : from;
-    return name.length > 1 && name[0] === '"' && name.endsWith('"') ? name.slice(1, -1) : name;
+    return withoutQuotes(name);
+  }
+  // The author comes with every name in quotes, also where nobody typed any.
+  function withoutQuotes(name) {
+    var inner = name.length > 1 && name[0] === '"' && name.endsWith('"') ? name.slice(1, -1) : name;
+    // Several authors, or quotes that are part of the name.
+    return inner.includes('"') ? name : inner;
+  }
+  function authorOf(from) {
+    var open = from.lastIndexOf("<");
+    return open > 0 ? nameOf(from) + " " + from.slice(open) : from;
   }
 
   function time(iso) {
     var at = new Date(iso);
-    var clock = at.toLocaleTimeString();
+    var clock = at.toLocaleTimeString([], CLOCK);
     return at.toDateString() === new Date().toDateString() ? clock : at.toLocaleDateString() + " " + clock;
   }
 `;

@@ -29,7 +29,7 @@ export const READER_SCRIPT = `
 
   function drawHead(message) {
     byId("subject").textContent = message.subject || "(no subject)";
-    byId("author").textContent = message.from || message.envelopeFrom || "(no author)";
+    byId("author").textContent = authorOf(message.from) || message.envelopeFrom || "(no author)";
     byId("recipient").textContent = message.to;
     byId("received").textContent = time(message.receivedAt);
     byId("received").dateTime = message.receivedAt;
@@ -81,7 +81,7 @@ export const READER_SCRIPT = `
   function drawLinks(links) {
     byId("links").hidden = links.length === 0;
     byId("links").open = false;
-    byId("links").querySelector("summary").textContent = (links.length === 1 ? "1 link" : links.length + " links") + ", to open from here";
+    byId("links").querySelector("summary").textContent = (links.length === 1 ? "1 link" : links.length + " links") + " in this message";
     byId("links").querySelector("ul").replaceChildren.apply(byId("links").querySelector("ul"), links.map(function (link) {
       var item = make("li");
       var anchor = make("a", "", link);
@@ -119,7 +119,7 @@ export const READER_SCRIPT = `
       section("Envelope", pairs([
         ["Return path", message.envelopeFrom || "(empty: the null sender)"],
         ["Recipient", message.to],
-        ["Received", new Date(message.receivedAt).toLocaleString()],
+        ["Received", new Date(message.receivedAt).toLocaleDateString() + " " + new Date(message.receivedAt).toLocaleTimeString([], CLOCK)],
         ["Size", size(message.sizeBytes)],
         ["Encryption", message.tls ? message.tls + ", upgraded by STARTTLS" : "None: the message came in clear text"],
       ])),
@@ -204,7 +204,7 @@ export const READER_SCRIPT = `
   byId("filter").addEventListener("input", drawList);
   byId("back").addEventListener("click", function () { choose(null); drawList(); });
   byId("empty").addEventListener("click", async function () {
-    if (!confirm("Remove all messages from the sandbox's inbox?")) return;
+    if (!confirm("Delete all messages in the sandbox's inbox?")) return;
     await fetch("/sandbox/messages", { method: "DELETE" });
     fresh.clear();
     poll();
@@ -212,12 +212,13 @@ export const READER_SCRIPT = `
   document.addEventListener("visibilitychange", function () { if (!document.hidden) poll(); });
 
   var letter = { from: "Sandbox <hello@" + document.documentElement.dataset.domain + ">", to: "ada@example.com", subject: "First flight", html: "<h1>It flies</h1><p>Sent with pombo.</p>" };
+  var BACKSLASH = String.fromCharCode(92);
   byId("sample").textContent = [
-    "curl " + location.origin + "/api/v1/emails",
+    "curl -s -w '" + BACKSLASH + "n' " + location.origin + "/api/v1/emails",
     '-H "X-API-Key: $POMBO_KEY"',
     '-H "Content-Type: application/json"',
     "-d '" + JSON.stringify(letter, null, 2) + "'",
-  ].join(" " + String.fromCharCode(92, 10) + "  ");
+  ].join(" " + BACKSLASH + String.fromCharCode(10) + "  ");
   byId("copy").addEventListener("click", async function () {
     await navigator.clipboard.writeText(byId("sample").textContent);
     byId("copy").textContent = "Copied";

@@ -113,7 +113,8 @@ kbd { padding: 1px 6px; border: 1px solid var(--line); border-radius: 4px; backg
 .panel { flex: 1; min-height: 0; overflow: auto; background: var(--surface); }
 #panel-html { display: flex; flex-direction: column; }
 /* White in both themes: mail is written for white paper, and says so only by leaving it out. */
-#frame { flex: 1; min-height: 120px; width: 100%; border: 0; background: #ffffff; color-scheme: light; }
+/* With the 8px that a browser gives a body, the message begins below the subject. */
+#frame { flex: 1; min-height: 120px; width: 100%; border: 0; padding: 14px 20px; background: #ffffff; color-scheme: light; }
 .panel > pre { padding: 22px 28px; white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; }
 .note { padding: 9px 28px; font-size: 13px; color: var(--soft); background: var(--sunken); border-bottom: 1px solid var(--line); }
 #images { border-top: 1px solid var(--line); border-bottom: 0; }
@@ -140,6 +141,7 @@ kbd { padding: 1px 6px; border: 1px solid var(--line); border-radius: 4px; backg
   .tabs { padding: 0 10px; }
   .panel > pre, #details { padding: 18px; }
   .note, .links summary, .links li { padding-left: 18px; padding-right: 18px; }
+  #frame { padding: 10px; }
   .fault { margin: 0 18px 12px; }
   .pairs { grid-template-columns: 1fr; gap: 0; }
   .pairs dd { margin-bottom: 9px; }

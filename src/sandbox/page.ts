@@ -54,12 +54,12 @@ function markup(domain: string): string {
 <header class="bar">
   <h1>${BIRD}<span>pombo <em>sandbox</em></span></h1>
   <p id="status" class="status" role="status"></p>
-  <button id="empty" class="quiet" type="button" aria-label="Empty the inbox" hidden>Empty</button>
+  <button id="empty" class="quiet" type="button" aria-label="Delete all messages" hidden>Delete all</button>
 </header>
 <main>
   <nav class="column" aria-label="Messages">
     <div class="filter">
-      <input id="filter" type="search" placeholder="Filter by recipient" aria-label="Filter by recipient" autocomplete="off" spellcheck="false">
+      <input id="filter" type="search" placeholder="Filter by recipient or subject" aria-label="Filter by recipient or subject" autocomplete="off" spellcheck="false">
     </div>
     <p id="nothing" class="nothing" hidden></p>
     <ul id="messages"></ul>
@@ -88,12 +88,13 @@ const TRIALS = `<dl>
         <dt>bounce@any.domain</dt><dd>Refused with 550 5.1.1: a hard bounce. The address is suppressed from then on; <code>bounce+2@</code> is a fresh one.</dd>
         <dt>defer@any.domain</dt><dd>Greylisted with 451 4.7.1 twice, delivered at the third try.</dd>
         <dt>slow@any.domain</dt><dd>Delivered, but the answer takes 5 seconds.</dd>
+        <dt>anyone@anything.invalid</dt><dd>The domain does not exist: <code>delivery_delayed</code> at first, <code>bounced</code> once DNS has said so twice, ten minutes apart.</dd>
       </dl>`;
 
 const WELCOME = `
     <h2>Send your first message</h2>
-    <p>This inbox is empty. Everything sent in this sandbox ends up here, whatever its recipient; nothing leaves this machine.</p>
-    <p>Put the key that <code>pombo dev</code> printed into <code>POMBO_KEY</code>, then:</p>
+    <p>This inbox is empty. Every message that is taken ends up here; refused ones are told in the terminal and by <code>GET /api/v1/emails/{id}</code>. Nothing leaves this machine.</p>
+    <p>Put the key printed in the terminal into <code>POMBO_KEY</code>, then:</p>
     <div class="sample"><pre id="sample"></pre><button id="copy" type="button">Copy</button></div>
     <h3>What can I try?</h3>
     ${TRIALS}`;

@@ -20,7 +20,7 @@ interface SandboxPageOptions {
   domain?: string;
 }
 
-/** The routes under /sandbox, to be mounted by `pombo dev` only. */
+/** The routes under /sandbox, and the way there from /, to be mounted by `pombo dev` only. */
 export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
   const page = buildPage(options.domain ?? "your-domain.example");
   return (
@@ -29,6 +29,8 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
         const refusal = refusalOf(request);
         return refusal === null ? undefined : faultAnswer(403, "FORBIDDEN", refusal);
       })
+      // Who opens the printed API address in a browser wants to see something.
+      .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))
       .get("/sandbox", () => answer(page.html, "text/html; charset=utf-8", page.policy))
       .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))
       .get("/sandbox/messages/:id", ({ params, request }) =>

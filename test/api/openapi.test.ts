@@ -157,6 +157,7 @@ test("the bounds of the interface are in the document", async () => {
   expect(query).toEqual([
     ["page", expect.objectContaining({ type: "integer", minimum: 1, default: 1 })],
     ["limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }],
+    ["include", { type: "string", enum: ["status"] }],
   ]);
   const headers = operations["POST /api/v1/emails"]?.["parameters"].map(({ name }: Json) => name);
   expect(headers).toEqual(["Idempotency-Key", "Idempotency-Strict"]);

@@ -94,7 +94,7 @@ test("every route is tried with another workspace's things", async () => {
   // The document leaves nothing out that the binary serves.
   const known = new Set(Object.keys(CASES).map((route) => route.split(" ")[1]));
   for (const path of ["/docs", "/api/v1", "/api/v1/operator/workspaces", "/metrics", "/sandbox"]) {
-    expect([path, known.has(path), (await pombo.operator.call("GET", path)).status]).toEqual([path, false, 404]);
+    expect([path, known.has(path), (await pombo.workspace.call("GET", path)).status]).toEqual([path, false, 404]);
   }
 });
 

@@ -35,6 +35,21 @@ function fillUp(of: TemporaryDatabase): void {
 
 const BIG = "x".repeat(1_000_000);
 
+test("a transaction begins no more closures after 50 ms: the rest comes first in the next, in its order", async () => {
+  const batches: number[] = [];
+  using of = temporaryDatabase({ committed: (_, closures) => batches.push(closures) });
+  const order: number[] = [];
+  const slow = (nth: number) => {
+    for (const until = performance.now() + 30; performance.now() < until;);
+    order.push(nth);
+    return nth;
+  };
+  const { commit } = of.committer;
+  expect(await Promise.all([1, 2, 3, 4, 5].map((nth) => commit(() => slow(nth))))).toEqual([1, 2, 3, 4, 5]);
+  expect(order).toEqual([1, 2, 3, 4, 5]);
+  expect(batches).toEqual([2, 2, 1]);
+});
+
 test("closures of one turn share one transaction, those of the next have another", async () => {
   const batches: number[] = [];
   using of = temporaryDatabase({ committed: (_, closures) => batches.push(closures) });

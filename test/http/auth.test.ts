@@ -23,7 +23,7 @@ function visit(
     looked.push(asked);
     return asked === KEY ? caller : null;
   };
-  authenticate(request, verify, () => isOpen);
+  authenticate(request, verify, { isOpen: () => isOpen, isForOperator: () => true });
   return { request, looked };
 }
 
@@ -48,11 +48,7 @@ describe("a request under /api/", () => {
       method: "GET",
       headers: new Headers({ "x-api-key": KEY }),
     } as Request;
-    authenticate(
-      request,
-      (key) => (key === KEY ? CALLER : null),
-      () => false,
-    );
+    authenticate(request, (key) => (key === KEY ? CALLER : null), { isOpen: () => false, isForOperator: () => true });
     expect(callerOf(visit({ key: ` ${KEY}\t` }).request)).toEqual(CALLER);
   });
 
@@ -79,7 +75,9 @@ describe("a request under /api/", () => {
       looked.push(asked);
       return CALLER;
     };
-    expect(refusal(() => authenticate(request, verify, () => false))).toBe("INVALID_API_KEY");
+    expect(refusal(() => authenticate(request, verify, { isOpen: () => false, isForOperator: () => true }))).toBe(
+      "INVALID_API_KEY",
+    );
     expect(looked).toEqual([]);
   });
 

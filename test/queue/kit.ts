@@ -46,7 +46,7 @@ export interface Workshop extends Disposable {
   /** Transactions tried so far. */
   transactions(): number;
   /** Adds a row, committed, and nudges the worker. */
-  add(id: number, options?: { dueAt?: number; destination?: string }): Promise<number>;
+  add(id: number, options?: { dueAt?: number; destination?: string; workspaceId?: number }): Promise<number>;
   row(id: number): typeof emailQueue.$inferSelect | undefined;
   setWritable(isWritable: boolean): void;
   setFreeBytes(bytes: number): void;
@@ -140,9 +140,9 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
     longestDelayMs: () => longest,
     timersSet: () => timers,
     transactions: () => transactions,
-    async add(id, { dueAt = shown.now(), destination = "example.com" } = {}) {
+    async add(id, { dueAt = shown.now(), destination = "example.com", workspaceId = 1 } = {}) {
       const laneId = await of.committer.commit(() => {
-        const lane = queue.laneFor(1, destination);
+        const lane = queue.laneFor(workspaceId, destination);
         queue.add({
           id,
           laneId: lane,

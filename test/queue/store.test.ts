@@ -52,6 +52,13 @@ test("a workspace has one lane for each destination", () => {
   expect(new Set([on.lane, ...others]).size).toBe(3);
 });
 
+test("a lane knows its workspace, and one that is not there belongs to none", () => {
+  using on = queue();
+  expect(on.store.workspaceOf(on.lane)).toBe(1);
+  expect(on.store.workspaceOf(on.store.laneFor(2, "example.com"))).toBe(2);
+  expect(on.store.workspaceOf(12_345)).toBe(0);
+});
+
 describe("a claim", () => {
   test("counts the attempt and postpones the row before anything is sent", () => {
     using on = queue();

@@ -261,7 +261,7 @@ describe("under random trouble with the storage, bugs and deferrals", () => {
         const destination = `d${Math.floor(draw() * 5)}.example`;
         const dueAt = on.clock.now() + Math.floor(draw() * 3_000);
         added.push(
-          on.add(id, { destination, dueAt }).then(
+          on.add(id, { destination, dueAt, workspaceId: 1 + (id % 3) }).then(
             () => true,
             () => false,
           ),

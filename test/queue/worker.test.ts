@@ -60,34 +60,6 @@ test("no row is put off past the end of its life, so that it is told off on time
   await until(() => on.attempts.length === 2);
 });
 
-test("all rows of all lanes get done within the limits: in all, and for each lane", async () => {
-  const running = new Map<string, number>();
-  let most = 0;
-  let mostOfLane = 0;
-  using on = workshop({
-    maxJobs: 12,
-    maxJobsPerLane: 5,
-    async handle(job) {
-      const lane = String(job.laneId);
-      running.set(lane, (running.get(lane) ?? 0) + 1);
-      most = Math.max(
-        most,
-        [...running.values()].reduce((a, b) => a + b),
-      );
-      mostOfLane = Math.max(mostOfLane, running.get(lane) ?? 0);
-      await turn(1 + (job.id % 4));
-      running.set(lane, (running.get(lane) ?? 0) - 1);
-      return FINISH;
-    },
-  });
-  await on.worker.start();
-  await Promise.all(Array.from({ length: 200 }, (_, i) => on.add(i + 1, { destination: `d${i % 7}.example` })));
-  await on.worker.idle();
-  expect(on.queue.depth()).toBe(0);
-  expect(on.attempts).toHaveLength(200);
-  expect([most, mostOfLane]).toEqual([12, 5]);
-});
-
 test("a row announced while its lane is being claimed is not forgotten", async () => {
   using on = workshop({ handle: () => Promise.resolve(FINISH) });
   await on.worker.start();

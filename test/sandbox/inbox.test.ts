@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openInbox, summarize } from "../../src/sandbox/inbox.ts";
@@ -17,6 +17,21 @@ test("the newest message is listed first and comes back as it was put in", () =>
   expect(Buffer.from(inbox.raw(id) ?? "")).toEqual(
     lines("From: Ada <ada@shop.example>", "Subject: Hello", "", "Good morning"),
   );
+});
+
+test("the inbox's files are for their owner alone, also one that was open to others", () => {
+  const folder = mkdtempSync(join(tmpdir(), "pombo-inbox-"));
+  try {
+    const file = join(folder, "sandbox.db");
+    writeFileSync(file, "", { mode: 0o644 });
+    const inbox = openInbox(file);
+    inbox.add(received());
+    const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777]);
+    expect(modes.sort()).toEqual(["sandbox.db", "sandbox.db-shm", "sandbox.db-wal"].map((name) => [name, 0o600]));
+    inbox.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("the recipient filter matches the whole address without regard to case", () => {

@@ -254,6 +254,13 @@ test("the page asks nobody else: its policy names its own script and style, by h
   expect(html).toContain('<iframe id="frame" sandbox=""');
 });
 
+test("the way from / leads to the page, for this machine's own browser only", async () => {
+  const { get } = open();
+  const answer = await get("/");
+  expect([answer.status, answer.headers.get("location")]).toEqual([302, "/sandbox"]);
+  expect((await get("http://evil.example/")).status).toBe(403);
+});
+
 test("the page's script is JavaScript that never writes markup", async () => {
   const html = await (await open().get("/sandbox")).text();
   const script = html.slice(html.indexOf("<script>") + 8, html.indexOf("</script>"));

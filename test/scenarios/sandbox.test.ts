@@ -1,9 +1,10 @@
 // `pombo dev` as a developer, or a test suite, uses it: one line of JSON to read, an inbox, recipients
 // that behave on purpose, data that is kept when asked for and gone when not.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { anotherPort } from "../../src/cli/dev-words.ts";
 import { waitUntil } from "../peers/process.ts";
 import { type Child, spawnPombo, within } from "./child.ts";
 import { call } from "./world.ts";
@@ -88,11 +89,14 @@ test("pombo dev --json prints one line with what a test suite needs, delivers to
     `rsa-sha256 ${ready.domain} pass`,
   ]);
   expect((await fetch(ready.inboxUrl)).status).toBe(200);
+  expect((await fetch(ready.url, { redirect: "manual" })).headers.get("location")).toBe("/sandbox");
   const workspace = { method: "POST", path: "/api/v1/workspaces", body: { name: "Second" } };
   expect((await call(ready.url, ready.operatorKey, workspace)).status).toBe(201);
 
   await interrupt(dev);
   expect(dev.stdout().trimEnd().split("\n")).toHaveLength(1);
+  expect(dev.stderr()).toContain(`delivered         ${id}  `);
+  expect(dev.stderr()).toContain("Stopping …\n");
   expect(readdirSync(at.folder)).toEqual([]);
 });
 
@@ -167,10 +171,36 @@ test("Ctrl-C while a message waits for its answer lets it end and records it", a
     await waitUntil("the mail server has it", LIMIT_MS, async () => (await inbox(ready)).length === 1);
     expect((await record(ready, id)).status).toBe("sending");
     await interrupt(dev);
+    expect(dev.stderr()).toContain("Stopping … (up to 6 s for deliveries that are under way)\n");
   }
   await using dev = spawnDev(at.folder, more);
   const ready = await readyOf(dev);
   expect(await record(ready, id)).toMatchObject({ status: "delivered", attempts: 1, possibleDuplicate: false });
+  await interrupt(dev);
+});
+
+test("what stands in the way of a start is told with the way out: the directory, another sandbox on it, the port", async () => {
+  using at = scratch();
+  const kept = join(at.folder, "kept");
+  const refusal = async (more: string[]) => {
+    await using refused = spawnDev(at.folder, more);
+    expect(await within(LIMIT_MS, "the refusal", refused.ended)).toEqual({ code: 1, signal: null });
+    return refused.stderr();
+  };
+  const unmade = await refusal(["--data", "/dev/null/x"]);
+  expect(unmade).toStartWith("The data directory /dev/null/x cannot be made (");
+  expect(unmade).toEndWith("). Choose another with --data, or make it as root and give it to this user.\n");
+
+  await using dev = spawnDev(at.folder, ["--data", kept]);
+  const ready = await readyOf(dev);
+  expect(statSync(join(kept, "sandbox.db")).mode & 0o777).toBe(0o600);
+  expect(await refusal(["--data", kept])).toBe(
+    `Another pombo (process ${dev.pid}) is running on ${kept}. Stop it first, or give this one another --data DIR; nothing was written or sent.\n`,
+  );
+  const port = Number(new URL(ready.url).port);
+  expect(await refusal(["--port", String(port)])).toContain(
+    `Stop that one, or start this one with another, such as --port ${anotherPort(port)}.`,
+  );
   await interrupt(dev);
 });
 
@@ -182,20 +212,26 @@ test.skipIf(!hasCurl)("the lines that pombo dev shows work as pasted", async () 
   using at = scratch();
   await using dev = spawnPombo(["dev", "--port", "0"], { env: { TMPDIR: at.folder } });
   await dev.until("it is ready", () => dev.stdout().includes("Press Ctrl-C to stop."));
+  const setKey = /^ *(export POMBO_KEY=.*)$/m.exec(dev.stdout())?.[1] ?? "";
   // A command begins with curl and goes on where a line ends in a backslash.
   const commands = dev.stdout().match(/^ *curl(?:.*\\\n)*.*$/gm) ?? [];
   expect(commands.length).toBeGreaterThanOrEqual(2);
   const paste = async (command: string) => {
-    const shell = Bun.spawn(["sh", "-c", command], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+    const shell = Bun.spawn(["sh", "-c", `${setKey}\n${command}`], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
     const [answer, code] = await Promise.all([new Response(shell.stdout).text(), shell.exited]);
     expect(code).toBe(0);
+    expect(answer).toEndWith("}\n");
     return JSON.parse(answer);
   };
   const [sent, ...looks] = commands;
   const { data } = await paste(sent ?? "");
   expect(data.status).toBe("queued");
   for (const command of looks)
-    expect((await paste(command)).data[0]).toMatchObject({ id: data.id, subject: "Olá, Maria" });
+    expect((await paste(command)).data[0]).toMatchObject({
+      id: data.id,
+      subject: "Olá, Maria",
+      status: expect.stringMatching(/^(queued|sending|delivered)$/),
+    });
   const inboxUrl = /Inbox +(\S+)/.exec(dev.stdout())?.[1] ?? "";
   await waitUntil(
     "it is in the inbox",

@@ -142,6 +142,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "clock.ts": "the machine's clock",
   "random.ts": "the machine's randomness",
   "db/commit.ts": "measures how long a transaction took",
+  "http/listen.ts": "a stop must end, also where a test holds the clock",
   "cli/dev.ts": "asks its own instance for a workspace",
   "cli/dev-words.ts": "stamps lines for a person",
   "sandbox/page-list.ts": "runs in the browser",
