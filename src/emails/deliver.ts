@@ -33,7 +33,7 @@ export interface DeliverParts extends SettleParts {
   domains: DomainStore;
   suppressions: SuppressionStore;
   keychain: Keychain;
-  resolver: Resolver & { fresh(preferredServer: number): Resolver };
+  resolver: Resolver & { fresh(preferredServer: number): Resolver; readonly serverCount: number };
   pool: SessionPool;
   slots: SessionSlots;
   allowed: AddressRanges;
@@ -184,8 +184,11 @@ async function findWay(job: Job, domain: string, parts: DeliverParts): Promise<W
     // Once more from the next server, where there are two: one that lies must not be its own witness.
     const other = await findRoute(domain, { resolver: parts.resolver.fresh(job.attempt + 1), random, allowed });
     if (other.kind === "hosts") return other;
-    if (other.kind === "trouble") {
-      return { kind: "trouble", reason: other.reason, stage: "dns", category: "no_answer", badDomainAt: firstAt };
+    // A server that does not answer is stood in for by the first, which would then be its own witness all the same.
+    const isAlone = other.kind === "bad_domain" && parts.resolver.serverCount > 1 && other.server === route.server;
+    if (other.kind === "trouble" || isAlone) {
+      const reason = isAlone ? `${route.reason}, says ${route.server}; no other server has said so yet` : other.reason;
+      return { kind: "trouble", reason, stage: "dns", category: "no_answer", badDomainAt: firstAt };
     }
     const enhanced = route.cause === "null_mx" ? "5.1.10" : "5.1.2";
     return { kind: "bad_domain", reason: `${enhanced} ${route.reason}`, enhancedCode: enhanced };

@@ -4,8 +4,8 @@
 // begins again at the end: a lane with a million rows costs another lane one turn, not a million. A
 // lane that is due but at its limit stands aside until one of its jobs ends, so that a slow
 // destination costs its neighbours nothing. The lines of several workspaces take turns, and none holds
-// more places than it leaves free: one alone gets half of them, two a third each, so that whoever comes
-// next finds a place, however slow the destinations of the others are.
+// more places than it leaves free, but for the odd one: one alone gets half of them, two a third each, so that
+// whoever comes next finds a place, however slow the destinations of the others are.
 
 /** A destination that could not be reached is tried with one job at a time until it answers again. */
 const UNREACHED_LIMIT = 1;

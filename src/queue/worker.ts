@@ -88,7 +88,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#lanes = new Lanes(options.maxJobsPerLane, (laneId) => options.queue.workspaceOf(laneId));
+    this.#lanes = new Lanes(options.maxJobsPerLane, (laneId) => workspaceOf(laneId, options));
   }
 
   /** Frees what a crash left in flight, then begins to work. */
@@ -331,5 +331,15 @@ export class Worker {
         log.bug("watch", error);
       }
     });
+  }
+}
+
+/** Asked after a commit, whose caller must not fail for it: a lane whose workspace cannot be read shares with its like. */
+function workspaceOf(laneId: number, { queue, log }: WorkerOptions): number {
+  try {
+    return queue.workspaceOf(laneId);
+  } catch (error) {
+    log.bug("lanes", error);
+    return 0;
   }
 }
