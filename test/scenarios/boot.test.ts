@@ -126,7 +126,8 @@ test("all mistakes of the configuration are told at once, with file, key, what w
 
   writeFileSync(at.config, "hostname = \n");
   expect(expectRefusal(await serve(at.config), 2)).toContain("This mistake must be mended");
-  expect(expectRefusal(await serve(join(at.folder, "none.toml")))).toContain("cannot be read");
+  expect(expectRefusal(await serve(join(at.folder, "none.toml")))).toContain("There is no configuration at");
+  expect(expectRefusal(await serve(at.folder))).toContain("cannot be read (");
   expect(
     expectRefusal(await runPombo(["serve"], { cwd: at.folder, env: { POMBO_CONFIG: join(at.folder, "none.toml") } })),
   ).toContain("none.toml");
@@ -136,7 +137,9 @@ test("pombo init never touches what is there: not the configuration, not the dat
   using at = scratch();
   expect((await init(at)).code).toBe(0);
   const kept = ["instance.key", "pombo.db"].map((name) => readFileSync(join(at.dataDir, name)));
-  expect(expectRefusal(await init(at))).toContain(`${at.config} exists already and is not overwritten`);
+  expect(expectRefusal(await init(at))).toContain(
+    `${at.config} and its data directory ${at.dataDir} are set up already`,
+  );
   const second: Scratch = { ...at, config: join(at.folder, "second.toml") };
   expect(expectRefusal(await init(second))).toContain(`${at.dataDir} holds a pombo already`);
   expect(existsSync(second.config)).toBe(false);
@@ -148,6 +151,19 @@ test("pombo init never touches what is there: not the configuration, not the dat
   expect(expectRefusal(await init(other))).toContain("never overwritten");
   expect(readdirSync(other.folder)).toEqual(["data"]);
   expect(readFileSync(join(other.dataDir, "instance.key"), "utf8")).toBe("a key of an older database");
+});
+
+test("pombo init sets up what a configuration written by hand says, and leaves the file as it is", async () => {
+  using at = scratch();
+  const text = `hostname = "mail.example.net"\ndata_dir = "${at.dataDir}"\n[http]\nlisten = "127.0.0.1:0"\n`;
+  writeFileSync(at.config, text);
+  const elsewhere = await runPombo(["init", "--config", at.config, "--data-dir", join(at.folder, "elsewhere")]);
+  expect(expectRefusal(elsewhere)).toContain("says something else than --hostname and --data-dir");
+  const made = await runPombo(["init", "--config", at.config]);
+  expect(made.code).toBe(0);
+  expect(made.stdout).toContain("svc_");
+  expect(readFileSync(at.config, "utf8")).toBe(text);
+  expect(existsSync(join(at.dataDir, "pombo.db"))).toBe(true);
 });
 
 test("an init that cannot write its configuration makes no instance whose keys nobody has seen", async () => {
@@ -193,7 +209,7 @@ test("a port in use is told in one sentence with the way out, by serve and by de
     using at = scratch();
     const dev = await runPombo(["dev", "--port", String(port)], { env: { TMPDIR: at.folder } });
     expect(expectRefusal(dev)).toBe(
-      `Port ${port} on 127.0.0.1 is in use by another program. Stop that one, or start this one with another: pombo dev --port 8081.\n`,
+      `Port ${port} on 127.0.0.1 is in use by another program. Stop that one, or start this one with another, such as --port ${port === 65_535 ? port - 1 : port + 1}.\n`,
     );
     expect(readdirSync(at.folder)).toEqual([]);
   } finally {
