@@ -21,6 +21,8 @@ export interface Lane {
   /** The earliest row announced while a claim was under way, which the claim may not have seen. */
   wokenAt: number | null;
   isReached: boolean;
+  /** Nothing of it starts before this time: its destination has just not answered. */
+  pausedUntil: number;
   /** Its index in the heap; -1: it is not there. */
   place: number;
 }
@@ -50,7 +52,7 @@ export class Lanes {
       return;
     }
     if (lane.dueAt !== null && lane.dueAt <= dueAt) return;
-    lane.dueAt = dueAt;
+    lane.dueAt = Math.max(dueAt, lane.pausedUntil);
     this.#put(lane);
   }
 
@@ -96,9 +98,11 @@ export class Lanes {
     this.#settle(lane);
   }
 
-  /** A job of the lane ended; `isReached`: its destination answered, null: nothing is known. */
-  ended(laneId: number, isReached: boolean | null): void {
+  /** A job of the lane ended; `isReached`: its destination answered, null: nothing is known. Unreached, it starts nothing before `pausedUntil`. */
+  ended(laneId: number, isReached: boolean | null, pausedUntil = 0): void {
     const lane = this.#lane(laneId);
+    if (isReached === false) lane.pausedUntil = pausedUntil;
+    else if (isReached === true) lane.pausedUntil = 0;
     lane.running -= 1;
     this.#giveBack(lane.workspaceId, 1);
     lane.isReached = isReached ?? lane.isReached;
@@ -132,6 +136,7 @@ export class Lanes {
         isClaiming: false,
         wokenAt: null,
         isReached: true,
+        pausedUntil: 0,
         place: -1,
       };
       this.#lanes.set(id, lane);
@@ -140,8 +145,10 @@ export class Lanes {
   }
 
   #settle(lane: Lane): void {
-    if (lane.dueAt !== null) this.#put(lane);
-    else if (lane.running === 0) this.#lanes.delete(lane.id);
+    if (lane.dueAt !== null) {
+      lane.dueAt = Math.max(lane.dueAt, lane.pausedUntil);
+      this.#put(lane);
+    } else if (lane.running === 0) this.#lanes.delete(lane.id);
   }
 
   #lineUp(lane: Lane): void {

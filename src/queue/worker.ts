@@ -19,6 +19,8 @@ import type { Deferral, Job, QueueStore } from "./store.ts";
 // flight; recover.ts frees it at the next start.
 
 /** After a failure to write; for a bug that repeats, the difference to a loop that spins. */
+/** A destination that did not answer is tried again with its next row after this: its backlog must not burn a core on it. */
+const UNREACHED_PAUSE_MS = 1_000;
 const AGAIN_MS = 1_000;
 const WATCH_EVERY_MS = 60_000;
 /** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
@@ -223,7 +225,7 @@ export class Worker {
     const settlement = await this.#attempt(job);
     await this.#settle(job, settlement);
     this.#running.delete(job.id);
-    this.#lanes.ended(job.laneId, settlement.isReached);
+    this.#lanes.ended(job.laneId, settlement.isReached, this.#options.clock.now() + UNREACHED_PAUSE_MS);
     this.#tickSoon();
   }
 

@@ -142,3 +142,21 @@ test("lanes that wait for a place need no timer, those that wait for their time 
   expect(lanes.take(50, 5)?.lane.id).toBe(2_000);
   expect(lanes.nextInHeapAt()).toBeNull();
 });
+
+test("a lane whose destination did not answer starts its next job after the pause, and at once when it answers again", () => {
+  const lanes = new Lanes(4, () => 1);
+  lanes.wake(1, 0);
+  const first = lanes.take(0, 8);
+  expect(first?.room).toBe(4);
+  lanes.claimed(first!.lane, first!.room, 1, 0);
+  lanes.ended(1, false, 1_000);
+  expect(lanes.take(999, 8)).toBeNull();
+  expect(lanes.nextInHeapAt()).toBe(1_000);
+  lanes.wake(1, 0);
+  expect(lanes.take(999, 8)).toBeNull();
+  const next = lanes.take(1_000, 8);
+  expect(next?.room).toBe(1);
+  lanes.claimed(next!.lane, next!.room, 1, 0);
+  lanes.ended(1, true, 2_000);
+  expect(lanes.take(1_000, 8)?.room).toBe(4);
+});
