@@ -18,6 +18,8 @@ const USAGE = `usage: script/bench email [options]
   --messages N        messages through pombo (20000; 3000 with --short)
   --peer-messages N   messages through Postfix (2000; 1000 with --short)
   --seconds N         length of each POST phase (6)
+  --rounds N          repetitions of the POST phases; the median counts (3; 1 with --short)
+  --phases LIST       of delivery,html,posts,batches (all)
   --short             fewer messages
   --only peer|pombo   one side alone, without the ratio
   --json              print JSON instead of the table
@@ -25,11 +27,14 @@ const USAGE = `usage: script/bench email [options]
 `;
 /** The whole run; its phases have deadlines of their own as well. */
 const RUN_LIMIT_MS = 300_000;
+const PHASES = ["delivery", "html", "posts", "batches"] as const;
 
 interface Options {
   messages: number;
   peerMessages: number;
   seconds: number;
+  rounds: number;
+  phases: Set<string>;
   only: string;
   isJson: boolean;
   isKept: boolean;
@@ -64,8 +69,8 @@ async function measure(options: Options, cleanup: Cleanup): Promise<Report> {
     peers: [],
     delivery: null,
     htmlOnly: null,
-    posts: null,
-    batches: null,
+    posts: [],
+    batches: [],
   };
   const sink = await startSink(folder, cleanup);
   const proof = startProof(folder, sink.port, cleanup);
@@ -82,13 +87,20 @@ async function measure(options: Options, cleanup: Cleanup): Promise<Report> {
     const dns = await serveZone(zone);
     cleanup.add(() => dns.close());
     const bench = await preparePombo({ folder, dnsPort: dns.port, zone, sink, proof, cleanup });
-    say(`pombo: ${options.messages} messages, html and text …`);
-    report.delivery = await measureDelivery(bench, options.messages, "html+text");
-    say(`pombo: ${options.messages} messages, html only …`);
-    report.htmlOnly = await measureDelivery(bench, options.messages, "html");
-    say(`pombo: POST alone, ${options.seconds} s, then in batches …`);
-    report.posts = await measurePosts(bench, 1, options.seconds);
-    report.batches = await measurePosts(bench, 100, options.seconds);
+    const { phases } = options;
+    if (phases.has("delivery")) {
+      say(`pombo: ${options.messages} messages, html and text …`);
+      report.delivery = await measureDelivery(bench, options.messages, "html+text");
+    }
+    if (phases.has("html")) {
+      say(`pombo: ${options.messages} messages, html only …`);
+      report.htmlOnly = await measureDelivery(bench, options.messages, "html");
+    }
+    for (let round = 1; round <= options.rounds; round++) {
+      say(`pombo: POST alone, ${options.seconds} s a phase, round ${round} of ${options.rounds} …`);
+      if (phases.has("posts")) report.posts.push(await measurePosts(bench, 1, options.seconds));
+      if (phases.has("batches")) report.batches.push(await measurePosts(bench, 100, options.seconds));
+    }
   }
   return report;
 }
@@ -101,6 +113,8 @@ function readOptions(args: string[]): Options | null {
         messages: { type: "string" },
         "peer-messages": { type: "string" },
         seconds: { type: "string" },
+        rounds: { type: "string" },
+        phases: { type: "string" },
         only: { type: "string" },
         short: { type: "boolean" },
         json: { type: "boolean" },
@@ -112,11 +126,16 @@ function readOptions(args: string[]): Options | null {
       messages: Number(values.messages ?? (isShort ? 3000 : 20_000)),
       peerMessages: Number(values["peer-messages"] ?? (isShort ? 1000 : 2000)),
       seconds: Number(values.seconds ?? 6),
+      rounds: Number(values.rounds ?? (isShort ? 1 : 3)),
+      phases: new Set(values.phases?.split(",") ?? PHASES),
       only: values.only ?? "",
       isJson: values.json === true,
       isKept: values.keep === true,
     };
-    const isUsable = [options.messages, options.peerMessages, options.seconds].every((number) => number >= 1);
+    const { messages, peerMessages, seconds, rounds, phases } = options;
+    const isUsable =
+      [messages, peerMessages, seconds, rounds].every((number) => number >= 1) &&
+      [...phases].every((phase) => (PHASES as readonly string[]).includes(phase));
     return isUsable && ["", "peer", "pombo"].includes(options.only) ? options : null;
   } catch {
     return null;

@@ -140,13 +140,13 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- What was accepted, by UTC period: emails_day 2026-11-21, emails_month 2026-11.
+-- What was accepted, by UTC day. A month is the sum of its days.
 CREATE TABLE usage (
   workspace_id INTEGER NOT NULL,
-  name         TEXT NOT NULL,
-  period       TEXT NOT NULL,
+  name         TEXT NOT NULL,                   -- emails
+  day          TEXT NOT NULL,                   -- 2026-11-21
   count        INTEGER NOT NULL,
-  PRIMARY KEY (workspace_id, name, period)
+  PRIMARY KEY (workspace_id, name, day)
 ) STRICT, WITHOUT ROWID;
 
 -- The lists' totals, kept in the transactions that change them.

@@ -114,7 +114,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       stores.workspaces.fact("key_check"),
       config.dataDir,
     );
-    const committer: Committer = new Committer(db.sqlite, { failed: (error) => guard.raise(error) });
+    const committer: Committer = new Committer(db, { failed: (error) => guard.raise(error) });
     const { commit } = committer;
     const guard = new DiskGuard({
       committer,

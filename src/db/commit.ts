@@ -1,5 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
+import type { Db } from "./open.ts";
 import { isStorageError, StorageError } from "./storage-error.ts";
+import type { Tally } from "./tally.ts";
 
 // Group commit: the only way to write. Closures handed to commit() in one turn of the event loop run
 // in one BEGIN IMMEDIATE … COMMIT, each in its own SAVEPOINT, and their promises settle after the
@@ -33,6 +35,7 @@ export interface CommitterHooks {
 
 export class Committer {
   readonly #sqlite: Database;
+  readonly #tallies: Tally[];
   readonly #hooks: CommitterHooks;
   readonly #begin: Statement<unknown, []>;
   readonly #commit: Statement<unknown, []>;
@@ -42,8 +45,9 @@ export class Committer {
   readonly #pending: Pending[] = [];
   #isScheduled = false;
 
-  constructor(sqlite: Database, hooks: CommitterHooks = {}) {
+  constructor({ sqlite, tallies }: Pick<Db, "sqlite" | "tallies">, hooks: CommitterHooks = {}) {
     this.#sqlite = sqlite;
+    this.#tallies = tallies;
     this.#hooks = hooks;
     this.#begin = sqlite.prepare<unknown, []>("BEGIN IMMEDIATE");
     this.#commit = sqlite.prepare<unknown, []>("COMMIT");
@@ -90,6 +94,7 @@ export class Committer {
         results.push(this.#runClosure(pending.work));
         if (performance.now() - startedAt > MAX_BATCH_MS) break;
       }
+      for (const tally of this.#tallies) tally.flush();
       this.#commit.run();
     } catch (error) {
       this.#rollBack();
@@ -110,6 +115,7 @@ export class Committer {
   }
 
   #rollBack(): void {
+    for (const tally of this.#tallies) tally.reset();
     try {
       // A full disk may have ended the transaction by itself; rolling back again would throw.
       if (this.#sqlite.inTransaction) this.#sqlite.run("ROLLBACK");
@@ -123,9 +129,11 @@ export class Committer {
     try {
       const value = work();
       this.#release.run();
+      for (const tally of this.#tallies) tally.keep();
       return { kind: "done", value };
     } catch (error) {
       if (isStorageError(error) || !this.#sqlite.inTransaction) throw error;
+      for (const tally of this.#tallies) tally.undo();
       this.#rollbackTo.run();
       this.#release.run();
       return { kind: "threw", error };

@@ -195,10 +195,10 @@ export const usage = sqliteTable(
   {
     workspaceId: integer("workspace_id").notNull(),
     name: text().notNull(),
-    period: text().notNull(),
+    day: text().notNull(),
     count: integer().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.name, t.period] })],
+  (t) => [primaryKey({ columns: [t.workspaceId, t.name, t.day] })],
 );
 
 export const emailTotals = sqliteTable(

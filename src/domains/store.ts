@@ -1,5 +1,6 @@
 import { and, count, desc, eq, inArray, lt, ne, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { fast } from "../db/statement.ts";
 import { dkimKeys, domains } from "../db/schema.ts";
 import type { Position } from "../http/pagination.ts";
 
@@ -15,21 +16,27 @@ const SENDING: DomainRow["status"][] = ["verified", "warning"];
 export function openDomainStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectByName = orm
-    .select()
-    .from(domains)
-    .where(and(eq(domains.workspaceId, p("workspaceId")), eq(domains.name, p("name"))))
-    .prepare();
-  const selectById = orm
-    .select()
-    .from(domains)
-    .where(eq(domains.id, p("id")))
-    .prepare();
-  const selectKeys = orm
-    .select()
-    .from(dkimKeys)
-    .where(eq(dkimKeys.domainId, p("domainId")))
-    .prepare();
+  const selectByName = fast(
+    orm
+      .select()
+      .from(domains)
+      .where(and(eq(domains.workspaceId, p("workspaceId")), eq(domains.name, p("name"))))
+      .prepare(),
+  );
+  const selectById = fast(
+    orm
+      .select()
+      .from(domains)
+      .where(eq(domains.id, p("id")))
+      .prepare(),
+  );
+  const selectKeys = fast(
+    orm
+      .select()
+      .from(dkimKeys)
+      .where(eq(dkimKeys.domainId, p("domainId")))
+      .prepare(),
+  );
 
   return {
     byName: (workspaceId: number, name: string): DomainRow | undefined => selectByName.get({ workspaceId, name }),

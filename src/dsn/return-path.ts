@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { idFromBytes, idTime, idToBytes } from "../id.ts";
 
 // The signed return path (email-engine R43): `b+<token>@<host>`, where the token is the base32 of the
@@ -42,7 +42,8 @@ export function isGenuine(token: { id: string; mac: Uint8Array }, recipient: str
 }
 
 function mac(id: Uint8Array, recipient: string, key: Uint8Array): Uint8Array {
-  return createHmac("sha256", key).update(id).update(recipient).digest().subarray(0, MAC_BYTES);
+  // HMAC: a CryptoHasher with a key; half the time of node:crypto's.
+  return new Bun.CryptoHasher("sha256", key).update(id).update(recipient).digest().subarray(0, MAC_BYTES);
 }
 
 function encodeBase32(bytes: Uint8Array): string {

@@ -72,8 +72,8 @@ interface Prepared {
 }
 
 interface Decision extends AcceptAnswer {
-  /** Lanes with new rows. */
-  lanes: Set<number>;
+  /** Lanes with new rows, and where they lead. */
+  lanes: Map<number, string>;
   dueAt: number;
 }
 
@@ -87,7 +87,10 @@ export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): 
   }
   const prepared = await prepareAll(request.items);
   const decision = await parts.commit(() => decide(request, prepared, parts));
-  for (const laneId of decision.lanes) parts.nudge(laneId, decision.dueAt);
+  for (const [laneId, destination] of decision.lanes) {
+    parts.queue.rememberLane(request.caller.workspaceId, destination, laneId);
+    parts.nudge(laneId, decision.dueAt);
+  }
   if (decision.isMismatch) {
     parts.log.event("idempotency.mismatch", { workspace: request.caller.workspaceId, operation: request.operation });
   }
@@ -131,7 +134,7 @@ function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
 function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): Decision {
   const now = parts.clock.now();
   const replay = findReplay(request, now, parts);
-  if (replay !== null) return { ...replay, lanes: new Set(), dueAt: now };
+  if (replay !== null) return { ...replay, lanes: new Map(), dueAt: now };
 
   const { caller } = request;
   const senders = chooseDomains(request, prepared, parts);
@@ -139,7 +142,7 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   const plan = parts.planOf(caller.workspaceId);
   takeEmailQuota({ workspaceId: caller.workspaceId, plan, amount: prepared.length, now }, parts.usage);
 
-  const lanes = new Set<number>();
+  const lanes = new Map<number, string>();
   const accepted = prepared.map((email, index) => {
     const domain = senders[index];
     if (domain === undefined) throw new Error("an email has no domain");
@@ -229,7 +232,7 @@ function placeOf(request: AcceptRequest, index: number, field: string): { field:
 function write(
   email: Prepared,
   domain: DomainRow,
-  context: { now: number; lanes: Set<number>; parts: AcceptParts },
+  context: { now: number; lanes: Map<number, string>; parts: AcceptParts },
 ): string {
   const { now, lanes, parts } = context;
   const { settings } = parts;
@@ -251,6 +254,6 @@ function write(
   parts.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
   const laneId = parts.queue.laneFor(domain.workspaceId, email.to.domain);
   parts.queue.add({ id, laneId, nextAt: now, expiresAt: now + settings.lifetimeMs });
-  lanes.add(laneId);
+  lanes.set(laneId, email.to.domain);
   return uid;
 }

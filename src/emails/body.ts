@@ -3,6 +3,8 @@
 
 /** A shorter content is stored as it is: compressing it gains nothing. */
 const WORTH_COMPRESSING_CHARACTERS = 512;
+/** From here on a compression takes longer than waking another thread for it. */
+const WORTH_HANDING_OVER_CHARACTERS = 64 * 1024;
 const LEVEL = 1;
 
 /** null: there is no such part. */
@@ -20,16 +22,23 @@ export interface StoredBody {
   encoding: "plain" | "zstd";
 }
 
-/** Compresses on the thread pool, so that other requests go on meanwhile. */
+/** Compresses large content on the thread pool, so that other requests go on meanwhile. */
 export async function packBody({ html, text }: Content): Promise<StoredBody> {
   const whole = (html ?? "") + (text ?? "");
-  const isShort = whole.length < WORTH_COMPRESSING_CHARACTERS;
   return {
-    content: isShort ? Buffer.from(whole) : await Bun.zstdCompress(whole, { level: LEVEL }),
+    ...(await pack(whole)),
     htmlBytes: html === null ? null : Buffer.byteLength(html),
     textBytes: text === null ? null : Buffer.byteLength(text),
-    encoding: isShort ? "plain" : "zstd",
   };
+}
+
+async function pack(whole: string): Promise<Pick<StoredBody, "content" | "encoding">> {
+  if (whole.length < WORTH_COMPRESSING_CHARACTERS) return { content: Buffer.from(whole), encoding: "plain" };
+  // Handing 5 KB to the pool and being woken by it costs more of this thread than compressing it.
+  if (whole.length < WORTH_HANDING_OVER_CHARACTERS) {
+    return { content: Bun.zstdCompressSync(whole, { level: LEVEL }), encoding: "zstd" };
+  }
+  return { content: await Bun.zstdCompress(whole, { level: LEVEL }), encoding: "zstd" };
 }
 
 export function unpackBody({ content, htmlBytes, textBytes, encoding }: StoredBody): Content {

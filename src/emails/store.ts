@@ -1,5 +1,7 @@
 import { and, count, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { fast } from "../db/statement.ts";
+import { Tally } from "../db/tally.ts";
 import { attempts, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
 import type { StoredBody } from "./body.ts";
 
@@ -42,100 +44,116 @@ export type EmailStore = ReturnType<typeof openEmailStore>;
 /** Prepares the statements of the emails. */
 export function openEmailStore(db: Db) {
   const { orm } = db;
-  return { ...writes(orm), ...reads(orm) };
+  return { ...writes(db), ...reads(orm) };
 }
 
-function writes(orm: Db["orm"]) {
+function writes({ orm, tallies }: Db) {
   const p = sql.placeholder;
-  const insertRow = orm
-    .insert(emails)
-    .values({
-      uid: p("uid"),
-      workspaceId: p("workspaceId"),
-      domainId: p("domainId"),
-      sender: p("sender"),
-      senderDomain: p("senderDomain"),
-      recipient: p("recipient"),
-      subject: p("subject"),
-      replyTo: p("replyTo"),
-      returnPath: p("returnPath"),
-      createdAt: p("createdAt"),
-      status: "queued",
-    })
-    .returning({ id: emails.id })
-    .prepare();
-  const insertBody = orm
-    .insert(emailBodies)
-    .values({
-      emailId: p("emailId"),
-      content: p("content"),
-      htmlBytes: p("htmlBytes"),
-      textBytes: p("textBytes"),
-      encoding: p("encoding"),
-    })
-    .prepare();
-  const addTotal = orm
-    .insert(emailTotals)
-    .values({ workspaceId: p("workspaceId"), domainId: p("domainId"), status: p("status"), count: p("amount") })
-    .onConflictDoUpdate({
-      target: [emailTotals.workspaceId, emailTotals.domainId, emailTotals.status],
-      set: { count: sql`${emailTotals.count} + excluded.count` },
-    })
-    .prepare();
-  const updateEnd = orm
-    .update(emails)
-    .set({
-      status: sql`${p("status")}`,
-      sentAt: sql`COALESCE(${emails.sentAt}, ${p("sentAt")})`,
-      deliveredAt: sql`${p("deliveredAt")}`,
-      failedReason: sql`${p("failedReason")}`,
-      bounce: sql`${p("bounce")}`,
-      attempts: sql`${p("attempts")}`,
-    })
-    .where(eq(emails.id, p("id")))
-    .returning({ workspaceId: emails.workspaceId, domainId: emails.domainId })
-    .prepare();
-  const updateSentAt = orm
-    .update(emails)
-    .set({ sentAt: sql`${p("sentAt")}` })
-    .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`))
-    .prepare();
-  const insertAttempt = orm
-    .insert(attempts)
-    .values({
-      emailId: p("emailId"),
-      number: p("number"),
-      startedAt: p("startedAt"),
-      endedAt: p("endedAt"),
-      host: p("host"),
-      address: p("address"),
-      tls: p("tls"),
-      stage: p("stage"),
-      code: p("code"),
-      enhancedCode: p("enhancedCode"),
-      reply: p("reply"),
-      outcome: p("outcome"),
-      category: p("category"),
-    })
-    .prepare();
+  const insertRow = fast(
+    orm
+      .insert(emails)
+      .values({
+        uid: p("uid"),
+        workspaceId: p("workspaceId"),
+        domainId: p("domainId"),
+        sender: p("sender"),
+        senderDomain: p("senderDomain"),
+        recipient: p("recipient"),
+        subject: p("subject"),
+        replyTo: p("replyTo"),
+        returnPath: p("returnPath"),
+        createdAt: p("createdAt"),
+        status: "queued",
+      })
+      .prepare(),
+  );
+  const insertBody = fast(
+    orm
+      .insert(emailBodies)
+      .values({
+        emailId: p("emailId"),
+        content: p("content"),
+        htmlBytes: p("htmlBytes"),
+        textBytes: p("textBytes"),
+        encoding: p("encoding"),
+      })
+      .prepare(),
+  );
+  const addTotal = fast(
+    orm
+      .insert(emailTotals)
+      .values({ workspaceId: p("workspaceId"), domainId: p("domainId"), status: p("status"), count: p("amount") })
+      .onConflictDoUpdate({
+        target: [emailTotals.workspaceId, emailTotals.domainId, emailTotals.status],
+        set: { count: sql`${emailTotals.count} + excluded.count` },
+      })
+      .prepare(),
+  );
+  const updateEnd = fast(
+    orm
+      .update(emails)
+      .set({
+        status: sql`${p("status")}`,
+        sentAt: sql`COALESCE(${emails.sentAt}, ${p("sentAt")})`,
+        deliveredAt: sql`${p("deliveredAt")}`,
+        failedReason: sql`${p("failedReason")}`,
+        bounce: sql`${p("bounce")}`,
+        attempts: sql`${p("attempts")}`,
+      })
+      .where(eq(emails.id, p("id")))
+      .returning({ workspaceId: emails.workspaceId, domainId: emails.domainId })
+      .prepare(),
+  );
+  const updateSentAt = fast(
+    orm
+      .update(emails)
+      .set({ sentAt: sql`${p("sentAt")}` })
+      .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`))
+      .prepare(),
+  );
+  const insertAttempt = fast(
+    orm
+      .insert(attempts)
+      .values({
+        emailId: p("emailId"),
+        number: p("number"),
+        startedAt: p("startedAt"),
+        endedAt: p("endedAt"),
+        host: p("host"),
+        address: p("address"),
+        tls: p("tls"),
+        stage: p("stage"),
+        code: p("code"),
+        enhancedCode: p("enhancedCode"),
+        reply: p("reply"),
+        outcome: p("outcome"),
+        category: p("category"),
+      })
+      .prepare(),
+  );
+
+  const totals = new Tally<{ workspaceId: number; domainId: number; status: StoredStatus }>((key, amount) => {
+    addTotal.run({ ...key, amount });
+  });
+  tallies.push(totals as unknown as Tally);
 
   return {
     /** Writes an accepted email and its body; its integer id. */
     insert(email: NewEmail): number {
       const { body, ...row } = email;
-      const { id } = insertRow.get(row);
+      const id = Number(insertRow.run({ ...row }).lastInsertRowid);
       insertBody.run({ emailId: id, ...body });
       return id;
     },
     /** Counts `amount` emails of a status for the lists' totals. */
     addTotal(row: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number): void {
-      addTotal.run({ ...row, amount });
+      totals.add(row, amount);
     },
     /** Ends an email that was queued; `sentAt` counts only when none is known yet. */
     end(id: number, end: EmailEnd & { sentAt: number | null }): void {
       const { workspaceId, domainId } = updateEnd.get({ id, ...end });
-      addTotal.run({ workspaceId, domainId, status: "queued", amount: -1 });
-      addTotal.run({ workspaceId, domainId, status: end.status, amount: 1 });
+      totals.add({ workspaceId, domainId, status: "queued" }, -1);
+      totals.add({ workspaceId, domainId, status: end.status }, 1);
     },
     /** The first attempt that reached the recipient's server. */
     setSentAt(id: number, sentAt: number): void {
@@ -156,19 +174,23 @@ function writes(orm: Db["orm"]) {
 
 function reads(orm: Db["orm"]) {
   const p = sql.placeholder;
-  const selectForDelivery = orm
-    .select({ email: emails, body: emailBodies })
-    .from(emails)
-    .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
-    .where(eq(emails.id, p("id")))
-    .prepare();
-  const selectRecord = orm
-    .select({ email: emails, body: emailBodies, queue: emailQueue })
-    .from(emails)
-    .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
-    .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-    .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId"))))
-    .prepare();
+  const selectForDelivery = fast(
+    orm
+      .select({ email: emails, body: emailBodies })
+      .from(emails)
+      .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+      .where(eq(emails.id, p("id")))
+      .prepare(),
+  );
+  const selectRecord = fast(
+    orm
+      .select({ email: emails, body: emailBodies, queue: emailQueue })
+      .from(emails)
+      .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId"))))
+      .prepare(),
+  );
 
   return {
     /** All that composing a message needs; undefined when the email is gone. */

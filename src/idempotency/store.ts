@@ -1,5 +1,6 @@
 import { and, eq, lt, lte, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { fast } from "../db/statement.ts";
 import { idempotency } from "../db/schema.ts";
 
 /** Whose key it is and for what: the same key means another thing elsewhere. */
@@ -31,24 +32,32 @@ export function openIdempotencyStore(db: Db) {
     eq(idempotency.operation, p("operation")),
     eq(idempotency.key, p("key")),
   );
-  const select = orm
-    .select({ requestHash: idempotency.requestHash, response: idempotency.response, createdAt: idempotency.createdAt })
-    .from(idempotency)
-    .where(isKey)
-    .prepare();
-  const remove = orm.delete(idempotency).where(isKey).prepare();
-  const insert = orm
-    .insert(idempotency)
-    .values({
-      workspaceId: p("workspaceId"),
-      domainId: p("domainId"),
-      operation: p("operation"),
-      key: p("key"),
-      requestHash: p("requestHash"),
-      response: p("response"),
-      createdAt: p("createdAt"),
-    })
-    .prepare();
+  const select = fast(
+    orm
+      .select({
+        requestHash: idempotency.requestHash,
+        response: idempotency.response,
+        createdAt: idempotency.createdAt,
+      })
+      .from(idempotency)
+      .where(isKey)
+      .prepare(),
+  );
+  const remove = fast(orm.delete(idempotency).where(isKey).prepare());
+  const insert = fast(
+    orm
+      .insert(idempotency)
+      .values({
+        workspaceId: p("workspaceId"),
+        domainId: p("domainId"),
+        operation: p("operation"),
+        key: p("key"),
+        requestHash: p("requestHash"),
+        response: p("response"),
+        createdAt: p("createdAt"),
+      })
+      .prepare(),
+  );
 
   return {
     /** The answer first given under this key after `notBefore`; an older one is forgotten. Inside a transaction. */

@@ -1,5 +1,6 @@
 import { and, count, eq, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { fast } from "../db/statement.ts";
 import { apiKeys } from "../db/schema.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
@@ -13,21 +14,25 @@ export type KeyStore = ReturnType<typeof openKeyStore>;
 export function openKeyStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectByHash = orm
-    .select({
-      id: apiKeys.id,
-      workspaceId: apiKeys.workspaceId,
-      domainId: apiKeys.domainId,
-      lastUsedAt: apiKeys.lastUsedAt,
-    })
-    .from(apiKeys)
-    .where(eq(apiKeys.hash, p("hash")))
-    .prepare();
-  const updateLastUsed = orm
-    .update(apiKeys)
-    .set({ lastUsedAt: sql`${p("now")}` })
-    .where(and(eq(apiKeys.id, p("id")), or(lt(apiKeys.lastUsedAt, p("now")), sql`last_used_at IS NULL`)))
-    .prepare();
+  const selectByHash = fast(
+    orm
+      .select({
+        id: apiKeys.id,
+        workspaceId: apiKeys.workspaceId,
+        domainId: apiKeys.domainId,
+        lastUsedAt: apiKeys.lastUsedAt,
+      })
+      .from(apiKeys)
+      .where(eq(apiKeys.hash, p("hash")))
+      .prepare(),
+  );
+  const updateLastUsed = fast(
+    orm
+      .update(apiKeys)
+      .set({ lastUsedAt: sql`${p("now")}` })
+      .where(and(eq(apiKeys.id, p("id")), or(lt(apiKeys.lastUsedAt, p("now")), sql`last_used_at IS NULL`)))
+      .prepare(),
+  );
 
   // Every request looks its key up. Keys change through this store alone, which forgets them then.
   const remembered = new Map<string, NonNullable<ReturnType<typeof selectByHash.get>>>();

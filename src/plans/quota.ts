@@ -10,7 +10,7 @@ export function periodsAt(now: number): { day: string; month: string } {
 
 /**
  * Takes `amount` emails from the workspace's quotas, inside the accepting transaction; throws 402 with
- * the time until the period ends. What was taken before the throw goes with the transaction.
+ * the time until the period ends.
  */
 export function takeEmailQuota(
   request: { workspaceId: number; plan: Plan; amount: number; now: number },
@@ -18,14 +18,16 @@ export function takeEmailQuota(
 ): void {
   const { workspaceId, plan, amount, now } = request;
   const { day, month } = periodsAt(now);
-  if (!usage.take({ workspaceId, name: "emails_month", period: month }, amount, plan.emailsPerMonth)) {
+  const isOverMonth =
+    plan.emailsPerMonth >= 0 && usage.ofMonth(workspaceId, "emails", month) + amount > plan.emailsPerMonth;
+  if (isOverMonth) {
     throw overQuota(
       "MONTHLY_QUOTA_EXCEEDED",
       `month allows ${plan.emailsPerMonth} emails`,
       startOfNextMonth(now) - now,
     );
   }
-  if (!usage.take({ workspaceId, name: "emails_day", period: day }, amount, plan.emailsPerDay)) {
+  if (!usage.take({ workspaceId, name: "emails", day }, amount, plan.emailsPerDay)) {
     throw overQuota("DAILY_QUOTA_EXCEEDED", `day allows ${plan.emailsPerDay} emails`, startOfNextDay(now) - now);
   }
 }

@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, lte, min, count, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { fast } from "../db/statement.ts";
 import { emailQueue, lanes } from "../db/schema.ts";
 
 // The queue's rows. Claiming a row counts the attempt and postpones the row to its next attempt, in
@@ -43,6 +44,9 @@ export interface InterruptedJob {
   dotAt: number | null;
 }
 
+/** Lanes whose ids are remembered. */
+const MAX_REMEMBERED_LANES = 20_000;
+
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
 /** Prepares the statements of the queue. */
@@ -51,90 +55,126 @@ export function openQueueStore(db: Db) {
   const p = sql.placeholder;
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
 
-  const selectLane = orm
-    .select({ id: lanes.id })
-    .from(lanes)
-    .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination"))))
-    .prepare();
-  const insertLane = orm
-    .insert(lanes)
-    .values({ workspaceId: p("workspaceId"), destination: p("destination") })
-    .returning({ id: lanes.id })
-    .prepare();
-  const selectWorkspace = orm
-    .select({ workspaceId: lanes.workspaceId })
-    .from(lanes)
-    .where(eq(lanes.id, p("id")))
-    .prepare();
-  const insertRow = orm
-    .insert(emailQueue)
-    .values({ id: p("id"), laneId: p("laneId"), nextAt: p("nextAt"), expiresAt: p("expiresAt") })
-    .prepare();
-  const selectDue = orm
-    .select()
-    .from(emailQueue)
-    .where(and(eq(emailQueue.laneId, p("laneId")), lte(emailQueue.nextAt, p("now")), eq(emailQueue.inFlight, false)))
-    .orderBy(asc(emailQueue.nextAt), asc(emailQueue.id))
-    .limit(p("limit"))
-    .prepare();
-  const updateClaimed = orm
-    .update(emailQueue)
-    .set({
-      attempts: sql`${emailQueue.attempts} + 1`,
-      inFlight: true,
-      startedAt: sql`${p("now")}`,
-      nextAt: sql`${p("nextAt")}`,
-      dotAt: null,
-    })
-    .where(eq(emailQueue.id, p("id")))
-    .prepare();
-  const selectHead = orm
-    .select({ dueAt: emailQueue.nextAt })
-    .from(emailQueue)
-    .where(and(eq(emailQueue.laneId, p("laneId")), eq(emailQueue.inFlight, false)))
-    .orderBy(asc(emailQueue.nextAt))
-    .limit(1)
-    .prepare();
-  const updateDot = orm
-    .update(emailQueue)
-    .set({ dotAt: sql`${p("now")}` })
-    .where(isThisAttempt)
-    .returning({ id: emailQueue.id })
-    .prepare();
-  const deleteRow = orm.delete(emailQueue).where(isThisAttempt).returning({ id: emailQueue.id }).prepare();
-  const updateDeferred = orm
-    .update(emailQueue)
-    .set({
-      nextAt: sql`${p("nextAt")}`,
-      lastReply: sql`${p("lastReply")}`,
-      badDomainAt: sql`${p("badDomainAt")}`,
-      inFlight: false,
-      dotAt: null,
-    })
-    .where(isThisAttempt)
-    .returning({ id: emailQueue.id })
-    .prepare();
-  const updateGivenBack = orm
-    .update(emailQueue)
-    .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
-    .where(isThisAttempt)
-    .prepare();
-  const selectQueued = orm
-    .select({ id: emailQueue.id })
-    .from(emailQueue)
-    .where(eq(emailQueue.id, p("id")))
-    .prepare();
-  const deleteWaiting = orm
-    .delete(emailQueue)
-    .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
-    .returning({ attempts: emailQueue.attempts })
-    .prepare();
+  const selectLane = fast(
+    orm
+      .select({ id: lanes.id })
+      .from(lanes)
+      .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination"))))
+      .prepare(),
+  );
+  const insertLane = fast(
+    orm
+      .insert(lanes)
+      .values({ workspaceId: p("workspaceId"), destination: p("destination") })
+      .returning({ id: lanes.id })
+      .prepare(),
+  );
+  const selectWorkspace = fast(
+    orm
+      .select({ workspaceId: lanes.workspaceId })
+      .from(lanes)
+      .where(eq(lanes.id, p("id")))
+      .prepare(),
+  );
+  const insertRow = fast(
+    orm
+      .insert(emailQueue)
+      .values({ id: p("id"), laneId: p("laneId"), nextAt: p("nextAt"), expiresAt: p("expiresAt") })
+      .prepare(),
+  );
+  const selectDue = fast(
+    orm
+      .select()
+      .from(emailQueue)
+      .where(and(eq(emailQueue.laneId, p("laneId")), lte(emailQueue.nextAt, p("now")), eq(emailQueue.inFlight, false)))
+      .orderBy(asc(emailQueue.nextAt), asc(emailQueue.id))
+      .limit(p("limit"))
+      .prepare(),
+  );
+  const updateClaimed = fast(
+    orm
+      .update(emailQueue)
+      .set({
+        attempts: sql`${emailQueue.attempts} + 1`,
+        inFlight: true,
+        startedAt: sql`${p("now")}`,
+        nextAt: sql`${p("nextAt")}`,
+        dotAt: null,
+      })
+      .where(eq(emailQueue.id, p("id")))
+      .prepare(),
+  );
+  const selectHead = fast(
+    orm
+      .select({ dueAt: emailQueue.nextAt })
+      .from(emailQueue)
+      .where(and(eq(emailQueue.laneId, p("laneId")), eq(emailQueue.inFlight, false)))
+      .orderBy(asc(emailQueue.nextAt))
+      .limit(1)
+      .prepare(),
+  );
+  const updateDot = fast(
+    orm
+      .update(emailQueue)
+      .set({ dotAt: sql`${p("now")}` })
+      .where(isThisAttempt)
+      .returning({ id: emailQueue.id })
+      .prepare(),
+  );
+  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning({ id: emailQueue.id }).prepare());
+  const updateDeferred = fast(
+    orm
+      .update(emailQueue)
+      .set({
+        nextAt: sql`${p("nextAt")}`,
+        lastReply: sql`${p("lastReply")}`,
+        badDomainAt: sql`${p("badDomainAt")}`,
+        inFlight: false,
+        dotAt: null,
+      })
+      .where(isThisAttempt)
+      .returning({ id: emailQueue.id })
+      .prepare(),
+  );
+  const updateGivenBack = fast(
+    orm
+      .update(emailQueue)
+      .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
+      .where(isThisAttempt)
+      .prepare(),
+  );
+  const selectQueued = fast(
+    orm
+      .select({ id: emailQueue.id })
+      .from(emailQueue)
+      .where(eq(emailQueue.id, p("id")))
+      .prepare(),
+  );
+  const deleteWaiting = fast(
+    orm
+      .delete(emailQueue)
+      .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
+      .returning({ attempts: emailQueue.attempts })
+      .prepare(),
+  );
+
+  // Of lanes that are known to be committed: they are never removed.
+  const laneIds = new Map<string, number>();
 
   return {
     /** The lane of (workspace, destination), made when it is new. */
     laneFor(workspaceId: number, destination: string): number {
       const key = { workspaceId, destination };
-      return (selectLane.get(key) ?? insertLane.get(key)).id;
+      const name = `${workspaceId} ${destination}`;
+      const known = laneIds.get(name);
+      if (known !== undefined) return known;
+      const found = selectLane.get(key);
+      return found?.id ?? insertLane.get(key).id;
+    },
+    /** The lane exists durably: laneFor need not look it up again. */
+    rememberLane(workspaceId: number, destination: string, laneId: number): void {
+      if (laneIds.size >= MAX_REMEMBERED_LANES) laneIds.clear();
+      laneIds.set(`${workspaceId} ${destination}`, laneId);
     },
 
     /** Whose lane it is. */

@@ -1,5 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { fast } from "../db/statement.ts";
 import { suppressions } from "../db/schema.ts";
 
 export type SuppressionReason = (typeof suppressions.$inferSelect)["reason"];
@@ -9,17 +10,19 @@ export type SuppressionStore = ReturnType<typeof openSuppressionStore>;
 export function openSuppressionStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const select = orm
-    .select({ reason: suppressions.reason })
-    .from(suppressions)
-    .where(
-      and(
-        eq(suppressions.workspaceId, p("workspaceId")),
-        eq(suppressions.channel, p("channel")),
-        eq(suppressions.address, p("address")),
-      ),
-    )
-    .prepare();
+  const select = fast(
+    orm
+      .select({ reason: suppressions.reason })
+      .from(suppressions)
+      .where(
+        and(
+          eq(suppressions.workspaceId, p("workspaceId")),
+          eq(suppressions.channel, p("channel")),
+          eq(suppressions.address, p("address")),
+        ),
+      )
+      .prepare(),
+  );
 
   return {
     /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */

@@ -1,5 +1,6 @@
 import { eq, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { fast } from "../db/statement.ts";
 import { instance, workspaces } from "../db/schema.ts";
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
@@ -16,16 +17,20 @@ export type WorkspaceStore = ReturnType<typeof openWorkspaceStore>;
 export function openWorkspaceStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
-  const selectById = orm
-    .select()
-    .from(workspaces)
-    .where(eq(workspaces.id, p("id")))
-    .prepare();
-  const selectFact = orm
-    .select({ value: instance.value })
-    .from(instance)
-    .where(eq(instance.name, p("name")))
-    .prepare();
+  const selectById = fast(
+    orm
+      .select()
+      .from(workspaces)
+      .where(eq(workspaces.id, p("id")))
+      .prepare(),
+  );
+  const selectFact = fast(
+    orm
+      .select({ value: instance.value })
+      .from(instance)
+      .where(eq(instance.name, p("name")))
+      .prepare(),
+  );
 
   // Every send asks for its workspace's plan. Whatever changes a workspace here must forget it.
   const remembered = new Map<number, WorkspaceRow>();

@@ -58,10 +58,7 @@ test("a batch counts whole or not at all", async () => {
   expect((await sendBatch(pombo, workspace, 3)).status).toBe(202);
   expect(await totalOf(workspace)).toBe(10);
   const counted = pombo.app.db.sqlite.query("SELECT name, count FROM usage ORDER BY name").all();
-  expect(counted).toEqual([
-    { name: "emails_day", count: 10 },
-    { name: "emails_month", count: 10 },
-  ]);
+  expect(counted).toEqual([{ name: "emails", count: 10 }]);
 });
 
 test("of many sends at once exactly the quota is accepted", async () => {

@@ -25,7 +25,7 @@ export function temporaryDatabase(hooks: CommitterHooks = {}): TemporaryDatabase
   return {
     db,
     file,
-    committer: new Committer(db.sqlite, hooks),
+    committer: new Committer(db, hooks),
     [Symbol.dispose]() {
       db.close();
       folder[Symbol.dispose]();

@@ -21,7 +21,7 @@ interface Quotas extends Disposable {
 
 function quotas(limits: Limits): Quotas {
   const db = openDatabase(":memory:");
-  const { commit } = new Committer(db.sqlite);
+  const { commit } = new Committer(db);
   const store = openUsageStore(db);
   // What the other members of a plan allow does not matter here.
   const plan = limits as Plan;
@@ -40,30 +40,29 @@ function quotas(limits: Limits): Quotas {
           .select()
           .from(usage)
           .all()
-          .map((row) => [`${row.workspaceId} ${row.name} ${row.period}`, row.count]),
+          .map((row) => [`${row.workspaceId} ${row.name} ${row.day}`, row.count]),
       ),
     [Symbol.dispose]: () => db.close(),
   };
 }
 
-const DAY = "1 emails_day 2026-11-21";
-const MONTH = "1 emails_month 2026-11";
+const DAY = "1 emails 2026-11-21";
 
 describe("the quota", () => {
   test("allows exactly as many as the plan says, and not one more", async () => {
     using on = quotas({ emailsPerDay: 3, emailsPerMonth: 100 });
     for (let i = 0; i < 3; i++) expect(await on.take(1)).toBeNull();
     expect((await on.take(1))?.code).toBe("DAILY_QUOTA_EXCEEDED");
-    expect(on.counts()).toEqual({ [DAY]: 3, [MONTH]: 3 });
+    expect(on.counts()).toEqual({ [DAY]: 3 });
   });
 
   test("takes a batch whole or not at all", async () => {
     using on = quotas({ emailsPerDay: 10, emailsPerMonth: 100 });
     expect(await on.take(7)).toBeNull();
     expect((await on.take(4))?.code).toBe("DAILY_QUOTA_EXCEEDED");
-    expect(on.counts()).toEqual({ [DAY]: 7, [MONTH]: 7 });
+    expect(on.counts()).toEqual({ [DAY]: 7 });
     expect(await on.take(3)).toBeNull();
-    expect(on.counts()).toEqual({ [DAY]: 10, [MONTH]: 10 });
+    expect(on.counts()).toEqual({ [DAY]: 10 });
   });
 
   test("of the month comes before that of the day, and a refusal leaves both counters alone", async () => {
@@ -78,7 +77,7 @@ describe("the quota", () => {
     using on = quotas({ emailsPerDay: -1, emailsPerMonth: -1 });
     expect(await on.take(1_000_000)).toBeNull();
     expect(await on.take(1)).toBeNull();
-    expect(on.counts()).toEqual({ [DAY]: 1_000_001, [MONTH]: 1_000_001 });
+    expect(on.counts()).toEqual({ [DAY]: 1_000_001 });
   });
 
   test("of 0 allows nothing", async () => {
@@ -112,7 +111,7 @@ describe("the quota", () => {
       taken += isTaken ? amount : 0;
     }
     expect(taken).toBe(100);
-    expect(on.counts()).toEqual({ [DAY]: 100, [MONTH]: 100 });
+    expect(on.counts()).toEqual({ [DAY]: 100 });
   });
 });
 
@@ -154,9 +153,8 @@ describe("a period ends at midnight UTC", () => {
     }
     expect(on.counts()).toEqual({
       [DAY]: 2,
-      "1 emails_day 2026-11-22": 2,
-      "1 emails_day 2026-11-23": 1,
-      [MONTH]: 5,
+      "1 emails 2026-11-22": 2,
+      "1 emails 2026-11-23": 1,
     });
   });
 });

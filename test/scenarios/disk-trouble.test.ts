@@ -68,9 +68,7 @@ for (const fault of [FULL, READ_ONLY]) {
     expect(await total(pombo)).toBe(2);
     await pombo.app.worker.idle();
     expect(await record(pombo, sent.body.data.id)).toMatchObject({ status: "delivered", attempts: 1 });
-    expect(pombo.app.db.sqlite.query("SELECT count FROM usage WHERE name = 'emails_day'").all()).toEqual([
-      { count: 2 },
-    ]);
+    expect(pombo.app.db.sqlite.query("SELECT count FROM usage WHERE name = 'emails'").all()).toEqual([{ count: 2 }]);
     expect(pombo.bugs).toEqual([]);
   });
 }

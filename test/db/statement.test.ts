@@ -1,0 +1,102 @@
+import { expect, test } from "bun:test";
+import { eq, sql } from "drizzle-orm";
+import { openDatabase } from "../../src/db/open.ts";
+import { emailBodies, emailQueue, emails } from "../../src/db/schema.ts";
+import { fast } from "../../src/db/statement.ts";
+
+// What fast() gives must be what drizzle gives: these are its own queries, asked both ways.
+
+function start() {
+  const db = openDatabase(":memory:");
+  db.sqlite.run(
+    `INSERT INTO email (uid, workspace_id, domain_id, sender, sender_domain, recipient, subject, return_path, created_at, status, possible_duplicate)
+     VALUES ('u1', 1, 1, 's', 'd', 'r', 'Olá', 'p', 5, 'queued', 1), ('u2', 1, 1, 's', 'd', 'r', 'x', 'p', 6, 'queued', 0)`,
+  );
+  db.sqlite.run("INSERT INTO email_body (email_id, content, html_bytes, encoding) VALUES (1, X'0102', 2, 'plain')");
+  db.sqlite.run("INSERT INTO email_queue (id, lane_id, next_at, expires_at, in_flight) VALUES (2, 1, 1, 2, 1)");
+  return db;
+}
+
+test("rows of one table come as drizzle's, booleans and null included", () => {
+  const db = start();
+  const query = () =>
+    db.orm
+      .select()
+      .from(emails)
+      .where(eq(emails.uid, sql.placeholder("uid")))
+      .prepare();
+  for (const uid of ["u1", "u2", "u3"]) expect(fast(query()).get({ uid })).toEqual(query().get({ uid }));
+  expect(fast(query()).all({ uid: "u1" })).toEqual(query().all({ uid: "u1" }));
+  expect(fast(query()).get({ uid: "u1" })?.possibleDuplicate).toBe(true);
+  db.close();
+});
+
+test("joined rows come as drizzle's: what a left join did not find is null", () => {
+  const db = start();
+  const query = () =>
+    db.orm
+      .select({ email: emails, body: emailBodies, queue: emailQueue })
+      .from(emails)
+      .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .where(eq(emails.id, sql.placeholder("id")))
+      .prepare();
+  for (const id of [1, 2, 3]) expect(fast(query()).get({ id })).toEqual(query().get({ id }));
+  const found = fast(query()).get({ id: 1 });
+  expect(found?.queue).toBeNull();
+  expect(Buffer.isBuffer(found?.body?.content)).toBe(true);
+  db.close();
+});
+
+test("named fields and expressions come as drizzle's", () => {
+  const db = start();
+  const query = () =>
+    db.orm
+      .select({ id: emails.id, twice: sql<number>`${emails.createdAt} * 2`, row: { isInFlight: emailQueue.inFlight } })
+      .from(emails)
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .prepare();
+  expect(fast(query()).all({})).toEqual(query().all({}));
+  db.close();
+});
+
+test("a write tells what it did, and values are encoded as drizzle does", () => {
+  const db = start();
+  const update = fast(
+    db.orm
+      .update(emailQueue)
+      .set({ inFlight: sql`${sql.placeholder("inFlight")}` })
+      .where(eq(emailQueue.id, sql.placeholder("id")))
+      .prepare(),
+  );
+  expect(update.run({ inFlight: 0, id: 2 }).changes).toBe(1);
+  expect(update.run({ inFlight: 0, id: 99 }).changes).toBe(0);
+  const insert = fast(
+    db.orm
+      .insert(emailQueue)
+      .values({
+        id: sql.placeholder("id"),
+        laneId: 1,
+        nextAt: 1,
+        expiresAt: 1,
+        inFlight: sql.placeholder("inFlight"),
+      })
+      .prepare(),
+  );
+  expect(insert.run({ id: 7, inFlight: true }).lastInsertRowid).toBe(7);
+  expect(db.sqlite.query("SELECT in_flight FROM email_queue WHERE id = 7").get()).toEqual({ in_flight: 1 });
+  db.close();
+});
+
+test("a value that was forgotten is a bug that says which", () => {
+  const db = start();
+  const query = fast(
+    db.orm
+      .select()
+      .from(emails)
+      .where(eq(emails.uid, sql.placeholder("uid")))
+      .prepare(),
+  );
+  expect(() => query.get({})).toThrow("uid");
+  db.close();
+});

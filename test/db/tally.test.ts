@@ -1,0 +1,65 @@
+import { expect, test } from "bun:test";
+import { Committer } from "../../src/db/commit.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { Tally } from "../../src/db/tally.ts";
+
+function start() {
+  const db = openDatabase(":memory:");
+  const written: [string, number][] = [];
+  let isBroken = false;
+  const tally = new Tally<{ name: string }>(({ name }, amount) => {
+    if (isBroken) throw new Error("cannot be written");
+    written.push([name, amount]);
+  });
+  db.tallies.push(tally as unknown as Tally);
+  const { commit } = new Committer(db);
+  return { tally, commit, written, close: () => db.close(), break: (is: boolean) => (isBroken = is) };
+}
+
+test("what the closures of a transaction count is written once for each key", async () => {
+  const on = start();
+  await Promise.all([
+    on.commit(() => on.tally.add({ name: "a" }, 1)),
+    on.commit(() => on.tally.add({ name: "a" }, 2)),
+    on.commit(() => on.tally.add({ name: "b" }, 1)),
+  ]);
+  expect(on.written).toEqual([
+    ["a", 3],
+    ["b", 1],
+  ]);
+  on.close();
+});
+
+test("what comes to nothing is not written", async () => {
+  const on = start();
+  await Promise.all([
+    on.commit(() => on.tally.add({ name: "a" }, 1)),
+    on.commit(() => on.tally.add({ name: "a" }, -1)),
+  ]);
+  expect(on.written).toEqual([]);
+  on.close();
+});
+
+test("a closure that throws has counted nothing", async () => {
+  const on = start();
+  const [, refused] = await Promise.allSettled([
+    on.commit(() => on.tally.add({ name: "a" }, 1)),
+    on.commit(() => {
+      on.tally.add({ name: "a" }, 10);
+      throw new Error("refused");
+    }),
+  ]);
+  expect(refused.status).toBe("rejected");
+  expect(on.written).toEqual([["a", 1]]);
+  on.close();
+});
+
+test("a transaction that fails takes its counts with it", async () => {
+  const on = start();
+  on.break(true);
+  expect((await Promise.allSettled([on.commit(() => on.tally.add({ name: "a" }, 1))]))[0].status).toBe("rejected");
+  on.break(false);
+  await on.commit(() => on.tally.add({ name: "b" }, 1));
+  expect(on.written).toEqual([["b", 1]]);
+  on.close();
+});
