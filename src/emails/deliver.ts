@@ -1,15 +1,10 @@
-import type { Clock } from "../clock.ts";
 import { signMessage } from "../dkim/sign.ts";
-import type { Resolver } from "../dns/client.ts";
 import type { Keychain } from "../domains/keychain.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
 import { composeMessage } from "../mime/compose.ts";
-import type { AddressRanges } from "../net/address.ts";
 import type { Job } from "../queue/store.ts";
 import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
-import type { Random } from "../random.ts";
-import { findRoute, type Route } from "../smtp/destinations.ts";
 import type { SessionPool } from "../smtp/pool.ts";
 import type { SessionSlots } from "../smtp/slots.ts";
 import { deliverVia } from "../smtp/transmit.ts";
@@ -17,30 +12,22 @@ import type { SuppressionStore } from "../suppressions/store.ts";
 import { unpackBody } from "./body.ts";
 import { type Addressed, type Ending, settle, type SettleParts } from "./settle.ts";
 import { messageIdOf } from "./show.ts";
+import { findWay, type WayParts } from "./way.ts";
 
 // One attempt at one email: load it, look once more whether it may still go, find the way, compose
 // and sign, send. Nothing is written here: every way out is a value that settle.ts turns into rows,
 // which the worker commits together with the queue row's fate. The message is signed before a
 // session is taken, so that sessions never wait for a signature; unsigned it never leaves.
 
-/** A domain that DNS says does not exist is believed after two such answers this far apart (decisions §4). */
-const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;
-
 /** The failedReason of what was still queued from a deleted domain. */
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";
 
-export interface DeliverParts extends SettleParts {
+export interface DeliverParts extends SettleParts, WayParts {
   domains: DomainStore;
   suppressions: SuppressionStore;
   keychain: Keychain;
-  resolver: Resolver & { fresh(preferredServer: number): Resolver; readonly serverCount: number };
   pool: SessionPool;
   slots: SessionSlots;
-  allowed: AddressRanges;
-  clock: Clock;
-  random: Random;
-  /** Our own name, which must resolve before DNS is believed that another does not. */
-  hostname: string;
 }
 
 /** The worker's handler for emails. */
@@ -165,43 +152,6 @@ function refuse(job: Job, { email, to }: Loaded, parts: DeliverParts): Ending | 
   if (suppressed === null) return null;
   const reason = `The recipient became suppressed (${suppressed}) after the email was accepted`;
   return { kind: "refused", status: "suppressed", category: "policy", reason };
-}
-
-type Way = Extract<Route, { kind: "hosts" }> | Extract<Ending, { kind: "trouble" | "bad_domain" }>;
-
-async function findWay(job: Job, domain: string, parts: DeliverParts): Promise<Way> {
-  const { allowed, random } = parts;
-  // A name that was missing before is asked for anew, from another server where there is one.
-  const resolver = job.badDomainAt === null ? parts.resolver : parts.resolver.fresh(job.attempt);
-  const route = await findRoute(domain, { resolver, random, allowed });
-  if (route.kind === "hosts") return route;
-  if (route.kind === "trouble") {
-    return { kind: "trouble", reason: route.reason, stage: "dns", category: "no_answer", badDomainAt: job.badDomainAt };
-  }
-  const now = parts.clock.now();
-  const firstAt = job.badDomainAt ?? now;
-  if (now - firstAt >= CONFIRM_BAD_DOMAIN_MS && (await ownNameResolves(parts))) {
-    // Once more from the next server, where there are two: one that lies must not be its own witness.
-    const other = await findRoute(domain, { resolver: parts.resolver.fresh(job.attempt + 1), random, allowed });
-    if (other.kind === "hosts") return other;
-    // A server that does not answer is stood in for by the first, which would then be its own witness all the same.
-    const isAlone = other.kind === "bad_domain" && parts.resolver.serverCount > 1 && other.server === route.server;
-    if (other.kind === "trouble" || isAlone) {
-      const reason = isAlone ? `${route.reason}, says ${route.server}; no other server has said so yet` : other.reason;
-      return { kind: "trouble", reason, stage: "dns", category: "no_answer", badDomainAt: firstAt };
-    }
-    const enhanced = route.cause === "null_mx" ? "5.1.10" : "5.1.2";
-    return { kind: "bad_domain", reason: `${enhanced} ${route.reason}`, enhancedCode: enhanced };
-  }
-  const reason = `${route.reason}; DNS will be asked again before this is believed`;
-  return { kind: "trouble", reason, stage: "dns", category: "bad_domain", badDomainAt: firstAt };
-}
-
-/** A resolver that cannot find ourselves is not believed about others. */
-async function ownNameResolves(parts: DeliverParts): Promise<boolean> {
-  const resolver = parts.resolver.fresh(0);
-  const answers = await Promise.all([resolver.a(parts.hostname), resolver.aaaa(parts.hostname)]);
-  return answers.some((answer) => answer.kind === "found");
 }
 
 type Composed = { kind: "signed"; message: Uint8Array; needsSmtpUtf8: boolean } | { kind: "unsigned"; reason: string };

@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { comparableAddress, type Mailbox } from "../mime/address.ts";
 import type { Job } from "../queue/store.ts";
@@ -42,7 +43,7 @@ export type Ending =
 export interface SettleParts {
   emails: EmailStore;
   suppressions: SuppressionStore;
-  clock: { now(): number };
+  clock: Pick<Clock, "now">;
   log: Log;
   /** How an address may stand in the log. */
   showAddress: (address: string) => string;

@@ -1,0 +1,60 @@
+import type { Clock } from "../clock.ts";
+import type { Resolver } from "../dns/client.ts";
+import type { AddressRanges } from "../net/address.ts";
+import type { Job } from "../queue/store.ts";
+import type { Random } from "../random.ts";
+import { findRoute, type Route } from "../smtp/destinations.ts";
+import type { Ending } from "./settle.ts";
+
+// The way of an email: which hosts take it. What DNS says against a domain is believed only when two
+// answers far apart, from different servers where there are two, say so (decisions §4).
+
+/** A domain that DNS says does not exist is believed after two such answers this far apart (decisions §4). */
+const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;
+
+export interface WayParts {
+  resolver: Resolver & { fresh(preferredServer: number): Resolver; readonly serverCount: number };
+  allowed: AddressRanges;
+  clock: Pick<Clock, "now">;
+  random: Random;
+  /** Our own name, which must resolve before DNS is believed that another does not. */
+  hostname: string;
+}
+
+export type Way = Extract<Route, { kind: "hosts" }> | Extract<Ending, { kind: "trouble" | "bad_domain" }>;
+
+/** The hosts for mail to `domain`, or why there are none now. */
+export async function findWay(job: Job, domain: string, parts: WayParts): Promise<Way> {
+  const { allowed, random } = parts;
+  // A name that was missing before is asked for anew, from another server where there is one.
+  const resolver = job.badDomainAt === null ? parts.resolver : parts.resolver.fresh(job.attempt);
+  const route = await findRoute(domain, { resolver, random, allowed });
+  if (route.kind === "hosts") return route;
+  if (route.kind === "trouble") {
+    return { kind: "trouble", reason: route.reason, stage: "dns", category: "no_answer", badDomainAt: job.badDomainAt };
+  }
+  const now = parts.clock.now();
+  const firstAt = job.badDomainAt ?? now;
+  if (now - firstAt >= CONFIRM_BAD_DOMAIN_MS && (await ownNameResolves(parts))) {
+    // Once more from the next server, where there are two: one that lies must not be its own witness.
+    const other = await findRoute(domain, { resolver: parts.resolver.fresh(job.attempt + 1), random, allowed });
+    if (other.kind === "hosts") return other;
+    // A server that does not answer is stood in for by the first, which would then be its own witness all the same.
+    const isAlone = other.kind === "bad_domain" && parts.resolver.serverCount > 1 && other.server === route.server;
+    if (other.kind === "trouble" || isAlone) {
+      const reason = isAlone ? `${route.reason}, says ${route.server}; no other server has said so yet` : other.reason;
+      return { kind: "trouble", reason, stage: "dns", category: "no_answer", badDomainAt: firstAt };
+    }
+    const enhanced = route.cause === "null_mx" ? "5.1.10" : "5.1.2";
+    return { kind: "bad_domain", reason: `${enhanced} ${route.reason}`, enhancedCode: enhanced };
+  }
+  const reason = `${route.reason}; DNS will be asked again before this is believed`;
+  return { kind: "trouble", reason, stage: "dns", category: "bad_domain", badDomainAt: firstAt };
+}
+
+/** A resolver that cannot find ourselves is not believed about others. */
+async function ownNameResolves(parts: WayParts): Promise<boolean> {
+  const resolver = parts.resolver.fresh(0);
+  const answers = await Promise.all([resolver.a(parts.hostname), resolver.aaaa(parts.hostname)]);
+  return answers.some((answer) => answer.kind === "found");
+}
