@@ -2,6 +2,7 @@
 # Set up: docker run --rm -v pombo:/var/lib/pombo pombo init --config /var/lib/pombo/pombo.toml --hostname mail.example.net
 # Run:    docker run -d --stop-timeout 60 -p 127.0.0.1:8080:8080 -v pombo:/var/lib/pombo pombo
 # In a container the API must listen on all its addresses: [http] listen = "0.0.0.0:8080".
+# For Prometheus in another container likewise [metrics] listen = "0.0.0.0:9464"; publish that port to nobody else.
 FROM debian:bookworm-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl unzip npm && rm -rf /var/lib/apt/lists/*
 WORKDIR /src

@@ -1,11 +1,12 @@
 // The load generator: its own process, so that its CPU is counted apart. It opens some keep-alive
 // connections, and on each sends a prepared POST, waits for the whole answer, sends the next. Only the
-// digits of the recipients change from request to request, in place; parsing is just enough HTTP/1.1
-// for answers with Content-Length. Prints one line of JSON at the end.
+// digits of the recipients change from request to request, in place. Prints one line of
+// JSON at the end.
 //
 // Run by bench/email.ts: bun bench/load.ts '<JSON of LoadOrder>'
 
 import type { Socket } from "bun";
+import { type HttpAnswer, readAnswer } from "./http-answer.ts";
 import { makeContent, recipient, SENDER_DOMAIN } from "./message.ts";
 
 export interface LoadOrder {
@@ -32,7 +33,6 @@ export interface LoadResult {
   cpuSeconds: number;
 }
 
-const HEAD_END = Buffer.from("\r\n\r\n");
 const ACCEPTED = 202;
 const DIGITS = recipient(0, "").length - 2; // without the letter and the @
 
@@ -141,24 +141,6 @@ function prepare(order: LoadOrder, variant: number): Lane {
     digitOffsets.push(at + marker.length);
   if (digitOffsets.length !== order.batch) throw new Error("a recipient was not found in the prepared request");
   return { request, digitOffsets, unsent: 0, answer: Buffer.alloc(0), sentAt: 0 };
-}
-
-interface HttpAnswer {
-  status: number;
-  body: string;
-}
-
-/** Null while the answer is not complete. */
-function readAnswer(bytes: Buffer): HttpAnswer | null {
-  const headEnd = bytes.indexOf(HEAD_END);
-  if (headEnd === -1) return null;
-  const head = bytes.toString("latin1", 0, headEnd);
-  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-  if (length === undefined) throw new Error(`an answer without Content-Length:\n${head}`);
-  const bodyStart = headEnd + HEAD_END.length;
-  if (bytes.length < bodyStart + Number(length)) return null;
-  const status = Number(head.slice(9, 12));
-  return { status, body: status === ACCEPTED ? "" : bytes.toString("utf8", bodyStart) };
 }
 
 function count(refused: LoadResult["refused"], answer: HttpAnswer): void {

@@ -20,7 +20,8 @@ const BATCH = 100;
 const PAGE = 100;
 const DELIVERY_TIMEOUT_MS = 90_000;
 const RECORD_TIMEOUT_MS = 15_000;
-const REFUSING_ADDRESS = "127.0.0.2";
+/** Nobody listens there. */
+export const REFUSING_ADDRESS = "127.0.0.2";
 
 export interface Bench {
   app: PomboApp;

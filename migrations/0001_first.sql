@@ -70,6 +70,7 @@ CREATE TABLE email (
                        'complained', 'suppressed', 'canceled')),  -- sending, delivery_delayed: read from email_queue
   sent_at            INTEGER,
   delivered_at       INTEGER,
+  ended_at           INTEGER,                   -- when it came to its status; null: queued
   failed_reason      TEXT,
   bounce             TEXT,                      -- JSON, see src/emails/schema.ts
   attempts           INTEGER NOT NULL DEFAULT 0, -- once final; before that see email_queue
@@ -123,8 +124,9 @@ CREATE TABLE attempt (
   code          INTEGER,                        -- SMTP reply code
   enhanced_code TEXT,
   reply         TEXT,                           -- cleaned, or the reason there is none
-  outcome       TEXT NOT NULL,                  -- delivered, deferred, bounced, failed, unknown
+  outcome       TEXT NOT NULL,                  -- delivered, sent, deferred, bounced, failed, unknown
   category      TEXT,
+  tries         TEXT,                           -- JSON, see src/emails/tries.ts; null: one connection at the most
   PRIMARY KEY (email_id, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -163,6 +165,17 @@ CREATE TABLE suppression (
   channel      TEXT NOT NULL CHECK (channel IN ('email', 'sms')),
   address      TEXT NOT NULL,                   -- in the form compared: lower case, domain as A-label
   reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number')),
+  created_at   INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, channel, address)
+) STRICT, WITHOUT ROWID;
+
+-- Hard bounces that do not suppress before the operator has looked: their site refused in masses.
+CREATE TABLE suppression_held (
+  workspace_id INTEGER NOT NULL,
+  channel      TEXT NOT NULL CHECK (channel IN ('email', 'sms')),
+  address      TEXT NOT NULL,
+  reason       TEXT NOT NULL,
+  site         TEXT NOT NULL,                   -- who refused
   created_at   INTEGER NOT NULL,
   PRIMARY KEY (workspace_id, channel, address)
 ) STRICT, WITHOUT ROWID;

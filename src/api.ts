@@ -9,6 +9,7 @@ import { errorsPlugin } from "./http/errors.ts";
 import { instanceRoutes } from "./http/instance-routes.ts";
 import { methodTable } from "./http/methods.ts";
 import { newId } from "./id.ts";
+import type { Trouble } from "./trouble.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspaces/routes.ts";
 
@@ -23,8 +24,8 @@ export interface ApiParts {
   workspaces: WorkspaceParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
-  /** Why the instance cannot work at the moment, or null. */
-  trouble: () => string | null;
+  /** What keeps the instance from working at the moment; none: it is ready. */
+  troubles: () => Trouble[];
   /** Routes beside the API: the sandbox's. */
   beside: AnyElysia | null;
 }
@@ -36,7 +37,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
     keyRoutes(parts.keys),
-    instanceRoutes({ trouble: parts.trouble, document: () => document }),
+    instanceRoutes({ troubles: parts.troubles, document: () => document }),
   ];
   document = await openApiDocument(rooms);
   const { random, clock, log } = parts.emails;

@@ -3,41 +3,41 @@ import { join } from "node:path";
 import type { AnyElysia } from "elysia";
 import { createApi } from "./api.ts";
 import type { Clock } from "./clock.ts";
-import type { Config, Plan } from "./config.ts";
+import type { Config } from "./config.ts";
 import { Committer } from "./db/commit.ts";
 import { DiskGuard, freeSpaceOf, type ReadFree } from "./db/guard.ts";
 import { type Db, openDatabase } from "./db/open.ts";
 import { createResolver, systemServers } from "./dns/client.ts";
+import { createWatchedResolver } from "./dns/watch.ts";
 import { failQueuedOf } from "./emails/abandon.ts";
-import { emailHandler } from "./emails/deliver.ts";
-import { openEmailStore } from "./emails/store.ts";
-import { openKeychain } from "./domains/keychain.ts";
-import { openDomainStore } from "./domains/store.ts";
+import type { StoredBody } from "./emails/body.ts";
+import { relayFinder } from "./emails/relay.ts";
+import { openRelays } from "./emails/relay-settings.ts";
+import type { Composed, ComposeInput } from "./emails/compose.ts";
+import { createComposer } from "./emails/composer.ts";
+import type { GivenContent } from "./emails/prepare.ts";
+import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
 import { listen } from "./http/listen.ts";
-import { openIdempotencyStore } from "./idempotency/store.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
-import { openKeyStore } from "./keys/store.ts";
 import { keyVerifier } from "./keys/verify.ts";
 import { takeLock } from "./lock.ts";
 import type { Log } from "./log.ts";
-import { parseRanges } from "./net/address.ts";
-import { openUsageStore } from "./plans/store.ts";
-import { openQueueStore } from "./queue/store.ts";
-import { Worker } from "./queue/worker.ts";
+import { createCounters } from "./metrics/counters.ts";
+import { Registry } from "./metrics/registry.ts";
+import { serveMetrics } from "./metrics/serve.ts";
+import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
-import { DEFAULT_TIMEOUTS, type SessionTimeouts } from "./smtp/session.ts";
-import { SessionPool } from "./smtp/pool.ts";
-import { SessionSlots } from "./smtp/slots.ts";
-import { openSuppressionStore } from "./suppressions/store.ts";
-import { openWorkspaceStore } from "./workspaces/store.ts";
+import { lookupsAtOnce } from "./smtp/destinations.ts";
+import type { SessionTimeouts } from "./smtp/session.ts";
+import { buildSender } from "./sender.ts";
+import { openStores, planFinder } from "./stores.ts";
+import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
 // ended in reverse. Lock → database → recovery and worker → API.
 
-/** Messages of one lane worked on per session that it may have: one in transmission, one being composed and signed. */
-const LANE_JOBS_PER_SESSION = 2;
 /** What a stop gives running sessions to end. */
 const STOP_GRACE_MS = 22_000;
 /** And running requests, to be answered. */
@@ -67,6 +67,8 @@ export interface AppOptions {
 export interface App {
   /** Base of the API: http://127.0.0.1:8080 */
   url: string;
+  /** http://127.0.0.1:9464/metrics; null: they are turned off. */
+  metricsUrl: string | null;
   db: Db;
   committer: Committer;
   worker: Worker;
@@ -108,13 +110,21 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     for (const close of closers.splice(0).toReversed()) await close();
   };
   try {
-    const stores = openStores(db);
+    const registry = new Registry();
+    const counters = createCounters(registry, () => clock.now());
+    const stores = openStores(db, counters.emails);
     const keyring = checkedKeyring(
       openKeyring(options.instanceKey, random),
       stores.workspaces.fact("key_check"),
       config.dataDir,
     );
-    const committer: Committer = new Committer(db, { failed: (error) => guard.raise(error) });
+    const committer: Committer = new Committer(db, {
+      committed: counters.commits.committed,
+      failed: (error) => {
+        counters.commits.failed();
+        guard.raise(error);
+      },
+    });
     const { commit } = committer;
     const guard = new DiskGuard({
       committer,
@@ -122,13 +132,33 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       clock,
       limits: config.disk,
       readFree: edges.readFree ?? freeSpaceOf(config.dataDir),
-      changed: (reason) => log.event(reason === null ? "disk.well" : "disk.trouble", { reason }),
+      changed: (reason) => (reason === null ? log.event("disk.well") : log.event("disk.trouble", { reason }, "warn")),
     });
     guard.start();
     closers.push(() => guard.stop());
 
-    const { worker, resolver, pool, keychain } = buildSender({ config, edges, stores, keyring, committer, guard });
+    const findRelay = relayFinder(openRelays(config.relay));
+    const servers = config.dns.servers.length > 0 ? config.dns.servers : systemServers();
+    const { resolver, watch: dnsWatch } = createWatchedResolver({
+      servers,
+      witness: config.hostname,
+      lookupsAtOnce: lookupsAtOnce(config.email.maxSessions),
+      ...edges,
+    });
     closers.push(() => resolver.close());
+    // Of their own: checks of domains that DNS is mute about must not take the places of the mail's look-ups.
+    const checkResolver = createResolver({ servers, clock, random });
+    closers.push(() => checkResolver.close());
+    closers.push(() => dnsWatch.stop());
+    const lost = (event: Event) => log.bug("thread", new Error(`a thread ended: ${event.type}`));
+    const preparing = new ThreadLine<GivenContent, StoredBody>(openThread, lost);
+    const composing = new ThreadLine<ComposeInput, Composed>(openThread, lost);
+    closers.push(() => preparing.close());
+    closers.push(() => composing.close());
+    const composer = createComposer(composing);
+    const sender = buildSender({ config, edges, stores, keyring, committer, guard, resolver, findRelay, composer });
+    const { worker, pool, slots, keychain } = sender;
+    const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
     const planOf = planFinder(config, stores);
     const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
@@ -139,7 +169,9 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         ...common,
         guard,
         planOf,
+        preparer: createPreparer(preparing),
         nudge: (laneId, dueAt) => worker.nudge(laneId, dueAt),
+        findRelay,
         settings: {
           ...settings,
           lifetimeMs: config.email.lifetimeMs,
@@ -153,10 +185,10 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         keyring,
         keychain,
         planOf,
-        resolver,
+        resolver: checkResolver,
         settings,
         deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
-        deleted: (domain) => void failQueuedOf(domain, { ...stores, commit, log }),
+        deleted: (domain) => void failQueuedOf(domain, { ...stores, ...common }),
       },
       keys: { ...stores, ...common, planOf },
       workspaces: {
@@ -178,12 +210,36 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         batchBytes: config.http.maxBatchBodyBytes,
         otherBytes: config.http.maxOtherBodyBytes,
       },
-      trouble: () => guard.trouble,
+      troubles,
       beside: options.beside ?? null,
     });
 
     // The port is taken before the worker starts: a start that fails there has sent nothing.
-    const server = listen(api, config.http, options.portHint ?? "choose another port ([http] listen)");
+    const server = listen(api, config.http, {
+      portHint: options.portHint ?? "choose another port ([http] listen)",
+      answered: counters.http.answered,
+    });
+    closers.push(() => server.stop(0));
+    const metrics =
+      config.metrics.listen === null
+        ? null
+        : serveMetrics({
+            listen: config.metrics.listen,
+            registry,
+            counters,
+            db,
+            databaseFile: databaseFile(config.dataDir),
+            siteOf: (laneId) => worker.siteOf(laneId),
+            sources: {
+              isReady: () => troubles().length === 0,
+              runningAttempts: () => worker.runningCount,
+              sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
+              freeDiskBytes: () => guard.freeBytes,
+            },
+            clock,
+            log,
+          });
+    closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     closers.push(
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
@@ -192,18 +248,26 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const stop = async (graceMs = STOP_GRACE_MS) => {
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
-      const cancel = clock.after(graceMs, () => resolver.close());
+      const cancel = clock.after(graceMs, () => {
+        resolver.close();
+        checkResolver.close();
+      });
       await Promise.all([server.stop(Math.min(graceMs, REQUEST_GRACE_MS)), worker.stop(graceMs)]);
       cancel();
       await pool.close();
       await endAll();
     };
-    return { url: server.url, db, committer, worker, guard, stop };
+    return { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, stop };
   } catch (error) {
     closers.shift(); // the lock is released by the caller
     await endAll();
     throw error;
   }
+}
+
+/** By this address it is found beside the source and inside the executable. */
+function openThread(): ThreadPort {
+  return new globalThis.Worker(new URL("./thread.ts", import.meta.url));
 }
 
 /** Empties the write-ahead log first, so that the file alone is the whole database while pombo is stopped. */
@@ -214,21 +278,6 @@ function closeDatabase(db: Db): void {
     // A full disk: the log stays, and the next start reads it.
   }
   db.close();
-}
-
-type Stores = ReturnType<typeof openStores>;
-
-function openStores(db: Db) {
-  return {
-    workspaces: openWorkspaceStore(db),
-    keys: openKeyStore(db),
-    domains: openDomainStore(db),
-    emails: openEmailStore(db),
-    queue: openQueueStore(db),
-    idempotency: openIdempotencyStore(db),
-    suppressions: openSuppressionStore(db),
-    usage: openUsageStore(db),
-  };
 }
 
 function notSetUp(dataDir: string): StartError {
@@ -244,71 +293,4 @@ function checkedKeyring(keyring: Keyring, checkValue: string | null, dataDir: st
     );
   }
   return keyring;
-}
-
-function planFinder(config: Config, stores: Stores): (workspaceId: number) => Plan {
-  return (workspaceId) => {
-    const name = stores.workspaces.byId(workspaceId)?.plan;
-    const plan = name === undefined ? undefined : config.plans[name];
-    // A plan that was taken out of the configuration: the default one until the operator sets another.
-    const fallback = config.plans[config.workspaces.defaultPlan];
-    if (plan === undefined && fallback === undefined) throw new Error("there is no default plan");
-    return plan ?? (fallback as Plan);
-  };
-}
-
-interface SenderParts {
-  config: Config;
-  edges: Edges;
-  stores: Stores;
-  keyring: Keyring;
-  committer: Committer;
-  guard: DiskGuard;
-}
-
-function buildSender({ config, edges, stores, keyring, committer, guard }: SenderParts) {
-  const { clock, random, log } = edges;
-  const { email, dns, hostname } = config;
-  const resolver = createResolver({ servers: dns.servers.length > 0 ? dns.servers : systemServers(), clock, random });
-  const keychain = openKeychain(stores.domains, keyring);
-  const pool = new SessionPool({
-    clock,
-    heloName: hostname,
-    localAddress: email.sourceIpv4,
-    port: email.destinationPort,
-    timeouts: edges.timeouts ?? DEFAULT_TIMEOUTS,
-  });
-  const handler = emailHandler({
-    ...stores,
-    keychain,
-    resolver,
-    pool,
-    slots: new SessionSlots({ perSite: email.sessionsPerDestination, total: email.maxSessions }),
-    allowed: parseRanges(email.allowAddresses),
-    clock,
-    random,
-    hostname,
-    log,
-    showAddress: config.log.addresses === "full" ? (address) => address : redact,
-  });
-  const worker = new Worker({
-    queue: stores.queue,
-    handler,
-    commit: committer.commit,
-    guard,
-    clock,
-    random,
-    log,
-    scheduleMs: email.retryMs,
-    // No more than sessions: a job that waits for one must not take the place of one that would not.
-    maxJobs: email.maxSessions,
-    maxJobsPerLane: email.sessionsPerDestination * LANE_JOBS_PER_SESSION,
-  });
-  return { worker, resolver, pool, keychain };
-}
-
-/** `m***@example.com`: enough to recognise a destination, not a person. */
-function redact(address: string): string {
-  const at = address.lastIndexOf("@");
-  return `${address.slice(0, 1)}***${address.slice(at)}`;
 }

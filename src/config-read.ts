@@ -83,7 +83,9 @@ function readValue(setting: Setting, value: unknown, place: Place): unknown {
   if (setting.type === "object") return readObject(setting, value, place);
   if (setting.type === "array") return readList(setting, value, place);
   const read = readLeaf(setting, value);
-  if (read === undefined) note(place, describeValue(value), expectation(setting));
+  if (read === undefined) {
+    note(place, setting.isSecret === true ? "a value that is not shown" : describeValue(value), expectation(setting));
+  }
   return read;
 }
 

@@ -15,6 +15,8 @@ export interface Setting {
   derivedFrom?: string;
   format?: string;
   enum?: string[];
+  /** A value that no message may show. */
+  isSecret?: boolean;
   /** Said behind what is expected, in brackets. */
   note?: string;
   minimum?: number;
@@ -43,6 +45,21 @@ export function derived(format: string, description: string, derivedFrom: string
 /** A text that the code takes as a T. */
 export function special<T>(format: string, description: string, initial: string) {
   return Type.Unsafe<T>({ type: "string", format, description, default: initial });
+}
+
+/** Never shown, whatever is wrong with it; "" is read as null. */
+export function secret(description: string) {
+  return Type.Unsafe<string | null>({ type: "string", format: "secret", description, default: "", isSecret: true });
+}
+
+/** A whole number whose default comes from another key. */
+export function derivedInteger([minimum, maximum]: [number, number], description: string, derivedFrom: string) {
+  return Type.Integer({ minimum, maximum, description, derivedFrom });
+}
+
+/** A table that may be there several times. */
+export function tables<T extends TSchema>(table: T, maxItems: number, description: string, note: string) {
+  return Type.Array(table, { minItems: 0, maxItems, description, default: [], note });
 }
 
 export function integer([minimum, maximum]: [number, number], description: string, initial?: number) {

@@ -26,15 +26,24 @@ export function parseToml(text: string): { kind: "table"; table: Table } | { kin
   const fault = tomlFault(text);
   if (fault === null) return { kind: "table", table: Bun.TOML.parse(text) as Table };
   const line = faultyLine(text, fault);
-  const shown = line === null ? "" : (text.split("\n")[line - 1] ?? "").trim();
+  const lines = text.split("\n").slice(0, line ?? 0);
+  const shown = (lines.at(-1) ?? "").trim();
+  const isSecret = line === null || holdsSecret(lines);
   return {
     kind: "mistake",
     mistake: {
       key: line === null ? "the file" : `line ${line}`,
-      found: shown === "" ? "a syntax error" : showText(shown),
-      expected: `valid TOML (${fault})`,
+      found: shown === "" || isSecret ? "a syntax error" : showText(shown),
+      // What follows the colon is taken from the line.
+      expected: `valid TOML (${isSecret ? fault.replace(/: .*/s, "") : fault})`,
     },
   };
+}
+
+/** Whether the last line is of a key that holds a password, or of a value that began at one. */
+function holdsSecret(lines: string[]): boolean {
+  const ofKey = lines.findLastIndex((line) => /^\s*["']?[A-Za-z0-9_-]+["']?\s*[=:]/.test(line));
+  return lines.slice(Math.max(0, ofKey)).some((line) => /passw/i.test(line));
 }
 
 /** Any value of a TOML file as a person would name it: texts quoted, cut and without control characters. */

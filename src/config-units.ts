@@ -25,6 +25,9 @@ const HOSTNAME_MAX = 253;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const DNS_PORT = 53;
 const REPORT_ADDRESS_MAX = 254;
+const ACCOUNT_MAX_BYTES = 255;
+/** Some relays take long tokens as passwords. */
+const SECRET_MAX_BYTES = 4096;
 
 /**
  * The socket pombo.sock lives in the data directory, and a Unix socket's path ends at 103 bytes on
@@ -82,9 +85,17 @@ export const TEXT_FORMATS = {
     expected: 'an address and a port such as "127.0.0.1:8080" or "[::1]:8080"',
     read: (text) => parseHostPort(text) ?? undefined,
   },
+  listen_or_none: {
+    expected: 'an address and a port such as "127.0.0.1:9464" or "[::1]:9464", or "" for none',
+    read: (text) => (text === "" ? null : (parseHostPort(text) ?? undefined)),
+  },
   dns_server: {
     expected: 'an address such as "127.0.0.1", "127.0.0.1:53" or "[::1]:53"',
     read: readDnsServer,
+  },
+  source_ipv6: {
+    expected: "an IPv6 address of this machine, or empty",
+    read: (text) => (text === "" ? null : isIPv6(text) ? text.toLowerCase() : undefined),
   },
   source_ipv4: {
     expected: 'an IPv4 address of this machine such as "203.0.113.7", or "" to let the system choose',
@@ -97,6 +108,22 @@ export const TEXT_FORMATS = {
   report_address: {
     expected: 'an email address such as "dmarc@example.net", or "" for none',
     read: readReportAddress,
+  },
+  relay_host: {
+    expected: 'a host name such as "smtp.example.net" or an IP address without brackets',
+    read: readRelayHost,
+  },
+  account: {
+    expected: 'a name of at most 255 bytes without control characters, or "" for none',
+    read: (text) => (isPlainText(text, ACCOUNT_MAX_BYTES) ? text || null : undefined),
+  },
+  secret: {
+    expected: 'a text of at most 4096 bytes without control characters, or "" for none',
+    read: (text) => (isPlainText(text, SECRET_MAX_BYTES) ? text || null : undefined),
+  },
+  optional_path: {
+    expected: 'an absolute path such as "/etc/pombo/relay.pem", or "" for none',
+    read: (text) => (text === "" ? null : readPath(text, PATH_MAX_BYTES)),
   },
   plan_name: {
     expected: 'the name of a plan such as "launch"',
@@ -119,6 +146,18 @@ function readPath(text: string, maxBytes: number): string | undefined {
   if (!isAbsolute(text) || text.includes("\0") || Buffer.byteLength(text) > maxBytes) return undefined;
   const path = normalize(text);
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** One label is enough here: a container's neighbour, "localhost". */
+function readRelayHost(text: string): string | undefined {
+  if (isIPv4(text) || isPlainIPv6(text)) return text.toLowerCase();
+  const labels = text.toLowerCase().split(".");
+  if (text.length > HOSTNAME_MAX || /^\d+$/.test(labels.at(-1) ?? "")) return undefined;
+  return labels.every((label) => LABEL.test(label)) ? labels.join(".") : undefined;
+}
+
+function isPlainText(text: string, maxBytes: number): boolean {
+  return !/\p{Cc}/u.test(text) && Buffer.byteLength(text) <= maxBytes;
 }
 
 /** Always with brackets and port, as dns/client.ts takes it. */

@@ -1,6 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { readTable } from "./config-read.ts";
-import { choice, derived, duration, integer, list, size, special, text } from "./config-setting.ts";
+import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./config-relay.ts";
+import { SiteSchema, SITES_MAX } from "./config-site.ts";
+import { choice, derived, duration, integer, list, size, special, tables, text } from "./config-setting.ts";
 import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
 import { type HostPort, TEXT_FORMATS } from "./config-units.ts";
 
@@ -53,12 +55,18 @@ export const ConfigSchema = Type.Object({
     ),
   }),
   email: Type.Object({
-    provider: choice(["direct"], "How email leaves: direct = straight to the recipient's server.", {
-      default: "direct",
-      note: '"relay" comes in a later version',
-    }),
+    provider: choice(
+      ["direct", "relay"],
+      "How email leaves: direct = straight to the recipient's server, relay = through a [[relay]].",
+      { default: "direct" },
+    ),
     bounceHost: derived("hostname", "Where bounces come back to; default: hostname.", "hostname"),
     sourceIpv4: special<string | null>("source_ipv4", "The IPv4 to send from; empty = the system's choice.", ""),
+    sourceIpv6: special<string | null>(
+      "source_ipv6",
+      "The IPv6 to send from, once it has a PTR and is in SPF; empty = IPv6 only where a server has nothing else.",
+      "",
+    ),
     destinationPort: integer([1, 65_535], "Port of the recipients' servers; 25 except in laboratories.", 25),
     lifetimeMs: duration(["1ms", "30d"], "How long an email is tried before it fails.", "72h"),
     retryMs: list(
@@ -109,11 +117,20 @@ export const ConfigSchema = Type.Object({
       "data_dir",
     ),
   }),
+  metrics: Type.Object({
+    listen: special<HostPort | null>(
+      "listen_or_none",
+      "Address and port of /metrics, for Prometheus; it needs no key. Port 0 = any free one, empty = none.",
+      "127.0.0.1:9464",
+    ),
+  }),
   log: Type.Object({
     addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
       default: "redacted",
     }),
   }),
+  site: tables(SiteSchema, SITES_MAX, "What single destinations bear.", "each begins with [[site]]"),
+  relay: tables(RelaySchema, RELAYS_MAX, "Servers that take mail from this one.", "each begins with [[relay]]"),
 });
 
 /** The limits of one plan; -1 = unlimited, except `batch`. */
@@ -121,11 +138,15 @@ export type Plan = Static<typeof PlanSchema>;
 
 /**
  * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
- * `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty = the system's, else always "ip:port"
- * or "[v6]:port"; `email.allowAddresses` always with prefix length; host names in lower case. `plans` has
- * no prototype: an unknown name gives undefined.
+ * `metrics.listen` null = no metrics; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
+ * the system's, else always "ip:port" or "[v6]:port"; `email.allowAddresses` always with prefix length;
+ * host names in lower case. `plans` has no prototype: an unknown name gives undefined.
  */
 export type Config = Static<typeof ConfigSchema>;
+
+export type { RelayConfig } from "./config-relay.ts";
+export type { SiteConfig } from "./config-site.ts";
+export type { HostPort } from "./config-units.ts";
 
 /** Where the text came from: the file's path and the process's environment. */
 export interface ConfigOrigin {
@@ -162,7 +183,9 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   config.email.bounceHost ??= config.hostname;
   config.secrets.instanceKeyFile ??= `${config.dataDir === "/" ? "" : config.dataDir}/instance.key`;
   applyEnvironment(config, env, mistakes);
+  completeRelays(config.relay, env, mistakes);
   checkTogether(config, mistakes);
+  checkRelays(config.relay, config.email.provider, mistakes);
   return mistakes.length > 0 ? { kind: "mistakes", mistakes } : { kind: "config", config };
 }
 

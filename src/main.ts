@@ -33,16 +33,16 @@ function stopSignal(): Promise<string> {
 }
 
 async function main(): Promise<void> {
+  let tellBug = (error: unknown) => terminal.err(`BUG: a failure that nobody waited for: ${errorText(error)}`);
   const terminal: Terminal = {
     env: process.env,
     out: lineWriter(process.stdout),
     err: lineWriter(process.stderr),
     stopSignal,
+    tellBugsBy: (tell) => (tellBug = tell),
   };
   // A bug, but of one request or one attempt: what is under way elsewhere should not end with it.
-  process.on("unhandledRejection", (error) =>
-    terminal.err(`BUG: a failure that nobody waited for: ${errorText(error)}`),
-  );
+  process.on("unhandledRejection", (error) => tellBug(error));
   try {
     await runCommand(process.argv.slice(2), terminal);
   } catch (error) {

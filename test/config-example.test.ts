@@ -14,6 +14,14 @@ function configOf(text: string): Config {
   return result.config;
 }
 
+/** Where the tables begin that are not there by default. */
+const SITE = "#[[site]]";
+const RELAY = "#[[relay]]";
+
+function spellOut(text: string): string {
+  return text.replace(/^#(?=[a-z0-9_]+ = |\[\[)/gm, "");
+}
+
 interface ExampleKey {
   path: string;
   isComment: boolean;
@@ -26,7 +34,7 @@ function exampleKeys(): ExampleKey[] {
   let sentence = "";
   const keys: ExampleKey[] = [];
   for (const line of EXAMPLE.split("\n")) {
-    const header = /^\[(.+)\]$/.exec(line)?.[1];
+    const header = /^#?\[{1,2}([^\][]+)\]{1,2}$/.exec(line)?.[1];
     const key = /^(#?)([a-z0-9_]+) = /.exec(line);
     if (header !== undefined) table = `${header}.`;
     if (key !== null) keys.push({ path: table + key[2], isComment: key[1] === "#", sentence });
@@ -35,16 +43,18 @@ function exampleKeys(): ExampleKey[] {
   return keys;
 }
 
-/** Every key of the schema in order, plans under the names of the default plans. */
-function schemaKeys(setting: Setting, at = ""): { path: string; setting: Setting; isPlan: boolean }[] {
+/** Every key of the schema in order, plans under the names of the default plans. `isOptional`: of a table that need not be there. */
+function schemaKeys(setting: Setting, at = ""): { path: string; setting: Setting; isOptional: boolean }[] {
   const tables = Object.values(setting.patternProperties ?? {}).flatMap((shape) =>
     Object.keys(setting.default as object).flatMap((name) =>
-      schemaKeys(shape, `${at}${name}.`).map((key) => ({ ...key, isPlan: true })),
+      schemaKeys(shape, `${at}${name}.`).map((key) => ({ ...key, isOptional: true })),
     ),
   );
   const own = Object.entries(setting.properties ?? {}).flatMap(([name, child]) => {
     const path = at + fileKey(name, child);
-    return child.type === "object" ? schemaKeys(child, `${path}.`) : [{ path, setting: child, isPlan: false }];
+    const table = child.items?.type === "object" ? child.items : null;
+    if (table !== null) return schemaKeys(table, `${path}.`).map((key) => ({ ...key, isOptional: true }));
+    return child.type === "object" ? schemaKeys(child, `${path}.`) : [{ path, setting: child, isOptional: false }];
   });
   return [...own, ...tables];
 }
@@ -52,9 +62,9 @@ function schemaKeys(setting: Setting, at = ""): { path: string; setting: Setting
 const SCHEMA_KEYS = schemaKeys(ConfigSchema);
 
 test("config.example.toml holds exactly the keys of the schema, those with a default as comments", () => {
-  const expected = SCHEMA_KEYS.map(({ path, setting, isPlan }) => ({
+  const expected = SCHEMA_KEYS.map(({ path, setting, isOptional }) => ({
     path,
-    isComment: isPlan || setting.default !== undefined || setting.derivedFrom !== undefined,
+    isComment: isOptional || setting.default !== undefined || setting.derivedFrom !== undefined,
   }));
   const byPath = (left: { path: string }, right: { path: string }) => left.path.localeCompare(right.path);
   const found = exampleKeys().map(({ path, isComment }) => ({ path, isComment }));
@@ -71,14 +81,26 @@ test("config.example.toml says of every key the sentence of the schema", () => {
 });
 
 test("config.example.toml shows the defaults: with its comments removed it means the same", () => {
-  const spelledOut = EXAMPLE.replace(/^#(?=[a-z0-9_]+ = )/gm, "");
+  const spelledOut = spellOut(EXAMPLE.slice(0, EXAMPLE.indexOf(SITE)));
   expect(spelledOut).not.toBe(EXAMPLE);
   expect(configOf(spelledOut)).toEqual(configOf(EXAMPLE));
   expect(configOf(EXAMPLE)).toEqual(configOf(REQUIRED));
 });
 
+test("its relay, with the comments removed, is one with the defaults", () => {
+  const provider = '[email]\nprovider = "relay"\n';
+  const spelledOut = REQUIRED + provider + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY)));
+  const shortest = `${REQUIRED}${provider}[[relay]]\nhost = "smtp.example.net"\n`;
+  expect(configOf(spelledOut)).toEqual(configOf(shortest));
+});
+
+test("its site, with the comments removed, is one with the defaults", () => {
+  const spelledOut = REQUIRED + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(SITE), EXAMPLE.indexOf(RELAY)));
+  expect(configOf(spelledOut)).toEqual(configOf(`${REQUIRED}[[site]]\nmx = ["mx.example.org"]\n`));
+});
+
 test("no mangled example makes parseConfig throw, and every mistake is told in full", () => {
-  const spelledOut = EXAMPLE.replace(/^#(?=[a-z0-9_]+ = )/gm, "").replace(/^# .*\n/gm, "");
+  const spelledOut = spellOut(EXAMPLE).replace(/^# .*\n/gm, "");
   const pieces = [
     '"',
     "[",

@@ -27,7 +27,7 @@ const MISTAKES: [written: string, key: string, found: string, expected: string][
   ['[dns]\nservers = "127.0.0.1"', "dns.servers", '"127.0.0.1"', "a list of 0 to 8 values"],
   ['[dns]\nservers = ["127.0.0.1", "x:53"]', "dns.servers[1]", '"x:53"', 'an address such as "127.0.0.1"'],
   ['[dns]\nservers = ["127.0.0.1:0"]', "dns.servers[0]", '"127.0.0.1:0"', "an address such as"],
-  ['[email]\nprovider = "relay"', "email.provider", '"relay"', '"direct" ("relay" comes in a later version)'],
+  ['[email]\nprovider = "smtp"', "email.provider", '"smtp"', '"direct" or "relay"'],
   ['[email]\nbounce_host = ""', "email.bounce_host", '""', "full host name"],
   ['[email]\nsource_ipv4 = "::1"', "email.source_ipv4", '"::1"', "an IPv4 address"],
   ['[email]\nsource_ipv4 = "203.0.113.300"', "email.source_ipv4", '"203.0.113.300"', "an IPv4 address"],

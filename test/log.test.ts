@@ -1,17 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { errorText, jsonLog, type LogFields } from "../src/log.ts";
+import { errorText, jsonLog, type JsonLogOptions, type LogFields, redact } from "../src/log.ts";
 
 const AT = Date.UTC(2026, 10, 21, 9, 30);
 
 /** What one call writes, as text. */
-function written(tell: (log: ReturnType<typeof jsonLog>) => void): string[] {
+function written(
+  tell: (log: ReturnType<typeof jsonLog>) => void,
+  addresses: JsonLogOptions["addresses"] = "redacted",
+): string[] {
   const lines: string[] = [];
-  tell(
-    jsonLog(
-      (line) => lines.push(line),
-      () => AT,
-    ),
-  );
+  tell(jsonLog({ write: (line) => lines.push(line), now: () => AT, addresses }));
   return lines;
 }
 
@@ -25,6 +23,97 @@ test("an event is one line of JSON with its time, level and name first", () => {
   expect(written((log) => log.event("ready"))).toEqual([
     '{"time":"2026-11-21T09:30:00.000Z","level":"info","event":"ready"}',
   ]);
+});
+
+test("what the operator may have to act on is a warning", () => {
+  const [line] = written((log) => log.event("disk.trouble", { reason: "full" }, "warn"));
+  expect(JSON.parse(line!)).toEqual({
+    time: "2026-11-21T09:30:00.000Z",
+    level: "warn",
+    event: "disk.trouble",
+    reason: "full",
+  });
+});
+
+test("no control character stands in a line as it is, and each is read as what it was", () => {
+  const every = Array.from({ length: 0xa1 }, (_, code) => String.fromCharCode(code))
+    .join("")
+    .replace("@", "");
+  const reply = `${every}\u2028\u2029`;
+  for (const addresses of ["redacted", "full"] as const) {
+    const [line] = written((log) => log.event("x", { reply }), addresses);
+    // oxlint-disable-next-line no-control-regex
+    expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
+    expect((JSON.parse(line!) as LogFields)["reply"]).toHaveLength(reply.length);
+  }
+});
+
+describe("an address is hidden", () => {
+  const HIDDEN: [words: string, shown: string][] = [
+    ["maria.silva@example.com", "m***@example.com"],
+    ["550 5.1.1 <maria.silva@example.com>: no such user", "550 5.1.1 <m***@example.com>: no such user"],
+    ["to=maria@example.com,ana@example.com;x", "t***@example.com,a***@example.com;x"],
+    ['550 "maria silva"@example.com is unknown', '550 "***"@example.com is unknown'],
+    ["o'brien@example.com", "o***@example.com"],
+    ["bounces+maria=example.com@lists.example.net", "b***@lists.example.net"],
+    ["josé@exämple.com", "j***@exämple.com"],
+    ["(maria@example.com)", "(m***@example.com)"],
+    ["a@b", "a***@b"],
+    ["no address @ all", "no address @ all"],
+    ["250 2.0.0 Ok: queued as 4F2A", "250 2.0.0 Ok: queued as 4F2A"],
+  ];
+  for (const [words, shown] of HIDDEN) {
+    test(`in: ${words}`, () => {
+      expect(redact(words)).toBe(shown);
+      expect(redact(shown)).toBe(shown);
+      const [line] = written((log) => log.event("x", { detail: words }));
+      expect((JSON.parse(line!) as LogFields)["detail"]).toBe(shown);
+      const [full] = written((log) => log.event("x", { detail: words }), "full");
+      expect((JSON.parse(full!) as LogFields)["detail"]).toBe(words);
+    });
+  }
+
+  test("the part before the @ too, where a server says it alone", () => {
+    const to = "maria.silva@example.com";
+    expect(redact("550 No such user Maria.Silva here", to)).toBe("550 No such user M*** here");
+    expect(redact("550 maria.silva: unknown. maria.silva.", to)).toBe("550 m***: unknown. m***.");
+    expect(redact("550 maria.silvana is not her (mx.maria.silva.example)", to)).toBe(
+      "550 maria.silvana is not her (mx.maria.silva.example)",
+    );
+    expect(redact("550 (a+b) [a+b] is unknown", "a+b@example.com")).toBe("550 (a***) [a***] is unknown");
+  });
+
+  test("in the words of an error, its causes and what is no error", () => {
+    const error = new Error("row of maria@example.com", { cause: new Error("for <ana@example.com>") });
+    for (const thrown of [error, "maria@example.com", { to: "maria@example.com" }]) {
+      const line = written((log) => log.bug("x", thrown)).join("");
+      expect(line).toContain("***@example.com");
+      expect(line).not.toMatch(/maria|ana@/);
+    }
+  });
+
+  test("where a long value is cut, and soon even in one without an end", () => {
+    for (const length of [985, 990, 995, 999, 3_990, 3_998]) {
+      const [line] = written((log) => log.event("x", { detail: `${"x".repeat(length)} maria@example.com` }));
+      expect(line).not.toContain("maria");
+    }
+    const startedAt = performance.now();
+    redact(`${"a".repeat(1_000_000)}@`);
+    redact("a@".repeat(500_000));
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});
+
+test("a key is hidden, also where addresses are shown", () => {
+  const key = `svc_${"Ab3_-".repeat(9).slice(0, 43)}`;
+  for (const addresses of ["redacted", "full"] as const) {
+    const lines = written((log) => {
+      log.event("x", { detail: `used ${key}, twice: ${key}` });
+      log.bug("x", new Error(`{"x-api-key":"${key}"}`));
+    }, addresses);
+    expect(lines.join("\n")).not.toContain(key.slice(4, 14));
+    expect(lines[0]).toContain("used svc_***, twice: svc_***");
+  }
 });
 
 test("a value from outside cannot begin a line of its own", () => {

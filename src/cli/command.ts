@@ -14,6 +14,8 @@ export interface Terminal {
   err: (text: string) => void;
   /** Resolves with the signal that asks the process to end. */
   stopSignal: () => Promise<string>;
+  /** From now on `tell` is told of failures that nobody waited for, instead of standard error. */
+  tellBugsBy: (tell: (error: unknown) => void) => void;
 }
 
 const USAGE = `pombo: your own transactional email API

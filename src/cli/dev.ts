@@ -143,6 +143,8 @@ function makeTemporary(): string {
 function sandboxConfig(directory: string, port: number, dnsServer: string): Config {
   const config = defaultConfig({ hostname: SANDBOX_HOST, dataDir: directory });
   config.http.listen.port = port;
+  // Nobody watches a sandbox, and several may run beside each other.
+  config.metrics.listen = null;
   config.dns.servers = [dnsServer];
   config.email.retryMs = RETRY_MS;
   config.email.allowAddresses = ["127.0.0.0/8"];

@@ -10,9 +10,14 @@ import { readConfig } from "./settings.ts";
 export async function serve(options: { config: string | undefined }, terminal: Terminal): Promise<void> {
   const config = readConfig(options.config, terminal.env);
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: terminal.env });
-  const log = jsonLog(terminal.out, () => systemClock.now());
+  const log = jsonLog({
+    write: terminal.out,
+    now: () => systemClock.now(),
+    addresses: config.log.addresses,
+  });
+  terminal.tellBugsBy((error) => log.bug("a failure that nobody waited for", error));
   const app = await startApp({ config, instanceKey, edges: { clock: systemClock, random: systemRandom, log } });
-  log.event("pombo.started", { url: app.url, hostname: config.hostname, pid: process.pid });
+  log.event("pombo.started", { url: app.url, metrics: app.metricsUrl, hostname: config.hostname, pid: process.pid });
   const signal = await terminal.stopSignal();
   log.event("pombo.stopping", { signal });
   await app.stop();

@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { Db } from "./open.ts";
 import { isStorageError, StorageError } from "./storage-error.ts";
-import type { Tally } from "./tally.ts";
+import type { Follower } from "./tally.ts";
 
 // Group commit: the only way to write. Closures handed to commit() in one turn of the event loop run
 // in one BEGIN IMMEDIATE … COMMIT, each in its own SAVEPOINT, and their promises settle after the
@@ -35,7 +35,7 @@ export interface CommitterHooks {
 
 export class Committer {
   readonly #sqlite: Database;
-  readonly #tallies: Tally[];
+  readonly #tallies: Follower[];
   readonly #hooks: CommitterHooks;
   readonly #begin: Statement<unknown, []>;
   readonly #commit: Statement<unknown, []>;
@@ -106,6 +106,7 @@ export class Committer {
     // What was not begun in time comes first in the next transaction.
     this.#pending.unshift(...batch.splice(results.length));
     this.#schedule();
+    for (const tally of this.#tallies) tally.committed?.();
     this.#hooks.committed?.(performance.now() - startedAt, batch.length);
     for (const [index, pending] of batch.entries()) {
       const ran = results[index];

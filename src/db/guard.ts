@@ -1,5 +1,6 @@
 import { statfsSync } from "node:fs";
 import type { Clock } from "../clock.ts";
+import type { Trouble } from "../trouble.ts";
 import type { Committer } from "./commit.ts";
 import type { StorageError } from "./storage-error.ts";
 
@@ -50,7 +51,10 @@ export class DiskGuard {
   readonly #options: GuardOptions;
   readonly #waiters = new Set<() => void>();
   #failure: string | null = null;
+  #failedAt = 0;
   #shortage: string | null = null;
+  #shortAt = 0;
+  #freeBytes: number | null = null;
   #told: string | null = null;
   #isStopped = false;
   #cancelProbe: (() => void) | null = null;
@@ -74,8 +78,28 @@ export class DiskGuard {
     return this.#failure;
   }
 
+  /** As seen at the last look, five seconds ago at the most; null: it cannot be read. */
+  get freeBytes(): number | null {
+    return this.#freeBytes;
+  }
+
+  /** All that is wrong now, each with its beginning. */
+  get troubles(): Trouble[] {
+    const troubles: Trouble[] = [];
+    if (this.#failure !== null) {
+      const reason = `${this.#failure}. Nothing is accepted or sent until a write succeeds; one is tried every second.`;
+      troubles.push({ part: "database", reason, since: this.#failedAt });
+    }
+    if (this.#shortage !== null) {
+      const reason = `${this.#shortage}. Nothing new is accepted until there is room; what is queued is sent.`;
+      troubles.push({ part: "disk", reason, since: this.#shortAt });
+    }
+    return troubles;
+  }
+
   /** A commit failed: close until a write succeeds again. */
   raise(error: StorageError): void {
+    if (this.#failure === null) this.#failedAt = this.#options.clock.now();
     this.#failure = error.message;
     this.#tell();
     this.#probeLater();
@@ -120,18 +144,24 @@ export class DiskGuard {
 
   #look(): void {
     this.#cancelLook = this.#options.clock.after(LOOK_EVERY_MS, () => this.#look());
-    this.#shortage = this.#findShortage();
+    const shortage = this.#findShortage();
+    if (this.#shortage === null) this.#shortAt = this.#options.clock.now();
+    this.#shortage = shortage;
     this.#tell();
   }
 
   #findShortage(): string | null {
     const { limits, readFree } = this.#options;
     let free: ReturnType<ReadFree>;
+    this.#freeBytes = null;
     try {
       free = readFree();
+      this.#freeBytes = free.freeBytes;
     } catch (error) {
       // The data directory is gone or its disk does not answer: no place to take anything new.
-      return `the free space of the data directory cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      // Without the path, which stands behind the comma: /ready shows this to anybody.
+      const message = error instanceof Error ? error.message : String(error);
+      return `the free space of the data directory cannot be read: ${message.split(",")[0]}`;
     }
     if (free.freeBytes < limits.minFreeBytes) {
       return `the disk has ${mebibytes(free.freeBytes)} MiB free, less than [disk] min_free (${mebibytes(limits.minFreeBytes)} MiB)`;

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, openSync } from "node:fs";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { StartError } from "../errors.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import type { Tally } from "./tally.ts";
+import type { Follower } from "./tally.ts";
 
 // The one database connection of the process: opened with the pragmas that make a commit durable,
 // then brought to the schema of this binary.
@@ -13,15 +13,15 @@ const OLDEST_SQLITE = "3.51.3";
 const BUSY_TIMEOUT_MS = 5_000;
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Of pages; grows with use. SQLite's own 2 MiB are fewer than a busy second touches. */
-const CACHE_KIB = 32 * 1024;
+const CACHE_KIB = 8 * 1024;
 
 export interface Db {
   /** For queries. */
   orm: BunSQLiteDatabase;
   /** For transactions and pragmas: src/db only. */
   sqlite: Database;
-  /** What the stores count; the committer writes the sums before each COMMIT. */
-  tallies: Tally[];
+  /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
+  tallies: Follower[];
   close(): void;
 }
 

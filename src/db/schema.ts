@@ -102,6 +102,7 @@ export const emails = sqliteTable(
     status: text({ enum: STORED_STATUSES }).notNull(),
     sentAt: integer("sent_at"),
     deliveredAt: integer("delivered_at"),
+    endedAt: integer("ended_at"),
     failedReason: text("failed_reason"),
     bounce: text(),
     attempts: integer().notNull().default(0),
@@ -153,6 +154,8 @@ export const emailQueue = sqliteTable(
   ],
 );
 
+export const ATTEMPT_OUTCOMES = ["delivered", "sent", "deferred", "bounced", "failed", "unknown"] as const;
+
 export const attempts = sqliteTable(
   "attempt",
   {
@@ -167,8 +170,9 @@ export const attempts = sqliteTable(
     code: integer(),
     enhancedCode: text("enhanced_code"),
     reply: text(),
-    outcome: text({ enum: ["delivered", "deferred", "bounced", "failed", "unknown"] }).notNull(),
+    outcome: text({ enum: ATTEMPT_OUTCOMES }).notNull(),
     category: text(),
+    tries: text(),
   },
   (t) => [primaryKey({ columns: [t.emailId, t.number] })],
 );
@@ -219,6 +223,19 @@ export const suppressions = sqliteTable(
     channel: text({ enum: ["email", "sms"] }).notNull(),
     address: text().notNull(),
     reason: text({ enum: ["hard_bounce", "complaint", "manual", "opt_out", "invalid_number"] }).notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.channel, t.address] })],
+);
+
+export const heldSuppressions = sqliteTable(
+  "suppression_held",
+  {
+    workspaceId: integer("workspace_id").notNull(),
+    channel: text({ enum: ["email", "sms"] }).notNull(),
+    address: text().notNull(),
+    reason: text().notNull(),
+    site: text().notNull(),
     createdAt: integer("created_at").notNull(),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.channel, t.address] })],

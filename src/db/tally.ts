@@ -2,6 +2,20 @@
 // each count one of costs one row instead of a hundred. Follows the fate of the closures: what a
 // closure counted before it was rolled back is not counted.
 
+/** What goes with the closures of a transaction, and is told of their fate. */
+export interface Follower {
+  /** The closure's savepoint was released. */
+  keep(): void;
+  /** The closure was rolled back. */
+  undo(): void;
+  /** Before the COMMIT: time to write. */
+  flush(): void;
+  /** The transaction was rolled back. */
+  reset(): void;
+  /** The transaction is durable. */
+  committed?(): void;
+}
+
 export type CountedKey = Record<string, string | number>;
 
 interface Counted {
@@ -9,7 +23,7 @@ interface Counted {
   amount: number;
 }
 
-export class Tally<Key extends CountedKey = CountedKey> {
+export class Tally<Key extends CountedKey = CountedKey> implements Follower {
   readonly #write: (key: Key, amount: number) => void;
   #ofClosure: Counted[] = [];
   readonly #ofBatch = new Map<string, Counted>();
@@ -24,7 +38,6 @@ export class Tally<Key extends CountedKey = CountedKey> {
     this.#ofClosure.push({ key, amount });
   }
 
-  /** The closure's savepoint was released. */
   keep(): void {
     for (const { key, amount } of this.#ofClosure) {
       const name = Object.values(key).join("\0");
@@ -35,7 +48,6 @@ export class Tally<Key extends CountedKey = CountedKey> {
     this.#ofClosure = [];
   }
 
-  /** The closure was rolled back. */
   undo(): void {
     this.#ofClosure = [];
   }
@@ -46,7 +58,6 @@ export class Tally<Key extends CountedKey = CountedKey> {
     this.#ofBatch.clear();
   }
 
-  /** The transaction was rolled back. */
   reset(): void {
     this.undo();
     this.#ofBatch.clear();

@@ -2,9 +2,34 @@
  * DKIM keys and the DNS records that publish them. A sending domain gets two: RSA-2048, which every
  * verifier knows, and Ed25519, which is short and quick (R57).
  */
-import { generateKeyPair, type KeyObject } from "node:crypto";
+import { createPrivateKey, generateKeyPair, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { ED25519_SPKI_PREFIX } from "./record.ts";
+import type { SigningKey } from "./sign.ts";
+
+/** A signing key in a form that crosses to another thread. */
+export interface PlainKey extends Omit<SigningKey, "privateKey"> {
+  /** PKCS #8. */
+  pem: string;
+}
+
+/** Keys read and kept. */
+const MAX_READ = 1_000;
+
+/** Reads plain keys, each once while it is in use. Throws on what is no private key. */
+export function plainKeyReader(): (keys: PlainKey[]) => SigningKey[] {
+  const read = new Map<string, KeyObject>();
+  return (keys) =>
+    keys.map(({ pem: text, ...key }) => {
+      let privateKey = read.get(text);
+      if (privateKey === undefined) {
+        privateKey = createPrivateKey(text);
+        if (read.size >= MAX_READ) read.clear();
+        read.set(text, privateKey);
+      }
+      return { ...key, privateKey };
+    });
+}
 
 /** A new key. `privateKeyPem` is PKCS #8 and secret; `publicKey` is the base64 of the `p=` tag. */
 export interface KeyPair {

@@ -16,6 +16,15 @@ export interface SigningKey {
   privateKey: KeyObject;
 }
 
+/** Makes the RSA-SHA256 signature (PKCS #1 v1.5) over `input` with an RSA private key. */
+export type RsaSigner = (input: Uint8Array, key: KeyObject) => Promise<Uint8Array> | Uint8Array;
+
+/** On the thread pool. */
+export const poolSigner: RsaSigner = (input, key) =>
+  new Promise((resolve, reject) => {
+    sign("sha256", input, key, (error, made) => (error ? reject(error) : resolve(made)));
+  });
+
 /** Listed once more than present, so that none of them can be added or doubled on the way (R58). */
 export const OVERSIGNED_FIELDS = [
   "From",
@@ -50,7 +59,12 @@ const MAX_NAME_OCTETS = 253;
  * @param at Unix ms, for `t=`.
  * @throws when there is no key, not exactly one From, or any signature cannot be made.
  */
-export async function signMessage(message: Uint8Array, keys: SigningKey[], at: number): Promise<Uint8Array> {
+export async function signMessage(
+  message: Uint8Array,
+  keys: SigningKey[],
+  at: number,
+  signRsa: RsaSigner = poolSigner,
+): Promise<Uint8Array> {
   if (keys.length === 0 || keys.length > MAX_KEYS)
     throw new Error(`a message is signed with 1 to ${MAX_KEYS} keys, not ${keys.length}`);
   const { fields, body } = splitMessage(message);
@@ -61,7 +75,7 @@ export async function signMessage(message: Uint8Array, keys: SigningKey[], at: n
   const lines = await Promise.all(
     keys.map(async (key) => {
       const unsigned = unsignedField(key, { names, bodyHash, at });
-      const signature = await computeSignature(hashInput(covered, unsigned), key);
+      const signature = await computeSignature(hashInput(covered, unsigned), key, signRsa);
       return `${unsigned}${foldSignature(signature)}\r\n`;
     }),
   );
@@ -77,7 +91,11 @@ export function hashInput(covered: string, unsigned: string): Uint8Array {
 }
 
 /** The signature over `input`. @throws when the key does not fit its algorithm or cannot sign. */
-export async function computeSignature(input: Uint8Array, key: SigningKey): Promise<Uint8Array> {
+export async function computeSignature(
+  input: Uint8Array,
+  key: SigningKey,
+  signRsa: RsaSigner = poolSigner,
+): Promise<Uint8Array> {
   const { algorithm, privateKey } = key;
   if (algorithm === "ed25519-sha256") {
     if (privateKey.type !== "private" || privateKey.asymmetricKeyType !== "ed25519")
@@ -90,9 +108,7 @@ export async function computeSignature(input: Uint8Array, key: SigningKey): Prom
   }
   if (privateKey.type !== "private" || privateKey.asymmetricKeyType !== "rsa")
     throw new Error(`the key of ${keyName(key)} is not an RSA private key`);
-  const signature = await new Promise<Uint8Array>((resolve, reject) => {
-    sign("sha256", input, privateKey, (error, made) => (error ? reject(error) : resolve(made)));
-  });
+  const signature = await signRsa(input, privateKey);
   if (signature.length * 8 < MIN_RSA_BITS)
     throw new Error(`the key of ${keyName(key)} is shorter than ${MIN_RSA_BITS} bits`);
   return signature;

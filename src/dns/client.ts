@@ -21,8 +21,7 @@ const TIMEOUT_MS = 5000;
 /** A second round only for servers that were silent: a lost datagram is the common fault. */
 const ROUNDS = 2;
 const SERVERS_LIMIT = 8;
-/** Each lookup holds a socket; further ones wait for their turn. */
-const LOOKUPS_IN_FLIGHT = 256;
+const LOOKUPS_AT_ONCE = 256;
 
 /** A resolver over real servers. After `close` every lookup is `failed`, those under way as well. */
 export interface DnsClient extends Resolver {
@@ -43,6 +42,10 @@ export interface ResolverOptions {
   random: Random;
   /** How long one server may take for one try; 5,000 unless told. */
   timeoutMs?: number;
+  /** Lookups under way at once, each of which holds a socket; further ones wait for their turn. 256 unless told. */
+  lookupsAtOnce?: number;
+  /** Told of each question that no server answered at all; `reason` says of each what it did instead. */
+  silent?: (reason: string) => void;
 }
 
 /** Throws a sentence when a server is not an address. Holds nothing open while nothing is asked. */
@@ -54,7 +57,7 @@ export function createResolver(options: ResolverOptions): DnsClient {
   const cache = new LookupCache(options.clock);
   const closing = new AbortController();
   const walk = createWalk(servers, options, closing.signal);
-  const enter = createGate(LOOKUPS_IN_FLIGHT);
+  const enter = createGate(options.lookupsAtOnce ?? LOOKUPS_AT_ONCE);
   const underWay = new Map<string, Promise<Lookup<unknown>>>();
 
   const ask = async (type: QueryType, name: string, preferred: number | null): Promise<Lookup<unknown>> => {
@@ -176,6 +179,7 @@ function createRounds(servers: Server[], options: ResolverOptions, signal: Abort
       candidates = silent;
     }
     const reason = [...reasons.values()].join("; ");
+    if (candidates.length === servers.length && !signal.aborted) options.silent?.(reason);
     return { outcome: { kind: "unanswered", reason, isSilent: false }, server: "" };
   };
 }

@@ -1,5 +1,4 @@
-import { createPrivateKey } from "node:crypto";
-import type { SigningKey } from "../dkim/sign.ts";
+import type { PlainKey } from "../dkim/keys.ts";
 import type { Keyring } from "../keyring/seal.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 
@@ -8,7 +7,7 @@ const MAX_KEPT = 1_000;
 
 export interface Keychain {
   /** The keys that sign for the domain: RSA, and Ed25519 once its record resolves. Throws when they cannot be unsealed. */
-  keysFor(domain: DomainRow): SigningKey[];
+  keysFor(domain: DomainRow): PlainKey[];
   /** The domain changed or is gone. */
   forget(domainId: number): void;
 }
@@ -19,7 +18,7 @@ export function sealContext(domainUid: string, selector: string): string {
 }
 
 export function openKeychain(domains: DomainStore, keyring: Keyring): Keychain {
-  const kept = new Map<string, SigningKey[]>();
+  const kept = new Map<string, PlainKey[]>();
   // With the flag that decides which keys sign: a row read before a change must not be remembered for after it.
   const nameOf = (domain: DomainRow) => `${domain.id} ${domain.signsEd25519}`;
   return {
@@ -38,17 +37,12 @@ export function openKeychain(domains: DomainStore, keyring: Keyring): Keychain {
   };
 }
 
-function unseal(domain: DomainRow, domains: DomainStore, keyring: Keyring): SigningKey[] {
+function unseal(domain: DomainRow, domains: DomainStore, keyring: Keyring): PlainKey[] {
   return domains
     .keysOf(domain.id)
     .filter((row) => row.algorithm === "rsa-sha256" || domain.signsEd25519)
     .map((row) => {
-      const pem = Buffer.from(keyring.unseal(row.privateKey, sealContext(domain.uid, row.selector)));
-      return {
-        domain: domain.name,
-        selector: row.selector,
-        algorithm: row.algorithm,
-        privateKey: createPrivateKey(pem),
-      };
+      const pem = Buffer.from(keyring.unseal(row.privateKey, sealContext(domain.uid, row.selector))).toString();
+      return { domain: domain.name, selector: row.selector, algorithm: row.algorithm, pem };
     });
 }

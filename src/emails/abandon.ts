@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { DomainRow } from "../domains/store.ts";
@@ -15,7 +16,7 @@ const SHARE = 500;
  */
 export async function failQueuedOf(
   domain: DomainRow,
-  parts: { emails: EmailStore; queue: QueueStore; commit: Commit; log: Log },
+  parts: { emails: EmailStore; queue: QueueStore; commit: Commit; clock: Pick<Clock, "now">; log: Log },
 ): Promise<void> {
   let ended = 0;
   try {
@@ -27,6 +28,7 @@ export async function failQueuedOf(
           if (attempts === null) continue;
           parts.emails.end(id, {
             status: "failed",
+            endedAt: parts.clock.now(),
             sentAt: null,
             deliveredAt: null,
             failedReason: DOMAIN_DELETED,

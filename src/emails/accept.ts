@@ -17,17 +17,15 @@ import type { UsageStore } from "../plans/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { Random } from "../random.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
-import { packBody, type StoredBody } from "./body.ts";
+import type { StoredBody } from "./body.ts";
+import type { Preparer } from "./preparer.ts";
+import type { FindRelay } from "./relay.ts";
 import type { EmailSend } from "./schema.ts";
 import type { EmailStore } from "./store.ts";
-import { textFromHtml } from "./text-from-html.ts";
 
 // Accepting emails. What needs no state comes first: parsing, the text part, compression. Then one
 // closure decides and writes everything: the replay of an idempotent answer, domain, suppression,
 // quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
-
-/** Html converted before other requests get their turn. */
-const CONVERT_WITHOUT_PAUSE = 100_000;
 
 export interface AcceptParts {
   emails: EmailStore;
@@ -41,10 +39,12 @@ export interface AcceptParts {
   clock: Clock;
   random: Random;
   log: Log;
+  preparer: Preparer;
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
   /** Told after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number) => void;
+  findRelay: FindRelay;
   settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
 }
 
@@ -85,45 +85,31 @@ export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): 
       retryAfterS: 5,
     });
   }
-  const prepared = await prepareAll(request.items);
+  const prepared = await prepareAll(request.items, parts.preparer);
   const decision = await parts.commit(() => decide(request, prepared, parts));
   for (const [laneId, destination] of decision.lanes) {
     parts.queue.rememberLane(request.caller.workspaceId, destination, laneId);
     parts.nudge(laneId, decision.dueAt);
   }
   if (decision.isMismatch) {
-    parts.log.event("idempotency.mismatch", { workspace: request.caller.workspaceId, operation: request.operation });
+    const facts = { workspace: request.caller.workspaceId, operation: request.operation };
+    parts.log.event("idempotency.mismatch", facts, "warn");
   }
   return decision;
 }
 
-async function prepareAll(items: EmailSend[]): Promise<Prepared[]> {
-  const preparing: Promise<Prepared>[] = [];
-  let converted = 0;
-  for (const item of items) {
-    const prepared = prepare(item);
-    // Told below; without this a failure during a pause would count as nobody's.
-    prepared.catch(() => undefined);
-    preparing.push(prepared);
-    converted += item.text === undefined ? (item.html?.length ?? 0) : 0;
-    if (converted > CONVERT_WITHOUT_PAUSE) {
-      converted = 0;
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
-  }
-  return Promise.all(preparing);
-}
-
-async function prepare(item: EmailSend): Promise<Prepared> {
-  const html = item.html === undefined || item.html === "" ? null : item.html;
-  const generated = item.text === undefined && html !== null ? textFromHtml(html) : null;
-  const text = item.text ?? generated;
-  return {
-    item,
-    from: mailboxOf(parseMailbox(item.from)),
-    to: mailboxOf(parseAddress(item.to)),
-    body: await packBody({ html, text: text === "" ? null : text }),
-  };
+async function prepareAll(items: EmailSend[], preparer: Preparer): Promise<Prepared[]> {
+  const bodies = await preparer(items.map(({ html, text }) => ({ html, text })));
+  return items.map((item, index) => {
+    const body = bodies[index];
+    if (body === undefined) throw new Error("an email has no body");
+    return {
+      item,
+      from: mailboxOf(parseMailbox(item.from)),
+      to: mailboxOf(parseAddress(item.to)),
+      body,
+    };
+  });
 }
 
 function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
@@ -252,8 +238,10 @@ function write(
     body: email.body,
   });
   parts.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
-  const laneId = parts.queue.laneFor(domain.workspaceId, email.to.domain);
+  // A relay's mail has a lane of its own: a lane leads to one site, and is held when that one is.
+  const destination = parts.findRelay(domain.name)?.site ?? email.to.domain;
+  const laneId = parts.queue.laneFor(domain.workspaceId, destination);
   parts.queue.add({ id, laneId, nextAt: now, expiresAt: now + settings.lifetimeMs });
-  lanes.set(laneId, email.to.domain);
+  lanes.set(laneId, destination);
   return uid;
 }

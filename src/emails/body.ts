@@ -3,8 +3,6 @@
 
 /** A shorter content is stored as it is: compressing it gains nothing. */
 const WORTH_COMPRESSING_CHARACTERS = 512;
-/** From here on a compression takes longer than waking another thread for it. */
-const WORTH_HANDING_OVER_CHARACTERS = 64 * 1024;
 const LEVEL = 1;
 
 /** null: there is no such part. */
@@ -22,27 +20,26 @@ export interface StoredBody {
   encoding: "plain" | "zstd";
 }
 
-/** Compresses large content on the thread pool, so that other requests go on meanwhile. */
-export async function packBody({ html, text }: Content): Promise<StoredBody> {
+export function packBody({ html, text }: Content): StoredBody {
   const whole = (html ?? "") + (text ?? "");
+  const isShort = whole.length < WORTH_COMPRESSING_CHARACTERS;
   return {
-    ...(await pack(whole)),
+    content: isShort ? Buffer.from(whole) : Bun.zstdCompressSync(whole, { level: LEVEL }),
     htmlBytes: html === null ? null : Buffer.byteLength(html),
     textBytes: text === null ? null : Buffer.byteLength(text),
+    encoding: isShort ? "plain" : "zstd",
   };
 }
 
-async function pack(whole: string): Promise<Pick<StoredBody, "content" | "encoding">> {
-  if (whole.length < WORTH_COMPRESSING_CHARACTERS) return { content: Buffer.from(whole), encoding: "plain" };
-  // Handing 5 KB to the pool and being woken by it costs more of this thread than compressing it.
-  if (whole.length < WORTH_HANDING_OVER_CHARACTERS) {
-    return { content: Bun.zstdCompressSync(whole, { level: LEVEL }), encoding: "zstd" };
-  }
-  return { content: await Bun.zstdCompress(whole, { level: LEVEL }), encoding: "zstd" };
+/** Of a row, what crosses to another thread. */
+export function storedBody({ content, htmlBytes, textBytes, encoding }: StoredBody): StoredBody {
+  return { content, htmlBytes, textBytes, encoding };
 }
 
 export function unpackBody({ content, htmlBytes, textBytes, encoding }: StoredBody): Content {
-  const whole = encoding === "zstd" ? Bun.zstdDecompressSync(content) : content;
+  // What came from another thread is a Uint8Array.
+  const stored = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  const whole = encoding === "zstd" ? Bun.zstdDecompressSync(stored) : stored;
   return {
     html: htmlBytes === null ? null : whole.toString("utf8", 0, htmlBytes),
     text: textBytes === null ? null : whole.toString("utf8", htmlBytes ?? 0),

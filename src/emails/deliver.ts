@@ -1,16 +1,18 @@
-import { signMessage } from "../dkim/sign.ts";
+import type { PlainKey } from "../dkim/keys.ts";
 import type { Keychain } from "../domains/keychain.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
-import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
-import { composeMessage } from "../mime/compose.ts";
+import { comparableAddress, type Mailbox, parseAddress } from "../mime/address.ts";
 import type { Job } from "../queue/store.ts";
 import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
 import type { SessionPool } from "../smtp/pool.ts";
+import type { Sites } from "../smtp/sites.ts";
 import type { SessionSlots } from "../smtp/slots.ts";
 import { deliverVia } from "../smtp/transmit.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
-import { unpackBody } from "./body.ts";
-import { type Addressed, type Ending, settle, type SettleParts } from "./settle.ts";
+import { storedBody, type StoredBody } from "./body.ts";
+import type { Composed } from "./compose.ts";
+import type { Composer } from "./composer.ts";
+import { type Addressed, DNS_SITE, type Ending, settle, type SettleParts } from "./settle.ts";
 import { messageIdOf } from "./show.ts";
 import { findWay, type WayParts } from "./way.ts";
 
@@ -19,6 +21,9 @@ import { findWay, type WayParts } from "./way.ts";
 // which the worker commits together with the queue row's fate. The message is signed before a
 // session is taken, so that sessions never wait for a signature; unsigned it never leaves.
 
+/** After such a wait for a session it is looked at again whether the email may still go. */
+const LONG_WAIT_MS = 1_000;
+
 /** The failedReason of what was still queued from a deleted domain. */
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";
 
@@ -26,8 +31,10 @@ export interface DeliverParts extends SettleParts, WayParts {
   domains: DomainStore;
   suppressions: SuppressionStore;
   keychain: Keychain;
+  composer: Composer;
   pool: SessionPool;
   slots: SessionSlots;
+  sites: Sites;
 }
 
 /** The worker's handler for emails. */
@@ -54,6 +61,7 @@ export function emailHandler(parts: DeliverParts): Handler {
         reply: "pombo was cut off before the answer to the message came",
         outcome: "unknown",
         category: "bad_connection",
+        tries: null,
       });
       parts.emails.setSentAt(job.id, job.dotAt);
       parts.emails.setPossibleDuplicate(job.id);
@@ -63,7 +71,7 @@ export function emailHandler(parts: DeliverParts): Handler {
 
 /** An email and what is needed around it. */
 interface Loaded extends Addressed {
-  content: { html: string | null; text: string | null };
+  body: StoredBody | null;
   /** Null: it was deleted. */
   domain: DomainRow | null;
 }
@@ -81,7 +89,8 @@ function loadOrGiveUp(job: Job, parts: DeliverParts): Loaded | null | "unreadabl
 
 function abandon(job: Job, parts: DeliverParts): Settlement {
   const failedReason = "4.4.7 Not delivered in its time: pombo could not read it from its database";
-  const end = { sentAt: null, deliveredAt: null, failedReason, bounce: null, attempts: job.attempt - 1 };
+  const endedAt = parts.clock.now();
+  const end = { endedAt, sentAt: null, deliveredAt: null, failedReason, bounce: null, attempts: job.attempt - 1 };
   return {
     fate: { kind: "finish" },
     isReached: null,
@@ -98,7 +107,7 @@ function load(job: Job, parts: DeliverParts): Loaded | null {
   return {
     email,
     to: mailbox(parseAddress(email.recipient)),
-    content: body === null ? { html: null, text: null } : unpackBody(body),
+    body: body === null ? null : storedBody(body),
     domain: parts.domains.byId(email.domainId) ?? null,
   };
 }
@@ -109,27 +118,49 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   if (refused !== null) return refused;
   if (domain === null) return { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
 
-  const route = await findWay(job, to.domain, parts);
+  const route = await findWay(job, { from: email.senderDomain, to: to.domain }, parts);
   if (route.kind !== "hosts") return route;
+  context.locate(route.site);
+  if (route.relay === null) parts.refusals.noteReply(DNS_SITE, parts.clock.now());
+  if (parts.sites.blockOf(route.site) !== null) return { kind: "unbegun" };
 
   const signed = await composeAndSign(loaded, domain, parts);
   if (signed.kind === "unsigned")
     return { kind: "trouble", reason: signed.reason, stage: null, category: "unknown", badDomainAt: null };
 
+  const waitsFrom = parts.clock.now();
   const release = await parts.slots.take(route.site, context.stopping);
   if (release === null) return { kind: "unbegun" };
   try {
+    if (parts.sites.blockOf(route.site) !== null) return { kind: "unbegun" };
+    const refusedMeanwhile = parts.clock.now() - waitsFrom > LONG_WAIT_MS ? refuse(job, loaded, parts) : null;
+    if (refusedMeanwhile !== null) return refusedMeanwhile;
+    parts.sites.begin(route.site);
     let envelopeAcceptedAt: number | null = null;
-    const transmission = await deliverVia(parts.pool, route, {
-      envelope: { from: email.returnPath, to: to.address, needsSmtpUtf8: signed.needsSmtpUtf8 },
-      content: signed.message,
-      beforeDot: () => {
-        envelopeAcceptedAt = parts.clock.now();
-        return context.markDot();
+    const messagesPerSession = parts.sites.messagesPerSession(route.site);
+    const transmission = await deliverVia(
+      parts.pool,
+      { ...route, messagesPerSession },
+      {
+        envelope: { from: email.returnPath, to: to.address, needsSmtpUtf8: signed.needsSmtpUtf8 },
+        content: signed.message,
+        beforeDot: () => {
+          envelopeAcceptedAt = parts.clock.now();
+          return context.markDot();
+        },
+        signal: context.cutOff,
       },
-      signal: context.cutOff,
-    });
-    return { kind: "transmitted", transmission, endedAt: parts.clock.now(), envelopeAcceptedAt };
+    );
+    parts.sites.learn(route.site, transmission);
+    const { relay } = route;
+    return {
+      kind: "transmitted",
+      transmission,
+      relay,
+      site: route.site,
+      endedAt: parts.clock.now(),
+      envelopeAcceptedAt,
+    };
   } finally {
     release();
   }
@@ -154,45 +185,33 @@ function refuse(job: Job, { email, to }: Loaded, parts: DeliverParts): Ending | 
   return { kind: "refused", status: "suppressed", category: "policy", reason };
 }
 
-type Composed = { kind: "signed"; message: Uint8Array; needsSmtpUtf8: boolean } | { kind: "unsigned"; reason: string };
-
-async function composeAndSign(
-  { email, to, content }: Loaded,
-  domain: DomainRow,
-  parts: DeliverParts,
-): Promise<Composed> {
-  const from = mailbox(parseMailbox(email.sender));
-  const replyTo = email.replyTo === null ? null : mailbox(parseAddress(email.replyTo));
-  const message = composeMessage({
-    id: email.uid,
-    messageId: messageIdOf(email),
-    createdAt: email.createdAt,
-    from,
-    to,
-    replyTo,
-    subject: email.subject,
-    ...content,
-    headers: [
-      // R53: Gmail counts complaints by each of the first three, so none is of one message alone.
-      ["Feedback-ID", `transactional:w${email.workspaceId}:${domain.name}:pombo`],
-      // R42: finds the email in a complaint that hides the recipient; the return path's token, so it cannot be made up.
-      ["X-Pombo-Trace", email.returnPath.slice(2, email.returnPath.indexOf("@"))],
-    ],
-  });
+async function composeAndSign({ email, body }: Loaded, domain: DomainRow, parts: DeliverParts): Promise<Composed> {
+  let keys: PlainKey[];
   try {
-    const signatures = await signMessage(message, parts.keychain.keysFor(domain), parts.clock.now());
-    // R21: an address beyond ASCII stands as it is in the envelope and in the header.
-    const needsSmtpUtf8 = [from, to, replyTo].some((each) => each !== null && /[^\0-\u007F]/.test(each.address));
-    return { kind: "signed", message: Buffer.concat([signatures, message]), needsSmtpUtf8 };
+    keys = parts.keychain.keysFor(domain);
   } catch (error) {
-    return {
-      kind: "unsigned",
-      reason: `Not sent, because it could not be signed: ${error instanceof Error ? error.message : String(error)}`,
-    };
+    const why = error instanceof Error ? error.message : String(error);
+    return { kind: "unsigned", reason: `Not sent, because its signing key cannot be read: ${why}` };
   }
+  const { uid, workspaceId, createdAt, sender, recipient, replyTo, subject, returnPath } = email;
+  return parts.composer({
+    uid,
+    workspaceId,
+    createdAt,
+    sender,
+    recipient,
+    replyTo,
+    subject,
+    returnPath,
+    messageId: messageIdOf(email),
+    domain: domain.name,
+    body,
+    keys,
+    at: parts.clock.now(),
+  });
 }
 
-function mailbox(parsed: ReturnType<typeof parseMailbox>): Mailbox {
+function mailbox(parsed: ReturnType<typeof parseAddress>): Mailbox {
   if (parsed.kind === "mailbox") return parsed.mailbox;
   throw new Error(`a stored address cannot be read: ${parsed.message}`);
 }

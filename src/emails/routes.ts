@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../errors.ts";
-import { workspaceCaller } from "../http/auth.ts";
+import { wholeWorkspaceCaller, workspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { requestBody } from "../http/request-body.ts";
@@ -9,6 +9,8 @@ import { PageMeta, pageMeta, pageOf } from "../http/pagination.ts";
 import { uuid } from "../http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
 import { type AcceptAnswer, acceptEmails, type AcceptParts } from "./accept.ts";
+import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
+import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
 import {
   Accepted,
   AcceptedBatch,
@@ -16,13 +18,17 @@ import {
   EmailInListWithStatus,
   EmailQuery,
   EmailRecord,
+  EmailRecordWithHint,
   EmailSend,
+  TimelineEntry,
 } from "./schema.ts";
 import { showInList, showRecord } from "./show.ts";
 import { statusOf } from "./status.ts";
+import { MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
 
 const TAG = "Emails";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
+const CHANGE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 422, 503];
 const SEND_HEADERS = [
   {
     name: "Idempotency-Key",
@@ -112,7 +118,7 @@ export function emailRoutes(parts: AcceptParts) {
       "/:id",
       ({ request, params }) => {
         const found = parts.emails.record(workspaceCaller(request), params.id.toLowerCase());
-        if (found === undefined) throw notFound("There is no email with this id in this workspace");
+        if (found === undefined) throw noSuchEmail();
         return { data: showRecord(found) };
       },
       {
@@ -123,7 +129,73 @@ export function emailRoutes(parts: AcceptParts) {
           responses: answers(200, EmailRecord, [401, 403, 404, 422]),
         }),
       },
+    )
+    .get(
+      "/:id/events",
+      ({ request, params }) => {
+        const found = parts.emails.state(workspaceCaller(request), params.id.toLowerCase());
+        if (found === undefined) throw noSuchEmail();
+        return { data: showTimeline(found, parts.emails.attemptsOf(found.email.id, MAX_SHOWN_ATTEMPTS)) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          tag: TAG,
+          summary: "Get an email's timeline",
+          description:
+            "Oldest first: when it was accepted, every attempt with the servers' own words, and how it ended. " +
+            `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones.`,
+          responses: answers(200, Type.Array(TimelineEntry), [401, 403, 404, 422]),
+        }),
+      },
+    )
+    .post(
+      "/:id/cancel",
+      async ({ request, params }) => {
+        const canceled = await cancelEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), parts);
+        if (canceled === null) throw noSuchEmail();
+        return { data: withHint(canceled, MAY_HAVE_ARRIVED) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          tag: TAG,
+          summary: "Cancel an email",
+          description:
+            "Before its first attempt or between two. Once answered, it is not sent any more. Quota is not given back.",
+          responses: answers(200, EmailRecordWithHint, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/:id/retry",
+      async ({ request, params, set }) => {
+        const retried = await retryEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), parts);
+        if (retried === null) throw noSuchEmail();
+        set.status = 202;
+        return { data: withHint(retried, MAY_COME_TWICE) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          tag: TAG,
+          summary: "Try a delayed email again now",
+          description:
+            "Its next attempt is due at once, as soon as its destination takes any; after it the schedule goes on.",
+          responses: answers(202, EmailRecordWithHint, CHANGE_ERRORS),
+        }),
+      },
     );
+}
+
+function noSuchEmail(): AppError {
+  return notFound("There is no email with this id in this workspace");
+}
+
+/** An email whose last answer was lost may be where nobody knows of it. */
+function withHint(found: Parameters<typeof showRecord>[0], hint: string): typeof EmailRecordWithHint.static {
+  const record = showRecord(found);
+  return record.possibleDuplicate ? { ...record, hint } : record;
 }
 
 /** The stored body goes out as it is: a replay is the first answer byte for byte. */

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { ATTEMPT_OUTCOMES } from "../db/schema.ts";
 import { PageQuery } from "../http/pagination.ts";
 import { choice, objectWith, text } from "../http/rules.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
@@ -82,6 +83,7 @@ function isFilled(value: unknown): boolean {
 }
 
 const Uuid = Type.String({ format: "uuid" });
+const Time = Type.String({ format: "date-time" });
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 const NullableTime = Type.Union([Type.String({ format: "date-time" }), Type.Null()]);
 
@@ -154,4 +156,58 @@ export const EmailRecord = Type.Object({
     description: "The answer to an attempt was lost after the message had been sent whole, and it was tried again.",
   }),
   bounce: Type.Union([Bounce, Type.Null()]),
+});
+
+/** The same in the answer to a cancel or retry, which may have something to say. */
+export const EmailRecordWithHint = Type.Object({ ...EmailRecord.properties, hint: Type.Optional(Type.String()) });
+
+const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
+
+/** Where a connection went and what was said over it. */
+const Connection = Type.Object({
+  host: NullableText,
+  address: NullableText,
+  tls: Type.Union([Type.String(), Type.Null()], {
+    description: "Protocol and cipher; null: clear text, or no connection.",
+    examples: ["TLSv1.3 TLS_AES_256_GCM_SHA384"],
+  }),
+  stage: Type.Union([Type.String(), Type.Null()], {
+    description: "Where it ended: dns, connect, greeting, ehlo, starttls, auth, mail, rcpt, data, block or dot.",
+  }),
+  code: NullableInteger,
+  enhancedCode: NullableText,
+  reply: Type.Union([Type.String(), Type.Null()], { description: "The server's words, or why there are none." }),
+});
+
+const Try = Type.Object({
+  ...Connection.properties,
+  endedAt: Time,
+  reused: Type.Boolean({ description: "Over a session that an earlier email had left open." }),
+});
+
+const AttemptMembers = Type.Object({
+  attempt: Type.Integer({ minimum: 1 }),
+  startedAt: Time,
+  endedAt: NullableTime,
+  outcome: Type.Union([...ATTEMPT_OUTCOMES.map((outcome) => Type.Literal(outcome)), Type.Null()], {
+    description: "Unknown: the message went whole, and its answer was lost. Null while it runs.",
+  }),
+  category: NullableText,
+  ...Connection.properties,
+  tries: Type.Union([Type.Array(Try), Type.Null()], {
+    description: "Every connection of the attempt in its order, when there were several; the last word is above.",
+  }),
+});
+
+/** One entry of an email's timeline: its status changed, or an attempt was made. */
+export const TimelineEntry = Type.Object({
+  type: Type.Union(
+    EMAIL_STATUSES.map((status) => Type.Literal(`email.${status}`)),
+    { description: "What it came to at that time. `email.sending`: the attempt that runs, last in the list." },
+  ),
+  at: Time,
+  reason: Type.Union([Type.String(), Type.Null()], {
+    description: "Of the entry that ended it undelivered: the record's `failedReason`.",
+  }),
+  ...Type.Partial(AttemptMembers).properties,
 });

@@ -3,19 +3,25 @@ import type { Log } from "../log.ts";
 import { comparableAddress, type Mailbox } from "../mime/address.ts";
 import type { Job } from "../queue/store.ts";
 import type { Settlement } from "../queue/worker.ts";
-import { type Category, classifyBroken, classifyReply, type Stage, type Verdict } from "../smtp/classify.ts";
+import type { Category, Stage } from "../smtp/classify.ts";
 import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
+import type { RefusalWatch } from "./refusals.ts";
+import { judge, type Judgement, type Relay } from "./relay.ts";
 import type { Bounce } from "./schema.ts";
 import type { AttemptRow, EmailRow, EmailStore } from "./store.ts";
+import { suppressFor } from "./suppress.ts";
+import { showTls, triesOf } from "./tries.ts";
 
-// What an attempt came to, turned into the email's rows. Delivered, bounced, failed and suppressed
-// are final; everything else waits for its next attempt. `record` runs inside the worker's
+// What an attempt came to, turned into the email's rows. Delivered, sent (through a relay), bounced,
+// failed and suppressed are final; everything else waits for its next attempt. `record` runs inside the worker's
 // transaction, together with the queue row's fate.
 
 /** Attempts whose answer after the dot was lost on the network, before the email is given up. */
 const MAX_UNKNOWN = 3;
 const MAX_REASON = 512;
+/** Under what the answers of DNS are watched. */
+export const DNS_SITE = "dns";
 
 /** An email and its recipient, parsed. */
 export interface Addressed {
@@ -38,15 +44,25 @@ export type Ending =
   | { kind: "trouble"; reason: string; stage: Stage | null; category: Category; badDomainAt: number | null }
   /** The recipient's domain takes no mail: believed. */
   | { kind: "bad_domain"; reason: string; enhancedCode: string }
-  | { kind: "transmitted"; transmission: Transmission; endedAt: number; envelopeAcceptedAt: number | null };
+  | {
+      kind: "transmitted";
+      transmission: Transmission;
+      /** Null: straight to the recipient's server. */
+      relay: Relay | null;
+      /** Of its server, for what is learned of it. */
+      site: string;
+      endedAt: number;
+      envelopeAcceptedAt: number | null;
+    };
 
 export interface SettleParts {
   emails: EmailStore;
   suppressions: SuppressionStore;
+  refusals: RefusalWatch;
   clock: Pick<Clock, "now">;
   log: Log;
-  /** How an address may stand in the log. */
-  showAddress: (address: string) => string;
+  /** What of words, and of the recipient's address in them, may stand in the log. */
+  show: (words: string, recipient: string) => string;
 }
 
 export function settle(ended: Ended, ending: Ending, parts: SettleParts): Settlement {
@@ -67,6 +83,7 @@ export function settle(ended: Ended, ending: Ending, parts: SettleParts): Settle
 function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, parts: SettleParts): Settlement {
   const { job } = ended;
   const { status, category, reason } = ending;
+  const endedAt = parts.clock.now();
   const bounce: Bounce = {
     type: category === "expired" ? "transient" : "undetermined",
     category,
@@ -84,6 +101,7 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
       const failure = status === "failed" ? JSON.stringify(bounce) : null;
       parts.emails.end(job.id, {
         status,
+        endedAt,
         sentAt: null,
         deliveredAt: null,
         failedReason: reason,
@@ -124,6 +142,8 @@ function settleBadDomain(
   const { reason, enhancedCode } = ending;
   const endedAt = parts.clock.now();
   const bounce: Bounce = { type: "permanent", category: "bad_domain", smtpCode: null, enhancedCode, mx: null };
+  const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
+  const suppression = suppressFor({ site: DNS_SITE, recipient, now: endedAt }, parts);
   return {
     fate: { kind: "finish" },
     isReached: null,
@@ -138,10 +158,13 @@ function settleBadDomain(
       parts.emails.insertAttempt({ ...attempt, outcome: "bounced" });
       if (!isHeld) return;
       const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
-      parts.emails.end(job.id, { status: "bounced", sentAt: null, ...end });
-      suppress(email, comparableAddress(to), endedAt, parts);
+      parts.emails.end(job.id, { status: "bounced", endedAt, sentAt: null, ...end });
+      suppression.write();
     },
-    committed: () => tell(parts, "email.bounced", ended, reason),
+    committed() {
+      tell(parts, "email.bounced", ended, reason);
+      suppression.tell();
+    },
   };
 }
 
@@ -155,26 +178,31 @@ function settleTransmitted(
   const { result } = transmission;
   const sentAt = transmission.isReached ? (ending.envelopeAcceptedAt ?? endedAt) : null;
   if (result.kind === "accepted") {
+    parts.refusals.noteReply(ending.site, endedAt);
+    // A relay has yet to deliver it.
+    const status = ending.relay === null ? "delivered" : "sent";
+    const deliveredAt = ending.relay === null ? endedAt : null;
     return {
       fate: { kind: "finish" },
       isReached: true,
       record(isHeld) {
-        parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "delivered", category: null }));
-        const end = { deliveredAt: endedAt, failedReason: null, bounce: null, attempts: job.attempt };
-        if (isHeld) parts.emails.end(job.id, { status: "delivered", sentAt, ...end });
-        else parts.emails.setDeliveredAt(job.id, endedAt);
+        parts.emails.insertAttempt(attemptOf(job, ending, { outcome: status, category: null }));
+        const end = { deliveredAt, failedReason: null, bounce: null, attempts: job.attempt };
+        if (isHeld) parts.emails.end(job.id, { status, endedAt, sentAt, ...end });
+        else if (deliveredAt !== null) parts.emails.setDeliveredAt(job.id, deliveredAt);
+        else if (sentAt !== null) parts.emails.setSentAt(job.id, sentAt);
       },
-      committed: () => tell(parts, "email.delivered", ended, describeTransmission(transmission)),
+      committed: () => tell(parts, `email.${status}`, ended, describeTransmission(transmission)),
     };
   }
-  const verdict = result.kind === "refused" ? classifyReply(result.reply, result.stage) : classifyBroken(result.stage);
-  return verdict.kind === "bounced"
-    ? settleBounced(ended, ending, { verdict, sentAt, parts })
-    : settleDeferred(ended, ending, { verdict, sentAt, parts });
+  const judgement = judge(transmission, ending.relay);
+  if (!judgement.verdict.isHard && transmission.lastReply !== null) parts.refusals.noteReply(ending.site, endedAt);
+  return judgement.verdict.kind === "bounced"
+    ? settleBounced(ended, ending, { ...judgement, sentAt, parts })
+    : settleDeferred(ended, ending, { ...judgement, sentAt, parts });
 }
 
-interface Judged {
-  verdict: Verdict;
+interface Judged extends Judgement {
   sentAt: number | null;
   parts: SettleParts;
 }
@@ -182,10 +210,11 @@ interface Judged {
 function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
   const { job, email, to } = ended;
   const { transmission, endedAt } = ending;
-  const { verdict, sentAt, parts } = judged;
-  const reason = describeTransmission(transmission);
+  const { verdict, reason, sentAt, parts } = judged;
   const { type, category, smtpCode, enhancedCode } = verdict;
   const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx: transmission.host };
+  const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
+  const suppression = verdict.isHard ? suppressFor({ site: ending.site, recipient, now: endedAt }, parts) : null;
   return {
     fate: { kind: "finish" },
     isReached: true,
@@ -193,23 +222,25 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "bounced", category }));
       if (!isHeld) return;
       const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
-      parts.emails.end(job.id, { status: "bounced", sentAt, ...end });
-      if (verdict.isHard) suppress(email, comparableAddress(to), endedAt, parts);
+      parts.emails.end(job.id, { status: "bounced", endedAt, sentAt, ...end });
+      suppression?.write();
     },
-    committed: () => tell(parts, "email.bounced", ended, reason),
+    committed() {
+      tell(parts, "email.bounced", ended, reason);
+      suppression?.tell();
+    },
   };
 }
 
 function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
   const { job } = ended;
   const { transmission } = ending;
-  const { verdict, sentAt, parts } = judged;
-  const reason = describeTransmission(transmission);
+  const { verdict, reason, isReached, sentAt, parts } = judged;
   const isUnknown = transmission.isOutcomeUnknown;
   if (isUnknown && parts.emails.lostAnswers(job.id) + 1 >= MAX_UNKNOWN) return settleLost(ended, ending, judged);
   return {
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
-    isReached: transmission.isReached || transmission.lastReply !== null,
+    isReached,
     record(isHeld) {
       parts.emails.insertAttempt(
         attemptOf(job, ending, { outcome: isUnknown ? "unknown" : "deferred", category: verdict.category }),
@@ -226,10 +257,9 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
 /** It may have arrived as often as it was sent: sending it for three days would fill somebody's inbox. */
 function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
   const { job } = ended;
-  const { sentAt, parts } = judged;
-  const last = describeTransmission(ending.transmission);
-  const reason = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${last}`;
-  const failedReason = reason.slice(0, MAX_REASON);
+  const { reason, sentAt, parts } = judged;
+  const whole = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${reason}`;
+  const failedReason = whole.slice(0, MAX_REASON);
   const { category } = judged.verdict;
   const { host } = ending.transmission;
   const bounce: Bounce = { type: "undetermined", category, smtpCode: null, enhancedCode: null, mx: host };
@@ -240,21 +270,11 @@ function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" 
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "unknown", category }));
       if (!isHeld) return;
       const end = { deliveredAt: null, failedReason, bounce: JSON.stringify(bounce), attempts: job.attempt };
-      parts.emails.end(job.id, { status: "failed", sentAt, ...end });
+      parts.emails.end(job.id, { status: "failed", endedAt: ending.endedAt, sentAt, ...end });
       parts.emails.setPossibleDuplicate(job.id);
     },
     committed: () => tell(parts, "email.failed", ended, failedReason),
   };
-}
-
-function suppress(email: EmailRow, address: string, createdAt: number, parts: SettleParts): void {
-  parts.suppressions.insert({
-    workspaceId: email.workspaceId,
-    channel: "email",
-    address,
-    reason: "hard_bounce",
-    createdAt,
-  });
 }
 
 function blankAttempt(job: Job, endedAt: number): Omit<AttemptRow, "outcome"> {
@@ -267,6 +287,7 @@ function blankAttempt(job: Job, endedAt: number): Omit<AttemptRow, "outcome"> {
     enhancedCode: null,
     reply: null,
     category: null,
+    tries: null,
   };
   return { emailId: job.id, number: job.attempt, startedAt: job.startedAt, endedAt, ...nothing };
 }
@@ -282,25 +303,23 @@ function attemptOf(
     ...blankAttempt(job, endedAt),
     host,
     address,
-    tls: tls === null ? null : `${tls.protocol} ${tls.cipher}`,
+    tls: showTls(tls),
     stage: result.kind === "accepted" ? "dot" : result.stage,
     code: lastReply?.code ?? null,
     enhancedCode: lastReply?.enhanced ?? null,
     reply: result.kind === "broken" ? result.reason : result.reply.text,
+    tries: triesOf(transmission),
     ...judged,
   };
 }
 
 function tell(parts: SettleParts, event: string, { email, job }: Ended, detail: string): void {
+  const { recipient } = email;
   parts.log.event(event, {
     id: email.uid,
-    to: parts.showAddress(email.recipient),
+    to: parts.show(recipient, recipient),
     attempt: job.attempt,
-    detail: showAll(detail, parts),
+    // A server's words may hold the address too.
+    detail: parts.show(detail, recipient),
   });
-}
-
-/** A server's words may hold the address too. */
-function showAll(words: string, parts: SettleParts): string {
-  return words.replaceAll(/[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g, (address) => parts.showAddress(address));
 }

@@ -1,7 +1,7 @@
 import { unpackBody } from "./body.ts";
-import type { Bounce, EmailInList, EmailRecord } from "./schema.ts";
+import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
 import { statusOf } from "./status.ts";
-import type { EmailRow, EmailStore } from "./store.ts";
+import type { EmailRow, EmailState, EmailStore } from "./store.ts";
 
 type Found = NonNullable<ReturnType<EmailStore["record"]>>;
 
@@ -28,7 +28,7 @@ export function showRecord({ email, body, queue }: Found): typeof EmailRecord.st
     ...parts,
     failedReason: email.failedReason,
     lastReply: queue?.lastReply ?? null,
-    status: statusOf(email.status, queue === null ? null : { attempts: queue.attempts, isInFlight: queue.inFlight }),
+    status: stateOf({ email, queue }),
     replyTo: email.replyTo,
     attempts: queue?.attempts ?? email.attempts,
     nextAttemptAt: isWaiting ? timeOf(queue.nextAt) : null,
@@ -37,11 +37,16 @@ export function showRecord({ email, body, queue }: Found): typeof EmailRecord.st
   };
 }
 
+/** An email's status, from both its rows. */
+export function stateOf({ email, queue }: EmailState): EmailStatus {
+  return statusOf(email.status, queue === null ? null : { attempts: queue.attempts, isInFlight: queue.inFlight });
+}
+
 /** Without the brackets; the same for every attempt (R47). */
 export function messageIdOf(email: { uid: string; senderDomain: string }): string {
   return `${email.uid}@${email.senderDomain}`;
 }
 
-function timeOf(at: number): string {
+export function timeOf(at: number): string {
   return new Date(at).toISOString();
 }

@@ -1,12 +1,15 @@
 import { and, count, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import { Facts } from "../db/facts.ts";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { Tally } from "../db/tally.ts";
 import { attempts, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
 import type { StoredBody } from "./body.ts";
+import type { Bounce } from "./schema.ts";
 
 export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
+export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
 
 export interface NewEmail {
@@ -26,11 +29,18 @@ export interface NewEmail {
 /** What the end of an attempt changes on the email's row. */
 export interface EmailEnd {
   status: StoredStatus;
+  endedAt: number;
   deliveredAt: number | null;
   failedReason: string | null;
   /** JSON of src/emails/schema.ts Bounce. */
   bounce: string | null;
   attempts: number;
+}
+
+/** An email without its body, and its queue row while it is not final. */
+export interface EmailState {
+  email: EmailRow;
+  queue: QueueRow | null;
 }
 
 /** Whose emails a caller sees: a workspace's, or one domain's of it. */
@@ -39,15 +49,23 @@ export interface EmailScope {
   domainId: number | null;
 }
 
+/** Told of what has become durable; must not throw. */
+export interface EmailCounts {
+  accepted(amount: number): void;
+  /** `category` as in the bounce; null where there is none. */
+  ended(status: StoredStatus, category: string | null): void;
+  attempted(outcome: AttemptRow["outcome"], category: string | null): void;
+}
+
 export type EmailStore = ReturnType<typeof openEmailStore>;
 
 /** Prepares the statements of the emails. */
-export function openEmailStore(db: Db) {
+export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
   const { orm } = db;
-  return { ...writes(db), ...reads(orm) };
+  return { ...writes(db, counts), ...reads(orm) };
 }
 
-function writes({ orm, tallies }: Db) {
+function writes({ orm, tallies }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
   const insertRow = fast(
     orm
@@ -96,6 +114,7 @@ function writes({ orm, tallies }: Db) {
         status: sql`${p("status")}`,
         sentAt: sql`COALESCE(${emails.sentAt}, ${p("sentAt")})`,
         deliveredAt: sql`${p("deliveredAt")}`,
+        endedAt: sql`${p("endedAt")}`,
         failedReason: sql`${p("failedReason")}`,
         bounce: sql`${p("bounce")}`,
         attempts: sql`${p("attempts")}`,
@@ -128,6 +147,7 @@ function writes({ orm, tallies }: Db) {
         reply: p("reply"),
         outcome: p("outcome"),
         category: p("category"),
+        tries: p("tries"),
       })
       .prepare(),
   );
@@ -135,7 +155,9 @@ function writes({ orm, tallies }: Db) {
   const totals = new Tally<{ workspaceId: number; domainId: number; status: StoredStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
   });
-  tallies.push(totals as unknown as Tally);
+  // Counted where it is written, so that nobody who ends an email can forget it.
+  const facts = new Facts();
+  tallies.push(totals, facts);
 
   return {
     /** Writes an accepted email and its body; its integer id. */
@@ -148,12 +170,16 @@ function writes({ orm, tallies }: Db) {
     /** Counts `amount` emails of a status for the lists' totals. */
     addTotal(row: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number): void {
       totals.add(row, amount);
+      if (counts !== null && row.status === "queued" && amount > 0) facts.note(() => counts.accepted(amount));
     },
     /** Ends an email that was queued; `sentAt` counts only when none is known yet. */
     end(id: number, end: EmailEnd & { sentAt: number | null }): void {
       const { workspaceId, domainId } = updateEnd.get({ id, ...end });
       totals.add({ workspaceId, domainId, status: "queued" }, -1);
       totals.add({ workspaceId, domainId, status: end.status }, 1);
+      if (counts === null) return;
+      const category = end.bounce === null ? null : (JSON.parse(end.bounce) as Bounce).category;
+      facts.note(() => counts.ended(end.status, category));
     },
     /** The first attempt that reached the recipient's server. */
     setSentAt(id: number, sentAt: number): void {
@@ -168,6 +194,7 @@ function writes({ orm, tallies }: Db) {
     },
     insertAttempt(row: AttemptRow): void {
       insertAttempt.run({ ...row });
+      if (counts !== null) facts.note(() => counts.attempted(row.outcome, row.category));
     },
   };
 }
@@ -191,6 +218,14 @@ function reads(orm: Db["orm"]) {
       .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId"))))
       .prepare(),
   );
+  const selectState = fast(
+    orm
+      .select({ email: emails, queue: emailQueue })
+      .from(emails)
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId"))))
+      .prepare(),
+  );
 
   return {
     /** All that composing a message needs; undefined when the email is gone. */
@@ -199,6 +234,12 @@ function reads(orm: Db["orm"]) {
     /** One email of a scope, with its body and its queue row while it has one. */
     record(scope: EmailScope, uid: string) {
       const found = selectRecord.get({ uid, workspaceId: scope.workspaceId });
+      return found !== undefined && isInScope(scope, found.email) ? found : undefined;
+    },
+
+    /** The same without its body. */
+    state(scope: EmailScope, uid: string): EmailState | undefined {
+      const found = selectState.get({ uid, workspaceId: scope.workspaceId });
       return found !== undefined && isInScope(scope, found.email) ? found : undefined;
     },
 
@@ -252,8 +293,16 @@ function reads(orm: Db["orm"]) {
         .where(and(eq(attempts.emailId, emailId), eq(attempts.outcome, "unknown"), isNotNull(attempts.host)))
         .get()?.count ?? 0,
 
-    attemptsOf: (emailId: number): AttemptRow[] =>
-      orm.select().from(attempts).where(eq(attempts.emailId, emailId)).orderBy(attempts.number).all(),
+    /** The email's last `limit` attempts, in their order. */
+    attemptsOf: (emailId: number, limit: number): AttemptRow[] =>
+      orm
+        .select()
+        .from(attempts)
+        .where(eq(attempts.emailId, emailId))
+        .orderBy(desc(attempts.number))
+        .limit(limit)
+        .all()
+        .toReversed(),
   };
 }
 

@@ -4,9 +4,11 @@ import type { AddressRanges } from "../net/address.ts";
 import type { Job } from "../queue/store.ts";
 import type { Random } from "../random.ts";
 import { findRoute, type Route } from "../smtp/destinations.ts";
+import type { Access } from "../smtp/pool.ts";
+import { type FindRelay, findRelayWay, type Relay } from "./relay.ts";
 import type { Ending } from "./settle.ts";
 
-// The way of an email: which hosts take it. What DNS says against a domain is believed only when two
+// The way of an email: which hosts take it, those of the recipient's domain or a relay. What DNS says against a domain is believed only when two
 // answers far apart, from different servers where there are two, say so (decisions §4).
 
 /** A domain that DNS says does not exist is believed after two such answers this far apart (decisions §4). */
@@ -19,16 +21,32 @@ export interface WayParts {
   random: Random;
   /** Our own name, which must resolve before DNS is believed that another does not. */
   hostname: string;
+  findRelay: FindRelay;
+  /** What must not be sent to, as it is ourselves (R8). */
+  own: { names: string[]; addresses: string[] };
+  /** Whether IPv6 is used beside IPv4 (R7). */
+  isIpv6Ready: boolean;
 }
 
-export type Way = Extract<Route, { kind: "hosts" }> | Extract<Ending, { kind: "trouble" | "bad_domain" }>;
+type NoWay = Extract<Ending, { kind: "trouble" | "bad_domain" }>;
 
-/** The hosts for mail to `domain`, or why there are none now. */
-export async function findWay(job: Job, domain: string, parts: WayParts): Promise<Way> {
-  const { allowed, random } = parts;
+/** `relay` null: straight to the recipient's servers. */
+export type Way = (Extract<Route, { kind: "hosts" }> & { access?: Access; relay: Relay | null }) | NoWay;
+
+/** The hosts for mail from and to these domains, or why there are none now. */
+export async function findWay(job: Job, domains: { from: string; to: string }, parts: WayParts): Promise<Way> {
+  const relay = parts.findRelay(domains.from);
+  if (relay !== null) return await findRelayWay(relay, parts.resolver);
+  const route = await findMx(job, domains.to, parts);
+  return route.kind === "hosts" ? { ...route, relay: null } : route;
+}
+
+async function findMx(job: Job, domain: string, parts: WayParts): Promise<Extract<Route, { kind: "hosts" }> | NoWay> {
+  const { allowed, random, own, isIpv6Ready } = parts;
+  const options = { random, allowed, own, isIpv6Ready };
   // A name that was missing before is asked for anew, from another server where there is one.
   const resolver = job.badDomainAt === null ? parts.resolver : parts.resolver.fresh(job.attempt);
-  const route = await findRoute(domain, { resolver, random, allowed });
+  const route = await findRoute(domain, { resolver, ...options });
   if (route.kind === "hosts") return route;
   if (route.kind === "trouble") {
     return { kind: "trouble", reason: route.reason, stage: "dns", category: "no_answer", badDomainAt: job.badDomainAt };
@@ -37,7 +55,7 @@ export async function findWay(job: Job, domain: string, parts: WayParts): Promis
   const firstAt = job.badDomainAt ?? now;
   if (now - firstAt >= CONFIRM_BAD_DOMAIN_MS && (await ownNameResolves(parts))) {
     // Once more from the next server, where there are two: one that lies must not be its own witness.
-    const other = await findRoute(domain, { resolver: parts.resolver.fresh(job.attempt + 1), random, allowed });
+    const other = await findRoute(domain, { resolver: parts.resolver.fresh(job.attempt + 1), ...options });
     if (other.kind === "hosts") return other;
     // A server that does not answer is stood in for by the first, which would then be its own witness all the same.
     const isAlone = other.kind === "bad_domain" && parts.resolver.serverCount > 1 && other.server === route.server;

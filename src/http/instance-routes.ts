@@ -1,5 +1,6 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
+import type { Trouble } from "../trouble.ts";
 import { describe, jsonAnswer } from "./openapi.ts";
 
 const TAG = "Instance";
@@ -8,10 +9,18 @@ const Health = Type.Object({ status: Type.Literal("alive") });
 const Readiness = Type.Object({
   status: Type.Union([Type.Literal("ready"), Type.Literal("not ready")]),
   reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
+  trouble: Type.Array(
+    Type.Object({
+      part: Type.String({ examples: ["database", "disk", "worker", "dns", "relay"] }),
+      reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
+      since: Type.String({ format: "date-time" }),
+    }),
+    { description: "Each part that keeps it from working." },
+  ),
 });
 
 /** What needs no key: whether the instance lives and works, and what its API is. */
-export function instanceRoutes(parts: { trouble: () => string | null; document: () => unknown }) {
+export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () => unknown }) {
   return new Elysia({ name: "instance" })
     .get("/health", () => ({ status: "alive" }), {
       detail: describe({
@@ -24,9 +33,14 @@ export function instanceRoutes(parts: { trouble: () => string | null; document: 
     .get(
       "/ready",
       () => {
-        const reason = parts.trouble();
-        const isReady = reason === null;
-        return Response.json({ status: isReady ? "ready" : "not ready", reason }, { status: isReady ? 200 : 503 });
+        const troubles = parts.troubles();
+        const isReady = troubles.length === 0;
+        const readiness = {
+          status: isReady ? "ready" : "not ready",
+          reason: isReady ? null : troubles.map(({ reason }) => reason).join(" "),
+          trouble: troubles.map(({ part, reason, since }) => ({ part, reason, since: new Date(since).toISOString() })),
+        };
+        return Response.json(readiness, { status: isReady ? 200 : 503 });
       },
       {
         detail: describe({

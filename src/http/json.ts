@@ -8,8 +8,11 @@ import { AppError } from "../errors.ts";
 const MAX_DEPTH = 32;
 /** Values in one body; a batch of 1,000 emails with every member holds 8,000. */
 const MAX_VALUES = 250_000;
-/** The parser makes little of so few bytes, whatever they are: their depth is looked at in what it made. */
-const SMALL_BYTES = 32 * 1024;
+/**
+ * The parser takes at most 35 ms and 30 MB for so few bytes, whatever they are: their depth is looked at
+ * in what it made. Measuring them first would cost a batch of 100 emails a quarter of its time.
+ */
+const SMALL_BYTES = 640 * 1024;
 /** Of the parser's own words. */
 const MAX_REASON = 200;
 

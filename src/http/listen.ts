@@ -1,5 +1,5 @@
 import type { AnyElysia } from "elysia";
-import type { Config } from "../config.ts";
+import type { Config, HostPort } from "../config.ts";
 import { StartError } from "../errors.ts";
 
 /**
@@ -15,30 +15,56 @@ export interface Listener {
   stop(graceMs: number): Promise<void>;
 }
 
+export interface ListenOptions {
+  /** What a person can do when the port is taken. */
+  portHint: string;
+  /** Told of each answer. */
+  answered?: (status: number, durationMs: number) => void;
+}
+
 /** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
-export function listen(api: AnyElysia, config: Config["http"], portHint: string): Listener {
-  const { address, port } = config.listen;
+export function listen(api: AnyElysia, config: Config["http"], options: ListenOptions): Listener {
+  const { portHint, answered } = options;
+  return bind({ ...config.listen, key: "[http] listen", portHint }, async (request) => {
+    const startedAt = performance.now();
+    const response = await api.handle(withUsualHost(request));
+    answered?.(response.status, performance.now() - startedAt);
+    return response;
+  });
+}
+
+export interface Place extends HostPort {
+  /** Of the configuration. */
+  key: string;
+  portHint: string;
+}
+
+/** Takes a port for HTTP. Throws StartError with what a person can do about it when that cannot be. */
+export function bind(place: Place, fetch: (request: Request) => Promise<Response>): Listener {
+  const { address, port, key } = place;
   try {
     const server = Bun.serve({
       hostname: address,
       port,
       idleTimeout: IDLE_TIMEOUT_S,
       maxRequestBodySize: MAX_BODY_BYTES,
-      fetch: (request) => api.handle(withUsualHost(request)),
+      fetch,
     });
     const host = address.includes(":") ? `[${address}]` : address;
     return { url: `http://${host}:${server.port}`, stop: (graceMs) => endWithin(server, graceMs) };
   } catch (error) {
     const code = (error as { code?: string }).code;
     if (code === "EADDRINUSE") {
-      throw new StartError(`Port ${port} on ${address} is in use by another program. Stop that one, or ${portHint}.`);
+      throw new StartError(
+        `Port ${port} on ${address} is in use by another program. Stop that one, or ${place.portHint}.`,
+      );
     }
     if (code === "EACCES") {
       throw new StartError(
-        `Port ${port} on ${address} may not be opened by this user. Choose a port above 1023 ([http] listen).`,
+        `Port ${port} on ${address} may not be opened by this user. Choose a port above 1023 (${key}).`,
       );
     }
-    throw new StartError(`${address}:${port} cannot be listened on (${code ?? String(error)}). Check [http] listen.`);
+    throw new StartError(`${address}:${port} cannot be listened on (${code ?? String(error)}). Check ${key}.`);
   }
 }
 

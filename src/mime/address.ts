@@ -8,15 +8,15 @@
  */
 import { domainToASCII, domainToUnicode } from "node:url";
 
-/** A mailbox in parts. `address` is the envelope form, always `localPart@domain`. */
+/** A mailbox in parts, never changed once made. `address` is the envelope form, always `localPart@domain`. */
 export interface Mailbox {
   /** Without quotes or escapes, runs of spaces made one; null when there is none. */
-  displayName: string | null;
+  readonly displayName: string | null;
   /** Wire form: quoted only when it cannot be written as a dot-atom. NFC; ASCII unless SMTPUTF8 is needed. */
-  localPart: string;
+  readonly localPart: string;
   /** Lower-case A-labels. */
-  domain: string;
-  address: string;
+  readonly domain: string;
+  readonly address: string;
 }
 
 /** `message` is one sentence for the person who wrote the address: what is wrong and what to write. */
@@ -31,6 +31,10 @@ const MAX_ADDRESS_OCTETS = 254;
 /** RFC 1035 §2.3.4, without the root's dot. */
 const MAX_DOMAIN_OCTETS = 253;
 const MAX_LABEL_OCTETS = 63;
+
+/** Answers remembered by each parser, of inputs up to this length. */
+const MAX_REMEMBERED = 4_096;
+const MAX_REMEMBERED_UNITS = 320;
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 // Controls, line and paragraph separators, lone surrogates, format characters (bidi overrides, soft hyphen, …).
@@ -50,14 +54,37 @@ const ONE_ONLY = "Give exactly one address, without lists, groups or routes.";
 const COMMENT = `Comments in parentheses are not accepted in an address: ${EXAMPLE}.`;
 
 /** Reads a bare address, `<address>`, `Name <address>` or `"Name" <address>`; spaces around it are dropped. */
-export function parseMailbox(input: string): ParsedMailbox {
+export const parseMailbox = remembering(readMailbox);
+
+/** Reads a bare address and nothing else; surrounding spaces are a fault. */
+export const parseAddress = remembering(readAddress);
+
+/**
+ * The same function, which remembers its last answers: an address is parsed when a request is checked,
+ * when its email is accepted and when it is sent, and a sender's address comes again and again. A
+ * parsed value must not be changed by who got it.
+ */
+function remembering(read: (input: string) => ParsedMailbox): (input: string) => ParsedMailbox {
+  const known = new Map<string, ParsedMailbox>();
+  return (input) => {
+    const before = known.get(input);
+    if (before !== undefined) return before;
+    const parsed = read(input);
+    if (input.length > MAX_REMEMBERED_UNITS) return parsed;
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    known.set(input, parsed);
+    return parsed;
+  };
+}
+
+function readMailbox(input: string): ParsedMailbox {
   const invisible = invisibleFault(input.length > MAX_INPUT_UNITS ? input : input.replace(JOINER, ""));
   if (invisible !== null) return fault(invisible);
   const text = trimSpaces(input);
   if (text.startsWith('"')) {
     const quoted = readQuoted(text);
     if (quoted === null) return fault('The quotation mark is never closed: write "Name" <name@example.com>.');
-    if (text[quoted.end] === "@") return parseAddress(text);
+    if (text[quoted.end] === "@") return readAddress(text);
     return parseAngle(quoted.value, trimSpaces(text.slice(quoted.end)));
   }
   const open = text.indexOf("<");
@@ -70,11 +97,10 @@ export function parseMailbox(input: string): ParsedMailbox {
     );
   }
   if (/ [^ ]+@/.test(text)) return fault("Put the address in angle brackets after the name: Name <name@example.com>.");
-  return parseAddress(text);
+  return readAddress(text);
 }
 
-/** Reads a bare address and nothing else; surrounding spaces are a fault. */
-export function parseAddress(input: string): ParsedMailbox {
+function readAddress(input: string): ParsedMailbox {
   const invisible = invisibleFault(input);
   if (invisible !== null) return fault(invisible);
   return parseAddrSpec(input, null);

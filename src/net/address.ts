@@ -65,6 +65,7 @@ const RESERVED_RANGES = RESERVED.map(([cidr, what]) => ({ range: parseRange(cidr
 /** All that IANA has given out for hosts on the internet (RFC 4291 §2.4). */
 const GLOBAL_IPV6 = parseRange("2000::/3");
 const MAPPED_IPV4 = parseRange("::ffff:0:0/96");
+const LOOPBACK = ["127.0.0.0/8", "::1/128", "::ffff:127.0.0.0/104"].map(parseRange);
 
 /**
  * Reads ranges like `10.0.0.0/8` or `fd00::/8`; a single address is a range of one. Bits beyond the
@@ -87,6 +88,12 @@ export function isRefusedAddress(ip: string, allowed: AddressRanges): string | n
   if (reserved) return `${ip} is ${reserved.what}`;
   if (address.family === 6 && !contains(GLOBAL_IPV6, address)) return `${ip} is a reserved address`;
   return null;
+}
+
+/** Whether what is sent to `ip` stays on this machine. */
+export function isLoopback(ip: string): boolean {
+  const address = parseIp(ip);
+  return address !== null && LOOPBACK.some((range) => contains(range, address));
 }
 
 function parseRange(cidr: string): Range {

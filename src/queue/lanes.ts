@@ -1,3 +1,5 @@
+import { LaneHeap } from "./heap.ts";
+
 // Which lane may start work next. A lane is one workspace's mail to one destination; it is known here
 // only while it has rows that wait. Lanes stand in a heap by the time their first row is due; when
 // that time has come they move to the end of a line, whose first may start work and, if it has more,
@@ -6,9 +8,27 @@
 // destination costs its neighbours nothing. The lines of several workspaces take turns, and none holds
 // more places than it leaves free, but for the odd one: one alone gets half of them, two a third each, so that
 // whoever comes next finds a place, however slow the destinations of the others are.
+//
+// Many lanes may lead to one site (the mail hosts behind a domain), which bears only so much and may be
+// blocked: what it allows is asked here before anything is claimed, so that a blocked site costs its
+// messages nothing, and a full one holds no places. A lane that finds its site full stands aside until
+// a job for that site ends. Which site a lane leads to is known once DNS was asked for its first job;
+// until then it runs one.
 
 /** A destination that could not be reached is tried with one job at a time until it answers again. */
 const UNREACHED_LIMIT = 1;
+/** And so is one whose site is not known yet. */
+const UNLOCATED_LIMIT = 1;
+/** Lanes whose site is remembered while they are idle. */
+const MAX_LOCATED = 50_000;
+
+/** What a site allows; names are those that `locate` was given. */
+export interface SiteGate {
+  /** Jobs that may run for it at once, at least 1. */
+  jobsOf(site: string): number;
+  /** Unix ms: nothing of it starts before; null: it may start. */
+  blockedUntil(site: string): number | null;
+}
 
 export interface Lane {
   readonly id: number;
@@ -23,30 +43,56 @@ export interface Lane {
   isReached: boolean;
   /** Nothing of it starts before this time: its destination has just not answered. */
   pausedUntil: number;
+  /** When the first of its waiting rows expires, as far as is known; null: not known. A blocked site does not keep it from failing then. */
+  expiresAt: number | null;
   /** Its index in the heap; -1: it is not there. */
   place: number;
+  /** Null: not known yet. */
+  site: string | null;
+  /** Places held: its running jobs and what its claim may start. */
+  held: number;
+  /** It waits for a job of its site to end. */
+  isAside: boolean;
+}
+
+/** The first row that waits in a lane; null: when it expires is not known. */
+interface Head {
+  dueAt: number;
+  expiresAt: number | null;
+}
+
+/** The lanes that lead to one site. */
+interface Group {
+  held: number;
+  /** Due, and waiting for one of the held places. */
+  readonly aside: Set<Lane>;
 }
 
 /** The lanes with work, and how much each may run at once (`limit`). */
 export class Lanes {
   readonly #limit: number;
   readonly #lanes = new Map<number, Lane>();
-  /** A binary heap by dueAt, each lane in it once at the most: its size is bounded by the lanes. */
-  readonly #heap: Lane[] = [];
+  readonly #heap = new LaneHeap();
   /** Due, by workspace, both in the order of their turns. */
   readonly #lines = new Map<number, Set<Lane>>();
   /** Places held by each workspace. */
   readonly #held = new Map<number, number>();
   readonly #workspaceOf: (laneId: number) => number;
+  readonly #gate: SiteGate | null;
+  readonly #groups = new Map<string, Group>();
+  /** Where lanes lead, those included that have no rows now. */
+  readonly #located = new Map<number, string>();
 
-  constructor(limit: number, workspaceOf: (laneId: number) => number) {
+  constructor(limit: number, workspaceOf: (laneId: number) => number, gate: SiteGate | null = null) {
     this.#limit = limit;
     this.#workspaceOf = workspaceOf;
+    this.#gate = gate;
   }
 
-  /** A row of the lane is due at `dueAt`. */
-  wake(laneId: number, dueAt: number): void {
+  /** A row of the lane is due at `dueAt`; null: when it expires is not known. */
+  wake(laneId: number, dueAt: number, expiresAt: number | null = null): void {
     const lane = this.#lane(laneId);
+    lane.expiresAt = earlier(lane.expiresAt, expiresAt);
     if (lane.isClaiming) {
       lane.wokenAt = earlier(lane.wokenAt, dueAt);
       return;
@@ -58,10 +104,7 @@ export class Lanes {
 
   /** The next lane that is due and may start `room` (≥ 1) of `free` jobs; it is marked as being claimed, its places as held. */
   take(now: number, free: number): { lane: Lane; room: number } | null {
-    for (let first = this.#heap[0]; first !== undefined && (first.dueAt ?? 0) <= now; first = this.#heap[0]) {
-      this.#removeFirst();
-      this.#lineUp(first);
-    }
+    this.#lineUpDue(now);
     for (const [workspaceId, line] of this.#lines) {
       const held = this.#held.get(workspaceId) ?? 0;
       // Half of what it may still take, so that what it holds stays below what it leaves.
@@ -69,11 +112,11 @@ export class Lanes {
       if (share <= 0) continue;
       for (const lane of line) {
         line.delete(lane);
-        const room = Math.min((lane.isReached ? this.#limit : UNREACHED_LIMIT) - lane.running, share);
-        if (room <= 0) continue; // ended() puts it back
+        const room = Math.min(this.#roomOf(lane, now), share);
+        if (room <= 0) continue; // it was put where it waits
         this.#lines.delete(workspaceId);
         if (line.size > 0) this.#lines.set(workspaceId, line);
-        this.#held.set(workspaceId, held + room);
+        this.#hold(lane, room);
         lane.isClaiming = true;
         return { lane, room };
       }
@@ -82,17 +125,18 @@ export class Lanes {
     return null;
   }
 
-  /** A claim of `room` is committed: `started` jobs run, the next row is due at `dueAt`. */
-  claimed(lane: Lane, room: number, started: number, dueAt: number | null): void {
+  /** A claim of `room` is committed: `started` jobs run, `head` is the next row. */
+  claimed(lane: Lane, room: number, started: number, head: Head | null): void {
     lane.running += started;
-    lane.dueAt = dueAt;
+    lane.dueAt = head?.dueAt ?? null;
+    lane.expiresAt = head?.expiresAt ?? null;
     this.unclaimed(lane, room - started);
   }
 
   /** A claim of the lane failed: nothing has changed but the `room` it gives back. */
   unclaimed(lane: Lane, room: number): void {
-    this.#giveBack(lane.workspaceId, room);
     lane.isClaiming = false;
+    this.#giveBack(lane, room);
     lane.dueAt = earlier(lane.dueAt, lane.wokenAt);
     lane.wokenAt = null;
     this.#settle(lane);
@@ -104,20 +148,37 @@ export class Lanes {
     if (isReached === false) lane.pausedUntil = pausedUntil;
     else if (isReached === true) lane.pausedUntil = 0;
     lane.running -= 1;
-    this.#giveBack(lane.workspaceId, 1);
+    this.#giveBack(lane, 1);
     lane.isReached = isReached ?? lane.isReached;
     if (!lane.isClaiming) this.#settle(lane);
+  }
+
+  /** The lane leads to this site, as DNS said just now. */
+  locate(laneId: number, site: string): void {
+    const lane = this.#lane(laneId);
+    if (lane.site === site) return;
+    if (this.#located.size >= MAX_LOCATED) this.#located.clear();
+    this.#located.set(laneId, site);
+    if (lane.site !== null) this.#leaveGroup(lane, lane.site);
+    lane.site = site;
+    this.#groupOf(site).held += lane.held;
+    if (!lane.isClaiming) this.#settle(lane);
+  }
+
+  /** Where the lane leads, if that is known. */
+  siteOf(laneId: number): string | null {
+    return this.#lanes.get(laneId)?.site ?? this.#located.get(laneId) ?? null;
   }
 
   /** When the first lane that may start something is due, or null. */
   nextDueAt(): number | null {
     for (const line of this.#lines.values()) for (const lane of line) return lane.dueAt;
-    return this.#heap[0]?.dueAt ?? null;
+    return this.#heap.first?.dueAt ?? null;
   }
 
   /** When the first lane falls due that does not stand in a line yet: those in a line wait for a place, not for a time. */
   nextInHeapAt(): number | null {
-    return this.#heap[0]?.dueAt ?? null;
+    return this.#heap.first?.dueAt ?? null;
   }
 
   /** Lanes held in memory. */
@@ -137,11 +198,93 @@ export class Lanes {
         wokenAt: null,
         isReached: true,
         pausedUntil: 0,
+        expiresAt: null,
         place: -1,
+        site: this.#located.get(id) ?? null,
+        held: 0,
+        isAside: false,
       };
       this.#lanes.set(id, lane);
     }
     return lane;
+  }
+
+  #lineUpDue(now: number): void {
+    for (;;) {
+      const { first } = this.#heap;
+      if (first === undefined || (first.dueAt ?? 0) > now) return;
+      this.#heap.removeFirst();
+      this.#lineUp(first);
+    }
+  }
+
+  /** What may start in a lane that has just left its line; 0: it waits elsewhere now. */
+  #roomOf(lane: Lane, now: number): number {
+    const ofLane = (lane.isReached ? this.#limit : UNREACHED_LIMIT) - lane.running;
+    if (ofLane <= 0) return 0; // ended() puts it back
+    if (this.#gate === null) return ofLane;
+    if (lane.site === null) return Math.min(ofLane, UNLOCATED_LIMIT - lane.running); // locate() or ended() puts it back
+    const until = this.#gate.blockedUntil(lane.site);
+    if (until !== null && until > now) {
+      // What has expired fails on its time; the rest of what is claimed with it is given back.
+      if (lane.expiresAt === null || lane.expiresAt <= now) return ofLane;
+      lane.pausedUntil = Math.max(lane.pausedUntil, Math.min(until, lane.expiresAt));
+      this.#settle(lane);
+      return 0;
+    }
+    const group = this.#groupOf(lane.site);
+    const ofSite = this.#gate.jobsOf(lane.site) - group.held;
+    if (ofSite > 0) return Math.min(ofLane, ofSite);
+    lane.isAside = true;
+    group.aside.add(lane);
+    return 0;
+  }
+
+  #hold(lane: Lane, places: number): void {
+    lane.held += places;
+    this.#held.set(lane.workspaceId, (this.#held.get(lane.workspaceId) ?? 0) + places);
+    if (lane.site !== null) this.#groupOf(lane.site).held += places;
+  }
+
+  #giveBack(lane: Lane, places: number): void {
+    lane.held -= places;
+    const held = (this.#held.get(lane.workspaceId) ?? 0) - places;
+    if (held > 0) this.#held.set(lane.workspaceId, held);
+    else this.#held.delete(lane.workspaceId);
+    if (lane.site === null) return;
+    this.#groupOf(lane.site).held -= places;
+    this.#admit(lane.site);
+  }
+
+  #groupOf(site: string): Group {
+    let group = this.#groups.get(site);
+    if (group === undefined) {
+      group = { held: 0, aside: new Set() };
+      this.#groups.set(site, group);
+    }
+    return group;
+  }
+
+  #leaveGroup(lane: Lane, site: string): void {
+    const group = this.#groupOf(site);
+    group.held -= lane.held;
+    group.aside.delete(lane);
+    lane.isAside = false;
+    this.#admit(site);
+  }
+
+  /** Lanes that stand aside for a site come back into their lines, as many as it has places. */
+  #admit(site: string): void {
+    const group = this.#groupOf(site);
+    let room = group.aside.size === 0 ? 0 : (this.#gate?.jobsOf(site) ?? 0) - group.held;
+    for (const lane of group.aside) {
+      if (room <= 0) break;
+      room -= 1;
+      group.aside.delete(lane);
+      lane.isAside = false;
+      this.#lineUp(lane);
+    }
+    if (group.held <= 0 && group.aside.size === 0) this.#groups.delete(site);
   }
 
   #settle(lane: Lane): void {
@@ -157,63 +300,10 @@ export class Lanes {
     else line.add(lane);
   }
 
-  #giveBack(workspaceId: number, places: number): void {
-    const held = (this.#held.get(workspaceId) ?? 0) - places;
-    if (held > 0) this.#held.set(workspaceId, held);
-    else this.#held.delete(workspaceId);
-  }
-
-  /** Into the heap, or to its new place there. */
   #put(lane: Lane): void {
-    if (this.#lines.get(lane.workspaceId)?.has(lane)) return;
-    if (lane.place < 0) lane.place = this.#heap.push(lane) - 1;
-    this.#rise(lane);
-    this.#sink(lane);
+    if (lane.isAside || this.#lines.get(lane.workspaceId)?.has(lane)) return;
+    this.#heap.put(lane);
   }
-
-  #removeFirst(): void {
-    const first = this.#heap[0];
-    const last = this.#heap.pop();
-    if (first === undefined || last === undefined) return;
-    first.place = -1;
-    if (last === first) return;
-    this.#set(0, last);
-    this.#sink(last);
-  }
-
-  #rise(lane: Lane): void {
-    while (lane.place > 0) {
-      const above = this.#heap[(lane.place - 1) >> 1];
-      if (above === undefined || !isBefore(lane, above)) return;
-      this.#swap(lane, above);
-    }
-  }
-
-  #sink(lane: Lane): void {
-    for (;;) {
-      const left = this.#heap[2 * lane.place + 1];
-      if (left === undefined) return;
-      const right = this.#heap[2 * lane.place + 2];
-      const below = right !== undefined && isBefore(right, left) ? right : left;
-      if (!isBefore(below, lane)) return;
-      this.#swap(lane, below);
-    }
-  }
-
-  #swap(a: Lane, b: Lane): void {
-    const place = a.place;
-    this.#set(b.place, a);
-    this.#set(place, b);
-  }
-
-  #set(place: number, lane: Lane): void {
-    this.#heap[place] = lane;
-    lane.place = place;
-  }
-}
-
-function isBefore(a: Lane, b: Lane): boolean {
-  return (a.dueAt ?? 0) < (b.dueAt ?? 0);
 }
 
 function earlier(a: number | null, b: number | null): number | null {

@@ -106,7 +106,7 @@ export function openQueueStore(db: Db) {
   );
   const selectHead = fast(
     orm
-      .select({ dueAt: emailQueue.nextAt })
+      .select({ dueAt: emailQueue.nextAt, expiresAt: emailQueue.expiresAt })
       .from(emailQueue)
       .where(and(eq(emailQueue.laneId, p("laneId")), eq(emailQueue.inFlight, false)))
       .orderBy(asc(emailQueue.nextAt))
@@ -155,6 +155,15 @@ export function openQueueStore(db: Db) {
       .delete(emailQueue)
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
       .returning({ attempts: emailQueue.attempts })
+      .prepare(),
+  );
+  const updateDueNow = fast(
+    orm
+      .update(emailQueue)
+      // A row that is due already keeps its place among its lane's.
+      .set({ nextAt: sql`MIN(${emailQueue.nextAt}, ${p("now")})` })
+      .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false), gt(emailQueue.attempts, 0)))
+      .returning({ laneId: emailQueue.laneId })
       .prepare(),
   );
 
@@ -208,9 +217,9 @@ export function openQueueStore(db: Db) {
       });
     },
 
-    /** When the lane's next row is due; null when it has none that waits. */
-    headOf(laneId: number): number | null {
-      return selectHead.get({ laneId })?.dueAt ?? null;
+    /** When the lane's next row is due and when it expires; null when it has none that waits. */
+    headOf(laneId: number): { dueAt: number; expiresAt: number } | null {
+      return selectHead.get({ laneId }) ?? null;
     },
 
     /** Notes that the final dot may be written from now on. False: the row is no longer this attempt's. */
@@ -236,6 +245,11 @@ export function openQueueStore(db: Db) {
     /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
     removeWaiting(id: number): number | null {
       return deleteWaiting.get({ id })?.attempts ?? null;
+    },
+
+    /** Makes a row that waits for another attempt due now; its lane, or null when there is no such row. */
+    retryNow(id: number, now: number): number | null {
+      return updateDueNow.get({ id, now })?.laneId ?? null;
     },
 
     isQueued(id: number): boolean {

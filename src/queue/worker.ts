@@ -4,7 +4,8 @@ import type { DiskGuard } from "../db/guard.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
-import { type Lane, Lanes } from "./lanes.ts";
+import type { Trouble } from "../trouble.ts";
+import { type Lane, Lanes, type SiteGate } from "./lanes.ts";
 import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
 import type { Deferral, Job, QueueStore } from "./store.ts";
@@ -18,9 +19,9 @@ import type { Deferral, Job, QueueStore } from "./store.ts";
 // every second, while the disk guard keeps anything new from starting. A crash leaves the row in
 // flight; recover.ts frees it at the next start.
 
-/** After a failure to write; for a bug that repeats, the difference to a loop that spins. */
 /** A destination that did not answer is tried again with its next row after this: its backlog must not burn a core on it. */
 const UNREACHED_PAUSE_MS = 1_000;
+/** After a failure to write; for a bug that repeats, the difference to a loop that spins. */
 const AGAIN_MS = 1_000;
 const WATCH_EVERY_MS = 60_000;
 /** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
@@ -48,6 +49,8 @@ export interface Settlement {
 export interface AttemptContext {
   /** Commits that the final dot may be written; rejects when that could not be kept or the row is lost. */
   markDot(): Promise<void>;
+  /** The job leads to this site: what the site allows holds for its lane from now on. */
+  locate(site: string): void;
   /** Aborted when the worker stops: an attempt not yet begun should be given back. */
   stopping: AbortSignal;
   /** Aborted when the grace of a stop is over: connections must end now. */
@@ -71,6 +74,8 @@ export interface WorkerOptions {
   scheduleMs: readonly number[];
   maxJobs: number;
   maxJobsPerLane: number;
+  /** What sites allow; null: everything. */
+  gate?: SiteGate;
 }
 
 export class Worker {
@@ -86,11 +91,14 @@ export class Worker {
   #cancelTimer: (() => void) | null = null;
   #timerDueAt: number | null = null;
   #cancelWatch: (() => void) | null = null;
+  /** Since when it has been starting, or stopping. */
+  #changingSince: number;
   #unsubscribeGuard: (() => void) | null = null;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#lanes = new Lanes(options.maxJobsPerLane, (laneId) => workspaceOf(laneId, options));
+    this.#changingSince = options.clock.now();
+    this.#lanes = new Lanes(options.maxJobsPerLane, (laneId) => workspaceOf(laneId, options), options.gate);
   }
 
   /** Frees what a crash left in flight, then begins to work. */
@@ -115,8 +123,26 @@ export class Worker {
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
+  /** The site that a lane leads to, or null when it is not known yet. */
+  siteOf(laneId: number): string | null {
+    return this.#lanes.siteOf(laneId);
+  }
+
   get runningCount(): number {
     return this.#running.size;
+  }
+
+  /** Why it takes nothing off the queue by itself; the storage's trouble is the guard's to tell. */
+  get trouble(): Trouble | null {
+    const since = this.#changingSince;
+    if (this.#stopping.signal.aborted) {
+      const running = this.#running.size;
+      const reason = `pombo is stopping: it sends nothing new and waits for ${running} running deliveries to end`;
+      return { part: "worker", reason, since };
+    }
+    if (this.#recovery === "done") return null;
+    const reason = "Delivery has not begun yet: what was under way when pombo ended last is put in order first";
+    return { part: "worker", reason, since };
   }
 
   /**
@@ -124,6 +150,7 @@ export class Worker {
    * end, then their connections are cut. Resolves when every outcome is recorded.
    */
   async stop(graceMs: number): Promise<void> {
+    this.#changingSince = this.#options.clock.now();
     this.#stopping.abort();
     this.#cancelTimer?.();
     this.#cancelWatch?.();
@@ -212,7 +239,7 @@ export class Worker {
         this.#lanes.unclaimed(lane, limit); // the guard is closed now, and calls when it opens
       } else {
         log.bug("claim", error);
-        this.#lanes.claimed(lane, limit, 0, clock.now() + AGAIN_MS);
+        this.#lanes.claimed(lane, limit, 0, { dueAt: clock.now() + AGAIN_MS, expiresAt: null });
       }
     } finally {
       this.#claiming -= limit;
@@ -242,7 +269,12 @@ export class Worker {
       dotAt = now;
     };
     try {
-      return await handler.attempt(job, { markDot, stopping: this.#stopping.signal, cutOff: this.#cutOff.signal });
+      return await handler.attempt(job, {
+        markDot,
+        locate: (site) => this.#locate(job.laneId, site),
+        stopping: this.#stopping.signal,
+        cutOff: this.#cutOff.signal,
+      });
     } catch (error) {
       log.bug("attempt", error);
       const lastReply = "pombo failed inside; see its log";
@@ -256,6 +288,12 @@ export class Worker {
     }
   }
 
+  #locate(laneId: number, site: string): void {
+    if (this.#lanes.siteOf(laneId) === site) return;
+    this.#lanes.locate(laneId, site);
+    this.#tickSoon();
+  }
+
   /** Writes the end of an attempt, however long the storage takes to let it. */
   async #settle(job: Job, settlement: Settlement): Promise<void> {
     const { commit, clock, log } = this.#options;
@@ -265,7 +303,7 @@ export class Worker {
         const dueAt = await commit(() =>
           this.#record(job, isWhole ? settlement : { ...settlement, record: () => undefined }),
         );
-        if (dueAt !== null) this.#lanes.wake(job.laneId, dueAt);
+        if (dueAt !== null) this.#lanes.wake(job.laneId, dueAt, job.expiresAt);
         break;
       } catch (error) {
         const isBug = !isStorageError(error);

@@ -11,7 +11,18 @@ import type { Reply } from "./reply.ts";
 export type { Category } from "./classify-rules.ts";
 
 /** Where in a delivery something was said or went wrong: the way there, then the commands; `block` is the content, `dot` its end. */
-export type Stage = "dns" | "connect" | "greeting" | "ehlo" | "starttls" | "mail" | "rcpt" | "data" | "block" | "dot";
+export type Stage =
+  | "dns"
+  | "connect"
+  | "greeting"
+  | "ehlo"
+  | "starttls"
+  | "auth"
+  | "mail"
+  | "rcpt"
+  | "data"
+  | "block"
+  | "dot";
 
 /** What an answer means for the message. */
 export interface Verdict {
@@ -29,7 +40,7 @@ export interface Verdict {
 
 const HARD = new Set<Category>(["invalid_recipient", "inactive_mailbox", "bad_domain"]);
 const PASSING = new Set<Category>(["mailbox_full", "rate_limited", "no_answer", "bad_connection", "expired"]);
-const BEFORE_MAIL = new Set<Stage>(["connect", "greeting", "ehlo", "starttls"]);
+const BEFORE_MAIL = new Set<Stage>(["connect", "greeting", "ehlo", "starttls", "auth"]);
 /** Longest part of a reply that the rules look at. */
 const MAX_RULE_INPUT = 1_024;
 

@@ -5,6 +5,7 @@
  * the reason decides between a domain that cannot get mail and trouble that may pass.
  */
 import { createHash } from "node:crypto";
+import { isIP } from "node:net";
 import type { Lookup, MxRecord, Resolver } from "../dns/client.ts";
 import { isRefusedAddress } from "../net/address.ts";
 import type { AddressRanges } from "../net/address.ts";
@@ -16,8 +17,10 @@ const ADDRESSES_LIMIT = 5;
 const ADDRESSES_PER_HOST = 3;
 /** Hosts looked at before a domain counts as having no address. */
 const HOSTS_LIMIT = 20;
-/** Hosts looked up together; most domains need no second batch. */
-const HOSTS_AT_ONCE = 5;
+/** Hosts looked up together; their addresses are mostly as many as are tried. */
+const HOSTS_AT_ONCE = 2;
+/** Each holds a socket. */
+const MAX_LOOKUPS = 8_192;
 const SITE_LENGTH = 255;
 /** Letters, digits, hyphens (and the underscores that some use); what DNS can hold beyond them is no host. */
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
@@ -43,6 +46,8 @@ export interface RouteOptions {
   allowed: AddressRanges;
   /** This machine's own names (lower case) and addresses, which mail must not be sent to (R8). */
   own?: { names: string[]; addresses: string[] };
+  /** Our IPv6 address has its PTR and stands in SPF, so that receivers take mail from it (R7). Else it is for hosts without IPv4. */
+  isIpv6Ready?: boolean;
 }
 
 /** `domain` is an A-label name (R10). Never rejects, whatever DNS says. */
@@ -73,6 +78,30 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
       return await routeTo(hosts, domain, { ...options, site });
     }
   }
+}
+
+/**
+ * The addresses of one host that the operator named, IPv4 first: a name, or an address itself. None is
+ * refused, and what DNS says against it is never final. Never rejects.
+ */
+export async function findNamedHost(
+  name: string,
+  resolver: Resolver,
+): Promise<{ kind: "addresses"; addresses: string[] } | Extract<Route, { kind: "trouble" }>> {
+  if (isIP(name) !== 0) return { kind: "addresses", addresses: [name] };
+  // RFC 6761 §6.3: that name is this machine, and DNS is not asked.
+  if (name === "localhost") return { kind: "addresses", addresses: ["127.0.0.1", "::1"] };
+  const lookups = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
+  const addresses = lookups.flatMap((lookup) => (lookup.kind === "found" ? lookup.records : []));
+  if (addresses.length > 0) return { kind: "addresses", addresses: addresses.slice(0, ADDRESSES_LIMIT) };
+  const failed = lookups.find((lookup) => lookup.kind === "failed");
+  return { kind: "trouble", reason: failed?.reason ?? `${name} has no address` };
+}
+
+/** Lookups that so many routes have under way at the most: with as many allowed, none waits for another's mute DNS. */
+export function lookupsAtOnce(routes: number): number {
+  // Two families of each host.
+  return Math.min(routes * HOSTS_AT_ONCE * 2, MAX_LOOKUPS);
 }
 
 /** R6: by preference, equals in random order so that they share the load. Each name once. */
@@ -126,10 +155,15 @@ interface HostAddresses {
 }
 
 /** R7: both families, IPv4 first, since receivers ask more of a sender that comes by IPv6. */
-async function findAddresses(name: string, { resolver, allowed, own }: RouteOptions): Promise<HostAddresses> {
+async function findAddresses(
+  name: string,
+  { resolver, allowed, own, isIpv6Ready }: RouteOptions,
+): Promise<HostAddresses> {
   const lookups = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
   const host: HostAddresses = { name, usable: [], refusals: [], failures: [], server: serverOf(lookups[0]) };
-  for (const lookup of lookups) {
+  for (const [nth, lookup] of lookups.entries()) {
+    // A server that would take our mail over IPv4 may refuse it over IPv6 for good.
+    if (nth === 1 && isIpv6Ready === false && host.usable.length > 0) break;
     if (lookup.kind === "failed") host.failures.push(lookup.reason);
     if (lookup.kind !== "found") continue;
     for (const address of lookup.records) {

@@ -1,12 +1,21 @@
 /**
  * The sessions that wait for a next message, and the way new ones are opened. A session is kept
- * per site, TLS policy and source address, 5 s idle and 300 s in all (R30): a limit of time and
+ * per site, TLS policy, source address and access (a relay's), 5 s idle and 300 s in all (R30): a limit of time and
  * not of messages, as a limit by count gathers the traffic at the slowest MX. One timer serves all
  * idle sessions; it is set for the first to expire. Whoever acquires a session owns it until it is
  * released or destroyed.
  */
+import { isIPv6 } from "node:net";
 import type { Clock } from "../clock.ts";
-import { openSession, type OpenResult, type SessionTimeouts, type SmtpSession, type TlsMode } from "./session.ts";
+import { createUnreachable, type Unreachable } from "./unreachable.ts";
+import {
+  openSession,
+  type OpenResult,
+  type SessionTimeouts,
+  type SmtpSession,
+  type Submission,
+  type TlsMode,
+} from "./session.ts";
 import { createTlsMemory, tlsPolicy, type FindTlsPolicy, type TlsMemory, type TlsPolicy } from "./tls-policy.ts";
 
 export const IDLE_MS = 5_000;
@@ -18,13 +27,23 @@ const LAST_GREETING_MS = 300_000;
 export interface PoolOptions {
   clock: Clock;
   heloName: string;
-  /** The source IP address, or null for the system's choice. */
+  /** The source IPv4 address, or null for the system's choice. */
   localAddress: string | null;
-  /** 25 everywhere but in tests and relays. */
+  /** The same for IPv6. */
+  localIpv6?: string | null;
+  /** Of every site without an access of its own: 25 everywhere but in tests. */
   port: number;
   timeouts: SessionTimeouts;
   findTlsPolicy?: FindTlsPolicy;
   maxIdle?: number;
+}
+
+/** How a site is reached where the operator says so, instead of as any MX: a relay. */
+export interface Access extends Submission {
+  /** Tells its sessions from those with other credentials at the same site; holds no secret. */
+  id: string;
+  port: number;
+  policy: TlsPolicy;
 }
 
 interface Idle {
@@ -35,6 +54,7 @@ interface Idle {
 
 export class SessionPool {
   readonly tlsMemory: TlsMemory;
+  readonly unreachable: Unreachable;
   readonly findTlsPolicy: FindTlsPolicy;
   readonly #options: PoolOptions;
   readonly #idle = new Map<string, Idle[]>();
@@ -47,6 +67,7 @@ export class SessionPool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.tlsMemory = createTlsMemory(options.clock);
+    this.unreachable = createUnreachable(options.clock);
     this.findTlsPolicy = options.findTlsPolicy ?? tlsPolicy;
   }
 
@@ -54,9 +75,14 @@ export class SessionPool {
     return this.#idleCount;
   }
 
+  /** Unix ms, by the clock of its sessions. */
+  now(): number {
+    return this.#options.clock.now();
+  }
+
   /** Under which sessions to one site are interchangeable (R12, R30). */
-  key(site: string, policy: TlsPolicy): string {
-    return `${site} ${policy.mode} ${this.#options.localAddress ?? "*"}`;
+  key(site: string, policy: TlsPolicy, access?: Access): string {
+    return `${site} ${policy.mode} ${this.#options.localAddress ?? "*"} ${access?.id ?? ""}`;
   }
 
   /** Opens a new session; it belongs to the caller. */
@@ -65,12 +91,21 @@ export class SessionPool {
     address: string;
     tls: TlsMode;
     isLast: boolean;
+    access?: Access | undefined;
     signal?: AbortSignal;
   }): Promise<OpenResult> {
-    const { isLast, ...host } = target;
-    const { timeouts, clock, heloName, localAddress, port } = this.#options;
+    const { isLast, access, ...host } = target;
+    const { timeouts, clock, heloName, localAddress, localIpv6 = null } = this.#options;
     const greetingMs = isLast ? Math.max(LAST_GREETING_MS, timeouts.greetingMs) : timeouts.greetingMs;
-    return openSession({ ...host, clock, heloName, localAddress, port, timeouts: { ...timeouts, greetingMs } });
+    return openSession({
+      ...host,
+      ...(access === undefined ? {} : { submission: access }),
+      port: access?.port ?? this.#options.port,
+      localAddress: isIPv6(host.address) ? localIpv6 : localAddress,
+      clock,
+      heloName,
+      timeouts: { ...timeouts, greetingMs },
+    });
   }
 
   /** A usable idle session, the one used last, or null. It belongs to the caller now. */
@@ -86,9 +121,11 @@ export class SessionPool {
     return null;
   }
 
-  /** Takes a session back, for the next message or to close it. */
-  release(key: string, session: SmtpSession): void {
+  /** Takes a session back, for the next message or to close it: after `maxMessages`, where the site has a limit (R31). */
+  release(key: string, session: SmtpSession, maxMessages: number | null = null): void {
     if (!session.isUsable) return session.destroy();
+    if (session.isPutOff) return this.#quit(session);
+    if (maxMessages !== null && session.messageCount >= maxMessages) return this.#quit(session);
     const now = this.#options.clock.now();
     const expiresAt = Math.min(now + IDLE_MS, session.openedAt + SESSION_LIFE_MS);
     const isFull = this.#idleCount >= (this.#options.maxIdle ?? MAX_IDLE_SESSIONS);

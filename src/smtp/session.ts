@@ -1,6 +1,6 @@
 /**
- * A session with one mail server: connect, greeting, EHLO (or HELO), STARTTLS and EHLO again, then
- * any number of messages, one at a time, then QUIT (R13–R30). Every step has its own limit of time
+ * A session with one mail server: connect, greeting, EHLO (or HELO), STARTTLS and EHLO again, AUTH
+ * where we have credentials, then any number of messages, one at a time, then QUIT (R13–R30). Every step has its own limit of time
  * from the caller's clock. What the server refuses and what breaks are values; only misuse throws.
  *
  * States: opening → idle ⇄ sending → closed. A session is closed by a break, a 421, a protocol
@@ -8,7 +8,9 @@
  */
 import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
+import type { Credentials } from "./auth.ts";
 import type { Stage } from "./classify.ts";
+import { greet } from "./greet.ts";
 import type { Reply } from "./reply.ts";
 import { transact, type Envelope, type Link, type SendResult } from "./transaction.ts";
 import { BrokenWire, Wire } from "./wire.ts";
@@ -21,7 +23,7 @@ export interface SessionTimeouts {
   greetingMs: number;
   /** The answer to STARTTLS, and then the handshake. */
   tlsMs: number;
-  /** The answers to EHLO, MAIL, RCPT and RSET. */
+  /** The answers to EHLO, AUTH, MAIL, RCPT and RSET. */
   commandMs: number;
   dataMs: number;
   /** Without any progress while the content is being written. */
@@ -55,6 +57,18 @@ export interface Capabilities {
   hasEnhancedStatusCodes: boolean;
   /** The largest message it takes, 0 for no fixed limit, null when SIZE is not offered (RFC 1870). */
   maxSizeBytes: number | null;
+  /** The mechanisms of AUTH, in upper case. */
+  authMechanisms: string[];
+}
+
+/** What a server that the operator named asks beyond what every MX does. */
+export interface Submission {
+  /** TLS from the first byte on, before the greeting (RFC 8314 §3.3). */
+  isImplicitTls: boolean;
+  /** The authorities that its certificate may come from, as PEM; null: the usual ones. */
+  ca: string | null;
+  /** Null: we do not sign in. */
+  credentials: Credentials | null;
 }
 
 /** `opportunistic`: TLS where offered, unverified (R17). `verify`: TLS with a certificate valid for the host. */
@@ -68,15 +82,24 @@ export interface SessionOptions {
   localAddress: string | null;
   heloName: string;
   tls: TlsMode;
+  submission?: Submission;
   timeouts: SessionTimeouts;
   clock: Clock;
   /** Ends the opening. The session's end is `destroy`. */
   signal?: AbortSignal;
 }
 
-export type OpenResult =
-  | { kind: "open"; session: SmtpSession }
-  | { kind: "refused"; stage: Stage; reply: Reply }
+/** What a connection is secured by. */
+export interface TlsUse {
+  protocol: string;
+  cipher: string;
+}
+
+export type OpenResult = { kind: "open"; session: SmtpSession } | Unopened;
+
+export type Unopened =
+  /** `isOurs`: the server cannot do what we need, and the reply is pombo's own. */
+  | { kind: "refused"; stage: Stage; reply: Reply; isOurs: boolean }
   /** `isTlsFailure`: only TLS failed; the same host may answer in clear, if policy allows (R17). */
   | { kind: "broken"; stage: Stage; reason: string; isTlsFailure: boolean };
 
@@ -90,83 +113,11 @@ export async function openSession(options: SessionOptions): Promise<OpenResult> 
   wire.capAt(options.clock.now() + MAX_SESSION_STEP_MS);
   const abort = () => wire.destroy("aborted");
   options.signal?.addEventListener("abort", abort, { once: true });
-  const result = await greet(wire, options);
+  const greeted = await greet(wire, options);
   options.signal?.removeEventListener("abort", abort);
-  if (result.kind !== "open") wire.destroy();
-  return result;
-}
-
-async function greet(wire: Wire, options: SessionOptions): Promise<OpenResult> {
-  const { timeouts } = options;
-  const progress: { stage: Stage; isTlsFailure: boolean } = { stage: "connect", isTlsFailure: false };
-  try {
-    await wire.connected(timeouts.connectMs);
-    progress.stage = "greeting";
-    const greeting = await wire.next(timeouts.greetingMs, "greeting");
-    if (greeting.code >= 400) return { kind: "refused", stage: "greeting", reply: greeting };
-    if (greeting.code !== 220) throw new BrokenWire(`the greeting was ${greeting.code}`);
-    progress.stage = "ehlo";
-    const first = await sayHello(wire, options);
-    if ("code" in first) return { kind: "refused", stage: "ehlo", reply: first };
-    if (options.tls === "never" || (options.tls === "opportunistic" && !first.hasStartTls))
-      return opened(wire, options, first, null);
-    progress.stage = "starttls";
-    if (!first.hasStartTls) {
-      progress.isTlsFailure = true;
-      throw new BrokenWire("TLS is required and the server does not offer it");
-    }
-    wire.ask("STARTTLS\r\n", 1);
-    const go = await wire.next(timeouts.tlsMs, "answer to STARTTLS");
-    if (go.code >= 400) return { kind: "refused", stage: "starttls", reply: go };
-    if (go.code !== 220) throw new BrokenWire(`STARTTLS answered with ${go.code}`);
-    // R16, RFC 3207 §6: bytes sent in clear must not be read as if they had come under TLS.
-    wire.assertQuiet("bytes in clear after the answer to STARTTLS");
-    progress.isTlsFailure = true;
-    const tls = await wire.secure({
-      host: options.host,
-      isVerified: options.tls === "verify",
-      limitMs: timeouts.tlsMs,
-    });
-    progress.isTlsFailure = false;
-    progress.stage = "ehlo";
-    // R15: what was offered in clear is forgotten.
-    const second = await sayHello(wire, options);
-    return "code" in second ? { kind: "refused", stage: "ehlo", reply: second } : opened(wire, options, second, tls);
-  } catch (error) {
-    if (!(error instanceof BrokenWire)) throw error;
-    const isTlsFailure = progress.isTlsFailure && options.signal?.aborted !== true;
-    return { kind: "broken", stage: progress.stage, reason: error.message, isTlsFailure };
-  }
-}
-
-function opened(wire: Wire, options: SessionOptions, capabilities: Capabilities, tls: SmtpSession["tls"]): OpenResult {
-  return { kind: "open", session: new SmtpSession(wire, options, capabilities, tls) };
-}
-
-/** EHLO; HELO where the server does not know it (R15). A Reply is the server's refusal. */
-async function sayHello(wire: Wire, options: SessionOptions): Promise<Capabilities | Reply> {
-  for (const verb of ["EHLO", "HELO"]) {
-    wire.ask(`${verb} ${options.heloName}\r\n`, 1);
-    const reply = await wire.next(options.timeouts.commandMs, `answer to ${verb}`);
-    if (reply.code >= 200 && reply.code < 300) return readCapabilities(verb === "EHLO" ? reply.lines.slice(1) : []);
-    if (reply.code < 400) throw new BrokenWire(`${verb} answered with ${reply.code}`);
-    if (reply.code < 500 || verb === "HELO") return reply;
-  }
-  throw new Error("unreachable: HELO always returns");
-}
-
-/** RFC 5321 §4.1.1.1: one keyword a line, its parameters after it. */
-function readCapabilities(lines: string[]): Capabilities {
-  const offered = new Map(lines.map((line) => [line.replace(/ .*/, "").toUpperCase(), line]));
-  const size = offered.get("SIZE")?.split(" ")[1] ?? "0";
-  return {
-    hasPipelining: offered.has("PIPELINING"),
-    hasStartTls: offered.has("STARTTLS"),
-    has8BitMime: offered.has("8BITMIME"),
-    hasSmtpUtf8: offered.has("SMTPUTF8"),
-    hasEnhancedStatusCodes: offered.has("ENHANCEDSTATUSCODES"),
-    maxSizeBytes: offered.has("SIZE") ? (/^\d{1,15}$/.test(size) ? Number(size) : 0) : null,
-  };
+  if (greeted.kind === "greeted") return { kind: "open", session: new SmtpSession(wire, options, greeted) };
+  wire.destroy();
+  return greeted;
 }
 
 /** An open session. Made by openSession; its owner calls `quit` or `destroy` in the end. */
@@ -174,15 +125,19 @@ export class SmtpSession {
   readonly host: string;
   readonly address: string;
   /** Null in clear. */
-  readonly tls: { protocol: string; cipher: string } | null;
+  readonly tls: TlsUse | null;
   readonly capabilities: Capabilities;
   /** Unix ms. */
   readonly openedAt: number;
   readonly #link: Link;
   readonly #clock: Clock;
   #isSending = false;
+  #messageCount = 0;
+  #hasAccepted = false;
+  #isPutOff = false;
 
-  constructor(wire: Wire, options: SessionOptions, capabilities: Capabilities, tls: SmtpSession["tls"]) {
+  constructor(wire: Wire, options: SessionOptions, met: { capabilities: Capabilities; tls: TlsUse | null }) {
+    const { capabilities, tls } = met;
     this.host = options.host;
     this.address = options.address;
     this.tls = tls;
@@ -190,6 +145,16 @@ export class SmtpSession {
     this.openedAt = options.clock.now();
     this.#clock = options.clock;
     this.#link = { wire, capabilities, timeouts: options.timeouts, isTransactionOpen: false };
+  }
+
+  /** Messages sent or tried over it. */
+  get messageCount(): number {
+    return this.#messageCount;
+  }
+
+  /** The server has only said "later" here: gates such as postscreen's let in those who come back, not those who stay. */
+  get isPutOff(): boolean {
+    return this.#isPutOff;
   }
 
   /** True when the next message may be sent: open, not sending, and the server has kept silent. */
@@ -206,9 +171,13 @@ export class SmtpSession {
   async send(envelope: Envelope, content: Uint8Array, beforeDot: () => Promise<void>): Promise<SendResult> {
     if (this.#isSending) throw new Error("this session is sending a message already");
     this.#isSending = true;
+    this.#messageCount += 1;
     this.#link.wire.capAt(this.#clock.now() + MAX_SESSION_STEP_MS);
     try {
-      return await transact(this.#link, envelope, content, beforeDot);
+      const result = await transact(this.#link, envelope, content, beforeDot);
+      this.#hasAccepted ||= result.kind === "accepted";
+      this.#isPutOff = !this.#hasAccepted && result.kind === "refused" && result.reply.code < 500;
+      return result;
     } finally {
       this.#isSending = false;
     }

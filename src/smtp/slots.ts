@@ -10,13 +10,14 @@ interface Waiter {
 }
 
 export class SessionSlots {
-  readonly #perSite: number;
+  readonly #perSite: (site: string) => number;
   readonly #total: number;
   readonly #open = new Map<string, number>();
   readonly #waiting = new Map<string, Waiter[]>();
   #openTotal = 0;
 
-  constructor(limits: { perSite: number; total: number }) {
+  /** `perSite` is asked each time, and may change. */
+  constructor(limits: { perSite: (site: string) => number; total: number }) {
     this.#perSite = limits.perSite;
     this.#total = limits.total;
   }
@@ -34,8 +35,13 @@ export class SessionSlots {
     });
   }
 
+  /** Sessions in use. */
+  get openCount(): number {
+    return this.#openTotal;
+  }
+
   #hasRoom(site: string): boolean {
-    return this.#openTotal < this.#total && (this.#open.get(site) ?? 0) < this.#perSite;
+    return this.#openTotal < this.#total && (this.#open.get(site) ?? 0) < this.#perSite(site);
   }
 
   #occupy(site: string): () => void {
@@ -50,8 +56,8 @@ export class SessionSlots {
       const open = (this.#open.get(site) ?? 1) - 1;
       if (open === 0) this.#open.delete(site);
       else this.#open.set(site, open);
-      // Below the total all that wait do so for their own site.
-      if (!wasFull) this.#admit(site);
+      // Below the total all that wait do so for their own site, which may bear more than before.
+      if (!wasFull) while (this.#admit(site));
       else for (const next of this.#waiting.keys()) if (this.#admit(next)) return;
     };
   }

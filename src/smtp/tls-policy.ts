@@ -5,11 +5,15 @@
  * answer here later. Beside it the memory of hosts whose TLS does not work.
  */
 import type { Clock } from "../clock.ts";
+import { rulesFor, type SiteRules } from "./providers.ts";
 
 export interface TlsPolicy {
-  /** `required`: TLS, whoever it is. `verify`: TLS with a valid certificate. Clear text only under `opportunistic`. */
-  mode: "opportunistic" | "required" | "verify";
-  source: "default" | "config" | "mta-sts" | "dane";
+  /**
+   * `required`: TLS, whoever it is. `verify`: TLS with a valid certificate. Clear text only under `opportunistic`,
+   * and under `never`, which is for a relay that the operator has without TLS.
+   */
+  mode: "opportunistic" | "never" | "required" | "verify";
+  source: "default" | "config" | "provider" | "mta-sts" | "dane";
 }
 
 /** The policy for one host of a site. */
@@ -19,6 +23,23 @@ const OPPORTUNISTIC: TlsPolicy = { mode: "opportunistic", source: "default" };
 
 export const tlsPolicy: FindTlsPolicy = () => OPPORTUNISTIC;
 
+const MAX_KNOWN_HOSTS = 10_000;
+const REQUIRED: TlsPolicy = { mode: "required", source: "provider" };
+
+/** Required where `rules` say so of a host, else opportunistic (R17). Asked for every message, so that hosts are remembered. */
+export function tlsPolicyBy(rules: readonly SiteRules[]): FindTlsPolicy {
+  const known = new Map<string, TlsPolicy>();
+  return (host) => {
+    let policy = known.get(host);
+    if (policy === undefined) {
+      policy = rulesFor(host, rules)?.isTlsRequired === true ? REQUIRED : OPPORTUNISTIC;
+      if (known.size >= MAX_KNOWN_HOSTS) known.clear();
+      known.set(host, policy);
+    }
+    return policy;
+  };
+}
+
 /** Long enough to spare a broken host's visitors, short enough that one disturbed handshake does not cost the week's encryption. */
 export const BROKEN_TLS_MS = 24 * 60 * 60_000;
 const MAX_BROKEN_HOSTS = 10_000;
@@ -26,6 +47,8 @@ const MAX_BROKEN_HOSTS = 10_000;
 /** Remembers hosts that answered in clear after their TLS had failed (R17). */
 export interface TlsMemory {
   remember(host: string): void;
+  /** It does ask for TLS. */
+  forget(host: string): void;
   isBroken(host: string): boolean;
 }
 
@@ -39,6 +62,7 @@ export function createTlsMemory(clock: Clock): TlsMemory {
       const oldest = expiries.keys().next();
       if (expiries.size > MAX_BROKEN_HOSTS && oldest.done === false) expiries.delete(oldest.value);
     },
+    forget: (host) => void expiries.delete(host),
     isBroken(host) {
       const expiresAt = expiries.get(host);
       if (expiresAt === undefined) return false;

@@ -11,9 +11,10 @@
  */
 import type { Stage } from "./classify.ts";
 import { formatReply, type Reply } from "./reply.ts";
-import type { SessionPool } from "./pool.ts";
-import type { Envelope, OpenResult, SendResult, SmtpSession, TlsMode } from "./session.ts";
+import type { Access, SessionPool } from "./pool.ts";
+import type { Envelope, SendResult, SmtpSession, TlsMode, Unopened } from "./session.ts";
 import type { TlsPolicy } from "./tls-policy.ts";
+import { reachableFirst } from "./unreachable.ts";
 
 const MAX_ADDRESSES = 5;
 const MAX_SESSIONS = 2;
@@ -22,6 +23,10 @@ const MAX_SESSIONS = 2;
 export interface Destination {
   hosts: { name: string; addresses: string[] }[];
   site: string;
+  /** Of a relay; absent: as any MX is reached. */
+  access?: Access;
+  /** How many messages its site bears over one session; absent or null: any number (R31). */
+  messagesPerSession?: number | null;
 }
 
 export interface Mail {
@@ -43,6 +48,8 @@ export interface Try {
   tls: SmtpSession["tls"];
   policy: TlsPolicy;
   result: SendResult;
+  /** Unix ms. */
+  endedAt: number;
 }
 
 /** What the attempt's record needs. */
@@ -81,11 +88,12 @@ export async function deliverVia(pool: SessionPool, destination: Destination, ma
 async function sendOverIdle(walk: Walk): Promise<boolean> {
   const first = walk.destination.hosts[0];
   if (first === undefined) return true;
-  const policy = walk.pool.findTlsPolicy(first.name, walk.destination.site);
-  const session = walk.pool.acquire(walk.pool.key(walk.destination.site, policy));
+  const policy = policyFor(walk, first.name);
+  const session = walk.pool.acquire(keyOf(walk, policy));
   if (session === null) return false;
   const result = await sendOver(walk, session, policy);
-  walk.tries.push({ host: session.host, address: session.address, isReused: true, tls: session.tls, policy, result });
+  const { host, address, tls } = session;
+  walk.tries.push({ host, address, isReused: true, tls, policy, result, endedAt: walk.pool.now() });
   // A server may end an idle session, or one with enough messages, just as MAIL is on its way.
   // That says nothing about the site: a fresh connection gets the word.
   if (result.kind === "refused" && result.stage === "mail" && result.reply.code === 421) return false;
@@ -93,7 +101,7 @@ async function sendOverIdle(walk: Walk): Promise<boolean> {
 }
 
 async function walkHosts(walk: Walk): Promise<void> {
-  const { hosts } = walk.destination;
+  const hosts = reachableFirst(walk.destination.hosts, walk.pool.unreachable);
   let addresses = 0;
   let sessions = 0;
   for (const [at, host] of hosts.entries()) {
@@ -101,7 +109,10 @@ async function walkHosts(walk: Walk): Promise<void> {
       const isLast = addresses === MAX_ADDRESSES - 1 || (at === hosts.length - 1 && nth === host.addresses.length - 1);
       const result = await tryAddress(walk, { host: host.name, address, isLast });
       addresses += 1;
-      if (hasAnswered(result)) sessions += 1;
+      if (hasAnswered(result)) {
+        sessions += 1;
+        walk.pool.unreachable.clear(address);
+      } else if (walk.mail.signal?.aborted !== true) walk.pool.unreachable.note(address);
       if (isFinal(result) || walk.mail.signal?.aborted) return;
       if (addresses === MAX_ADDRESSES || sessions === MAX_SESSIONS) return;
       if (result.kind === "refused") break;
@@ -111,11 +122,13 @@ async function walkHosts(walk: Walk): Promise<void> {
 
 async function tryAddress(walk: Walk, target: { host: string; address: string; isLast: boolean }): Promise<SendResult> {
   const { pool, destination, mail } = walk;
-  const policy = pool.findTlsPolicy(target.host, destination.site);
+  const policy = policyFor(walk, target.host);
+  const { access } = destination;
   const open = (tls: TlsMode) =>
-    pool.open({ ...target, tls, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
+    pool.open({ ...target, tls, access, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
   const note = (result: SendResult, tls: SmtpSession["tls"]) => {
-    walk.tries.push({ host: target.host, address: target.address, isReused: false, tls, policy, result });
+    const { host, address } = target;
+    walk.tries.push({ host, address, isReused: false, tls, policy, result, endedAt: pool.now() });
     return result;
   };
   const mode = policy.mode === "opportunistic" && pool.tlsMemory.isBroken(target.host) ? "never" : policy.mode;
@@ -136,14 +149,39 @@ async function sendOver(walk: Walk, session: SmtpSession, policy: TlsPolicy): Pr
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted) abort();
   try {
-    return await session.send(envelope, content, beforeDot);
+    const result = await session.send(envelope, content, beforeDot);
+    const missed = tlsMissed(session, policy, result);
+    if (missed === null) return result;
+    walk.pool.tlsMemory.forget(session.host);
+    session.destroy();
+    return { kind: "broken", stage: "starttls", reason: missed, isDotSent: false };
   } finally {
     signal?.removeEventListener("abort", abort);
-    walk.pool.release(walk.pool.key(walk.destination.site, policy), session);
+    walk.pool.release(keyOf(walk, policy), session, walk.destination.messagesPerSession);
   }
 }
 
-type Unopened = Exclude<OpenResult, { kind: "open" }>;
+function policyFor({ pool, destination }: Walk, host: string): TlsPolicy {
+  return destination.access?.policy ?? pool.findTlsPolicy(host, destination.site);
+}
+
+function keyOf({ pool, destination }: Walk, policy: TlsPolicy): string {
+  return pool.key(destination.site, policy, destination.access);
+}
+
+const ASKS_FOR_TLS = /\btls\b|starttls|encrypt/i;
+
+/**
+ * RFC 3207 §4: a server may take nothing without TLS (530). Where its TLS has failed, and the message
+ * went in clear for that, this says nothing of the message, and TLS may work the next time.
+ */
+function tlsMissed(session: SmtpSession, policy: TlsPolicy, result: SendResult): string | null {
+  const isAvoided = session.tls === null && session.capabilities.hasStartTls && policy.mode === "opportunistic";
+  if (!isAvoided || result.kind !== "refused" || result.isOurs || result.reply.code < 500) return null;
+  if (result.stage !== "mail" && result.stage !== "rcpt") return null;
+  if (result.reply.code !== 530 && !ASKS_FOR_TLS.test(result.reply.text)) return null;
+  return `TLS failed, and without it the server says: ${formatReply(result.reply)}`;
+}
 
 function isTlsTrouble(opened: Unopened): boolean {
   if (opened.kind === "broken") return opened.isTlsFailure;
@@ -158,7 +196,7 @@ function failure(opened: Unopened): SendResult {
     reply: opened.reply,
     isReusable: false,
     envelopeReached: false,
-    isOurs: false,
+    isOurs: opened.isOurs,
   };
 }
 

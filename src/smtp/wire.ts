@@ -11,7 +11,8 @@
 import * as net from "node:net";
 import * as tls from "node:tls";
 import type { Clock } from "../clock.ts";
-import { cleanReply, formatReply, ReplyError, ReplyReader, type Reply } from "./reply.ts";
+import { describeFault, verification } from "./certificate.ts";
+import { formatReply, ReplyError, ReplyReader, type Reply } from "./reply.ts";
 
 /** The connection is lost, too late, or out of step. Caught where a session or a transaction ends, never outside this room. */
 export class BrokenWire extends Error {
@@ -110,12 +111,15 @@ export class Wire {
     return reply;
   }
 
-  /** Turns the connection into a TLS one. `host` is verified only if asked for. Throws BrokenWire. */
+  /** Turns the connection into a TLS one. `host` is verified only if asked for, by `ca` (PEM) where given. Throws BrokenWire. */
   async secure(options: {
     host: string;
     isVerified: boolean;
+    ca: string | null;
     limitMs: number;
   }): Promise<{ protocol: string; cipher: string }> {
+    // R16: what came in clear must not be read as if it had come under TLS, a greeting neither.
+    if (this.#replies.length > 0 || this.#reader.hasPartial) throw this.#break("bytes in clear before the handshake");
     const raw = this.#socket;
     // The runtime may emit the encrypted bytes on the clear socket again: nobody may listen there.
     raw.removeAllListeners();
@@ -123,6 +127,7 @@ export class Wire {
     const secured = tls.connect({
       socket: raw,
       rejectUnauthorized: options.isVerified,
+      ...(options.isVerified ? verification(options) : {}),
       ecdhCurve: SMALL_HELLO_CURVES,
       // RFC 6066 §3: server names are host names, never addresses. An MX's name may hold any byte.
       ...(net.isIP(options.host) === 0 && /^[\w.-]+$/.test(options.host) ? { servername: options.host } : {}),
@@ -146,7 +151,7 @@ export class Wire {
     socket.on("drain", () => this.#wakeFor("progress"));
     socket.on("end", () => this.#break("the server closed the connection"));
     socket.on("close", () => this.#break("the connection was lost"));
-    socket.on("error", (error: Error) => this.#break(cleanReply(error.message)));
+    socket.on("error", (error: Error) => this.#break(describeFault(error)));
   }
 
   #receive(chunk: Buffer): void {

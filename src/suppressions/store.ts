@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
-import { suppressions } from "../db/schema.ts";
+import { heldSuppressions, suppressions } from "../db/schema.ts";
 
 export type SuppressionReason = (typeof suppressions.$inferSelect)["reason"];
 
@@ -38,6 +38,28 @@ export function openSuppressionStore(db: Db) {
       createdAt: number;
     }): void {
       orm.insert(suppressions).values(row).onConflictDoNothing().run();
+    },
+
+    /** Keeps for the operator what would have suppressed an address; the first reason stays. */
+    hold(row: typeof heldSuppressions.$inferInsert): void {
+      orm.insert(heldSuppressions).values(row).onConflictDoNothing().run();
+    },
+
+    /** Takes back a hard bounce's suppression, to be held instead. False: there is none. */
+    takeBack(recipient: { workspaceId: number; address: string }): boolean {
+      const removed = orm
+        .delete(suppressions)
+        .where(
+          and(
+            eq(suppressions.workspaceId, recipient.workspaceId),
+            eq(suppressions.channel, "email"),
+            eq(suppressions.address, recipient.address),
+            eq(suppressions.reason, "hard_bounce"),
+          ),
+        )
+        .returning({ address: suppressions.address })
+        .all();
+      return removed.length > 0;
     },
   };
 }

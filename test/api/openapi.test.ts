@@ -71,6 +71,7 @@ test("nothing in the document is TypeBox's own or beyond OpenAPI 3.0", async () 
 });
 
 const SEND_STATUSES = ["202", "400", "401", "402", "403", "409", "413", "415", "422", "503"];
+const CHANGE_STATUSES = ["400", "401", "403", "404", "409", "413", "415", "422", "503"];
 const CREATE_STATUSES = ["201", "400", "401", "403", "413", "415", "422", "503"];
 
 /** Every route and the statuses that it is documented with. */
@@ -79,6 +80,9 @@ const ROUTES: Record<string, string[]> = {
   "POST /api/v1/emails/batch": SEND_STATUSES,
   "GET /api/v1/emails": ["200", "401", "403", "422"],
   "GET /api/v1/emails/{id}": ["200", "401", "403", "404", "422"],
+  "GET /api/v1/emails/{id}/events": ["200", "401", "403", "404", "422"],
+  "POST /api/v1/emails/{id}/cancel": ["200", ...CHANGE_STATUSES],
+  "POST /api/v1/emails/{id}/retry": ["202", ...CHANGE_STATUSES],
   "POST /api/v1/domains": [...CREATE_STATUSES, "402", "409"],
   "GET /api/v1/domains": ["200", "401", "403", "422"],
   "POST /api/v1/domains/{id}/verification-checks": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
@@ -100,7 +104,7 @@ test("every route is there with its answers, a summary and its body as JSON alon
     for (const [status, answer] of Object.entries<Members>(operation["responses"])) {
       expect([route, status, Object.keys(answer["content"])]).toEqual([route, status, ["application/json"]]);
     }
-    const hasBody = route.startsWith("POST") && !route.endsWith("verification-checks");
+    const hasBody = route.startsWith("POST") && !/\/(verification-checks|cancel|retry)$/.test(route);
     expect([route, operation["requestBody"] !== undefined]).toEqual([route, hasBody]);
     if (hasBody)
       expect([route, Object.keys(operation["requestBody"].content), operation["requestBody"].required]).toEqual([
@@ -189,8 +193,9 @@ interface Example {
 }
 
 /** Requests that together give most of the documented answers. */
-function examplesFor(pombo: Instance, ids: { email: string; domain: string }): Example[] {
-  const { email, domain } = ids;
+function examplesFor(pombo: Instance, ids: { email: string; waiting: string; domain: string }): Example[] {
+  const { email, waiting, domain } = ids;
+  const one = "/api/v1/emails/{id}";
   const body = (value: unknown) => ({ options: { body: value } });
   const key = { key: pombo.operator.key };
   return [
@@ -207,6 +212,14 @@ function examplesFor(pombo: Instance, ids: { email: string; domain: string }): E
     { route: "GET /api/v1/emails", status: 422, path: "/api/v1/emails?page=0" },
     { route: "GET /api/v1/emails/{id}", status: 200, path: `/api/v1/emails/${email}` },
     { route: "GET /api/v1/emails/{id}", status: 404, path: `/api/v1/emails/${UNKNOWN_ID}` },
+    { route: `GET ${one}/events`, status: 200, path: `/api/v1/emails/${email}/events` },
+    { route: `GET ${one}/events`, status: 200, path: `/api/v1/emails/${waiting}/events` },
+    { route: `GET ${one}/events`, status: 422, path: "/api/v1/emails/x/events" },
+    { route: `POST ${one}/retry`, status: 409, path: `/api/v1/emails/${email}/retry` },
+    { route: `POST ${one}/retry`, status: 202, path: `/api/v1/emails/${waiting}/retry` },
+    { route: `POST ${one}/cancel`, status: 404, path: `/api/v1/emails/${UNKNOWN_ID}/cancel` },
+    { route: `POST ${one}/cancel`, status: 409, path: `/api/v1/emails/${email}/cancel` },
+    { route: `POST ${one}/cancel`, status: 200, path: `/api/v1/emails/${waiting}/cancel` },
     { route: "POST /api/v1/domains", status: 201, ...body({ domain: "new.test" }) },
     { route: "POST /api/v1/domains", status: 409, ...body({ domain: "new.test" }) },
     { route: "POST /api/v1/domains", status: 413, ...body({ domain: "x".repeat(70_000) }) },
@@ -234,7 +247,10 @@ function examplesFor(pombo: Instance, ids: { email: string; domain: string }): E
 
 test("answers of real requests are as documented, of every route", async () => {
   await using pombo = await startInstance({
-    mx: { rcpt: (command) => (command.includes("gone") ? "550 5.1.1 No" : "250 Ok") },
+    mx: {
+      rcpt: (command) =>
+        command.includes("gone") ? "550 5.1.1 No" : command.includes("later") ? "450 Later" : "250 Ok",
+    },
   });
   const operations = operationsOf(await documentOf(pombo));
   const sent = await pombo.workspace.call("POST", "/api/v1/emails", {
@@ -245,8 +261,15 @@ test("answers of real requests are as documented, of every route", async () => {
   );
   await pombo.app.worker.idle();
   const domains = await pombo.workspace.call("GET", "/api/v1/domains");
-  const examples = examplesFor(pombo, { email: sent.body.data.id, domain: domains.body.data[0].id });
+  const later = await pombo.workspace.call("POST", "/api/v1/emails", {
+    body: pombo.email({ to: "later@example.com" }),
+  });
+  await pombo.app.worker.idle();
+  const ids = { email: sent.body.data.id, waiting: later.body.data.id, domain: domains.body.data[0].id };
+  const examples = examplesFor(pombo, ids);
   for (const { route, status, path, options } of examples) {
+    // A retry has the attempt run at once.
+    await pombo.app.worker.idle();
     const [method = "", documented = ""] = route.split(" ");
     const answer = await pombo.workspace.call(method, path ?? documented, options);
     expect([route, answer.status]).toEqual([route, status]);

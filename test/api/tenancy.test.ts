@@ -8,6 +8,8 @@ interface Scene {
   owner: Client;
   stranger: Client;
   emailId: string;
+  /** Put off: it could be canceled and tried again. */
+  waitingId: string;
   domainId: string;
 }
 
@@ -27,6 +29,21 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/emails/batch": { kind: "by_body", body: ({ pombo }) => ({ emails: [pombo.email()] }), status: 422 },
   "GET /api/v1/emails": { kind: "list" },
   "GET /api/v1/emails/{id}": { kind: "by_id", path: ({ emailId }) => `/api/v1/emails/${emailId}`, status: 404 },
+  "GET /api/v1/emails/{id}/events": {
+    kind: "by_id",
+    path: ({ emailId }) => `/api/v1/emails/${emailId}/events`,
+    status: 404,
+  },
+  "POST /api/v1/emails/{id}/cancel": {
+    kind: "by_id",
+    path: ({ waitingId }) => `/api/v1/emails/${waitingId}/cancel`,
+    status: 404,
+  },
+  "POST /api/v1/emails/{id}/retry": {
+    kind: "by_id",
+    path: ({ waitingId }) => `/api/v1/emails/${waitingId}/retry`,
+    status: 404,
+  },
   "POST /api/v1/domains": { kind: "nobodys" },
   "GET /api/v1/domains": { kind: "list" },
   "POST /api/v1/domains/{id}/verification-checks": {
@@ -50,9 +67,12 @@ async function routesOf(pombo: Instance): Promise<string[]> {
 }
 
 async function startScene(): Promise<Scene & AsyncDisposable> {
-  const pombo = await startInstance();
+  const pombo = await startInstance({
+    mx: { rcpt: (command) => (command.includes("later") ? "450 4.2.0 Later" : "250 Ok") },
+  });
   const owner = pombo.workspace;
   const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email() });
+  const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
   const domains = await owner.call("GET", "/api/v1/domains");
   await pombo.mx.until(() => pombo.mx.messages.length === 1);
   await pombo.app.worker.idle();
@@ -62,6 +82,7 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
       owner,
       stranger: await pombo.newWorkspace(),
       emailId: sent.body.data.id,
+      waitingId: waiting.body.data.id,
       domainId: domains.body.data[0].id,
     },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
@@ -127,7 +148,7 @@ test("a list shows nothing of another workspace, nor counts it", async () => {
     if (one.kind !== "list") continue;
     const path = route.split(" ")[1] ?? "";
     const own = await scene.owner.call("GET", path);
-    expect([route, own.body.data.length]).toEqual([route, 1]);
+    expect([route, own.body.data.length > 0]).toEqual([route, true]);
     const { body } = await scene.stranger.call("GET", path);
     expect([route, body.data]).toEqual([route, []]);
     expect(body.meta.total ?? 0).toBe(0);

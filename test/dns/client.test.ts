@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import dgram from "node:dgram";
+import { turn } from "../db/temporary.ts";
 import { createResolver, systemServers } from "../../src/dns/client.ts";
 import { systemRandom } from "../../src/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
@@ -289,6 +290,21 @@ test("many more lookups than the limit in flight all come to an end", async () =
   const { resolver } = open([server]);
   const answers = await Promise.all(Array.from({ length: 600 }, (_, index) => resolver.a(`n${index}.example`)));
   expect(answers.every((answer) => answer.kind === "no_name")).toBe(true);
+});
+
+test("no more lookups than may be under way at once have sockets open", async () => {
+  await using server = await startFakeDns({}, { "*": "slow" });
+  const clock = createManualClock();
+  const resolver = createResolver({ servers: [server.address], clock, random: systemRandom, lookupsAtOnce: 3 });
+  const answers = Array.from({ length: 7 }, (_, index) => resolver.a(`n${index}.example`));
+  for (const seen of [3, 6, 7]) {
+    await server.seen(seen);
+    // Turns enough for a datagram on loopback, were one more sent.
+    await turn(100);
+    expect(server.queries).toHaveLength(seen);
+    server.release();
+  }
+  expect((await Promise.all(answers)).every(({ kind }) => kind === "no_name")).toBe(true);
 });
 
 test("a server that is not an address is refused with a sentence that says how to write it", () => {

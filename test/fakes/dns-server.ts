@@ -12,6 +12,10 @@ import type { Zone } from "./zone.ts";
 export type DnsFault =
   | "servfail"
   | "refused"
+  /** NXDOMAIN, as a captive resolver says to everything. */
+  | "no_name"
+  /** As the portal of a hotel: every name has its address, and nothing else. */
+  | "portal"
   | "formerr"
   /** FORMERR as a bare header, and only for queries with EDNS. */
   | "no_edns"
@@ -24,6 +28,8 @@ export type DnsFault =
   | "truncated"
   /** UDP says TC, and TCP sends a message of no bytes. */
   | "truncated_tcp_empty"
+  /** UDP says TC, and TCP takes the question and says nothing. */
+  | "truncated_tcp_silence"
   | "truncated_tcp_wrong_id"
   | "garbage"
   /** Leaves out all but the first record, as a server does that holds only the alias. */
@@ -34,6 +40,8 @@ export type DnsFault =
 
 /** The address that forged answers carry. */
 const FORGED_ADDRESS = "6.6.6.6";
+/** The portal's: a private one. */
+const PORTAL_ADDRESS = "10.0.0.1";
 
 export interface Query {
   name: string;
@@ -50,6 +58,8 @@ export interface FakeDns extends DnsServer {
   queries: Query[];
   /** Resolves once `count` queries have come in all. */
   seen(count: number): Promise<void>;
+  /** What "slow" does with an answer: keeps it for `release`, unless a test has another plan. */
+  hold: (send: () => void) => void;
   /** Sends what "slow" has held back. */
   release(): void;
   [Symbol.asyncDispose](): Promise<void>;
@@ -59,7 +69,7 @@ export async function startFakeDns(zone: Zone = {}, faults: Record<string, DnsFa
   const queries: Query[] = [];
   const watchers: { count: number; resolve: () => void }[] = [];
   const held: (() => void)[] = [];
-  const fake = { zone, faults, queries };
+  const fake = { zone, faults, queries, hold: (send: () => void) => void held.push(send) };
   const server = await listenForDns({
     host: "127.0.0.1",
     port: 0,
@@ -73,7 +83,7 @@ export async function startFakeDns(zone: Zone = {}, faults: Record<string, DnsFa
       const fault = fake.faults[name] ?? fake.faults["*"];
       const answer = () => answerMessage(message, transport, (asked, type) => answerFromZone(fake.zone, asked, type));
       for (const response of respond(message, { fault, transport, answer })) {
-        if (fault === "slow") held.push(() => send(response));
+        if (fault === "slow") fake.hold(() => send(response));
         else send(response);
       }
     },
@@ -107,6 +117,10 @@ function respond(message: Buffer, { fault, transport, answer }: Scene): Buffer[]
       return [withCode(message, 2)];
     case "refused":
       return [withCode(message, 5)];
+    case "no_name":
+      return [withCode(message, 3)];
+    case "portal":
+      return [portal(message)];
     case "formerr":
       return [withCode(message, 1)];
     case "no_edns":
@@ -119,6 +133,8 @@ function respond(message: Buffer, { fault, transport, answer }: Scene): Buffer[]
       return [isTcp ? genuine : truncate(message)];
     case "truncated_tcp_empty":
       return isTcp ? [Buffer.alloc(0)] : [truncate(message)];
+    case "truncated_tcp_silence":
+      return isTcp ? [] : [truncate(message)];
     case "truncated_tcp_wrong_id":
       return [isTcp ? withId(genuine, message.readUInt16BE(0) ^ 1) : truncate(message)];
     case "garbage":
@@ -153,6 +169,13 @@ function refer(message: Buffer): Buffer {
   const { id, questions } = decode(message);
   const authorities = [{ type: "NS" as const, name: "example", ttl: 60, data: "ns.example" }];
   return encode({ type: "response", id, flags: 0, questions, authorities });
+}
+
+function portal(message: Buffer): Buffer {
+  const { id, questions } = decode(message);
+  const [asked] = questions ?? [];
+  const answers = [{ type: "A" as const, name: asked?.name ?? "", ttl: 60, data: PORTAL_ADDRESS }];
+  return encode({ type: "response", id, flags: 0x180, questions, answers: asked?.type === "A" ? answers : [] });
 }
 
 function bareHeader(message: Buffer, rcode: number): Buffer {

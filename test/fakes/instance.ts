@@ -170,6 +170,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
 function configFor(directory: string, dnsServer: string, mxPort: number): Config {
   const config = defaultConfig({ hostname: HOSTNAME, dataDir: directory });
   config.http.listen.port = 0;
+  config.metrics.listen = null;
   config.dns.servers = [dnsServer];
   config.email.destinationPort = mxPort;
   config.email.allowAddresses = ["127.0.0.0/8"];

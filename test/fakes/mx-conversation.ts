@@ -1,24 +1,14 @@
 import type { Socket } from "node:net";
 import * as tls from "node:tls";
 import type { Answer, Mx, MxConnection, MxMessage, Step } from "./mx.ts";
-import { usualAnswer, type MxStage } from "./mx-usual.ts";
+import { MxAuth } from "./mx-auth.ts";
+import { STAGES, usualAnswer, type MxStage } from "./mx-usual.ts";
 
 interface Surroundings {
   mx: Mx;
   secureContext: tls.SecureContext;
   notify: () => void;
 }
-
-const STAGES: Record<string, MxStage> = {
-  EHLO: "ehlo",
-  HELO: "helo",
-  STARTTLS: "startTls",
-  "MAIL FROM": "mail",
-  "RCPT TO": "rcpt",
-  DATA: "data",
-  RSET: "rset",
-  QUIT: "quit",
-};
 
 /** One connection of the scripted server: commands in, the script's answers out, everything kept. */
 export class MxConversation implements MxConnection {
@@ -39,6 +29,8 @@ export class MxConversation implements MxConnection {
   #isStalled = false;
   #from: string | null = null;
   #to: string[] = [];
+  readonly #auth = new MxAuth();
+  #isInAuth = false;
 
   constructor(socket: Socket, around: Surroundings) {
     this.#socket = socket;
@@ -53,11 +45,18 @@ export class MxConversation implements MxConnection {
     return Buffer.concat(this.isTls || this.#isHelloAwaited ? this.#clear : this.#received);
   }
 
+  get user(): string | null {
+    return this.#auth.user;
+  }
+
   begin(): void {
+    const greet = () =>
+      void this.#run(async () => {
+        await this.#answer("greeting", "");
+      });
     this.#listen();
-    void this.#run(async () => {
-      await this.#answer("greeting", "");
-    });
+    if (this.#around.mx.script.isImplicitTls === true) this.#upgrade(greet);
+    else greet();
   }
 
   say(bytes: string): void {
@@ -122,10 +121,11 @@ export class MxConversation implements MxConnection {
   }
 
   async #obey(line: string): Promise<void> {
-    const verb = line.split(/[ :]/, 1)[0]!.toUpperCase();
+    const verb = this.#isInAuth ? "AUTH" : line.split(/[ :]/, 1)[0]!.toUpperCase();
     const stage = STAGES[verb] ?? STAGES[line.split(":", 1)[0]!.toUpperCase()];
     if (stage === undefined) return this.say(verb === "NOOP" ? "250 2.0.0 Ok\r\n" : "502 5.5.2 Not known\r\n");
     const said = await this.#answer(stage, line);
+    this.#isInAuth = stage === "auth" && said.startsWith("334");
     const address = /<(.*)>/.exec(line)?.[1] ?? "";
     if (stage === "mail" && said.startsWith("2")) [this.#from, this.#to] = [address, []];
     if (stage === "rcpt" && said.startsWith("2")) this.#to.push(address);
@@ -171,8 +171,11 @@ export class MxConversation implements MxConnection {
   /** Gives the script's answer, or the usual one; returns what was said. */
   async #answer(stage: MxStage, command: string): Promise<string> {
     const { script } = this.#around.mx;
-    const state = { isTls: this.isTls, hasSender: this.#from !== null, hasRecipient: this.#to.length > 0 };
-    const step: Step = script[stage] ?? usualAnswer(stage, script, state);
+    const hasSender = this.#from !== null;
+    const state = { isTls: this.isTls, isSignedIn: this.user !== null, hasSender, hasRecipient: this.#to.length > 0 };
+    const isAuth = stage === "auth" && script.accounts !== undefined;
+    const usual = () => (isAuth ? this.#auth.take(command, script.accounts ?? {}) : usualAnswer(stage, script, state));
+    const step: Step = script[stage] ?? usual();
     const answer: Answer = typeof step === "function" ? await step(command, this) : step;
     return this.#send(answer);
   }
@@ -204,14 +207,20 @@ export class MxConversation implements MxConnection {
     const block = piece.repeat(Math.max(1, Math.ceil(65_536 / piece.length)));
     for (let sent = 0; sent < bytes && !this.isClosed; sent += block.length) {
       if (this.#socket.write(block)) continue;
+      const socket = this.#socket;
       await new Promise<void>((resolve) => {
-        this.#socket.once("drain", resolve);
-        this.#socket.once("close", () => resolve());
+        const goOn = () => {
+          socket.off("drain", goOn);
+          socket.off("close", goOn);
+          resolve();
+        };
+        socket.once("drain", goOn);
+        socket.once("close", goOn);
       });
     }
   }
 
-  #upgrade(): void {
+  #upgrade(secured: () => void = () => {}): void {
     this.#clear = [...this.#received];
     if (this.#around.mx.script.tls !== "good") {
       this.#isHelloAwaited = true;
@@ -221,14 +230,15 @@ export class MxConversation implements MxConnection {
     const clear = this.#socket;
     clear.removeAllListeners();
     clear.on("error", () => {});
-    const secured = new tls.TLSSocket(clear, { isServer: true, secureContext: this.#around.secureContext });
+    const socket = new tls.TLSSocket(clear, { isServer: true, secureContext: this.#around.secureContext });
     this.#received = [];
     this.#pending = Buffer.alloc(0);
-    this.#socket = secured;
-    secured.once("secure", () => {
+    this.#socket = socket;
+    socket.once("secure", () => {
       this.isTls = true;
-      const name = (secured as tls.TLSSocket & { servername?: string | false }).servername;
+      const name = (socket as tls.TLSSocket & { servername?: string | false }).servername;
       this.serverName = typeof name === "string" ? name : null;
+      secured();
     });
     this.#listen();
   }

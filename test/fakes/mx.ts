@@ -7,6 +7,7 @@
  */
 import * as net from "node:net";
 import * as tls from "node:tls";
+import type { TestCertificate } from "./certificates.ts";
 import { MxConversation } from "./mx-conversation.ts";
 
 export { ALL_CAPABILITIES } from "./mx-usual.ts";
@@ -26,6 +27,8 @@ export interface MxScript {
   ehlo?: Step;
   helo?: Step;
   startTls?: Step;
+  /** To the AUTH command, and to each line after a 334; by default as `accounts` say. */
+  auth?: Step;
   mail?: Step;
   rcpt?: Step;
   data?: Step;
@@ -38,6 +41,12 @@ export interface MxScript {
   capabilities?: string[];
   /** `none`: not offered. `good`: a self-signed certificate. `garbage`, `drop`, `stall`: the answer to the client's hello. */
   tls?: "none" | "good" | "garbage" | "drop" | "stall";
+  /** TLS before the greeting; with `tls: "good"`. */
+  isImplicitTls?: boolean;
+  /** Passwords by user: AUTH is offered, and nobody else may send. */
+  accounts?: Record<string, string>;
+  /** The line of EHLO about AUTH, for `accounts`. */
+  authOffer?: string;
   /** Closes the connection when so many bytes of content have come. */
   dropInContentAfter?: number;
   /** Reads nothing more once the content begins. */
@@ -64,6 +73,8 @@ export interface MxConnection {
   readonly isTls: boolean;
   /** The server name the client asked for in TLS, or null. */
   readonly serverName: string | null;
+  /** Who signed in, or null. */
+  readonly user: string | null;
   readonly isClosed: boolean;
   /** Sends bytes that nobody asked for. */
   say(bytes: string): void;
@@ -97,7 +108,7 @@ export const flood = (piece: string, bytes: number): Answer => ({ kind: "flood",
 const TLS_OPTIONS: string = "smtp-server/lib/tls-options.js";
 
 /** The self-signed certificate for localhost that smtp-server brings for tests; its key is public anyway. */
-async function testCertificate(): Promise<{ key: string; cert: string }> {
+async function testCertificate(): Promise<TestCertificate> {
   const { default: withDefaults } = (await import(TLS_OPTIONS)) as {
     default: (options: object) => { key: string; cert: string };
   };
@@ -105,8 +116,11 @@ async function testCertificate(): Promise<{ key: string; cert: string }> {
 }
 
 /** Starts a server; close it in the end. Port 0 takes a free one. */
-export async function startMx(script: MxScript = {}, at: { address?: string; port?: number } = {}): Promise<Mx> {
-  const secureContext = tls.createSecureContext(await testCertificate());
+export async function startMx(
+  script: MxScript = {},
+  at: { address?: string; port?: number; certificate?: TestCertificate } = {},
+): Promise<Mx> {
+  const secureContext = tls.createSecureContext(at.certificate ?? (await testCertificate()));
   const watchers = new Set<() => void>();
   const connections: MxConversation[] = [];
   const notify = () => {

@@ -11,7 +11,7 @@ import { comparableText, isPlainOnTheWire, openDkimVerdicts, parse, tlsOf } from
 import type { Sample } from "./samples.ts";
 
 const FINAL_TIMEOUT_MS = 30_000;
-const EXPECTED_VERDICTS = ["ed25519-sha256 pass", "rsa-sha256 pass"];
+export const EXPECTED_VERDICTS = ["ed25519-sha256 pass", "rsa-sha256 pass"];
 
 export interface Sending {
   api: Api;

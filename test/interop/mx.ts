@@ -22,12 +22,20 @@ export interface Mx {
   readonly greylistedSenders: string[];
   /** Waits for the newest mail in a user's maildir, with CRLF line ends. @throws Error after 20 s */
   mailOf(user: string): Promise<Buffer>;
+  /** All mail in a maildir, the oldest first, once there is as much as `count`. @throws Error after 20 s */
+  allMailOf(user: string, count: number): Promise<Buffer[]>;
 }
 
 export async function startMx(options: {
   folder: string;
   dnsPort: number;
   users: string[];
+  /** Recipients at other domains than the MX's own, and their maildirs. */
+  others: { address: string; folder: string }[];
+  /** The domains of those, and any that it takes nothing for. */
+  otherDomains: string[];
+  /** Further lines of master.cf, by the port. */
+  services: (port: number) => string;
   cleanup: Cleanup;
 }): Promise<Mx> {
   const { folder, cleanup } = options;
@@ -42,15 +50,17 @@ export async function startMx(options: {
   const greylistedSenders: string[] = [];
   const policyPort = await startPolicy(greylistedSenders, cleanup);
   const port = await freePort();
-  const mailboxes = [GREYLISTED_USER, ...options.users].map((user) => `{${user}@${MX_DOMAIN}=${user}/}`);
+  const own = [GREYLISTED_USER, ...options.users].map((user) => ({ address: `${user}@${MX_DOMAIN}`, folder: user }));
+  const mailboxes = [...own, ...options.others].map(({ address, folder: maildir }) => `{${address}=${maildir}/}`);
   const postfix = await startPostfix({
     folder,
     hostname: MX_HOST,
     port,
+    services: options.services(port),
     settings: {
       // Nobody is trusted: loopback too is a stranger to this MX.
       mynetworks: "192.0.2.1/32",
-      virtual_mailbox_domains: MX_DOMAIN,
+      virtual_mailbox_domains: [MX_DOMAIN, ...options.otherDomains].join(", "),
       virtual_mailbox_base: mailFolder,
       virtual_mailbox_maps: `inline:{${mailboxes.join(", ")}}`,
       virtual_uid_maps: `static:${owner}`,
@@ -68,16 +78,22 @@ export async function startMx(options: {
   cleanup.add(() => postfix.stop());
 
   const fresh = (user: string): string => join(mailFolder, user, "new");
+  // Maildir names start with the second and the microseconds of delivery: the last is the newest.
+  const files = (user: string): string[] => list(fresh(user)).toSorted();
+  // Postfix stores LF; signatures are over CRLF.
+  const read = (user: string, file: string): Buffer =>
+    Buffer.from(readFileSync(join(fresh(user), file), "latin1").replace(/\n/g, "\r\n"), "latin1");
   return {
     postfix,
     port,
     greylistedSenders,
     mailOf: async (user) => {
-      await waitUntil(`mail for ${user}`, ARRIVAL_TIMEOUT_MS, () => list(fresh(user)).length > 0);
-      // Maildir names start with the second and the microseconds of delivery: the last is the newest.
-      const newest = list(fresh(user)).toSorted().at(-1) ?? "";
-      // Postfix stores LF; signatures are over CRLF.
-      return Buffer.from(readFileSync(join(fresh(user), newest), "latin1").replace(/\n/g, "\r\n"), "latin1");
+      await waitUntil(`mail for ${user}`, ARRIVAL_TIMEOUT_MS, () => files(user).length > 0);
+      return read(user, files(user).at(-1) ?? "");
+    },
+    allMailOf: async (user, count) => {
+      await waitUntil(`${count} mails for ${user}`, ARRIVAL_TIMEOUT_MS, () => files(user).length >= count);
+      return files(user).map((file) => read(user, file));
     },
   };
 }

@@ -26,7 +26,7 @@ export function tlsOf(message: Buffer): string | null {
 }
 
 /** Unfolded values of all header fields of that name, from the top. */
-function fieldsOf(message: Buffer, name: string): string[] {
+export function fieldsOf(message: Buffer, name: string): string[] {
   const text = message.toString("latin1");
   const header = text.slice(0, text.indexOf(HEADER_END)).replace(/\r\n(?=[ \t])/g, "");
   const start = `${name.toLowerCase()}:`;

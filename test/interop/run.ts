@@ -1,11 +1,12 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
-// a real OpenDKIM behind real STARTTLS, and the stored mails are read back and compared. First the
-// peers are checked by themselves. One line per check; the last line is the sum. Exit code 1: a check
-// failed; 2: programs to check against are missing. `--smoke` leaves out the long tail of samples.
+// a real OpenDKIM behind real STARTTLS, straight and through another Postfix as relay, and the stored
+// mails are read back and compared. First the peers are checked by themselves. One line per check; the
+// last line is the sum. Exit code 1: a check failed; 2: programs to check against are missing.
+// `--smoke` leaves out the long tail of samples.
 
 import type { Zone } from "../fakes/zone.ts";
-import { ensureTools, OPENDKIM, POSTFIX, SWAKS } from "../peers/packages.ts";
-import { addDomain, createWorkspace, findPombo, logTail, startPombo, type PomboApp } from "../peers/pombo.ts";
+import { ensureTools, OPENDKIM, POSTFIX, SASL, SWAKS } from "../peers/packages.ts";
+import { addDomain, type Api, createWorkspace, findPombo, logTail, startPombo } from "../peers/pombo.ts";
 import { makeFolder, runProgram, type Cleanup } from "../peers/process.ts";
 import { serveZone } from "../peers/zone.ts";
 import { Checks } from "./checks.ts";
@@ -13,9 +14,14 @@ import { checkDelivery } from "./delivery.ts";
 import { GREYLISTED_USER, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
 import { checkPeers, PEER_USERS } from "./peer-checks.ts";
 import { checkRefusals } from "./refusals.ts";
+import { startRelay } from "./relay.ts";
+import { checkRelay, RELAY_ADDRESSES, RELAY_USERS, relayWays } from "./relay-checks.ts";
 import { moreSamples, SAMPLES, type Sample } from "./samples.ts";
+import { checkSinks, startSinks } from "./sinks.ts";
+import { checkVariants, VARIANT_DOMAINS, VARIANT_USERS, variantServices, variantZone } from "./variants.ts";
 
 const SENDER_DOMAIN = "loja.test";
+const SENDER = `loja@${SENDER_DOMAIN}`;
 const POMBO_HOST = "pombo.test";
 
 await runProgram(async (cleanup) => {
@@ -24,14 +30,15 @@ await runProgram(async (cleanup) => {
     console.error("usage: script/interop [--smoke] [--peers]");
     return 2;
   }
-  const trouble = await ensureTools([POSTFIX, OPENDKIM, SWAKS]);
+  const trouble = await ensureTools([POSTFIX, OPENDKIM, SWAKS, SASL]);
   if (trouble !== null) {
     console.error(trouble);
     return 2;
   }
   const checks = new Checks();
-  const samples = args.includes("--smoke") ? SAMPLES : [...SAMPLES, ...moreSamples()];
-  await runChecks({ cleanup, checks, samples, isPombo: !args.includes("--peers") });
+  const isSmoke = args.includes("--smoke");
+  const samples = isSmoke ? SAMPLES : [...SAMPLES, ...moreSamples()];
+  await runChecks({ cleanup, checks, samples, isPombo: !args.includes("--peers"), isSmoke });
   return checks.finish();
 });
 
@@ -40,6 +47,7 @@ async function runChecks(options: {
   checks: Checks;
   samples: Sample[];
   isPombo: boolean;
+  isSmoke: boolean;
 }): Promise<void> {
   const { cleanup, checks, samples } = options;
   const folder = makeFolder("interop", cleanup);
@@ -48,14 +56,21 @@ async function runChecks(options: {
     [POMBO_HOST]: { A: ["127.0.0.1"] },
     [MX_DOMAIN]: { MX: [[10, MX_HOST]] },
     [MX_HOST]: { A: ["127.0.0.1"] },
+    ...variantZone(),
+    ...RELAY_ADDRESSES,
   };
   const dns = await serveZone(zone);
   cleanup.add(() => dns.close());
-  const users = [...PEER_USERS, ...samples.map((sample) => sample.name)];
-  const mx = await startMx({ folder, dnsPort: dns.port, users, cleanup });
+  const users = [...PEER_USERS, ...RELAY_USERS, ...samples.map((sample) => sample.name)];
+  const variants = { others: VARIANT_USERS, otherDomains: VARIANT_DOMAINS, services: variantServices };
+  const mx = await startMx({ folder, dnsPort: dns.port, users, ...variants, cleanup });
   await checks.group("peers", () => checkPeers({ folder, mx, zone, checks }));
   if (!options.isPombo) return;
 
+  const relay = await startRelay({ folder, mxPort: mx.port, cleanup });
+  const ways = await relayWays(relay, folder);
+  const sinks = await startSinks({ folder, port: mx.port, isSmoke: options.isSmoke, cleanup });
+  Object.assign(zone, sinks.zone);
   console.log(`app: ${findPombo().what}`);
   const app = await startPombo({
     folder,
@@ -65,24 +80,24 @@ async function runChecks(options: {
       dns: { servers: [`127.0.0.1:${dns.port}`] },
       // The greylisted mail comes back after seconds instead of the usual minute.
       email: { destination_port: mx.port, allow_addresses: ["127.0.0.0/8"], retry: ["2s", "5s"] },
+      relay: ways.map(({ table }) => table),
     },
   });
-  await checks.group("pombo", () => checkPombo({ app, mx, zone, checks, samples }));
+  await checks.group("pombo", async () => {
+    const api = await createWorkspace(app, "interop");
+    await checkPombo({ api, mx, zone, checks, samples });
+    await checkSinks({ api, mx, checks, sender: SENDER, sinks });
+    await checkRelay({ api, mx, relay, zone, checks, ways, logs: () => app.process.output() });
+  });
   if (checks.hasFailed) console.error(`the end of pombo's log:\n${logTail(app)}`);
 }
 
-async function checkPombo(options: {
-  app: PomboApp;
-  mx: Mx;
-  zone: Zone;
-  checks: Checks;
-  samples: Sample[];
-}): Promise<void> {
-  const { app, mx, zone, checks } = options;
-  const api = await createWorkspace(app, "interop");
+async function checkPombo(options: { api: Api; mx: Mx; zone: Zone; checks: Checks; samples: Sample[] }): Promise<void> {
+  const { api, mx, zone, checks } = options;
   await addDomain(api, SENDER_DOMAIN, zone);
   checks.claim("a domain is verified over DNS", true);
-  const shared = { api, mx, checks, sender: `loja@${SENDER_DOMAIN}` };
+  const shared = { api, mx, checks, sender: SENDER };
   await checkDelivery({ ...shared, zone, samples: options.samples });
   await checkRefusals({ ...shared, greylisted: `${GREYLISTED_USER}@${MX_DOMAIN}` });
+  await checkVariants({ ...shared, zone });
 }

@@ -17,6 +17,8 @@ export interface Tool {
 export const POSTFIX: Tool = { program: "postfix", package: "postfix" };
 export const SMTP_SINK: Tool = { program: "smtp-sink", package: "postfix" };
 export const OPENDKIM: Tool = { program: "opendkim", package: "opendkim" };
+/** What lets a Postfix ask for passwords: the tool that keeps them, and the mechanisms. */
+export const SASL: Tool = { program: "saslpasswd2", package: "sasl2-bin libsasl2-modules" };
 /** Its TLS is a package of its own, which it only recommends. */
 export const SWAKS: Tool = { program: "swaks", package: "swaks libnet-ssleay-perl" };
 

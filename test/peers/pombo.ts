@@ -3,7 +3,7 @@
 // run; both make a workspace and a verified domain with the same steps.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Zone } from "../fakes/zone.ts";
 import { cpuSeconds, freePort, mustRun, startProcess, waitUntil, type Cleanup, type Running } from "./process.ts";
 import { publish, type DnsRecord } from "./zone.ts";
@@ -14,12 +14,17 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** decisions §9: the prefix and 32 random bytes in base64url. */
 const API_KEY = /svc_[A-Za-z0-9_-]{43}/;
 
-export type Toml = string | number | boolean | string[] | { [name: string]: Toml };
+export type Toml = string | number | boolean | string[] | TomlTable | TomlTable[];
+export interface TomlTable {
+  [name: string]: Toml;
+}
 
 export interface PomboApp {
   readonly process: Running;
   readonly port: number;
   readonly operatorKey: string;
+  readonly configFile: string;
+  readonly dataFolder: string;
   cpuSeconds(): number;
 }
 
@@ -36,7 +41,7 @@ export function findPombo(): { command: string[]; what: string } {
 export async function startPombo(options: {
   folder: string;
   hostname: string;
-  settings: { [name: string]: Toml };
+  settings: TomlTable;
   cleanup: Cleanup;
 }): Promise<PomboApp> {
   const { command } = findPombo();
@@ -53,17 +58,28 @@ export async function startPombo(options: {
     hostname: options.hostname,
     data_dir: dataFolder,
     http: { listen: `127.0.0.1:${port}`, ...(typeof http === "object" && !Array.isArray(http) ? http : {}) },
+    metrics: { listen: "127.0.0.1:0" },
     ...others,
   };
   writeFileSync(configFile, toToml(settings));
-  const app = startProcess({ command: [...command, "serve", "--config", configFile], logFile: join(root, "log") });
-  options.cleanup.add(() => app.stop());
+  return await servePombo({ configFile, dataFolder, port, operatorKey }, options.cleanup);
+}
+
+/** Serves what `startPombo` has set up; also again, once the process before has been stopped. */
+export async function servePombo(
+  installation: Pick<PomboApp, "configFile" | "dataFolder" | "port" | "operatorKey">,
+  cleanup: Cleanup,
+): Promise<PomboApp> {
+  const { configFile, dataFolder, port, operatorKey } = installation;
+  const logFile = join(dirname(configFile), "log");
+  const app = startProcess({ command: [...findPombo().command, "serve", "--config", configFile], logFile });
+  cleanup.add(() => app.stop());
   await waitUntil("pombo's /ready", START_TIMEOUT_MS, async () => {
     if (!app.isAlive()) throw new Error(`pombo ended at once:\n${app.output()}`);
     const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => null);
     return answer?.status === 200;
   });
-  return { process: app, port, operatorKey, cpuSeconds: () => cpuSeconds(app.pid) };
+  return { process: app, port, operatorKey, configFile, dataFolder, cpuSeconds: () => cpuSeconds(app.pid) };
 }
 
 /** The operator key in what `pombo init` prints. */
@@ -126,11 +142,14 @@ export async function addDomain(api: Api, domain: string, zone: Zone): Promise<s
 }
 
 /** Values first, then tables, as TOML wants it; JSON's strings, numbers and lists are TOML's too. */
-function toToml(table: { [name: string]: Toml }, path: string[] = []): string {
+function toToml(table: TomlTable, path: string[] = []): string {
   const values: string[] = [];
   const tables: string[] = [];
   for (const [name, value] of Object.entries(table)) {
-    if (typeof value !== "object" || Array.isArray(value)) values.push(`${name} = ${JSON.stringify(value)}\n`);
+    const several = Array.isArray(value) ? value.filter((each) => typeof each === "object") : [];
+    if (several.length > 0) {
+      for (const each of several) tables.push(`\n[[${[...path, name].join(".")}]]\n${toToml(each, [...path, name])}`);
+    } else if (typeof value !== "object" || Array.isArray(value)) values.push(`${name} = ${JSON.stringify(value)}\n`);
     else tables.push(`\n[${[...path, name].join(".")}]\n${toToml(value, [...path, name])}`);
   }
   return values.join("") + tables.join("");

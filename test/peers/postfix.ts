@@ -19,6 +19,10 @@ export interface PostfixOptions {
   port: number;
   /** Lines of main.cf beyond the base ones, by name; they win over the base ones. */
   settings: Record<string, string>;
+  /** Further lines of master.cf: services on other ports. */
+  services?: string;
+  /** Files of the SASL library, by the name that smtpd_sasl_path gives them. */
+  sasl?: Record<string, string>;
 }
 
 export interface Postfix {
@@ -62,7 +66,12 @@ export async function startPostfix(options: PostfixOptions): Promise<Postfix> {
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
   writeFileSync(join(configFolder, "main.cf"), lines.join(""));
-  writeFileSync(join(configFolder, "master.cf"), masterFile(options.port));
+  // Debian's Postfix looks there whatever cyrus_sasl_config_path says.
+  mkdirSync(join(configFolder, "sasl"));
+  for (const [name, text] of Object.entries(options.sasl ?? {})) {
+    writeFileSync(join(configFolder, `sasl/${name}.conf`), text);
+  }
+  writeFileSync(join(configFolder, "master.cf"), masterFile(options.port) + (options.services ?? ""));
 
   const postfix = pathOf("postfix");
   const started = await run([postfix, "-c", configFolder, "start"]);

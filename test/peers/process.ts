@@ -11,6 +11,7 @@ const FOLDER_PARENT = "/var/tmp";
 /** Linux reports CPU time in ticks of 1/100 s on every architecture Bun runs on (USER_HZ). */
 const TICKS_PER_SECOND = 100;
 const STOP_GRACE_MS = 10_000;
+const LISTENER_TIMEOUT_MS = 10_000;
 const POLL_MS = 25;
 /** What a shell reports for a program ended by Ctrl-C. */
 const INTERRUPTED = 130;
@@ -175,14 +176,14 @@ export async function waitUntil(
   }
 }
 
-/** Resolves once something accepts connections at the port (on 127.0.0.1) or socket path. */
-export function waitForListener(where: number | string, timeoutMs = 10_000): Promise<void> {
-  return waitUntil(`a listener at ${where}`, timeoutMs, () => canConnect(where));
+/** Resolves once something accepts connections at the port (on 127.0.0.1 unless told) or socket path. */
+export function waitForListener(where: number | string, host = "127.0.0.1"): Promise<void> {
+  return waitUntil(`a listener at ${where}`, LISTENER_TIMEOUT_MS, () => canConnect(where, host));
 }
 
-function canConnect(where: number | string): Promise<boolean> {
+function canConnect(where: number | string, host: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = typeof where === "number" ? connect(where, "127.0.0.1") : connect(where);
+    const socket = typeof where === "number" ? connect(where, host) : connect(where);
     const end = (isOpen: boolean): void => {
       socket.destroy();
       resolve(isOpen);

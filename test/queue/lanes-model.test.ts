@@ -126,7 +126,12 @@ class Walk {
     mine.running += started.length;
     if (started.length === 0) this.vain += 1;
     for (const _ of started) this.#jobs.push(open.lane.id);
-    this.#lanes.claimed(open.lane, open.room, started.length, mine.rows[0] ?? null);
+    this.#lanes.claimed(
+      open.lane,
+      open.room,
+      started.length,
+      mine.rows[0] === undefined ? null : { dueAt: mine.rows[0], expiresAt: null },
+    );
     this.#model.noteIdle(mine);
   }
 

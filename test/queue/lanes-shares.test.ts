@@ -42,7 +42,7 @@ class Floor {
       const { lane, room } = next;
       for (let i = 0; i < room; i++) this.running.push(lane.id);
       this.started.set(lane.workspaceId, (this.started.get(lane.workspaceId) ?? 0) + room);
-      this.lanes.claimed(lane, room, room, 0);
+      this.lanes.claimed(lane, room, room, { dueAt: 0, expiresAt: null });
     }
   }
 
@@ -148,7 +148,7 @@ test("a lane whose destination did not answer starts its next job after the paus
   lanes.wake(1, 0);
   const first = lanes.take(0, 8);
   expect(first?.room).toBe(4);
-  lanes.claimed(first!.lane, first!.room, 1, 0);
+  lanes.claimed(first!.lane, first!.room, 1, { dueAt: 0, expiresAt: null });
   lanes.ended(1, false, 1_000);
   expect(lanes.take(999, 8)).toBeNull();
   expect(lanes.nextInHeapAt()).toBe(1_000);
@@ -156,7 +156,7 @@ test("a lane whose destination did not answer starts its next job after the paus
   expect(lanes.take(999, 8)).toBeNull();
   const next = lanes.take(1_000, 8);
   expect(next?.room).toBe(1);
-  lanes.claimed(next!.lane, next!.room, 1, 0);
+  lanes.claimed(next!.lane, next!.room, 1, { dueAt: 0, expiresAt: null });
   lanes.ended(1, true, 2_000);
   expect(lanes.take(1_000, 8)?.room).toBe(4);
 });

@@ -19,7 +19,7 @@ const take = (lanes: Lanes, now: number) => {
 function claim(lanes: Lanes, now: number, started: number, nextDueAt: number | null): Lane {
   const taken = lanes.take(now, PLENTY);
   if (taken === null) throw new Error("no lane is due");
-  lanes.claimed(taken.lane, taken.room, started, nextDueAt);
+  lanes.claimed(taken.lane, taken.room, started, nextDueAt === null ? null : { dueAt: nextDueAt, expiresAt: null });
   return taken.lane;
 }
 
@@ -109,7 +109,7 @@ describe("a row announced while its lane is being claimed", () => {
     lanes.wake(1, 0);
     const taken = lanes.take(0, PLENTY);
     lanes.wake(1, 7);
-    lanes.claimed(taken!.lane, taken!.room, 0, 4);
+    lanes.claimed(taken!.lane, taken!.room, 0, { dueAt: 4, expiresAt: null });
     expect(lanes.nextDueAt()).toBe(4);
   });
 
@@ -130,7 +130,7 @@ test("a job that ends while its lane is being claimed does not let it be claimed
   const taken = lanes.take(0, PLENTY);
   lanes.ended(1, true);
   expect(take(lanes, 0)).toBeNull();
-  lanes.claimed(taken!.lane, taken!.room, 2, 0);
+  lanes.claimed(taken!.lane, taken!.room, 2, { dueAt: 0, expiresAt: null });
   expect(take(lanes, 0)).toEqual([1, 1]);
 });
 

@@ -87,7 +87,7 @@ describe("a claim", () => {
     on.add(5, NOW, on.store.laneFor(1, "example.net"));
     expect(on.claim(NOW, 2).map((job) => job.id)).toEqual([2, 3]);
     expect(on.claim(NOW, 2).map((job) => job.id)).toEqual([1]);
-    expect(on.store.headOf(on.lane)).toBe(NOW + 1);
+    expect(on.store.headOf(on.lane)?.dueAt).toBe(NOW + 1);
   });
 
   test("never takes a row whose attempt runs, however long that takes", () => {
@@ -137,7 +137,7 @@ describe("the end of an attempt", () => {
       dotAt: null,
       attempts: 1,
     });
-    expect(on.store.headOf(on.lane)).toBe(NOW + 7);
+    expect(on.store.headOf(on.lane)?.dueAt).toBe(NOW + 7);
     expect(only(on.claim(NOW + 7))).toMatchObject({ attempt: 2, lastReply: "451 later", badDomainAt: NOW });
   });
 
@@ -185,6 +185,27 @@ test("a row can be taken off while it waits, but not while its attempt runs", ()
   expect(on.store.removeWaiting(1)).toBe(1);
   expect(on.store.isQueued(1)).toBe(false);
   expect(on.store.removeWaiting(1)).toBeNull();
+});
+
+test("a row that waits for another attempt can be made due now, and keeps its attempts and its place when it is due already", () => {
+  using on = queue();
+  on.add(1);
+  expect([on.store.retryNow(1, NOW), on.store.retryNow(2, NOW)]).toEqual([null, null]); // before its first; unknown
+  const job = only(on.claim());
+  expect(on.store.retryNow(1, NOW + 1)).toBeNull();
+  on.store.defer(job, { nextAt: NOW + MINUTE, lastReply: "later", badDomainAt: 7 });
+  expect(on.claim(NOW + 1)).toEqual([]);
+  for (const now of [NOW + 1, NOW + 5]) {
+    expect(on.store.retryNow(1, now)).toBe(on.lane);
+    expect(on.row(1)).toMatchObject({
+      nextAt: NOW + 1,
+      attempts: 1,
+      inFlight: false,
+      lastReply: "later",
+      badDomainAt: 7,
+    });
+  }
+  expect(only(on.claim(NOW + 5))).toMatchObject({ id: 1, attempt: 2, dueAt: NOW + 1, nextAt: NOW + 5 + 2 * MINUTE });
 });
 
 describe("after a crash", () => {

@@ -1,4 +1,5 @@
 /** One email at a time through an instance in this process, and what became of it. */
+import type { Config } from "../../src/config.ts";
 import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import { type Instance, type Json, startInstance } from "../fakes/instance.ts";
 import type { MxScript } from "../fakes/mx.ts";
@@ -8,7 +9,7 @@ export const HOUR_MS = 60 * MINUTE_MS;
 
 /** An instance whose clock stands still: nothing is tried again and nothing expires unless the test lets it. */
 export async function startStill(
-  options: { mx?: MxScript; retryMs?: number[] } = {},
+  options: { mx?: MxScript; retryMs?: number[]; configure?: (config: Config) => void } = {},
 ): Promise<Instance & { clock: FakeClock }> {
   const clock = fakeClock();
   const pombo = await startInstance({
@@ -16,6 +17,7 @@ export async function startStill(
     ...(options.mx === undefined ? {} : { mx: options.mx }),
     configure: (config) => {
       if (options.retryMs !== undefined) config.email.retryMs = options.retryMs;
+      options.configure?.(config);
     },
   });
   const end = pombo[Symbol.asyncDispose].bind(pombo);

@@ -124,6 +124,7 @@ function ownSettings(dataDir: string, dnsServer: string, mxPort: number): Record
   return {
     "": { hostname: HOSTNAME, data_dir: dataDir },
     http: { listen: "127.0.0.1:0" },
+    metrics: { listen: "127.0.0.1:0" },
     dns: { servers: [dnsServer] },
     email: { destination_port: mxPort, allow_addresses: ["127.0.0.0/8"], retry: ["200ms", "500ms"] },
     disk: { min_free: "0B", min_free_inodes_percent: 0 },

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { createResolver } from "../../src/dns/client.ts";
+import { createResolver, type Lookup } from "../../src/dns/client.ts";
 import { parseRanges } from "../../src/net/address.ts";
 import type { Random } from "../../src/random.ts";
 import { systemRandom } from "../../src/random.ts";
 import { systemClock } from "../../src/clock.ts";
-import { findRoute } from "../../src/smtp/destinations.ts";
+import { findRoute, lookupsAtOnce } from "../../src/smtp/destinations.ts";
 import type { Route } from "../../src/smtp/destinations.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import { createFakeResolver } from "../fakes/resolver.ts";
@@ -299,6 +299,28 @@ test("a domain with a hundred mail hosts costs a bounded number of lookups and h
   const found = await findRoute("a.example", options);
   if (found.kind !== "hosts") throw new Error("one host has an address");
   expect(found.site.length).toBeLessThanOrEqual(255);
+});
+
+test("a route has no more lookups under way than its share, however many hosts a domain names", async () => {
+  const names = Array.from({ length: 30 }, (_, index) => `mx${index}.example`);
+  const resolver = createFakeResolver({ "a.example": { MX: names.map((name) => [10, name]) } });
+  let underWay = 0;
+  let most = 0;
+  const counted = async (): Promise<Lookup<string>> => {
+    most = Math.max(most, (underWay += 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    underWay -= 1;
+    return { kind: "failed", reason: "no answer" };
+  };
+  const options = {
+    resolver: { ...resolver, a: counted, aaaa: counted },
+    random: fixedRandom(0),
+    allowed: parseRanges([]),
+  };
+  expect(await findRoute("a.example", options)).toMatchObject({ kind: "trouble", reason: "no answer" });
+  expect(most).toBe(lookupsAtOnce(1));
+  expect(lookupsAtOnce(200)).toBe(200 * most);
+  expect(lookupsAtOnce(1_000_000)).toBeLessThan(10_000);
 });
 
 test("a route is found over a real server", async () => {

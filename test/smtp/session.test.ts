@@ -13,6 +13,7 @@ test("a session greets, learns what is offered, and says QUIT in the end (R15, R
       hasSmtpUtf8: true,
       hasEnhancedStatusCodes: true,
       maxSizeBytes: 52_428_800,
+      authMechanisms: [],
     });
     await session.quit();
     expect([session.isUsable, ...mx.connections[0]!.commands]).toEqual([false, "EHLO pombo.example.com", "QUIT"]);
@@ -180,6 +181,20 @@ test("a handshake that fails is a TLS failure, so that the caller may try in cle
       expect(await open(mx, { tls: "never" })).toMatchObject({ kind: "open" });
     });
   }
+});
+
+test("a break before the first words under TLS is a TLS failure too: under TLS 1.3 the handshake is judged by then only (R17)", async () => {
+  for (const silence of [drop(), raw("garbage\r\n")]) {
+    const ehlo: MxScript["ehlo"] = (_command, { isTls }) => (isTls ? silence : "250-mx.example\n250 STARTTLS");
+    await withMx({ tls: "good", ehlo }, async (mx) => {
+      expect(await open(mx)).toMatchObject({ kind: "broken", stage: "ehlo", isTlsFailure: true });
+      expect(await open(mx, { tls: "never" })).toMatchObject({ kind: "open" });
+    });
+  }
+  const refusing: MxScript["ehlo"] = (_command, { isTls }) => (isTls ? "450 4.7.0 No" : "250-mx.example\n250 STARTTLS");
+  await withMx({ tls: "good", ehlo: refusing }, async (mx) => {
+    expect(await open(mx)).toMatchObject({ kind: "refused", stage: "ehlo", reply: { code: 450 } });
+  });
 });
 
 test("a refused STARTTLS is told as such (R17)", async () => {

@@ -29,13 +29,13 @@ function queueUp(slots: SessionSlots, names: string[], served: string[]): Releas
 
 describe("a session slot", () => {
   test("is given at once while the site and the total have room", async () => {
-    const slots = new SessionSlots({ perSite: 2, total: 3 });
+    const slots = new SessionSlots({ perSite: () => 2, total: 3 });
     await occupy(slots, "a", 2);
     await occupy(slots, "b");
   });
 
   test("of a full site is waited for in the order of coming", async () => {
-    const slots = new SessionSlots({ perSite: 1, total: 10 });
+    const slots = new SessionSlots({ perSite: () => 1, total: 10 });
     const [held] = await occupy(slots, "a");
     const served: string[] = [];
     const releases = queueUp(slots, ["a1", "a2", "a3"], served);
@@ -50,14 +50,14 @@ describe("a session slot", () => {
   });
 
   test("of a full site is not waited for by other sites", async () => {
-    const slots = new SessionSlots({ perSite: 1, total: 10 });
+    const slots = new SessionSlots({ perSite: () => 1, total: 10 });
     await occupy(slots, "a");
     queueUp(slots, ["a1", "a2", "a3"], []);
     await occupy(slots, "b");
   });
 
   test("goes to the sites in turn where the total is full, so that a long line holds up its own site only", async () => {
-    const slots = new SessionSlots({ perSite: 10, total: 1 });
+    const slots = new SessionSlots({ perSite: () => 10, total: 1 });
     const [held] = await occupy(slots, "a");
     const served: string[] = [];
     const releases = queueUp(slots, ["a1", "a2", "a3", "b1", "b2", "c1"], served);
@@ -70,7 +70,7 @@ describe("a session slot", () => {
   });
 
   test("passes over a site that is at its own limit when the total has room again", async () => {
-    const slots = new SessionSlots({ perSite: 1, total: 2 });
+    const slots = new SessionSlots({ perSite: () => 1, total: 2 });
     await occupy(slots, "a");
     const [b] = await occupy(slots, "b");
     const served: string[] = [];
@@ -81,7 +81,7 @@ describe("a session slot", () => {
   });
 
   test("given back twice counts once", async () => {
-    const slots = new SessionSlots({ perSite: 1, total: 1 });
+    const slots = new SessionSlots({ perSite: () => 1, total: 1 });
     const [held] = await occupy(slots, "a");
     held!();
     held!();
@@ -95,7 +95,7 @@ describe("a session slot", () => {
 
 describe("who gives up waiting", () => {
   test("gets null, and is passed over", async () => {
-    const slots = new SessionSlots({ perSite: 1, total: 1 });
+    const slots = new SessionSlots({ perSite: () => 1, total: 1 });
     const [held] = await occupy(slots, "a");
     const given = new AbortController();
     const gone = slots.take("a", given.signal);
@@ -109,7 +109,7 @@ describe("who gives up waiting", () => {
   });
 
   test("before asking gets null, even where there is room", async () => {
-    const slots = new SessionSlots({ perSite: 1, total: 1 });
+    const slots = new SessionSlots({ perSite: () => 1, total: 1 });
     const given = new AbortController();
     given.abort();
     expect(await slots.take("a", given.signal)).toBeNull();
@@ -117,7 +117,7 @@ describe("who gives up waiting", () => {
   });
 
   test("after being served keeps the slot until it is given back", async () => {
-    const slots = new SessionSlots({ perSite: 1, total: 1 });
+    const slots = new SessionSlots({ perSite: () => 1, total: 1 });
     const [held] = await occupy(slots, "a");
     const given = new AbortController();
     const promise = slots.take("a", given.signal);
@@ -135,7 +135,7 @@ describe("who gives up waiting", () => {
   });
 
   test("all at once, at a stop, leaves the slots right", async () => {
-    const slots = new SessionSlots({ perSite: 2, total: 3 });
+    const slots = new SessionSlots({ perSite: () => 2, total: 3 });
     const held = [...(await occupy(slots, "a", 2)), ...(await occupy(slots, "b"))];
     const stop = new AbortController();
     const waiting = ["a", "b", "c", "a", "d"].flatMap((site) =>
@@ -167,7 +167,7 @@ class Crowd {
 
   constructor(limits: { perSite: number; total: number }) {
     this.#limits = limits;
-    this.#slots = new SessionSlots(limits);
+    this.#slots = new SessionSlots({ perSite: () => limits.perSite, total: limits.total });
   }
 
   come(site: string): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { deliverVia } from "../../src/smtp/transmit.ts";
+import { deliverVia, describeTransmission } from "../../src/smtp/transmit.ts";
 import type { MxScript } from "../fakes/mx.ts";
 import { counts, MAIL, withSite } from "./site.ts";
 
@@ -19,6 +19,52 @@ test("a failed handshake is tried again in clear on the same host, and the host 
       expect(mxs[0]!.connections[2]!.commands).not.toContain("STARTTLS");
     });
   }
+});
+
+const MUST: MxScript["mail"] = (_command, { isTls }) =>
+  isTls ? "250 2.1.0 Ok" : "530 5.7.0 Must issue a STARTTLS command first";
+
+test("a server that requires TLS, and whose TLS fails, has refused nothing: TLS is tried again the next time (R17)", async () => {
+  for (const script of [{ tls: "garbage" }, { tls: "good", startTls: "454 4.7.0 TLS not available" }] as MxScript[]) {
+    await withSite([{ ...script, mail: MUST }], async ({ pool, destination, mxs }) => {
+      const first = await deliverVia(pool, destination, MAIL);
+      expect(first).toMatchObject({ result: { stage: "starttls" }, isReached: false, isOutcomeUnknown: false });
+      expect(describeTransmission(first)).toMatch(
+        /^(454 4\.7\.0 TLS not available|TLS failed, and without it the server says: 530 5\.7\.0 Must issue .*) \(mx1\.example\)$/,
+      );
+      expect([pool.tlsMemory.isBroken("mx1.example"), pool.idleCount]).toEqual([false, 0]);
+      mxs[0]!.script = { tls: "good", mail: MUST };
+      expect(await deliverVia(pool, destination, MAIL)).toMatchObject({ result: { kind: "accepted" } });
+      expect(mxs[0]!.messages).toMatchObject([{ isTls: true }]);
+    });
+  }
+});
+
+test("a host remembered for its broken TLS that now requires TLS is forgiven, on a used session too (R17)", async () => {
+  await withSite([{ tls: "garbage" }], async ({ pool, destination, mxs }) => {
+    await deliverVia(pool, destination, MAIL);
+    expect([pool.tlsMemory.isBroken("mx1.example"), pool.idleCount]).toEqual([true, 1]);
+    mxs[0]!.script = { tls: "good", mail: MUST };
+    const second = await deliverVia(pool, destination, MAIL);
+    expect(second).toMatchObject({
+      result: { kind: "accepted" },
+      tries: [{ isReused: true, tls: null }, { isReused: false }],
+    });
+    expect(pool.tlsMemory.isBroken("mx1.example")).toBe(false);
+    expect(mxs[0]!.messages.map(({ isTls }) => isTls)).toEqual([false, true]);
+  });
+});
+
+test("a refusal in clear that speaks of something else stands, whatever became of TLS", async () => {
+  for (const mail of ["550 5.7.1 Sender refused", "530 5.7.0 Authentication required"]) {
+    await withSite([{ mail }], async ({ pool, destination }) => {
+      expect(await deliverVia(pool, destination, MAIL)).toMatchObject({ result: { kind: "refused", stage: "mail" } });
+    });
+  }
+  await withSite([{ tls: "garbage", mail: "550 5.7.1 Sender refused" }], async ({ pool, destination }) => {
+    expect(await deliverVia(pool, destination, MAIL)).toMatchObject({ result: { kind: "refused", stage: "mail" } });
+    expect(pool.tlsMemory.isBroken("mx1.example")).toBe(true);
+  });
 });
 
 test("where TLS is required nothing goes in clear (R17, §1.8)", async () => {

@@ -133,9 +133,26 @@ test("an answer to the envelope or the content is final, temporary or not (R6)",
         isOutcomeUnknown: false,
       });
       expect(counts(mxs)).toEqual([1, 0]);
-      expect(pool.idleCount).toBe(1);
+      // Only what has been put off, and nothing else, comes back over a connection of its own.
+      expect(pool.idleCount).toBe(sent.lastReply!.code < 500 ? 0 : 1);
     });
   }
+});
+
+test("a server that has only put us off is asked again over a new connection, as its gate may count those; one that has taken mail is not", async () => {
+  await withSite([{ rcpt: "450 4.3.2 Service currently unavailable" }], async ({ pool, destination, mxs }) => {
+    await deliverVia(pool, destination, MAIL);
+    await mxs[0]!.until(() => mxs[0]!.connections[0]!.isClosed);
+    expect(mxs[0]!.connections[0]!.commands.at(-1)).toBe("QUIT");
+    mxs[0]!.script = {};
+    await deliverVia(pool, destination, MAIL);
+    mxs[0]!.script = { rcpt: "452 4.2.2 Mailbox full" };
+    await deliverVia(pool, destination, MAIL);
+    mxs[0]!.script = {};
+    const last = await deliverVia(pool, destination, MAIL);
+    expect(last.tries).toMatchObject([{ isReused: true, result: { kind: "accepted" } }]);
+    expect(counts(mxs)).toEqual([2]);
+  });
 });
 
 test("a connection lost before the dot goes on to the next host", async () => {

@@ -1,0 +1,179 @@
+// How fast a full instance answers questions: `script/bench reads`. A million emails that came to
+// their ends, of twenty domains, with bodies and attempts, are written into the stopped instance;
+// then GETs are measured over one connection and over eight, from a process of their own. Exit code
+// 1: a bound was missed or something failed.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startMx } from "../test/fakes/mx.ts";
+import { addDomain, createWorkspace, findPombo, servePombo, startPombo, type Api } from "../test/peers/pombo.ts";
+import { makeFolder, mustRun, runProgram, waitUntil, type Cleanup } from "../test/peers/process.ts";
+import { serveZone } from "../test/peers/zone.ts";
+import type { ReadOrder, ReadResult } from "./get-load.ts";
+import { readResident } from "./memory.ts";
+import { makeContent, recipient, RECIPIENT_DOMAIN, SENDER_DOMAIN } from "./message.ts";
+import { benchZone } from "./pombo.ts";
+import { formatReads, judgeReads, type Reading, type ReadsFigures } from "./reads-report.ts";
+import { sampleIds, writeEnded } from "./reads-rows.ts";
+import { describeMachine } from "./report.ts";
+import { limitRun } from "./run-limit.ts";
+import { isHeld } from "./table.ts";
+
+const USAGE = `usage: script/bench reads [options]
+  --rows N        emails in the database (1000000)
+  --requests N    GETs of each kind, over one connection and again over eight (3000)
+  --keep          leave the temporary folder
+`;
+const RUN_LIMIT_MS = 240_000;
+const DOMAINS = 20;
+const CONNECTIONS = [1, 8];
+const SAMPLE = 5000;
+const WARM_UP_REQUESTS = 300;
+const FIRST_PAGES = [1, 2, 3, 4, 5];
+const PAGE_SIZE = 20;
+const DEEP_PAGE = 10_000;
+/** A deep page costs more, and the tenth of the requests tells as much of it. */
+const DEEP_SHARE = 10;
+const DELIVERY_TIMEOUT_MS = 15_000;
+
+interface Options {
+  rows: number;
+  requests: number;
+  isKept: boolean;
+}
+
+await runProgram(async (cleanup) => {
+  const options = readOptions(process.argv.slice(2));
+  if (!options) {
+    console.error(USAGE);
+    return 2;
+  }
+  const endLimit = limitRun(RUN_LIMIT_MS);
+  const figures = await measure(options, cleanup);
+  endLimit();
+  console.log(formatReads(figures));
+  return judgeReads(figures).every(isHeld) ? 0 : 1;
+});
+
+async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures> {
+  const folder = makeFolder("bench", cleanup, options.isKept);
+  const machine = describeMachine(folder);
+  const zone = benchZone();
+  const dns = await serveZone(zone);
+  cleanup.add(() => dns.close());
+  const mx = await startMx();
+  cleanup.add(() => mx.close());
+  const stopped = await startPombo({
+    folder,
+    hostname: `pombo.${SENDER_DOMAIN}`,
+    cleanup,
+    settings: {
+      dns: { servers: [`127.0.0.1:${dns.port}`] },
+      email: { destination_port: mx.port, allow_addresses: ["127.0.0.0/8"] },
+    },
+  });
+  const api = await createWorkspace(stopped, "bench");
+  const domainId = await addDomain(api, SENDER_DOMAIN, zone);
+  for (let number = 1; number < DOMAINS; number++)
+    await api.expect(201, "POST", "/api/v1/domains", { domain: `shop${number}.${SENDER_DOMAIN}` });
+  const created = await api.expect(201, "POST", "/api/v1/auth/keys", { name: "one domain", domainId });
+  const uid = await deliverOne(api);
+  await stopped.process.stop();
+
+  say(`writing ${options.rows} emails …`);
+  const filled = await writeEnded(stopped.dataFolder, { uid, rows: options.rows, domains: DOMAINS });
+  const ids = sampleIds(stopped.dataFolder, SAMPLE);
+  say(`${filled.rows} in ${filled.seconds.toFixed(0)} s; starting again …`);
+  const startedAt = performance.now();
+  const app = await servePombo(stopped, cleanup);
+  const startMs = performance.now() - startedAt;
+
+  const ask = (key: string, paths: string[], connections: number, requests: number): Promise<ReadResult> =>
+    read(folder, { port: app.port, apiKey: key, connections, paths, requests });
+  await ask(api.key, [...byId(ids), ...pages("")], 1, WARM_UP_REQUESTS);
+  const readings: Reading[] = [];
+  const keys = { workspace: api.key, domain: created.data.key as string };
+  for (const { name, key, paths, share, hasBound } of kinds(keys, ids, options.rows)) {
+    for (const connections of CONNECTIONS) {
+      say(`${name}, ${connections} at once …`);
+      const result = await ask(key, paths, connections, Math.ceil(options.requests / share));
+      // Of several at once each waits for the others': that is the rate, told in the table.
+      readings.push({ name, connections, result, hasBound: hasBound && connections === 1 });
+    }
+  }
+  const resident = readResident(app.process.pid);
+  return { machine, app: findPombo().what, filled, startMs, resident, readings };
+}
+
+interface Kind {
+  name: string;
+  key: string;
+  paths: string[];
+  /** Of the requests: one in so many. */
+  share: number;
+  hasBound: boolean;
+}
+
+function kinds(keys: { workspace: string; domain: string }, ids: string[], rows: number): Kind[] {
+  const deep = Math.max(1, Math.min(DEEP_PAGE, Math.floor(rows / PAGE_SIZE)));
+  const deepPath = `/api/v1/emails?limit=${PAGE_SIZE}&page=${deep}`;
+  const first = `pages 1–${FIRST_PAGES.at(-1)} of the list`;
+  const whole = { key: keys.workspace, share: 1, hasBound: true };
+  return [
+    { ...whole, name: "an email by its id, with its body", paths: byId(ids) },
+    { ...whole, name: first, paths: pages("") },
+    { ...whole, name: `${first}, with status`, paths: pages("&include=status") },
+    { ...whole, name: `${first}, of one domain's key`, key: keys.domain, paths: pages("") },
+    { ...whole, name: "an email's timeline", paths: byId(ids).map((path) => `${path}/events`), hasBound: false },
+    { ...whole, name: `page ${deep} of the list`, paths: [deepPath], share: DEEP_SHARE, hasBound: false },
+  ];
+}
+
+function byId(ids: string[]): string[] {
+  return ids.map((id) => `/api/v1/emails/${id}`);
+}
+
+function pages(rest: string): string[] {
+  return FIRST_PAGES.map((page) => `/api/v1/emails?limit=${PAGE_SIZE}&page=${page}${rest}`);
+}
+
+/** The email whose rows are multiplied: really delivered, so that its attempt is a real one; its id. */
+async function deliverOne(api: Api): Promise<string> {
+  const { subject, html, text } = makeContent(0, "html+text");
+  const email = { from: `Loja Bench <loja@${SENDER_DOMAIN}>`, to: recipient(0, RECIPIENT_DOMAIN), subject, html, text };
+  const id: string = (await api.expect(202, "POST", "/api/v1/emails", email)).data.id;
+  await waitUntil("the first email's delivery", DELIVERY_TIMEOUT_MS, async () => {
+    return (await api.expect(200, "GET", `/api/v1/emails/${id}`)).data.deliveredAt !== null;
+  });
+  return id;
+}
+
+/** The order goes through a file: thousands of paths are too long for a command line. */
+async function read(folder: string, order: ReadOrder): Promise<ReadResult> {
+  const file = join(folder, "order.json");
+  writeFileSync(file, JSON.stringify(order));
+  return JSON.parse(await mustRun([process.execPath, join(import.meta.dir, "get-load.ts"), file])) as ReadResult;
+}
+
+function readOptions(args: string[]): Options | null {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: { rows: { type: "string" }, requests: { type: "string" }, keep: { type: "boolean" } },
+    });
+    const options: Options = {
+      rows: Number(values.rows ?? 1_000_000),
+      requests: Number(values.requests ?? 3000),
+      isKept: values.keep === true,
+    };
+    return options.rows >= 1 && options.requests >= 1 ? options : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Progress goes to standard error, so that standard output is the report alone. */
+function say(line: string): void {
+  console.error(line);
+}

@@ -1,0 +1,134 @@
+import { isIP } from "node:net";
+import { type Static, Type } from "@sinclair/typebox";
+import { choice, derivedInteger, list, secret, special, text } from "./config-setting.ts";
+import type { Mistake } from "./config-toml.ts";
+import { isLoopback } from "./net/address.ts";
+
+// `[[relay]]`: the servers that take mail from this one instead of the recipients' own. Which mail goes
+// to which is decided by the sending domain, so that what the tables say must fit together.
+
+const DOMAINS_MAX = 1000;
+/** RFC 6409 §3.1 (submission) and RFC 8314 §3.3 (submission over TLS). */
+const SUBMISSION_PORT = 587;
+const SUBMISSIONS_PORT = 465;
+
+export const RELAYS_MAX = 20;
+const RELAY_PASSWORD_VARIABLE = "POMBO_RELAY_PASSWORD";
+
+export const RelaySchema = Type.Object({
+  host: text("relay_host", "Its name, which its certificate must carry, or its address."),
+  port: derivedInteger([1, 65_535], 'Its port; default: 587, with tls = "implicit" 465.', "tls"),
+  tls: choice(
+    ["starttls", "implicit", "none"],
+    "starttls = TLS before anything is sent, implicit = TLS from the first byte, none = no TLS; never less than this.",
+    { default: "starttls" },
+  ),
+  verify: Type.Boolean({
+    description: "Whether its certificate must be valid and carry its name; false in laboratories only.",
+    default: true,
+  }),
+  caFile: special<string | null>(
+    "optional_path",
+    "The authorities that its certificate may come from, a PEM file; empty = the public ones.",
+    "",
+  ),
+  username: special<string | null>("account", "To sign in with AUTH PLAIN or LOGIN; empty = without.", ""),
+  password: secret("The password; better in a file or in the variable POMBO_RELAY_PASSWORD than here."),
+  passwordFile: special<string | null>("optional_path", "The file that holds the password, instead of password.", ""),
+  domains: list(
+    text("hostname", "One domain."),
+    [0, DOMAINS_MAX],
+    'The sending domains whose mail goes this way; none = all others, with [email] provider = "relay".',
+    [],
+  ),
+});
+
+/** One `[[relay]]` as the file has it; null = not given. `password` may come from the environment. */
+export type RelayConfig = Static<typeof RelaySchema>;
+
+/** What the file leaves to be derived. `relays` may be incomplete where mistakes were noted. */
+export function completeRelays(
+  relays: RelayConfig[] | undefined,
+  env: Record<string, string | undefined>,
+  mistakes: Mistake[],
+): void {
+  const lacking: number[] = [];
+  for (const [at, relay] of (relays ?? []).entries()) {
+    relay.port ??= relay.tls === "implicit" ? SUBMISSIONS_PORT : SUBMISSION_PORT;
+    if (relay.username !== null && relay.password === null && relay.passwordFile === null) lacking.push(at);
+  }
+  const given = env[RELAY_PASSWORD_VARIABLE] ?? "";
+  if (given === "") return;
+  if (lacking.length > 1) {
+    const found = `${lacking.length} relays without a password`;
+    const expected = "one [[relay]] at most that has a username and no password; give the others a password_file";
+    mistakes.push({ key: `environment variable ${RELAY_PASSWORD_VARIABLE}`, found, expected });
+  }
+  for (const at of lacking) {
+    const relay = relays?.[at];
+    if (relay !== undefined) relay.password = given;
+  }
+}
+
+/** Values that are right alone and wrong together. Each may be undefined here, its own mistake noted. */
+export function checkRelays(
+  relays: RelayConfig[] | undefined,
+  provider: "direct" | "relay" | undefined,
+  mistakes: Mistake[],
+): void {
+  if (relays === undefined) return;
+  for (const [at, relay] of relays.entries()) checkSignIn(relay, `relay[${at}]`, mistakes);
+  checkDomains(relays, mistakes);
+  const others = relays.flatMap(({ domains }, at) => (domains?.length === 0 ? [`relay[${at}].domains`] : []));
+  if (provider === "relay" && others.length === 0 && relays.every(({ domains }) => domains !== undefined)) {
+    const found = relays.length === 0 ? "no [[relay]]" : "no [[relay]] without domains";
+    const expected = 'a [[relay]] without domains, which takes the mail of all others, or [email] provider = "direct"';
+    mistakes.push({ key: "relay", found, expected });
+  }
+  const [first, ...more] = others;
+  if (provider === "direct" && first !== undefined) {
+    const expected = 'the sending domains whose mail goes this way, or [email] provider = "relay" for all mail';
+    mistakes.push({ key: first, found: "no domains", expected });
+  }
+  for (const key of more) {
+    const expected = `domains of its own: ${first ?? ""} is empty as well, and only one may take the mail of all others`;
+    mistakes.push({ key, found: "no domains", expected });
+  }
+}
+
+function checkSignIn(relay: RelayConfig, key: string, mistakes: Mistake[]): void {
+  const { host, tls, username, password, passwordFile } = relay;
+  const isGiven = password !== null || passwordFile !== null;
+  if (password !== null && password !== undefined && passwordFile !== null && passwordFile !== undefined) {
+    mistakes.push({ key: `${key}.password_file`, found: "password beside it", expected: "one of the two" });
+  }
+  if (username === null && isGiven) {
+    mistakes.push({ key: `${key}.username`, found: "nothing", expected: "the name that the password belongs to" });
+  }
+  if (typeof username === "string" && !isGiven) {
+    const expected = `password, password_file or the environment variable ${RELAY_PASSWORD_VARIABLE} beside it`;
+    mistakes.push({ key: `${key}.username`, found: "no password for it", expected });
+  }
+  if (tls === "none" && typeof username === "string" && host !== undefined && !isOnThisMachine(host)) {
+    const expected = '"starttls" or "implicit": a password crosses no network without TLS';
+    mistakes.push({ key: `${key}.tls`, found: '"none" with a username', expected });
+  }
+}
+
+function checkDomains(relays: RelayConfig[], mistakes: Mistake[]): void {
+  const taken = new Map<string, number>();
+  for (const [at, { domains }] of relays.entries()) {
+    for (const [nth, domain] of (domains ?? []).entries()) {
+      const earlier = taken.get(domain);
+      if (earlier === undefined) taken.set(domain, at);
+      else {
+        const expected = `a domain that no other [[relay]] has: relay[${earlier}] has it`;
+        mistakes.push({ key: `relay[${at}].domains[${nth}]`, found: `"${domain}"`, expected });
+      }
+    }
+  }
+}
+
+function isOnThisMachine(host: string): boolean {
+  return host === "localhost" || (isIP(host) !== 0 && isLoopback(host));
+}

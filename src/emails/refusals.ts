@@ -1,0 +1,92 @@
+// Refusals in masses. One recipient who does not exist is a fact about that recipient; twenty within ten
+// minutes, and more than half of all that a site answers, are a fact about the site or about us: a
+// directory that is down, a filter that answers "no such user" to whom it does not like, a resolver
+// that lies. The emails bounce, as the server said; but nobody is suppressed until the operator has
+// looked (decisions §4). Those suppressed before it showed are taken back with them.
+
+const WINDOW_MS = 10 * 60_000;
+const MASS = 20;
+const BUCKET_MS = 60_000;
+const MAX_SITES = 5_000;
+/** Mail to these was suppressed within the window; beyond so many the site is in a mass already. */
+const MAX_RECENT = 2 * MASS;
+
+/** Whom a hard answer was about. */
+export interface RefusedRecipient {
+  workspaceId: number;
+  /** In the form compared. */
+  address: string;
+}
+
+interface Bucket {
+  /** Unix ms of its beginning. */
+  at: number;
+  hard: number;
+  replies: number;
+}
+
+interface Watched {
+  buckets: Bucket[];
+  /** Suppressed within the window. */
+  recent: { recipient: RefusedRecipient; at: number }[];
+}
+
+export type Suppressing =
+  | { kind: "now" }
+  /** Not before the operator has looked; `earlier` were suppressed and are to wait too. */
+  | { kind: "held"; earlier: RefusedRecipient[] };
+
+/** What sites answered in the last ten minutes. */
+export class RefusalWatch {
+  readonly #sites = new Map<string, Watched>();
+
+  /** A site answered about a message, but not that its recipient cannot be. */
+  noteReply(site: string, now: number): void {
+    bucketOf(this.#watched(site), now).replies += 1;
+  }
+
+  /** A site said for good that this recipient cannot be: whether to suppress. */
+  noteHard(site: string, recipient: RefusedRecipient, now: number): Suppressing {
+    const watched = this.#watched(site);
+    const bucket = bucketOf(watched, now);
+    bucket.replies += 1;
+    bucket.hard += 1;
+    const { hard, replies } = sum(watched, now);
+    const isMass = hard >= MASS && 2 * hard > replies;
+    watched.recent = watched.recent.filter(({ at }) => at > now - WINDOW_MS);
+    if (isMass) return { kind: "held", earlier: watched.recent.splice(0).map((each) => each.recipient) };
+    if (watched.recent.length < MAX_RECENT) watched.recent.push({ recipient, at: now });
+    return { kind: "now" };
+  }
+
+  #watched(site: string): Watched {
+    let watched = this.#sites.get(site);
+    if (watched !== undefined) return watched;
+    const oldest = this.#sites.keys().next();
+    if (this.#sites.size >= MAX_SITES && oldest.done === false) this.#sites.delete(oldest.value);
+    watched = { buckets: [], recent: [] };
+    this.#sites.set(site, watched);
+    return watched;
+  }
+}
+
+function bucketOf({ buckets }: Watched, now: number): Bucket {
+  const at = now - (now % BUCKET_MS);
+  const last = buckets.at(-1);
+  if (last?.at === at) return last;
+  const made = { at, hard: 0, replies: 0 };
+  buckets.push(made);
+  if (buckets.length > WINDOW_MS / BUCKET_MS + 1) buckets.shift();
+  return made;
+}
+
+function sum({ buckets }: Watched, now: number): { hard: number; replies: number } {
+  let hard = 0;
+  let replies = 0;
+  for (const bucket of buckets) {
+    if (bucket.at <= now - WINDOW_MS) continue;
+    hard += bucket.hard;
+    replies += bucket.replies;
+  }
+  return { hard, replies };
+}

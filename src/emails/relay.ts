@@ -1,0 +1,88 @@
+import type { Resolver } from "../dns/client.ts";
+import { classifyBroken, classifyReply, type Stage, type Verdict } from "../smtp/classify.ts";
+import { classifyRelayed } from "../smtp/classify-relay.ts";
+import { findNamedHost } from "../smtp/destinations.ts";
+import type { Access } from "../smtp/pool.ts";
+import { formatReply } from "../smtp/reply.ts";
+import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
+import type { Way } from "./way.ts";
+
+// A relay: a server of the operator's choice that takes mail of some sending domains, or of all, in
+// place of the recipients' own. What it accepts is sent and not yet delivered; what it refuses for
+// good bounces, but suppresses nobody; and when it does not let us in, the email waits, since that is
+// the operator's to mend.
+
+export interface Relay {
+  host: string;
+  /** Host and port, for people. */
+  name: string;
+  /** Under which its sessions are limited and its health is known. */
+  site: string;
+  /** The sending domains whose mail it takes; none = of all that no other relay takes. */
+  domains: readonly string[];
+  access: Access;
+}
+
+/** The relay for the mail of a sending domain (lower-case A-label); null = straight to the recipient's server. */
+export type FindRelay = (senderDomain: string) => Relay | null;
+
+export function relayFinder(relays: readonly Relay[]): FindRelay {
+  const named = new Map(relays.flatMap((relay) => relay.domains.map((domain) => [domain, relay] as const)));
+  const others = relays.find(({ domains }) => domains.length === 0) ?? null;
+  return (senderDomain) => named.get(senderDomain) ?? others;
+}
+
+/** The relay's addresses, private ones too: the operator named it. A name that is missing says nothing of any recipient. */
+export async function findRelayWay(relay: Relay, resolver: Resolver): Promise<Way> {
+  const found = await findNamedHost(relay.host, resolver);
+  if (found.kind === "trouble") {
+    const reason = `the relay ${relay.name} could not be reached: ${found.reason}`;
+    return { kind: "trouble", reason, stage: "dns", category: "no_answer", badDomainAt: null };
+  }
+  const hosts = [{ name: relay.host, addresses: found.addresses }];
+  return { kind: "hosts", hosts, site: relay.site, access: relay.access, relay };
+}
+
+/** What became of a message that was not accepted. */
+export interface Judgement {
+  verdict: Verdict;
+  /** For people. */
+  reason: string;
+  /** Some server that stands for the destination answered. */
+  isReached: boolean;
+}
+
+/** `relay` null: the message went straight to the recipient's server. */
+export function judge(transmission: Transmission, relay: Relay | null): Judgement {
+  const { result } = transmission;
+  if (result.kind === "accepted") throw new Error("an accepted message is not judged");
+  const isReached = transmission.isReached || transmission.lastReply !== null;
+  if (relay === null) {
+    const verdict =
+      result.kind === "refused" ? classifyReply(result.reply, result.stage) : classifyBroken(result.stage);
+    return { verdict, reason: describeTransmission(transmission), isReached };
+  }
+  const { isOurTrouble, ...verdict } = classifyRelayed(result);
+  const reason = describeRelayed(transmission, relay, isOurTrouble);
+  // A relay that does not let us in is left in peace like one that does not answer: many lock out who knocks too often.
+  return { verdict, reason, isReached: isReached && verdict.category !== "auth_failed" };
+}
+
+const UNREACHED = new Set<Stage>(["connect", "greeting"]);
+const MAX_REASON = 512;
+
+function describeRelayed(transmission: Transmission, relay: Relay, isOurTrouble: boolean): string {
+  const { result } = transmission;
+  if (result.kind === "broken") {
+    const { stage, reason } = result;
+    if (UNREACHED.has(stage)) return `the relay ${relay.name} could not be reached: ${reason}`.slice(0, MAX_REASON);
+    return `${reason} (relay ${relay.name})`.slice(0, MAX_REASON);
+  }
+  if (!isOurTrouble) return describeTransmission(transmission);
+  const cure =
+    relay.access.credentials === null
+      ? "set username and password of this relay under [[relay]] in the configuration, or have it accept this server"
+      : "check username and password of this relay under [[relay]] in the configuration";
+  const end = ` (relay ${relay.name}); ${cure}`;
+  return formatReply(result.reply).slice(0, MAX_REASON - end.length) + end;
+}

@@ -1,0 +1,52 @@
+import type { Transmission, Try } from "../smtp/transmit.ts";
+
+// The connections of one attempt, as its row keeps them: an attempt may try several hosts and
+// addresses, and each in TLS and then in clear. The row's own columns tell of the one with the last
+// word; most attempts have no other, and then nothing is kept here.
+
+/** One connection made or tried, in the attempt's order. */
+export interface StoredTry {
+  host: string;
+  address: string;
+  /** Over a session that an earlier message had left open. */
+  isReused: boolean;
+  /** Protocol and cipher; null: clear text or no connection. */
+  tls: string | null;
+  /** Where it ended. */
+  stage: string;
+  code: number | null;
+  enhancedCode: string | null;
+  /** Cleaned, or the reason there is none. */
+  reply: string;
+  /** Unix ms. */
+  endedAt: number;
+}
+
+/** The column `tries` of an attempt: JSON, or null when there was one connection or none. */
+export function triesOf({ tries }: Pick<Transmission, "tries">): string | null {
+  return tries.length > 1 ? JSON.stringify(tries.map(storedTry)) : null;
+}
+
+export function readTries(stored: string | null): StoredTry[] | null {
+  return stored === null ? null : (JSON.parse(stored) as StoredTry[]);
+}
+
+/** The column `tls` of an attempt. */
+export function showTls(tls: Try["tls"]): string | null {
+  return tls === null ? null : `${tls.protocol} ${tls.cipher}`;
+}
+
+function storedTry({ host, address, isReused, tls, result, endedAt }: Try): StoredTry {
+  const isBroken = result.kind === "broken";
+  return {
+    host,
+    address,
+    isReused,
+    tls: showTls(tls),
+    stage: result.kind === "accepted" ? "dot" : result.stage,
+    code: isBroken ? null : result.reply.code,
+    enhancedCode: isBroken ? null : result.reply.enhanced,
+    reply: isBroken ? result.reason : result.reply.text,
+    endedAt,
+  };
+}

@@ -1,0 +1,85 @@
+import type { Reading, Registry, Sample } from "./registry.ts";
+
+// What is read when somebody asks. Each source is a function handed in by the composition root; it
+// must be quick, since the loop stands still meanwhile.
+
+/** What waits for one site. */
+export interface SiteDepth {
+  site: string;
+  depth: number;
+  /** When the oldest of it was accepted, Unix ms; null when that is not known. */
+  oldestAt: number | null;
+}
+
+export interface Sources {
+  /** Unix ms. */
+  now: () => number;
+  isReady: () => boolean;
+  build: { version: string; commit: string };
+  /** Null: not counted yet. */
+  backlog: () => SiteDepth[] | null;
+  runningAttempts: () => number;
+  sessions: () => { busy: number; idle: number };
+  files: () => { databaseBytes: number; walBytes: number };
+  /** Null: it cannot be read. */
+  freeDiskBytes: () => number | null;
+  process: () => { residentBytes: number; heapBytes: number; cpuSeconds: number };
+  /** Unix ms. */
+  startedAt: number;
+}
+
+/** Registers all that is read. */
+export function registerGauges(registry: Registry, sources: Sources): void {
+  const gauge = (name: string, help: string, read: () => Reading) => registry.read({ name, help, type: "gauge" }, read);
+  gauge("pombo_ready", "1 while the instance can accept and send, else 0: /ready says why.", () =>
+    sources.isReady() ? 1 : 0,
+  );
+  registry.read(
+    { name: "pombo_build_info", help: "What is running.", labels: ["version", "commit"], type: "gauge" },
+    () => [{ labels: [sources.build.version, sources.build.commit], value: 1 }],
+  );
+  registerQueue(registry, sources);
+  gauge("pombo_attempts_running", "Attempts under way.", () => sources.runningAttempts());
+  registry.read(
+    {
+      name: "pombo_smtp_sessions",
+      help: "Sessions with mail servers: busy, or idle and kept for the next message.",
+      labels: ["state"],
+      type: "gauge",
+    },
+    () => Object.entries(sources.sessions()).map(([state, value]) => ({ labels: [state], value })),
+  );
+  gauge("pombo_database_size_bytes", "Size of the database file.", () => sources.files().databaseBytes);
+  gauge("pombo_database_wal_size_bytes", "Size of its write-ahead log.", () => sources.files().walBytes);
+  gauge("pombo_disk_free_bytes", "Free space on the disk of the data directory.", () => sources.freeDiskBytes());
+  gauge("pombo_process_resident_memory_bytes", "Memory in use, of every kind.", () => sources.process().residentBytes);
+  gauge("pombo_process_heap_bytes", "Of that, what JavaScript objects use.", () => sources.process().heapBytes);
+  registry.read(
+    { name: "pombo_process_cpu_seconds_total", help: "Time of processors used.", type: "counter" },
+    () => sources.process().cpuSeconds,
+  );
+  gauge("pombo_process_start_time_seconds", "When it started, Unix time.", () => sources.startedAt / 1_000);
+}
+
+function registerQueue(registry: Registry, { now, backlog }: Sources): void {
+  const bySite = (value: (site: SiteDepth) => number) => (): Sample[] | null =>
+    backlog()?.map((site) => ({ labels: [site.site], value: value(site) })) ?? null;
+  registry.read(
+    {
+      name: "pombo_queue_depth",
+      help: "Emails not delivered yet, by site; the smaller sites together are other.",
+      labels: ["site"],
+      type: "gauge",
+    },
+    bySite(({ depth }) => depth),
+  );
+  registry.read(
+    {
+      name: "pombo_queue_oldest_seconds",
+      help: "How long the oldest of them has been waiting since it was accepted.",
+      labels: ["site"],
+      type: "gauge",
+    },
+    bySite(({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000)),
+  );
+}

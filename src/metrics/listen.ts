@@ -1,0 +1,45 @@
+import type { HostPort } from "../config.ts";
+import { bind, type Listener } from "../http/listen.ts";
+import type { Log } from "../log.ts";
+
+// /metrics has an address of its own ([metrics] listen, by default on loopback): it needs no key, and
+// it tells more than the outside should know.
+
+/** Prometheus' text format. */
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+const PATH = "/metrics";
+const PLAIN = { "content-type": "text/plain; charset=utf-8" };
+
+export interface MetricsParts {
+  listen: HostPort;
+  /** All metrics as they are now. */
+  text: () => Promise<string>;
+  log: Log;
+}
+
+/** Binds the metrics' address. Throws StartError when it cannot be had. */
+export function listenForMetrics({ listen, text, log }: MetricsParts): Listener {
+  const place = {
+    ...listen,
+    key: "[metrics] listen",
+    portHint: 'choose another port ([metrics] listen; "" turns the metrics off)',
+  };
+  return bind(place, async (request) => {
+    if (new URL(request.url, "http://localhost").pathname !== PATH) return plain(404, `The metrics are at ${PATH}.`);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      const refusal = plain(405, `${PATH} knows GET.`);
+      refusal.headers.set("allow", "GET, HEAD");
+      return refusal;
+    }
+    try {
+      return new Response(await text(), { headers: { "content-type": CONTENT_TYPE } });
+    } catch (error) {
+      log.bug("metrics", error);
+      return plain(500, "The metrics could not be read; pombo's log says why.");
+    }
+  });
+}
+
+function plain(status: number, sentence: string): Response {
+  return new Response(`${sentence}\n`, { status, headers: PLAIN });
+}

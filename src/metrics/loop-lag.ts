@@ -1,0 +1,23 @@
+/** Often enough to meet a loop that stands still for long, seldom enough to cost nothing. */
+const EVERY_MS = 100;
+
+/**
+ * Measures how late the event loop runs a timer: what every request and every session waits besides.
+ * Told in seconds, ten times a second; the returned function ends it. Its time is its own, so that a
+ * clock that is set or held counts for nothing.
+ */
+export function watchLoop(late: (seconds: number) => void): () => void {
+  let timer: Timer | null = null;
+  const measure = () => {
+    const startedAt = performance.now();
+    timer = setTimeout(() => {
+      late(Math.max(0, performance.now() - startedAt - EVERY_MS) / 1_000);
+      measure();
+    }, EVERY_MS);
+    timer.unref();
+  };
+  measure();
+  return () => {
+    if (timer !== null) clearTimeout(timer);
+  };
+}

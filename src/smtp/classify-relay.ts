@@ -1,0 +1,32 @@
+/**
+ * What an answer means that came from a relay: a server of the operator's choice, not the
+ * recipient's. It may refuse for good what it would have to send on, and says then no more of the
+ * recipient than that it will not; and it may refuse us, which is the operator's to mend and costs
+ * no email. Pure.
+ */
+import { classifyBroken, classifyReply, type Verdict } from "./classify.ts";
+import type { SendResult } from "./transaction.ts";
+
+/** `isOurTrouble`: the relay does not let us in, or will not relay for us. */
+export type RelayVerdict = Verdict & { isOurTrouble: boolean };
+
+// RFC 4954 §4 and §6: sign in first (530), this way is too weak (534, 538), wrong credentials (535).
+const NOT_SIGNED_IN = new Set([530, 534, 535, 538]);
+/** What servers say to those for whom they send nothing on, at MAIL or RCPT and mostly as 550 or 554. */
+const NOT_RELAYED =
+  /relay(?:ing)?\b.{0,16}(?:access )?(?:denied|not permitted|not allowed|prohibited)|(?:unable|not permitted|not allowed) to relay/i;
+
+/** Judges how a message ended that did not get through to the relay. Never hard: a relay cannot speak for the recipient. */
+export function classifyRelayed(result: Exclude<SendResult, { kind: "accepted" }>): RelayVerdict {
+  if (result.kind === "broken") return { ...classifyBroken(result.stage), isOurTrouble: false };
+  const { reply, stage } = result;
+  const verdict = classifyReply(reply, stage);
+  // R25: 421 is about the connection, wherever it comes.
+  const isSignIn = stage === "auth" && reply.code !== 421;
+  const isEnvelope = stage === "mail" || stage === "rcpt" || stage === "data";
+  const isShutOut = NOT_SIGNED_IN.has(reply.code) || (reply.code >= 500 && NOT_RELAYED.test(reply.text));
+  if (!isSignIn && !(isEnvelope && isShutOut)) return { ...verdict, isHard: false, isOurTrouble: false };
+  const category = "auth_failed";
+  // RFC 4954 §6: 454 is the relay's own trouble with signing in, and passes.
+  return { ...verdict, kind: "deferred", type: "transient", category, isHard: false, isOurTrouble: reply.code >= 500 };
+}

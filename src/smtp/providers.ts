@@ -1,0 +1,89 @@
+/**
+ * What is known of the large providers, as data: how many sessions they bear, how many messages in
+ * one, whether TLS can be insisted on, and what some of their answers ask of a sender (R31, R32).
+ * Facts of 2026 that move; the operator's own entries ([[sites]]) come first. Pure.
+ */
+import type { Category } from "./classify-rules.ts";
+
+/** What a provider bears. Null: as for every other site. */
+export interface SiteRules {
+  name: string;
+  /** Its mail hosts are these names or end in them (`google.com` matches `aspmx.l.google.com`). */
+  mx: readonly string[];
+  maxSessions: number | null;
+  messagesPerSession: number | null;
+  /** A session in clear is never opened to it: it has always offered TLS, so its absence is an attack or a fault. */
+  isTlsRequired: boolean;
+}
+
+function provider(name: string, mx: string[], limits: Partial<SiteRules>): SiteRules {
+  return { name, mx, maxSessions: null, messagesPerSession: null, isTlsRequired: false, ...limits };
+}
+
+/** R31. */
+export const PROVIDERS: readonly SiteRules[] = [
+  provider("google", ["google.com", "googlemail.com", "smtp.goog"], {
+    maxSessions: 5,
+    messagesPerSession: 50,
+    isTlsRequired: true,
+  }),
+  provider("outlook", ["protection.outlook.com", "mx.microsoft"], { maxSessions: 5, messagesPerSession: 50 }),
+  provider("apple", ["mail.icloud.com"], { maxSessions: 10, messagesPerSession: 5 }),
+  provider("yahoo", ["yahoodns.net"], { messagesPerSession: 20 }),
+  provider("orange", ["orange.fr", "wanadoo.fr"], { maxSessions: 2, isTlsRequired: true }),
+  provider("gmx", ["gmx.net", "web.de"], { maxSessions: 4, messagesPerSession: 20, isTlsRequired: true }),
+  provider("qq", ["qq.com"], { maxSessions: 4, messagesPerSession: 8, isTlsRequired: true }),
+  provider("netease", ["netease.com", "163.com"], { maxSessions: 4, messagesPerSession: 7 }),
+  provider("mimecast", ["mimecast.com"], { maxSessions: 10, messagesPerSession: 100 }),
+  provider("kpn", ["kpnmail.nl"], { maxSessions: 10, messagesPerSession: 10 }),
+  provider("comcast", ["comcast.net"], { maxSessions: 25, messagesPerSession: 1000, isTlsRequired: true }),
+];
+
+/** The first of `rules` that `host` (lower case) belongs to, or null. */
+export function rulesFor(host: string, rules: readonly SiteRules[]): SiteRules | null {
+  return rules.find(({ mx }) => mx.some((name) => host === name || host.endsWith(`.${name}`))) ?? null;
+}
+
+/** What to do to a site for one of its answers. */
+export type Reaction =
+  /** Nothing more is sent to it for so long. */
+  | { kind: "suspend"; forMs: number }
+  /** So few sessions at once for so long. */
+  | { kind: "narrow"; sessions: number; forMs: number }
+  /** One message in each interval for so long. */
+  | { kind: "pace"; intervalMs: number; forMs: number };
+
+interface ReactionRule {
+  /** On the reply's text. */
+  pattern: RegExp;
+  reaction: Reaction;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** R32, the first that matches; only on what the remote server said. */
+const REACTIONS: readonly ReactionRule[] = [
+  // Yahoo: too much from this address, or complaints about it.
+  { pattern: /\[(?:IP)?TS{1,2}04\]/, reaction: { kind: "suspend", forMs: 2 * HOUR_MS } },
+  // Apple: the address is being looked at.
+  { pattern: /\[(?:HCM1|BS02)\]/, reaction: { kind: "suspend", forMs: 15 * MINUTE_MS } },
+  {
+    pattern: /exceeded the (?:maximum|allowable) number of connections|too many (?:concurrent )?connections/i,
+    reaction: { kind: "narrow", sessions: 1, forMs: HOUR_MS },
+  },
+  {
+    pattern: /temporarily deferred|unusual rate of unsolicited mail originating from your IP/i,
+    reaction: { kind: "pace", intervalMs: MINUTE_MS, forMs: 90 * MINUTE_MS },
+  },
+];
+
+/** R34: our address is blocked; what is tried meanwhile would only be refused, and bounce. */
+export const BLOCKED_REACTION: Reaction = { kind: "suspend", forMs: HOUR_MS };
+/** Refusals of this kind after the greeting count only when they come together: one may be about one message. */
+export const BLOCKED_AFTER = { count: 3, withinMs: HOUR_MS };
+export const BLOCKED_CATEGORY: Category = "spam_block";
+
+export function reactionTo(text: string): Reaction | null {
+  return REACTIONS.find(({ pattern }) => pattern.test(text))?.reaction ?? null;
+}

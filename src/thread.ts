@@ -1,0 +1,31 @@
+import { plainKeyReader } from "./dkim/keys.ts";
+import { openLibcrypto } from "./dkim/libcrypto.ts";
+import { poolSigner } from "./dkim/sign.ts";
+import { composeAndSign, type ComposeInput } from "./emails/compose.ts";
+import { type GivenContent, prepareContent } from "./emails/prepare.ts";
+import { answerCalls, type Answers, type Calls } from "./threads/line.ts";
+
+// The second entry of the executable: a thread that prepares emails when they are accepted
+// (src/emails/preparer.ts) or composes and signs them when they are sent (src/emails/composer.ts).
+
+declare const self: {
+  addEventListener(type: "message", listener: (event: MessageEvent<Calls>) => void): void;
+  postMessage(message: Answers): void;
+};
+
+const keysOf = plainKeyReader();
+let signRsa: typeof poolSigner | null = null;
+
+function run(input: GivenContent | ComposeInput): unknown {
+  if (!("uid" in input)) return prepareContent(input);
+  signRsa ??= openLibcrypto() ?? poolSigner;
+  return composeAndSign(input, keysOf, signRsa);
+}
+
+self.addEventListener("message", ({ data }) => {
+  void answerCalls(data, run).then((answers) => {
+    // To the thread that began this one: there is no origin to name.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin
+    self.postMessage(answers);
+  });
+});

@@ -1,0 +1,136 @@
+// Work given to another thread, so that this one goes on answering. Calls of one turn of the event loop
+// go over in one message and come back in one: waking a thread costs as much as what one email needs of
+// it. A thread that dies takes no call with it: what it had not answered fails with ThreadGone, which
+// tells the caller to do it here, and the next call starts a new thread.
+
+/** A message to the thread: calls in order. */
+export interface Calls {
+  first: number;
+  inputs: unknown[];
+}
+
+/** Its answer: the outputs of the same calls, in the same order. */
+export interface Answers {
+  first: number;
+  outputs: Answer[];
+}
+
+export type Answer = { kind: "done"; output: unknown } | { kind: "threw"; message: string };
+
+/** The part of a Worker that is used here. */
+export interface ThreadPort {
+  postMessage(message: Calls): void;
+  addEventListener(type: "message", listener: (event: MessageEvent<Answers>) => void): void;
+  addEventListener(type: "error" | "close", listener: (event: Event) => void): void;
+  terminate(): void;
+  unref(): void;
+}
+
+/** The thread ended before it answered: nothing is known of the call but that it has no effect. */
+export class ThreadGone extends Error {
+  override readonly name = "ThreadGone";
+}
+
+/** Calls in a message; a turn with fewer sends them at its end. */
+const CALLS_AT_ONCE = 8;
+
+interface Waiting {
+  resolve: (output: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** One thread, started when it is first needed. `I` and `O` must be values that structuredClone can copy. */
+export class ThreadLine<I, O> {
+  readonly #open: () => ThreadPort;
+  readonly #tell: (event: Event) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  #port: ThreadPort | null = null;
+  #unsent: I[] = [];
+  #next = 0;
+  #isClosed = false;
+
+  /** `tell` hears of a thread that died. */
+  constructor(open: () => ThreadPort, tell: (event: Event) => void) {
+    this.#open = open;
+    this.#tell = tell;
+  }
+
+  /** Runs `input` on the thread. Rejects with what that threw, or with ThreadGone. */
+  call(input: I): Promise<O> {
+    if (this.#isClosed) return Promise.reject(new ThreadGone("the thread was closed"));
+    const { promise, resolve, reject } = Promise.withResolvers<O>();
+    this.#waiting.set(this.#next++, { resolve: resolve as (output: unknown) => void, reject });
+    this.#unsent.push(input);
+    // Some at once, so that the thread begins while this one still reads the rest of what came.
+    if (this.#unsent.length >= CALLS_AT_ONCE) this.#send();
+    else if (this.#unsent.length === 1) setImmediate(() => this.#send());
+    return promise;
+  }
+
+  /** Ends the thread; what it has not answered fails. */
+  close(): void {
+    this.#isClosed = true;
+    this.#lose("the thread was closed");
+  }
+
+  #send(): void {
+    const inputs = this.#unsent;
+    this.#unsent = [];
+    if (inputs.length === 0) return;
+    try {
+      // A thread's, which has no origin.
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin
+      this.#started().postMessage({ first: this.#next - inputs.length, inputs });
+    } catch (error) {
+      this.#lose(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #started(): ThreadPort {
+    if (this.#port !== null) return this.#port;
+    const port = this.#open();
+    const gone = (event: Event) => {
+      if (this.#port !== port) return;
+      this.#lose("the thread ended");
+      if (!this.#isClosed) this.#tell(event);
+    };
+    port.addEventListener("message", ({ data }) => this.#receive(data));
+    port.addEventListener("error", gone);
+    port.addEventListener("close", gone);
+    // What waits for an answer keeps the process alive by itself.
+    port.unref();
+    this.#port = port;
+    return port;
+  }
+
+  #receive({ first, outputs }: Answers): void {
+    for (const [index, answer] of outputs.entries()) {
+      const waiting = this.#waiting.get(first + index);
+      this.#waiting.delete(first + index);
+      if (answer.kind === "done") waiting?.resolve(answer.output);
+      else waiting?.reject(new Error(answer.message));
+    }
+  }
+
+  #lose(why: string): void {
+    const port = this.#port;
+    this.#port = null;
+    this.#unsent = [];
+    const lost = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of lost) reject(new ThreadGone(why));
+    port?.terminate();
+  }
+}
+
+/** The thread's side: answers a message. */
+export async function answerCalls({ first, inputs }: Calls, run: (input: never) => unknown): Promise<Answers> {
+  const answer = async (input: unknown): Promise<Answer> => {
+    try {
+      return { kind: "done", output: await run(input as never) };
+    } catch (error) {
+      return { kind: "threw", message: error instanceof Error ? error.message : String(error) };
+    }
+  };
+  return { first, outputs: await Promise.all(inputs.map(answer)) };
+}

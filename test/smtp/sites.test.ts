@@ -1,0 +1,257 @@
+import { describe, expect, test } from "bun:test";
+import { PROVIDERS } from "../../src/smtp/providers.ts";
+import { makeReply } from "../../src/smtp/reply.ts";
+import { type SiteBlock, Sites } from "../../src/smtp/sites.ts";
+import type { Stage } from "../../src/smtp/classify.ts";
+import type { SendResult } from "../../src/smtp/session.ts";
+import type { Transmission } from "../../src/smtp/transmit.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const SITE = "mx1.example.net,mx2.example.net";
+
+function start(maxSessions = 20) {
+  let now = 1_000_000;
+  const told: [string, SiteBlock | null][] = [];
+  const sites = new Sites({
+    clock: { now: () => now },
+    maxSessions,
+    rules: PROVIDERS,
+    tell: (site, block) => told.push([site, block]),
+  });
+  const learn = (result: SendResult, site = SITE) => sites.learn(site, transmission(result));
+  return {
+    sites,
+    told,
+    advance: (ms: number) => (now += ms),
+    accept: (site = SITE) => learn({ kind: "accepted", reply: makeReply(250, ["ok"]), isReusable: true }, site),
+    fail: (site = SITE, stage: Stage = "connect") =>
+      learn({ kind: "broken", stage, reason: "connection refused", isDotSent: false }, site),
+    refuse: (code: number, text: string, stage: Stage = "rcpt", site = SITE) =>
+      learn(
+        {
+          kind: "refused",
+          stage,
+          reply: makeReply(code, [text]),
+          isReusable: false,
+          envelopeReached: true,
+          isOurs: false,
+        },
+        site,
+      ),
+    /** How long the site is blocked from now on; 0: it is not. */
+    blockedFor: (site = SITE) => Math.max(0, (sites.blockOf(site)?.until ?? now) - now),
+  };
+}
+
+function transmission(result: SendResult): Transmission {
+  const nothing = { host: "mx1.example.net", address: null, tls: null, policy: null, tries: [] };
+  const lastReply = result.kind === "broken" ? null : result.reply;
+  return { ...nothing, result, isReached: result.kind !== "broken", isOutcomeUnknown: false, lastReply };
+}
+
+describe("sessions (R31)", () => {
+  test("a site starts with 5 and grows by one for each round of successes, up to its limit", () => {
+    const on = start(8);
+    expect(on.sites.sessionsOf(SITE)).toBe(5);
+    for (let i = 0; i < 6; i++) on.accept();
+    expect(on.sites.sessionsOf(SITE)).toBe(6);
+    for (let i = 0; i < 200; i++) on.accept();
+    expect(on.sites.sessionsOf(SITE)).toBe(8);
+  });
+
+  test("each connection that fails takes one away, down to one", () => {
+    const on = start();
+    on.fail();
+    expect(on.sites.sessionsOf(SITE)).toBe(4);
+    for (let i = 0; i < 10; i++) on.fail();
+    expect(on.sites.sessionsOf(SITE)).toBe(1);
+  });
+
+  test("a provider's own limits hold, whatever the successes", () => {
+    const on = start();
+    const orange = "smtp-in.orange.fr";
+    expect(on.sites.sessionsOf(orange)).toBe(2);
+    for (let i = 0; i < 200; i++) on.accept(orange);
+    expect(on.sites.sessionsOf(orange)).toBe(2);
+    expect(on.sites.messagesPerSession("mx01.mail.icloud.com,mx02.mail.icloud.com")).toBe(5);
+    expect(on.sites.messagesPerSession(SITE)).toBeNull();
+  });
+
+  test("a name that only ends like a provider's is not the provider", () => {
+    const on = start();
+    expect(on.sites.sessionsOf("mx.notorange.fr")).toBe(5);
+  });
+});
+
+describe("a site that cannot be reached (R33)", () => {
+  test("is blocked after five failures in a row, longer each time, and opened by a success", () => {
+    const on = start();
+    for (let i = 0; i < 4; i++) on.fail();
+    expect(on.blockedFor()).toBe(0);
+    on.fail();
+    expect(on.blockedFor()).toBe(MINUTE);
+    expect(on.told).toMatchObject([[SITE, { reason: expect.stringContaining("connection refused") }]]);
+    const lengths: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      on.advance(on.blockedFor());
+      expect(on.blockedFor()).toBe(0);
+      expect(on.sites.sessionsOf(SITE)).toBe(1);
+      // One probe is enough to know.
+      on.fail();
+      lengths.push(on.blockedFor() / MINUTE);
+    }
+    expect(lengths).toEqual([5, 10, 15, 30, 30]);
+    on.advance(HOUR);
+    on.accept();
+    expect(on.blockedFor()).toBe(0);
+    expect(on.told.at(-1)).toEqual([SITE, null]);
+    for (let i = 0; i < 4; i++) on.fail();
+    expect(on.blockedFor()).toBe(0);
+  });
+
+  test("failures that come side by side are one block", () => {
+    const on = start();
+    for (let i = 0; i < 20; i++) on.fail();
+    expect(on.blockedFor()).toBe(MINUTE);
+    expect(on.told).toHaveLength(1);
+  });
+
+  test("a success between them starts the count anew", () => {
+    const on = start();
+    for (let i = 0; i < 4; i++) on.fail();
+    on.accept();
+    for (let i = 0; i < 4; i++) on.fail();
+    expect(on.blockedFor()).toBe(0);
+  });
+
+  test("refused greetings count, refused recipients and connections lost in a message do not", () => {
+    const on = start();
+    for (let i = 0; i < 5; i++) on.refuse(450, "not now", "greeting");
+    expect(on.blockedFor()).toBe(MINUTE);
+    const other = start();
+    for (let i = 0; i < 50; i++) {
+      other.refuse(550, "5.1.1 no such user");
+      other.refuse(451, "4.7.1 greylisted, try again");
+      other.fail(SITE, "block");
+      other.fail(SITE, "dot");
+    }
+    expect(other.blockedFor()).toBe(0);
+  });
+
+  test("one site's trouble is not another's", () => {
+    const on = start();
+    for (let i = 0; i < 9; i++) on.fail();
+    expect(on.blockedFor("mx.example.org")).toBe(0);
+    expect(on.sites.sessionsOf("mx.example.org")).toBe(5);
+    expect(on.sites.blocked().map(({ site }) => site)).toEqual([SITE]);
+  });
+
+  test("our own refusals count for nothing", () => {
+    const on = start();
+    const reply = makeReply(552, ["5.3.4 too large; exceeded the maximum number of connections"]);
+    for (let i = 0; i < 9; i++)
+      on.sites.learn(
+        SITE,
+        transmission({ kind: "refused", stage: "mail", reply, isReusable: true, envelopeReached: false, isOurs: true }),
+      );
+    expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
+  });
+});
+
+describe("what a site asks for", () => {
+  test("421 gives it a rest of seconds, longer while it repeats itself, and halves its sessions (R25)", () => {
+    const on = start();
+    const rests: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      on.refuse(421, "4.3.2 shutting down");
+      rests.push(on.blockedFor() / 1_000);
+      on.advance(on.blockedFor());
+    }
+    expect(rests).toEqual([5, 15, 30, 60, 120, 120]);
+    expect(on.sites.sessionsOf(SITE)).toBe(1);
+    on.accept();
+    on.refuse(421, "4.3.2 shutting down");
+    expect(on.blockedFor()).toBe(5_000);
+  });
+
+  test("421 about the content of one message is that message's", () => {
+    const on = start();
+    on.refuse(421, "4.7.0 this message is suspicious due to the nature of the content", "dot");
+    expect(on.blockedFor()).toBe(0);
+  });
+
+  test.each([
+    ["[TS04] Messages from 192.0.2.1 temporarily deferred due to user complaints", 421, 2 * HOUR],
+    ["4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred", 421, 2 * HOUR],
+    ["[IPTS04] Messages from 192.0.2.1 temporarily deferred", 421, 2 * HOUR],
+    ["5.7.0 Blocked - see https://support.apple.com/en-us/HT204137 [HCM1]", 550, 15 * MINUTE],
+    ["4.7.1 [BS02] try later", 450, 15 * MINUTE],
+  ])("%s suspends it (R32)", (text, code, forMs) => {
+    const on = start();
+    on.refuse(code, text);
+    expect(on.blockedFor()).toBe(forMs);
+  });
+
+  test("too many connections: one session for an hour, then as before (R32)", () => {
+    const on = start();
+    on.refuse(421, "4.3.2 Your IP exceeded the maximum number of connections");
+    expect(on.sites.sessionsOf(SITE)).toBe(1);
+    on.advance(HOUR + 1);
+    expect(on.sites.sessionsOf(SITE)).toBe(5);
+  });
+
+  test("temporarily deferred: a rest at first, the second time a message a minute for 90 minutes (R32)", () => {
+    const on = start();
+    const deferred = () => on.refuse(451, "4.7.650 The mail server has been temporarily deferred");
+    deferred();
+    expect(on.blockedFor()).toBe(MINUTE);
+    on.advance(MINUTE);
+    expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
+    deferred();
+    expect(on.blockedFor()).toBe(MINUTE);
+    on.advance(MINUTE);
+    expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 1]);
+    on.sites.begin(SITE);
+    expect(on.blockedFor()).toBe(MINUTE);
+    on.advance(90 * MINUTE);
+    expect(on.blockedFor()).toBe(0);
+    expect(on.sites.sessionsOf(SITE)).toBe(5);
+  });
+
+  test("five messages in a row that were welcome end the pace, and the site grows again from one session", () => {
+    const on = start();
+    for (let i = 0; i < 2; i++) on.refuse(451, "4.7.650 The mail server has been temporarily deferred");
+    for (let i = 0; i < 5; i++) {
+      on.advance(MINUTE);
+      expect(on.blockedFor()).toBe(0);
+      on.sites.begin(SITE);
+      on.accept();
+    }
+    expect(on.blockedFor()).toBe(0);
+    expect(on.told.at(-1)).toEqual([SITE, null]);
+    on.accept();
+    expect(on.sites.sessionsOf(SITE)).toBe(2);
+  });
+
+  test("our address is blocked: at the greeting at once, else when it is said three times in an hour (R34)", () => {
+    const blocked = "5.7.1 Service unavailable, client host blocked using zen.spamhaus.org";
+    const on = start();
+    on.refuse(554, blocked, "greeting");
+    expect(on.blockedFor()).toBe(HOUR);
+    const later = start();
+    later.refuse(550, blocked, "mail");
+    later.advance(HOUR + 1);
+    later.refuse(550, blocked, "mail");
+    later.refuse(550, blocked, "mail");
+    expect(later.blockedFor()).toBe(0);
+    later.refuse(550, blocked, "mail");
+    expect(later.blockedFor()).toBe(HOUR);
+  });
+
+  test("wrong credentials stop the relay at once: each try would count against the account", () => {
+    const on = start();
+    on.refuse(535, "5.7.8 authentication failed", "auth");
+    expect(on.blockedFor()).toBe(MINUTE);
+  });
+});
