@@ -129,7 +129,9 @@ export class Lanes {
   claimed(lane: Lane, room: number, started: number, head: Head | null): void {
     lane.running += started;
     lane.dueAt = head?.dueAt ?? null;
-    lane.expiresAt = head?.expiresAt ?? null;
+    // Of rows announced meanwhile it is known; others there are none.
+    if (head !== null) lane.expiresAt = head.expiresAt;
+    else if (lane.wokenAt === null) lane.expiresAt = null;
     this.unclaimed(lane, room - started);
   }
 
