@@ -150,14 +150,14 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const checkResolver = createResolver({ servers, clock, random });
     closers.push(() => checkResolver.close());
     closers.push(() => dnsWatch.stop());
-    const lost = (event: Event) => log.bug("thread", new Error(`a thread ended: ${event.type}`));
-    const preparing = new ThreadLine<GivenContent, StoredBody>(openThread, lost);
-    const composing = new ThreadLine<ComposeInput, Composed>(openThread, lost);
+    const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));
+    const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
+    const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
     closers.push(() => preparing.close());
     closers.push(() => composing.close());
     const composer = createComposer(composing);
     const sender = buildSender({ config, edges, stores, keyring, committer, guard, resolver, findRelay, composer });
-    const { worker, pool, slots, keychain } = sender;
+    const { worker, pool, slots, sites, keychain } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
     const planOf = planFinder(config, stores);
@@ -170,7 +170,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         guard,
         planOf,
         preparer: createPreparer(preparing),
-        nudge: (laneId, dueAt) => worker.nudge(laneId, dueAt),
+        nudge: (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt),
         findRelay,
         settings: {
           ...settings,
@@ -234,6 +234,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
               isReady: () => troubles().length === 0,
               runningAttempts: () => worker.runningCount,
               sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
+              blockedSites: () => sites.blocked().length,
               freeDiskBytes: () => guard.freeBytes,
             },
             clock,
@@ -251,6 +252,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       const cancel = clock.after(graceMs, () => {
         resolver.close();
         checkResolver.close();
+        composing.close();
       });
       await Promise.all([server.stop(Math.min(graceMs, REQUEST_GRACE_MS)), worker.stop(graceMs)]);
       cancel();

@@ -77,5 +77,8 @@ function toAnswer({ code, msg }: { code: number; msg: string }): Answer {
 /** pombo reacts to it by sending less or nothing for a long time. */
 function holdsMail({ code, lines, stage }: Answer): boolean {
   const reply = makeReply(code, lines);
-  return reactionTo(reply.text) !== null || code === 421 || classifyReply(reply, stage).category === BLOCKED_CATEGORY;
+  const isAnyReaction = ["mx.example.net", "mta5.am0.yahoodns.net", "mx01.mail.icloud.com"].some(
+    (site) => reactionTo(reply.text, site, code < 500) !== null,
+  );
+  return isAnyReaction || code === 421 || classifyReply(reply, stage).category === BLOCKED_CATEGORY;
 }

@@ -43,7 +43,7 @@ export interface AcceptParts {
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
   /** Told after the commit: a row of this lane is due. */
-  nudge: (laneId: number, dueAt: number) => void;
+  nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
   findRelay: FindRelay;
   settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
 }
@@ -89,7 +89,7 @@ export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): 
   const decision = await parts.commit(() => decide(request, prepared, parts));
   for (const [laneId, destination] of decision.lanes) {
     parts.queue.rememberLane(request.caller.workspaceId, destination, laneId);
-    parts.nudge(laneId, decision.dueAt);
+    parts.nudge(laneId, decision.dueAt, decision.dueAt + parts.settings.lifetimeMs);
   }
   if (decision.isMismatch) {
     const facts = { workspace: request.caller.workspaceId, operation: request.operation };

@@ -157,6 +157,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
       kind: "transmitted",
       transmission,
       relay,
+      isCutOff: context.cutOff.aborted,
       site: route.site,
       endedAt: parts.clock.now(),
       envelopeAcceptedAt,

@@ -11,6 +11,8 @@ export type Preparer = (contents: GivenContent[]) => Promise<StoredBody[]>;
 
 /** In characters of ready content, about 4 ns each. */
 const WORTH_A_THREAD = 240_000;
+/** Of one request, given to the thread at once. */
+const TURN = 8;
 /** Making a text from html costs so many times what compressing does. */
 const CONVERTING = 8;
 
@@ -24,7 +26,13 @@ export function createPreparer(line: ThreadLine<GivenContent, StoredBody> | null
   };
   return async (contents) => {
     if (line === null || isLittle(contents)) return contents.map(prepareContent);
-    return Promise.all(contents.map((content) => prepareThere(line, content)));
+    // A few at a time, so that other requests' come in between.
+    const prepared: StoredBody[] = [];
+    for (let at = 0; at < contents.length; at += TURN) {
+      const some = contents.slice(at, at + TURN);
+      prepared.push(...(await Promise.all(some.map((content) => prepareThere(line, content)))));
+    }
+    return prepared;
   };
 }
 

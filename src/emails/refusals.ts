@@ -8,8 +8,8 @@ const WINDOW_MS = 10 * 60_000;
 const MASS = 20;
 const BUCKET_MS = 60_000;
 const MAX_SITES = 5_000;
-/** Mail to these was suppressed within the window; beyond so many the site is in a mass already. */
-const MAX_RECENT = 2 * MASS;
+/** Suppressed recipients of one site that are remembered for the window; the oldest go first. */
+const MAX_RECENT = 5_000;
 
 /** Whom a hard answer was about. */
 export interface RefusedRecipient {
@@ -53,9 +53,10 @@ export class RefusalWatch {
     bucket.hard += 1;
     const { hard, replies } = sum(watched, now);
     const isMass = hard >= MASS && 2 * hard > replies;
-    watched.recent = watched.recent.filter(({ at }) => at > now - WINDOW_MS);
+    while ((watched.recent[0]?.at ?? now) <= now - WINDOW_MS) watched.recent.shift();
     if (isMass) return { kind: "held", earlier: watched.recent.splice(0).map((each) => each.recipient) };
-    if (watched.recent.length < MAX_RECENT) watched.recent.push({ recipient, at: now });
+    watched.recent.push({ recipient, at: now });
+    if (watched.recent.length > MAX_RECENT) watched.recent.shift();
     return { kind: "now" };
   }
 

@@ -49,6 +49,8 @@ export type Ending =
       transmission: Transmission;
       /** Null: straight to the recipient's server. */
       relay: Relay | null;
+      /** pombo ended the connection itself, at a stop: a lost answer is then no fault of the server's, and not counted. */
+      isCutOff: boolean;
       /** Of its server, for what is learned of it. */
       site: string;
       endedAt: number;
@@ -237,7 +239,8 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
   const { transmission } = ending;
   const { verdict, reason, isReached, sentAt, parts } = judged;
   const isUnknown = transmission.isOutcomeUnknown;
-  if (isUnknown && parts.emails.lostAnswers(job.id) + 1 >= MAX_UNKNOWN) return settleLost(ended, ending, judged);
+  if (isUnknown && !ending.isCutOff && parts.emails.lostAnswers(job.id) + 1 >= MAX_UNKNOWN)
+    return settleLost(ended, ending, judged);
   return {
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
     isReached,
@@ -301,7 +304,8 @@ function attemptOf(
   const { result, host, address, tls, lastReply } = transmission;
   return {
     ...blankAttempt(job, endedAt),
-    host,
+    // Without a host, as after a crash: emails/store.ts lostAnswers does not count it.
+    host: ending.isCutOff && transmission.isOutcomeUnknown ? null : host,
     address,
     tls: showTls(tls),
     stage: result.kind === "accepted" ? "dot" : result.stage,

@@ -20,6 +20,8 @@ export interface Sources {
   backlog: () => SiteDepth[] | null;
   runningAttempts: () => number;
   sessions: () => { busy: number; idle: number };
+  /** Sites that nothing is sent to for now. */
+  blockedSites: () => number;
   files: () => { databaseBytes: number; walBytes: number };
   /** Null: it cannot be read. */
   freeDiskBytes: () => number | null;
@@ -48,6 +50,9 @@ export function registerGauges(registry: Registry, sources: Sources): void {
       type: "gauge",
     },
     () => Object.entries(sources.sessions()).map(([state, value]) => ({ labels: [state], value })),
+  );
+  gauge("pombo_sites_blocked", "Destinations left alone for now: they do not answer, or asked for it.", () =>
+    sources.blockedSites(),
   );
   gauge("pombo_database_size_bytes", "Size of the database file.", () => sources.files().databaseBytes);
   gauge("pombo_database_wal_size_bytes", "Size of its write-ahead log.", () => sources.files().walBytes);

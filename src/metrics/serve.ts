@@ -25,7 +25,7 @@ export interface ServeOptions {
   databaseFile: string;
   /** Where a lane leads, for people; null: not known, then its recipient domain stands for it. */
   siteOf: (laneId: number) => string | null;
-  sources: Pick<Sources, "isReady" | "runningAttempts" | "sessions" | "freeDiskBytes">;
+  sources: Pick<Sources, "isReady" | "runningAttempts" | "sessions" | "blockedSites" | "freeDiskBytes">;
   clock: Clock;
   log: Log;
 }

@@ -64,8 +64,8 @@ interface Head {
 /** The lanes that lead to one site. */
 interface Group {
   held: number;
-  /** Due, and waiting for one of the held places. */
-  readonly aside: Set<Lane>;
+  /** Due, and waiting for one of the held places; by workspace, in the order of their turns. */
+  readonly aside: Map<number, Set<Lane>>;
 }
 
 /** The lanes with work, and how much each may run at once (`limit`). */
@@ -80,6 +80,8 @@ export class Lanes {
   readonly #workspaceOf: (laneId: number) => number;
   readonly #gate: SiteGate | null;
   readonly #groups = new Map<string, Group>();
+  /** Sites for which lanes stand aside. */
+  readonly #crowded = new Set<string>();
   /** Where lanes lead, those included that have no rows now. */
   readonly #located = new Map<number, string>();
 
@@ -105,6 +107,12 @@ export class Lanes {
   /** The next lane that is due and may start `room` (≥ 1) of `free` jobs; it is marked as being claimed, its places as held. */
   take(now: number, free: number): { lane: Lane; room: number } | null {
     this.#lineUpDue(now);
+    const next = this.#takeFromLines(now, free);
+    // Whose turn it was at a site may have no share left, and must not keep the others from its free places.
+    return next === null && this.#admitOthers() ? this.#takeFromLines(now, free) : next;
+  }
+
+  #takeFromLines(now: number, free: number): { lane: Lane; room: number } | null {
     for (const [workspaceId, line] of this.#lines) {
       const held = this.#held.get(workspaceId) ?? 0;
       // Half of what it may still take, so that what it holds stays below what it leaves.
@@ -238,7 +246,10 @@ export class Lanes {
     const ofSite = this.#gate.jobsOf(lane.site) - group.held;
     if (ofSite > 0) return Math.min(ofLane, ofSite);
     lane.isAside = true;
-    group.aside.add(lane);
+    const own = group.aside.get(lane.workspaceId);
+    if (own === undefined) group.aside.set(lane.workspaceId, new Set([lane]));
+    else own.add(lane);
+    this.#crowded.add(lane.site);
     return 0;
   }
 
@@ -261,7 +272,7 @@ export class Lanes {
   #groupOf(site: string): Group {
     let group = this.#groups.get(site);
     if (group === undefined) {
-      group = { held: 0, aside: new Set() };
+      group = { held: 0, aside: new Map() };
       this.#groups.set(site, group);
     }
     return group;
@@ -270,23 +281,52 @@ export class Lanes {
   #leaveGroup(lane: Lane, site: string): void {
     const group = this.#groupOf(site);
     group.held -= lane.held;
-    group.aside.delete(lane);
-    lane.isAside = false;
+    if (lane.isAside) this.#bringBack(group, lane);
     this.#admit(site);
   }
 
-  /** Lanes that stand aside for a site come back into their lines, as many as it has places. */
+  /** Lanes that stand aside for a site come back into their lines, as many as it has places, a workspace's after another's. */
   #admit(site: string): void {
     const group = this.#groupOf(site);
-    let room = group.aside.size === 0 ? 0 : (this.#gate?.jobsOf(site) ?? 0) - group.held;
-    for (const lane of group.aside) {
-      if (room <= 0) break;
-      room -= 1;
-      group.aside.delete(lane);
-      lane.isAside = false;
+    // A blocked site's lanes wait for their time, in the heap.
+    const isBlocked = this.#gate !== null && this.#gate.blockedUntil(site) !== null;
+    let room = isBlocked ? Infinity : (this.#gate?.jobsOf(site) ?? 0) - group.held;
+    while (room > 0 && group.aside.size > 0) {
+      const [workspaceId, lanes] = firstOf(group.aside);
+      const [lane] = lanes;
+      // Its next turn is the last.
+      group.aside.delete(workspaceId);
+      group.aside.set(workspaceId, lanes);
+      if (lane === undefined) break;
+      this.#bringBack(group, lane);
       this.#lineUp(lane);
+      room -= 1;
     }
+    if (group.aside.size === 0) this.#crowded.delete(site);
     if (group.held <= 0 && group.aside.size === 0) this.#groups.delete(site);
+  }
+
+  /** At sites with free places, a lane of each workspace that has none in its line. True: there was one. */
+  #admitOthers(): boolean {
+    let isAny = false;
+    for (const site of this.#crowded) {
+      const group = this.#groupOf(site);
+      if ((this.#gate?.jobsOf(site) ?? 0) <= group.held) continue;
+      for (const [workspaceId, [lane]] of group.aside) {
+        if (lane === undefined || (this.#lines.get(workspaceId)?.size ?? 0) > 0) continue;
+        this.#bringBack(group, lane);
+        this.#lineUp(lane);
+        isAny = true;
+      }
+    }
+    return isAny;
+  }
+
+  #bringBack(group: Group, lane: Lane): void {
+    const own = group.aside.get(lane.workspaceId);
+    own?.delete(lane);
+    if (own?.size === 0) group.aside.delete(lane.workspaceId);
+    lane.isAside = false;
   }
 
   #settle(lane: Lane): void {
@@ -306,6 +346,11 @@ export class Lanes {
     if (lane.isAside || this.#lines.get(lane.workspaceId)?.has(lane)) return;
     this.#heap.put(lane);
   }
+}
+
+function firstOf<K, V>(map: Map<K, V>): [K, V] {
+  for (const entry of map) return entry;
+  throw new Error("the map is empty");
 }
 
 function earlier(a: number | null, b: number | null): number | null {

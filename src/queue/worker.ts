@@ -111,9 +111,9 @@ export class Worker {
     this.#watch();
   }
 
-  /** A row of the lane was committed, due at `dueAt`. */
-  nudge(laneId: number, dueAt: number): void {
-    this.#lanes.wake(laneId, dueAt);
+  /** A row of the lane was committed, due at `dueAt`; null: when it expires is not known here. */
+  nudge(laneId: number, dueAt: number, expiresAt: number | null = null): void {
+    this.#lanes.wake(laneId, dueAt, expiresAt);
     this.#tickSoon();
   }
 

@@ -56,6 +56,8 @@ export type Reaction =
 interface ReactionRule {
   /** On the reply's text. */
   pattern: RegExp;
+  /** Whose words these are: anybody can write them into a refusal. Absent: everybody's, and believed of passing refusals only. */
+  provider?: string;
   reaction: Reaction;
 }
 
@@ -65,9 +67,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** R32, the first that matches; only on what the remote server said. */
 const REACTIONS: readonly ReactionRule[] = [
   // Yahoo: too much from this address, or complaints about it.
-  { pattern: /\[(?:IP)?TS{1,2}04\]/, reaction: { kind: "suspend", forMs: 2 * HOUR_MS } },
+  { pattern: /\[(?:IP)?TS{1,2}04\]/, provider: "yahoo", reaction: { kind: "suspend", forMs: 2 * HOUR_MS } },
   // Apple: the address is being looked at.
-  { pattern: /\[(?:HCM1|BS02)\]/, reaction: { kind: "suspend", forMs: 15 * MINUTE_MS } },
+  { pattern: /\[(?:HCM1|BS02)\]/, provider: "apple", reaction: { kind: "suspend", forMs: 15 * MINUTE_MS } },
   {
     pattern: /exceeded the (?:maximum|allowable) number of connections|too many (?:concurrent )?connections/i,
     reaction: { kind: "narrow", sessions: 1, forMs: HOUR_MS },
@@ -84,6 +86,14 @@ export const BLOCKED_REACTION: Reaction = { kind: "suspend", forMs: HOUR_MS };
 export const BLOCKED_AFTER = { count: 3, withinMs: HOUR_MS };
 export const BLOCKED_CATEGORY: Category = "spam_block";
 
-export function reactionTo(text: string): Reaction | null {
-  return REACTIONS.find(({ pattern }) => pattern.test(text))?.reaction ?? null;
+/** What a reply of `site` asks for; `isPassing`: it refuses for now only (4xx, or a greeting). */
+export function reactionTo(text: string, site: string, isPassing: boolean): Reaction | null {
+  const isSaid = ({ pattern, provider: whose }: ReactionRule) =>
+    pattern.test(text) && (whose === undefined ? isPassing : rulesOf(site)?.name === whose);
+  return REACTIONS.find(isSaid)?.reaction ?? null;
+}
+
+/** By the first host of a site's name, which is enough to know the provider by. */
+function rulesOf(site: string): SiteRules | null {
+  return rulesFor(site.split(",")[0] ?? "", PROVIDERS);
 }

@@ -152,7 +152,10 @@ export class SmtpSession {
     return this.#messageCount;
   }
 
-  /** The server has only said "later" here: gates such as postscreen's let in those who come back, not those who stay. */
+  /**
+   * The server said "later", and not of one recipient among others: gates such as postscreen's let in
+   * those who come back, not those who stay, and a filter that failed stays lost to the session it had.
+   */
   get isPutOff(): boolean {
     return this.#isPutOff;
   }
@@ -176,7 +179,8 @@ export class SmtpSession {
     try {
       const result = await transact(this.#link, envelope, content, beforeDot);
       this.#hasAccepted ||= result.kind === "accepted";
-      this.#isPutOff = !this.#hasAccepted && result.kind === "refused" && result.reply.code < 500;
+      const isDeferred = result.kind === "refused" && result.reply.code < 500;
+      this.#isPutOff = isDeferred && (!this.#hasAccepted || result.stage !== "rcpt");
       return result;
     } finally {
       this.#isSending = false;

@@ -32,6 +32,7 @@ const BEFORE_MAIL = new Set<Stage>(["connect", "greeting", "ehlo", "starttls", "
 const BLOCK_MS = [60_000, 300_000, 600_000, 900_000, 1_800_000];
 /** R25: after a 421, by how many came in a row. */
 const REST_MS = [5_000, 15_000, 30_000, 60_000, 120_000];
+const MAX_LOOKED_AT = 100;
 /** A site that asks for less mail twice within this is paced (R32), until so many messages in a row were welcome. */
 const PACED_AFTER = { count: 2, withinMs: 60 * 60_000 };
 const SUCCESSES_TO_SPEED_UP = 5;
@@ -141,6 +142,8 @@ export class Sites {
     site.failures = 0;
     site.blocks = 0;
     site.rests = 0;
+    // Our address is not blocked where mail is taken: what was refused was about single messages.
+    site.refusedAt = [];
     if (site.pace !== null && ++site.pace.successes >= SUCCESSES_TO_SPEED_UP) {
       site.pace = null;
       site.slowAt = [];
@@ -169,7 +172,9 @@ export class Sites {
     const { reply, stage } = result;
     const said = formatReply(reply);
     const { category } = classifyReply(reply, stage);
-    const reaction = reactionTo(said) ?? this.#reactionToBlocking(site, category, stage === "greeting");
+    const isPassing = reply.code < 500 || stage === "greeting";
+    const reaction =
+      reactionTo(said, name, isPassing) ?? this.#reactionToBlocking(site, category, stage === "greeting");
     if (reaction !== null) return this.#react(name, site, reaction, said);
     // RFC 5321 §3.8: 421 ends the session. What it says of a message's content says nothing of the site.
     const isRest = reply.code === 421 && category !== "spam_content";
@@ -261,8 +266,15 @@ export class Sites {
 
   #forgetSome(): void {
     if (this.#sites.size <= MAX_SITES) return;
-    const oldest = this.#sites.keys().next();
-    if (oldest.done === false) this.#sites.delete(oldest.value);
+    // The one used longest ago that is not held: what a site asked for must not be forgotten before its time.
+    let looked = 0;
+    for (const [name, site] of this.#sites) {
+      looked += 1;
+      const isHeld = this.#isBlocked(site) || this.#isPaced(site);
+      if (isHeld && looked < MAX_LOOKED_AT) continue;
+      this.#sites.delete(name);
+      return;
+    }
   }
 }
 
@@ -272,8 +284,11 @@ function hostOf(site: string): string {
   return comma < 0 ? site : site.slice(0, comma);
 }
 
+/** This machine's own trouble, by the system's names: it says nothing of the site. */
+const OUR_OWN = /EADDRNOTAVAIL|ENETUNREACH|ENETDOWN|EMFILE|ENFILE|ENOBUFS|ENOMEM|EPERM|EACCES/;
+
 /** No session came about: nobody answered, or it broke before the first command. */
 function isConnectionFailure({ result }: Transmission): boolean {
-  if (result.kind !== "broken") return false;
+  if (result.kind !== "broken" || OUR_OWN.test(result.reason)) return false;
   return BEFORE_MAIL.has(result.stage);
 }

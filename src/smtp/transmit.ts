@@ -3,17 +3,16 @@
  * route in their order (R6), until somebody has the last word.
  *
  * An answer to MAIL or later is final, and so is a connection lost after the dot (R28), and a 421
- * (R25: no rush to the next MX). A refused greeting or EHLO goes on to the next host (R14); a
- * connection that fails or breaks goes on to the next address; a handshake that fails is tried
- * again in clear on the same host where policy allows (R17). At most 5 addresses and 2 hosts that
- * answered (R6). When nobody has the last word, the most telling failure is the result: a server's
- * refusal, else the last break.
+ * (R25: no rush to the next MX). A refused greeting or EHLO goes on to the next host (R14); a connection
+ * that fails or breaks goes on to the next address; a handshake that fails is tried again in clear on the
+ * same host where policy allows (R17). At most 5 addresses and 2 hosts that answered (R6). When nobody has
+ * the last word, the most telling failure is the result: a server's refusal, else the last break.
  */
 import type { Stage } from "./classify.ts";
 import { formatReply, type Reply } from "./reply.ts";
 import type { Access, SessionPool } from "./pool.ts";
 import type { Envelope, SendResult, SmtpSession, TlsMode, Unopened } from "./session.ts";
-import type { TlsPolicy } from "./tls-policy.ts";
+import { tlsMissed, type TlsPolicy } from "./tls-policy.ts";
 import { reachableFirst } from "./unreachable.ts";
 
 const MAX_ADDRESSES = 5;
@@ -167,20 +166,6 @@ function policyFor({ pool, destination }: Walk, host: string): TlsPolicy {
 
 function keyOf({ pool, destination }: Walk, policy: TlsPolicy): string {
   return pool.key(destination.site, policy, destination.access);
-}
-
-const ASKS_FOR_TLS = /\btls\b|starttls|encrypt/i;
-
-/**
- * RFC 3207 §4: a server may take nothing without TLS (530). Where its TLS has failed, and the message
- * went in clear for that, this says nothing of the message, and TLS may work the next time.
- */
-function tlsMissed(session: SmtpSession, policy: TlsPolicy, result: SendResult): string | null {
-  const isAvoided = session.tls === null && session.capabilities.hasStartTls && policy.mode === "opportunistic";
-  if (!isAvoided || result.kind !== "refused" || result.isOurs || result.reply.code < 500) return null;
-  if (result.stage !== "mail" && result.stage !== "rcpt") return null;
-  if (result.reply.code !== 530 && !ASKS_FOR_TLS.test(result.reply.text)) return null;
-  return `TLS failed, and without it the server says: ${formatReply(result.reply)}`;
 }
 
 function isTlsTrouble(opened: Unopened): boolean {

@@ -1,7 +1,7 @@
 // Work given to another thread, so that this one goes on answering. Calls of one turn of the event loop
 // go over in one message and come back in one: waking a thread costs as much as what one email needs of
 // it. A thread that dies takes no call with it: what it had not answered fails with ThreadGone, which
-// tells the caller to do it here, and the next call starts a new thread.
+// tells the caller to do it here, and the next call starts a new thread. So it is with one that hangs.
 
 /** A message to the thread: calls in order. */
 export interface Calls {
@@ -39,25 +39,41 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
+/** A thread that has not answered anything for so long, while calls wait, counts as dead. */
+const SILENCE_MS = 20_000;
+/** After a thread that died before its first answer no other is begun for so long, then for twice that, … */
+const PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 60_000;
+
+export interface ThreadLineOptions {
+  open: () => ThreadPort;
+  /** Hears of a thread that died, and why. */
+  tell: (why: string) => void;
+  /** For tests. */
+  silenceMs?: number;
+  pauseMs?: number;
+}
+
 /** One thread, started when it is first needed. `I` and `O` must be values that structuredClone can copy. */
 export class ThreadLine<I, O> {
-  readonly #open: () => ThreadPort;
-  readonly #tell: (event: Event) => void;
+  readonly #options: ThreadLineOptions;
   readonly #waiting = new Map<number, Waiting>();
   #port: ThreadPort | null = null;
   #unsent: I[] = [];
   #next = 0;
   #isClosed = false;
+  #hasAnswered = false;
+  #pauses = 0;
+  #isPaused = false;
+  #watch: ReturnType<typeof setTimeout> | null = null;
 
-  /** `tell` hears of a thread that died. */
-  constructor(open: () => ThreadPort, tell: (event: Event) => void) {
-    this.#open = open;
-    this.#tell = tell;
+  constructor(options: ThreadLineOptions) {
+    this.#options = options;
   }
 
   /** Runs `input` on the thread. Rejects with what that threw, or with ThreadGone. */
   call(input: I): Promise<O> {
-    if (this.#isClosed) return Promise.reject(new ThreadGone("the thread was closed"));
+    if (this.#isClosed || this.#isPaused) return Promise.reject(new ThreadGone("there is no thread now"));
     const { promise, resolve, reject } = Promise.withResolvers<O>();
     this.#waiting.set(this.#next++, { resolve: resolve as (output: unknown) => void, reject });
     this.#unsent.push(input);
@@ -81,6 +97,7 @@ export class ThreadLine<I, O> {
       // A thread's, which has no origin.
       // oxlint-disable-next-line unicorn/require-post-message-target-origin
       this.#started().postMessage({ first: this.#next - inputs.length, inputs });
+      this.#watch ??= this.#watchSilence();
     } catch (error) {
       this.#lose(error instanceof Error ? error.message : String(error));
     }
@@ -88,11 +105,11 @@ export class ThreadLine<I, O> {
 
   #started(): ThreadPort {
     if (this.#port !== null) return this.#port;
-    const port = this.#open();
+    const port = this.#options.open();
     const gone = (event: Event) => {
       if (this.#port !== port) return;
-      this.#lose("the thread ended");
-      if (!this.#isClosed) this.#tell(event);
+      const { message } = event as Partial<ErrorEvent>;
+      this.#die(message === undefined || message === "" ? `it ended (${event.type})` : message);
     };
     port.addEventListener("message", ({ data }) => this.#receive(data));
     port.addEventListener("error", gone);
@@ -100,22 +117,48 @@ export class ThreadLine<I, O> {
     // What waits for an answer keeps the process alive by itself.
     port.unref();
     this.#port = port;
+    this.#hasAnswered = false;
     return port;
   }
 
+  /** A thread may hang without dying, and everything that waits for it with it. */
+  #watchSilence(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => this.#die("it does not answer"), this.#options.silenceMs ?? SILENCE_MS);
+    timer.unref();
+    return timer;
+  }
+
   #receive({ first, outputs }: Answers): void {
+    this.#hasAnswered = true;
+    this.#pauses = 0;
     for (const [index, answer] of outputs.entries()) {
       const waiting = this.#waiting.get(first + index);
       this.#waiting.delete(first + index);
       if (answer.kind === "done") waiting?.resolve(answer.output);
       else waiting?.reject(new Error(answer.message));
     }
+    if (this.#watch !== null) clearTimeout(this.#watch);
+    this.#watch = this.#waiting.size > 0 ? this.#watchSilence() : null;
+  }
+
+  #die(why: string): void {
+    const hasAnswered = this.#hasAnswered;
+    this.#lose(why);
+    if (this.#isClosed) return;
+    this.#options.tell(why);
+    if (hasAnswered) return;
+    this.#isPaused = true;
+    const pauseMs = Math.min((this.#options.pauseMs ?? PAUSE_MS) * 2 ** this.#pauses, MAX_PAUSE_MS);
+    this.#pauses += 1;
+    setTimeout(() => (this.#isPaused = false), pauseMs).unref();
   }
 
   #lose(why: string): void {
     const port = this.#port;
     this.#port = null;
     this.#unsent = [];
+    if (this.#watch !== null) clearTimeout(this.#watch);
+    this.#watch = null;
     const lost = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { reject } of lost) reject(new ThreadGone(why));

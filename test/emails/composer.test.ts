@@ -33,10 +33,10 @@ const textOf = (composed: Composed) =>
   composed.kind === "signed" ? Buffer.from(composed.message).toString("latin1") : composed.reason;
 
 function realLine(): ThreadLine<ComposeInput, Composed> {
-  return new ThreadLine(
-    () => new Worker(new URL("../../src/thread.ts", import.meta.url)),
-    () => undefined,
-  );
+  return new ThreadLine({
+    open: () => new Worker(new URL("../../src/thread.ts", import.meta.url)),
+    tell: () => undefined,
+  });
 }
 
 test("the thread composes and signs, octet for octet, what this thread does", async () => {
@@ -63,12 +63,12 @@ test("a key that cannot be read leaves the email unsigned, with the reason, on e
 });
 
 test("without the thread the email is composed here", async () => {
-  const broken = new ThreadLine<ComposeInput, Composed>(
-    (): ThreadPort => {
+  const broken = new ThreadLine<ComposeInput, Composed>({
+    open: (): ThreadPort => {
       throw new Error("no threads today");
     },
-    () => undefined,
-  );
+    tell: () => undefined,
+  });
   expect(textOf(await createComposer(broken)(input()))).toBe(textOf(await createComposer(null)(input())));
 });
 

@@ -10,8 +10,8 @@ const SHORT = { html: "<p>Olá</p>", text: "Olá" };
 
 function lineThat(does: "answers" | "dies") {
   const seen: Calls[] = [];
-  const line = new ThreadLine<GivenContent, StoredBody>(
-    () => {
+  const line = new ThreadLine<GivenContent, StoredBody>({
+    open: () => {
       const listeners: Record<string, (event: never) => void> = {};
       const port: ThreadPort = {
         postMessage(message) {
@@ -27,8 +27,8 @@ function lineThat(does: "answers" | "dies") {
       };
       return port;
     },
-    () => undefined,
-  );
+    tell: () => undefined,
+  });
   return { line, seen };
 }
 

@@ -28,7 +28,8 @@ export interface Mx {
 
 export async function startMx(options: {
   folder: string;
-  dnsPort: number;
+  /** The DKIM keys, see withKeyFile. */
+  keyFile: string;
   users: string[];
   /** Recipients at other domains than the MX's own, and their maildirs. */
   others: { address: string; folder: string }[];
@@ -45,7 +46,7 @@ export async function startMx(options: {
   chownSync(mailFolder, owner, 0);
   const certificate = await makeCertificate(folder);
 
-  const verifier = await startVerifier({ folder, hostname: MX_HOST, dnsPort: options.dnsPort });
+  const verifier = await startVerifier({ folder, hostname: MX_HOST, keyFile: options.keyFile });
   cleanup.add(() => verifier.process.stop());
   const greylistedSenders: string[] = [];
   const policyPort = await startPolicy(greylistedSenders, cleanup);

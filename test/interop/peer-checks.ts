@@ -21,9 +21,21 @@ const MESSAGE = `From: Peer <a@${DOMAIN}>\r\nTo: b@${MX_DOMAIN}\r\nSubject: a si
 Date: Thu, 01 Jan 2026 10:00:00 +0000\r\nMessage-ID: <1@${DOMAIN}>\r\nMIME-Version: 1.0\r
 Content-Type: text/plain; charset=utf-8\r\n\r\nHello\r\n`;
 
-export async function checkPeers(options: { folder: string; mx: Mx; zone: Zone; checks: Checks }): Promise<void> {
-  const { mx, zone, checks } = options;
-  const signed = (await sign(zone)) + MESSAGE;
+/** A message of DOMAIN with an RSA and an Ed25519 signature by mailauth; publishes both keys in the zone. */
+export async function signedMessage(zone: Zone): Promise<string> {
+  return (await sign(zone)) + MESSAGE;
+}
+
+/** `signed`: by signedMessage. */
+export async function checkPeers(options: {
+  folder: string;
+  mx: Mx;
+  signed: string;
+  zone: Zone;
+  checks: Checks;
+}): Promise<void> {
+  const { mx, checks, zone } = options;
+  const signed = options.signed;
   const submit = async (user: string, message: string): Promise<string> => {
     const file = join(options.folder, `${user}.eml`);
     writeFileSync(file, message);

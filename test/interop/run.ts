@@ -1,22 +1,25 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
-// a real OpenDKIM behind real STARTTLS, straight and through another Postfix as relay, and the stored
-// mails are read back and compared. First the peers are checked by themselves. One line per check; the
-// last line is the sum. Exit code 1: a check failed; 2: programs to check against are missing.
-// `--smoke` leaves out the long tail of samples.
+// a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
+// smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
+// read back and compared. First the peers are checked by themselves, and the sandbox's mail server by
+// swaks. One line per check; the last line is the sum. Exit code 1: a check failed; 2: programs to
+// check against are missing. `--smoke` leaves out the long tail of samples and sinks.
 
+import { join } from "node:path";
 import type { Zone } from "../fakes/zone.ts";
 import { ensureTools, OPENDKIM, POSTFIX, SASL, SWAKS } from "../peers/packages.ts";
 import { addDomain, type Api, createWorkspace, findPombo, logTail, startPombo } from "../peers/pombo.ts";
 import { makeFolder, runProgram, type Cleanup } from "../peers/process.ts";
-import { serveZone } from "../peers/zone.ts";
+import { serveZone, withKeyFile } from "../peers/zone.ts";
 import { Checks } from "./checks.ts";
 import { checkDelivery } from "./delivery.ts";
 import { GREYLISTED_USER, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
-import { checkPeers, PEER_USERS } from "./peer-checks.ts";
+import { checkPeers, PEER_USERS, signedMessage } from "./peer-checks.ts";
 import { checkRefusals } from "./refusals.ts";
 import { startRelay } from "./relay.ts";
 import { checkRelay, RELAY_ADDRESSES, RELAY_USERS, relayWays } from "./relay-checks.ts";
 import { moreSamples, SAMPLES, type Sample } from "./samples.ts";
+import { checkSandbox } from "./sandbox-checks.ts";
 import { checkSinks, startSinks } from "./sinks.ts";
 import { checkVariants, VARIANT_DOMAINS, VARIANT_USERS, variantServices, variantZone } from "./variants.ts";
 
@@ -52,19 +55,25 @@ async function runChecks(options: {
   const { cleanup, checks, samples } = options;
   const folder = makeFolder("interop", cleanup);
   // The instance's own name resolves too: pombo doubts its DNS otherwise (R1).
-  const zone: Zone = {
+  const keyFile = join(folder, "dkim-keys");
+  const names: Zone = {
     [POMBO_HOST]: { A: ["127.0.0.1"] },
     [MX_DOMAIN]: { MX: [[10, MX_HOST]] },
     [MX_HOST]: { A: ["127.0.0.1"] },
     ...variantZone(),
     ...RELAY_ADDRESSES,
   };
+  const zone = withKeyFile(names, keyFile);
   const dns = await serveZone(zone);
   cleanup.add(() => dns.close());
   const users = [...PEER_USERS, ...RELAY_USERS, ...samples.map((sample) => sample.name)];
   const variants = { others: VARIANT_USERS, otherDomains: VARIANT_DOMAINS, services: variantServices };
-  const mx = await startMx({ folder, dnsPort: dns.port, users, ...variants, cleanup });
-  await checks.group("peers", () => checkPeers({ folder, mx, zone, checks }));
+  const mx = await startMx({ folder, keyFile, users, ...variants, cleanup });
+  await checks.group("peers", async () => {
+    const signed = await signedMessage(zone);
+    await checkPeers({ folder, mx, signed, zone, checks });
+    await checkSandbox({ folder, message: signed, zone, checks, cleanup });
+  });
   if (!options.isPombo) return;
 
   const relay = await startRelay({ folder, mxPort: mx.port, cleanup });
@@ -86,7 +95,9 @@ async function runChecks(options: {
   await checks.group("pombo", async () => {
     const api = await createWorkspace(app, "interop");
     await checkPombo({ api, mx, zone, checks, samples });
-    await checkSinks({ api, mx, checks, sender: SENDER, sinks });
+    // Both wait for retries.
+    const shared = { api, mx, checks, sender: SENDER };
+    await Promise.all([checkVariants({ ...shared, zone }), checkSinks({ ...shared, sinks })]);
     await checkRelay({ api, mx, relay, zone, checks, ways, logs: () => app.process.output() });
   });
   if (checks.hasFailed) console.error(`the end of pombo's log:\n${logTail(app)}`);
@@ -99,5 +110,4 @@ async function checkPombo(options: { api: Api; mx: Mx; zone: Zone; checks: Check
   const shared = { api, mx, checks, sender: SENDER };
   await checkDelivery({ ...shared, zone, samples: options.samples });
   await checkRefusals({ ...shared, greylisted: `${GREYLISTED_USER}@${MX_DOMAIN}` });
-  await checkVariants({ ...shared, zone });
 }

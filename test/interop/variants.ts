@@ -13,6 +13,8 @@ interface Variant {
   name: string;
   /** Of the loopback network: pombo sends to one port wherever it sends. */
   address: string;
+  /** The recipient's local part; `user` unless told. */
+  user?: string;
   /** The rest of the service's line in master.cf. */
   service: string;
   /** What the hop into the MX says of TLS: a version, or null for clear text; undefined: whatever it is. */
@@ -26,7 +28,12 @@ interface Variant {
 const SMTPD = "inet n - n - - smtpd";
 const CLEAR = "-o smtpd_tls_security_level=none";
 
+/** Offers no SMTPUTF8, which some recipients need. */
+const ASCII_ONLY = "offers-nothing";
+
 const VARIANTS: Variant[] = [
+  // RFC 6531: a recipient beyond ASCII.
+  { name: "smtputf8", address: "127.0.0.9", user: "josé", service: SMTPD },
   {
     name: "tls-required",
     address: "127.0.0.2",
@@ -47,7 +54,7 @@ const VARIANTS: Variant[] = [
     count: 3,
   },
   {
-    name: "offers-nothing",
+    name: ASCII_ONLY,
     address: "127.0.0.6",
     service: `${SMTPD} -o smtpd_discard_ehlo_keywords=8bitmime,auth,chunking,dsn,enhancedstatuscodes,etrn,pipelining,size,smtputf8,starttls,vrfy`,
     tls: null,
@@ -67,8 +74,8 @@ const VARIANTS: Variant[] = [
 /** Takes nothing larger than this, and says so. */
 const SMALL = { name: "small", address: "127.0.0.8", bytes: 20_000 };
 
-export const VARIANT_USERS = VARIANTS.map(({ name }) => ({
-  address: `user@${domainOf(name)}`,
+export const VARIANT_USERS = VARIANTS.map(({ name, user }) => ({
+  address: addressAt(name, user),
   folder: `variant-${name}`,
 }));
 export const VARIANT_DOMAINS = [...VARIANTS, SMALL].map(({ name }) => domainOf(name));
@@ -95,19 +102,20 @@ export async function checkVariants(options: Sending & { zone: Zone }): Promise<
   const sent = new Map<Variant, string[]>();
   for (const variant of VARIANTS) {
     await checks.group(`${variant.name}: accepted`, async () => {
-      sent.set(variant, await send(options, variant.name, variant.count ?? 1));
+      sent.set(variant, await send(options, addressAt(variant.name, variant.user), variant.count ?? 1));
     });
   }
   for (const [variant, ids] of sent) {
     await checks.group(variant.name, () => checkVariant({ ...options, variant, ids }));
   }
   await checks.group("size limit", () => checkTooLarge(options));
+  await checks.group("no SMTPUTF8", () => checkAsciiOnly(options));
 }
 
 const TEXT = "Olá Conceição,\n\n.\na sua encomenda nº 1234 foi confirmada.\n";
 
-async function send({ api, sender }: Sending, name: string, count: number): Promise<string[]> {
-  const email = { from: sender, to: `user@${domainOf(name)}`, subject: `Olá ${name}`, text: TEXT };
+async function send({ api, sender }: Sending, to: string, count: number): Promise<string[]> {
+  const email = { from: sender, to, subject: "Olá", text: TEXT };
   const answers = await Promise.all(
     Array.from({ length: count }, () => api.expect(202, "POST", "/api/v1/emails", email)),
   );
@@ -149,19 +157,38 @@ async function checkVariant(options: Sending & { zone: Zone; variant: Variant; i
 async function checkTooLarge({ api, checks, sender, mx }: Sending): Promise<void> {
   const email = {
     from: sender,
-    to: `user@${domainOf(SMALL.name)}`,
+    to: addressAt(SMALL.name),
     subject: "Grande",
     text: `${"x".repeat(70)}\n`.repeat(500),
   };
   const { id } = (await api.expect(202, "POST", "/api/v1/emails", email)).data;
   const record = await waitForStatus(api, id, ["delivered", "bounced", "failed"]);
   checks.equal(
-    "size limit: bounced, not suppressed",
+    "size limit: bounced",
     [record.status, record.bounce?.category, record.bounce?.enhancedCode],
     ["bounced", "policy", "5.3.4"],
   );
   checks.claim("size limit: told with the numbers", record.failedReason.includes(String(SMALL.bytes)), () => record);
   checks.claim("size limit: nothing was sent", !mx.postfix.log().includes(`to=<${email.to}>`), () => mx.postfix.log());
+  const again = await api.call("POST", "/api/v1/emails", { ...email, text: TEXT });
+  checks.equal("size limit: not suppressed", again.status, 202);
+}
+
+/** R21: said before anything is sent, and not held against the address. */
+async function checkAsciiOnly(options: Sending): Promise<void> {
+  const { api, checks } = options;
+  const [id = ""] = await send(options, addressAt(ASCII_ONLY, "josé"), 1);
+  const record = await waitForStatus(api, id, ["delivered", "bounced", "failed"]);
+  checks.equal(
+    "no SMTPUTF8: bounced",
+    [record.status, record.bounce?.category, record.bounce?.enhancedCode],
+    ["bounced", "protocol", "5.6.7"],
+  );
+  checks.equal("no SMTPUTF8: not suppressed", (await send(options, addressAt(ASCII_ONLY, "josé"), 1)).length, 1);
+}
+
+function addressAt(name: string, user = "user"): string {
+  return `${user}@${domainOf(name)}`;
 }
 
 function domainOf(name: string): string {

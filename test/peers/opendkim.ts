@@ -37,27 +37,19 @@ export function startSigner(options: {
   });
 }
 
-/** Adds Authentication-Results to what passes; asks the DNS server at `dnsPort` of 127.0.0.1 for keys. */
-export function startVerifier(options: { folder: string; hostname: string; dnsPort: number }): Promise<OpenDkim> {
-  const resolverFile = join(options.folder, "unbound.conf");
-  // libunbound's own format. Nameservers of opendkim.conf takes no port, this does. By itself
-  // libunbound answers NXDOMAIN for every name below .test (RFC 6761 §6.2).
-  const resolver = `server:
-  do-not-query-localhost: no
-  module-config: "iterator"
-  local-zone: "test." nodefault
-forward-zone:
-  name: "."
-  forward-addr: 127.0.0.1@${options.dnsPort}
-`;
-  writeFileSync(resolverFile, resolver);
+/**
+ * Adds Authentication-Results to what passes. Keys come from `keyFile` (see zone.ts) and not from DNS:
+ * OpenDKIM has libunbound read its configuration anew for every message, which two threads cannot do
+ * at a time, and it ends ("fatal flex scanner internal error") when two messages come together.
+ */
+export function startVerifier(options: { folder: string; hostname: string; keyFile: string }): Promise<OpenDkim> {
   return start(options.folder, "unix", {
     Mode: "v",
     AuthservID: options.hostname,
     AlwaysAddARHeader: "yes",
     // With the default, loopback counts as internal and OpenDKIM leaves such mail alone.
     InternalHosts: "192.0.2.1",
-    ResolverConfiguration: resolverFile,
+    TestPublicKeys: options.keyFile,
   });
 }
 

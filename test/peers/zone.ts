@@ -1,6 +1,7 @@
 // The names of a run, held in one zone object that pombo, OpenDKIM and the run's own DKIM check all
 // read: served over loopback by the project's small DNS server, and looked up directly by mailauth.
 
+import { renameSync, writeFileSync } from "node:fs";
 import { dkimVerify } from "mailauth/lib/dkim/verify.js";
 import { startSandboxDns } from "../../src/sandbox/dns.ts";
 import { answerFromZone, type Zone } from "../fakes/zone.ts";
@@ -25,6 +26,25 @@ export function publish(zone: Zone, records: DnsRecord[]): void {
     else if (record.type === "CNAME") zone[name] = { CNAME: record.value };
     else throw new Error(`a ${record.type} record for ${record.name} was not expected`);
   }
+}
+
+/** The zone, whose DKIM keys are also in `file`, one a line, for OpenDKIM's TestPublicKeys. */
+export function withKeyFile(zone: Zone, file: string): Zone {
+  const write = (): void => {
+    const keys = Object.entries(zone).filter(([name]) => name.includes("._domainkey."));
+    const lines = keys.flatMap(([name, { TXT = [] }]) => TXT.map((text) => `${name} ${[text].flat().join("")}\n`));
+    // Renamed, so that a reader finds a whole file at any time.
+    writeFileSync(`${file}.new`, lines.join(""));
+    renameSync(`${file}.new`, file);
+  };
+  write();
+  return new Proxy(zone, {
+    set(target, name, node) {
+      Reflect.set(target, name, node);
+      write();
+      return true;
+    },
+  });
 }
 
 export interface CheckedSignature {

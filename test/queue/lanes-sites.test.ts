@@ -5,6 +5,8 @@ import { seeded } from "../db/temporary.ts";
 // Lanes that lead to sites: what a site allows is asked before anything is claimed.
 
 const PLENTY = 10_000;
+/** An expiry that does not come. */
+const FAR = 1e9;
 const LIMIT = 40;
 
 function start(workspaceOf: (laneId: number) => number = () => 1) {
@@ -85,7 +87,48 @@ test("of two workspaces at one full site each gets its turn", () => {
   expect(turns.filter((id) => id === 2).length).toBeGreaterThanOrEqual(8);
 });
 
-const FAR = 1e9;
+test("at one full site workspaces take turns, however many lanes each has there", () => {
+  const LANES_OF_A = 1_000;
+  const on = start((laneId) => (laneId === 0 ? 2 : 1));
+  on.jobs.set("site", 10);
+  for (let id = 1; id <= LANES_OF_A; id++) {
+    on.lanes.locate(id, "site");
+    on.lanes.wake(id, 0, FAR);
+  }
+  const running = on.startAll();
+  on.lanes.locate(0, "site");
+  on.lanes.wake(0, 0, FAR);
+  let ofB = 0;
+  for (let i = 0; i < 1_000; i++) {
+    on.lanes.ended(running.shift() ?? 0, true);
+    const next = on.startAll();
+    ofB += next.filter((id) => id === 0).length;
+    running.push(...next);
+  }
+  expect(ofB).toBeGreaterThan(400);
+});
+
+test("a workspace that holds its share elsewhere does not keep another's mail from a free site", () => {
+  const on = start((laneId) => (laneId === 0 ? 2 : 1));
+  on.jobs.set("site", 10).set("slow", 1_000);
+  for (let id = 1; id <= 500; id++) {
+    on.lanes.locate(id, "site");
+    on.lanes.wake(id, 0, FAR);
+  }
+  const first = on.startAll(0, 200);
+  on.lanes.locate(0, "site");
+  on.lanes.wake(0, 0, FAR);
+  expect(on.lanes.take(0, 190)).toBeNull();
+  // The rest of the share of A goes to a slow site.
+  for (let id = 1_001; id <= 1_200; id++) {
+    on.lanes.locate(id, "slow");
+    on.lanes.wake(id, 0, FAR);
+  }
+  const slow = on.startAll(0, 200 - first.length);
+  expect(slow.length).toBeGreaterThan(50);
+  for (const id of first) on.lanes.ended(id, true);
+  expect(on.startAll(0, 200 - slow.length)).toContain(0);
+});
 
 test("nothing is claimed for a blocked site until its time is over, and other sites go on", () => {
   const on = start();

@@ -13,6 +13,8 @@ test("mail to a suspended site fails when its life is over, not when the site is
       config.email.retryMs = [HOUR_MS];
     },
   });
+  pombo.dns.zone["example.com"] = { MX: [[10, "mta5.am0.yahoodns.net"]] };
+  pombo.dns.zone["mta5.am0.yahoodns.net"] = { A: ["127.0.0.1"] };
   const first = await send(pombo, "a@example.com");
   await within(10_000, "the suspension", pombo.app.worker.idle());
   pombo.clock.advance(5 * MINUTE_MS);

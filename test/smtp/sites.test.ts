@@ -187,10 +187,47 @@ describe("what a site asks for", () => {
     ["[IPTS04] Messages from 192.0.2.1 temporarily deferred", 421, 2 * HOUR],
     ["5.7.0 Blocked - see https://support.apple.com/en-us/HT204137 [HCM1]", 550, 15 * MINUTE],
     ["4.7.1 [BS02] try later", 450, 15 * MINUTE],
-  ])("%s suspends it (R32)", (text, code, forMs) => {
+  ])("%s suspends it (R32), of the provider whose words these are", (text, code, forMs) => {
     const on = start();
-    on.refuse(code, text);
-    expect(on.blockedFor()).toBe(forMs);
+    const site = text.includes("TS") || text.includes("TSS") ? "mta5.am0.yahoodns.net" : "mx01.mail.icloud.com";
+    on.refuse(code, text, "rcpt", site);
+    expect(on.blockedFor(site)).toBe(forMs);
+    // In anybody else's refusal they may be a recipient's.
+    on.refuse(550, text);
+    expect(on.blockedFor()).toBe(0);
+  });
+
+  test("what everybody may say is believed of passing refusals only", () => {
+    const on = start();
+    on.refuse(550, "5.1.1 too many connections");
+    expect(on.sites.sessionsOf(SITE)).toBe(5);
+  });
+
+  test("a site that takes mail meanwhile has not blocked our address (R34)", () => {
+    const on = start();
+    for (let i = 0; i < 20; i++) {
+      on.refuse(550, "5.7.1 blocked using dbl.spamhaus.org", "dot");
+      on.accept();
+    }
+    expect(on.blockedFor()).toBe(0);
+  });
+
+  test("this machine's own trouble is not the site's", () => {
+    const on = start();
+    for (let i = 0; i < 20; i++)
+      on.sites.learn(
+        SITE,
+        transmission({ kind: "broken", stage: "connect", reason: "connect ENETUNREACH", isDotSent: false }),
+      );
+    expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
+  });
+
+  test("a suspension outlasts the visits of many other sites", () => {
+    const on = start();
+    const site = "mta5.am0.yahoodns.net";
+    on.refuse(421, "[TSS04] temporarily deferred", "mail", site);
+    for (let i = 0; i < 25_000; i++) on.accept(`mx${i}.example.org`);
+    expect(on.blockedFor(site)).toBe(2 * HOUR);
   });
 
   test("too many connections: one session for an hour, then as before (R32)", () => {

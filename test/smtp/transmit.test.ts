@@ -139,7 +139,7 @@ test("an answer to the envelope or the content is final, temporary or not (R6)",
   }
 });
 
-test("a server that has only put us off is asked again over a new connection, as its gate may count those; one that has taken mail is not", async () => {
+test("a server that puts us off is asked again over a new connection, but for a recipient of one that has taken mail", async () => {
   await withSite([{ rcpt: "450 4.3.2 Service currently unavailable" }], async ({ pool, destination, mxs }) => {
     await deliverVia(pool, destination, MAIL);
     await mxs[0]!.until(() => mxs[0]!.connections[0]!.isClosed);
@@ -152,6 +152,10 @@ test("a server that has only put us off is asked again over a new connection, as
     const last = await deliverVia(pool, destination, MAIL);
     expect(last.tries).toMatchObject([{ isReused: true, result: { kind: "accepted" } }]);
     expect(counts(mxs)).toEqual([2]);
+    // As of a server whose filter has failed under this session.
+    mxs[0]!.script = { mail: "451 4.7.1 Service unavailable" };
+    await deliverVia(pool, destination, MAIL);
+    expect(pool.idleCount).toBe(0);
   });
 });
 

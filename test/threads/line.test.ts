@@ -39,17 +39,18 @@ class FakePort implements ThreadPort {
   }
 }
 
-function start() {
+function start(limits: { silenceMs?: number; pauseMs?: number } = {}) {
   const ports: FakePort[] = [];
-  const told: Event[] = [];
-  const line = new ThreadLine<string, string>(
-    () => {
+  const told: string[] = [];
+  const line = new ThreadLine<string, string>({
+    open: () => {
       const port = new FakePort();
       ports.push(port);
       return port;
     },
-    (event) => told.push(event),
-  );
+    tell: (why) => told.push(why),
+    ...limits,
+  });
   return { line, ports, told };
 }
 
@@ -91,6 +92,10 @@ test("what one call throws fails that call alone", async () => {
 
 test("a thread that dies fails what it had not answered, is told of, and the next call starts another", async () => {
   const { line, ports, told } = start();
+  const answered = line.call("first");
+  await turn();
+  ports[0]?.answer();
+  await answered;
   const lost = line.call("a");
   await turn();
   ports[0]?.die();
@@ -101,6 +106,23 @@ test("a thread that dies fails what it had not answered, is told of, and the nex
   expect(ports).toHaveLength(2);
   ports[1]?.answer();
   expect(await next).toBe("did b");
+});
+
+test("a thread that hangs is given up: what waits for it fails, and it is told", async () => {
+  const { line, ports, told } = start({ silenceMs: 5 });
+  await expect(line.call("a")).rejects.toBeInstanceOf(ThreadGone);
+  expect(told).toEqual(["it does not answer"]);
+  expect(ports[0]?.isTerminated).toBe(true);
+});
+
+test("a thread that dies before its first answer is not begun again at once", async () => {
+  const { line, ports, told } = start({ pauseMs: 60_000 });
+  const lost = line.call("a");
+  await turn();
+  ports[0]?.die();
+  await expect(lost).rejects.toBeInstanceOf(ThreadGone);
+  for (let i = 0; i < 10; i++) await expect(line.call("b")).rejects.toBeInstanceOf(ThreadGone);
+  expect([ports.length, told.length]).toEqual([1, 1]);
 });
 
 test("a closed line ends its thread, fails what waits and takes no more", async () => {
@@ -115,10 +137,10 @@ test("a closed line ends its thread, fails what waits and takes no more", async 
 });
 
 test("an input that cannot be copied fails and does not hang", async () => {
-  const line = new ThreadLine<unknown, unknown>(
-    () => new Worker(URL.createObjectURL(new Blob(["self.onmessage = () => {}"]))),
-    () => undefined,
-  );
+  const line = new ThreadLine<unknown, unknown>({
+    open: () => new Worker(URL.createObjectURL(new Blob(["self.onmessage = () => {}"]))),
+    tell: () => undefined,
+  });
   await expect(line.call(() => 1)).rejects.toBeInstanceOf(ThreadGone);
   line.close();
 });
@@ -127,10 +149,10 @@ let opened: ThreadLine<{ html: string; text: undefined }, { htmlBytes: number }>
 afterEach(() => opened?.close());
 
 test("the thread of the executable prepares an email as this thread does", async () => {
-  opened = new ThreadLine(
-    () => new Worker(new URL("../../src/thread.ts", import.meta.url)),
-    () => undefined,
-  );
+  opened = new ThreadLine({
+    open: () => new Worker(new URL("../../src/thread.ts", import.meta.url)),
+    tell: () => undefined,
+  });
   const html = `<p>${"Olá, a sua encomenda seguiu. ".repeat(100)}</p>`;
   const { prepareContent } = await import("../../src/emails/prepare.ts");
   const there = await opened.call({ html, text: undefined });

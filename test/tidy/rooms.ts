@@ -218,6 +218,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "db/commit.ts": "measures how long a transaction took",
   "http/listen.ts": "a stop must end, also where a test holds the clock; measures how long an answer took",
   "metrics/loop-lag.ts": "measures the event loop, whatever the clock says",
+  "threads/line.ts": "a thread that hangs must be given up, also where a test holds the clock",
   "cli/dev.ts": "asks its own instance for a workspace",
   "cli/dev-words.ts": "stamps lines for a person",
   "sandbox/page-list.ts": "runs in the browser",
