@@ -11,7 +11,7 @@ import type { PeerResult } from "./peers/postfix-opendkim.ts";
 import type { DeliveryResult, PostResult } from "./pombo.ts";
 
 /** Delivered per second, pombo over Postfix with OpenDKIM. */
-const RATIO_FLOOR = 5;
+const RATIO_FLOOR = 8;
 /** Single emails accepted per second, each behind its own fsynced commit (commits are shared). */
 const POST_FLOOR = 5000;
 /** The same in batches of 100. */

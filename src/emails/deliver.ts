@@ -192,7 +192,7 @@ async function composeAndSign({ email, body }: Loaded, domain: DomainRow, parts:
     keys = parts.keychain.keysFor(domain);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { kind: "unsigned", reason: `Not sent, because its signing key cannot be read: ${why}` };
+    return { kind: "unsigned", reason: `Not sent, because it could not be signed: ${why}` };
   }
   const { uid, workspaceId, createdAt, sender, recipient, replyTo, subject, returnPath } = email;
   return parts.composer({
