@@ -35,7 +35,8 @@ export function parseJsonObject(bytes: Uint8Array): object {
     });
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new AppError("INVALID_JSON", "The body must be a JSON object");
+    const hint = Array.isArray(value) ? { hint: 'A list goes into a member, as in {"emails": […]}.' } : {};
+    throw new AppError("INVALID_JSON", "The body must be a JSON object", hint);
   }
   if (isSmall && isDeeperThan(value, MAX_DEPTH)) throw tooDeep();
   return value;
