@@ -15,16 +15,16 @@ export type RetryParts = Pick<AcceptParts, "emails" | "queue" | "commit" | "cloc
 export const MAY_COME_TWICE =
   "The answer to an attempt was lost before this: if that one was delivered, the recipient gets the email twice.";
 
-/** Makes a delayed email due now; its record then, or null when the scope has no such email. Throws NOT_RETRYABLE. */
+/** Makes a delayed email due as soon as it may be; its record then, or null when the scope has no such email. Throws NOT_RETRYABLE. */
 export async function retryEmail(scope: EmailScope, uid: string, parts: RetryParts) {
   const retried = await parts.commit(() => {
     const found = parts.emails.state(scope, uid);
     if (found === undefined) return null;
-    const dueAt = parts.clock.now();
-    const laneId = found.email.status === "queued" ? parts.queue.retryNow(found.email.id, dueAt) : null;
-    if (laneId === null) throw notRetryable(found);
+    const now = parts.clock.now();
+    const row = found.email.status === "queued" ? parts.queue.retryNow(found.email.id, now) : null;
+    if (row === null) throw notRetryable(found);
     const record = parts.emails.record(scope, uid);
-    return record === undefined ? null : { record, laneId, dueAt };
+    return record === undefined ? null : { record, ...row };
   });
   if (retried === null) return null;
   const { record, laneId, dueAt } = retried;

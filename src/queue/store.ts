@@ -44,6 +44,10 @@ export interface InterruptedJob {
   dotAt: number | null;
 }
 
+/** After so many attempts a retry by hand comes no sooner than this after the last one. */
+const FREE_RETRIES = 5;
+const RETRY_PAUSE_MS = 60_000;
+
 /** Lanes whose ids are remembered. */
 const MAX_REMEMBERED_LANES = 20_000;
 
@@ -161,9 +165,12 @@ export function openQueueStore(db: Db) {
     orm
       .update(emailQueue)
       // A row that is due already keeps its place among its lane's.
-      .set({ nextAt: sql`MIN(${emailQueue.nextAt}, ${p("now")})` })
+      .set({
+        nextAt: sql`MIN(${emailQueue.nextAt}, CASE WHEN ${emailQueue.attempts} > ${FREE_RETRIES}
+          THEN MAX(${p("now")}, ${emailQueue.startedAt} + ${RETRY_PAUSE_MS}) ELSE ${p("now")} END)`,
+      })
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false), gt(emailQueue.attempts, 0)))
-      .returning({ laneId: emailQueue.laneId })
+      .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt })
       .prepare(),
   );
 
@@ -247,9 +254,12 @@ export function openQueueStore(db: Db) {
       return deleteWaiting.get({ id })?.attempts ?? null;
     },
 
-    /** Makes a row that waits for another attempt due now; its lane, or null when there is no such row. */
-    retryNow(id: number, now: number): number | null {
-      return updateDueNow.get({ id, now })?.laneId ?? null;
+    /**
+     * Makes a row that waits for another attempt due now, or a minute after the last one when there were some:
+     * a loop of retries would be punished by the recipient's server. Its lane and time, or null when there is no such row.
+     */
+    retryNow(id: number, now: number): { laneId: number; dueAt: number } | null {
+      return updateDueNow.get({ id, now }) ?? null;
     },
 
     isQueued(id: number): boolean {

@@ -196,7 +196,7 @@ test("a row that waits for another attempt can be made due now, and keeps its at
   on.store.defer(job, { nextAt: NOW + MINUTE, lastReply: "later", badDomainAt: 7 });
   expect(on.claim(NOW + 1)).toEqual([]);
   for (const now of [NOW + 1, NOW + 5]) {
-    expect(on.store.retryNow(1, now)).toBe(on.lane);
+    expect(on.store.retryNow(1, now)?.laneId).toBe(on.lane);
     expect(on.row(1)).toMatchObject({
       nextAt: NOW + 1,
       attempts: 1,
@@ -206,6 +206,17 @@ test("a row that waits for another attempt can be made due now, and keeps its at
     });
   }
   expect(only(on.claim(NOW + 5))).toMatchObject({ id: 1, attempt: 2, dueAt: NOW + 1, nextAt: NOW + 5 + 2 * MINUTE });
+});
+
+test("after five attempts a retry comes no sooner than a minute after the last", () => {
+  using on = queue();
+  on.add(1);
+  for (let attempt = 1; attempt <= 6; attempt++) {
+    const job = only(on.claim(NOW + attempt));
+    on.store.defer(job, { nextAt: NOW + LIFE, lastReply: "later", badDomainAt: null });
+    const isFree = attempt <= 5;
+    expect(on.store.retryNow(1, NOW + attempt + 1)?.dueAt).toBe(NOW + attempt + (isFree ? 1 : MINUTE));
+  }
 });
 
 describe("after a crash", () => {
