@@ -35,7 +35,7 @@ export interface CommitterHooks {
 
 export class Committer {
   readonly #sqlite: Database;
-  readonly #tallies: Follower[];
+  readonly #followers: Follower[];
   readonly #hooks: CommitterHooks;
   readonly #begin: Statement<unknown, []>;
   readonly #commit: Statement<unknown, []>;
@@ -45,9 +45,9 @@ export class Committer {
   readonly #pending: Pending[] = [];
   #isScheduled = false;
 
-  constructor({ sqlite, tallies }: Pick<Db, "sqlite" | "tallies">, hooks: CommitterHooks = {}) {
+  constructor({ sqlite, followers }: Pick<Db, "sqlite" | "followers">, hooks: CommitterHooks = {}) {
     this.#sqlite = sqlite;
-    this.#tallies = tallies;
+    this.#followers = followers;
     this.#hooks = hooks;
     this.#begin = sqlite.prepare<unknown, []>("BEGIN IMMEDIATE");
     this.#commit = sqlite.prepare<unknown, []>("COMMIT");
@@ -94,7 +94,7 @@ export class Committer {
         results.push(this.#runClosure(pending.work));
         if (performance.now() - startedAt > MAX_BATCH_MS) break;
       }
-      for (const tally of this.#tallies) tally.flush();
+      for (const follower of this.#followers) follower.flush();
       this.#commit.run();
     } catch (error) {
       this.#rollBack();
@@ -106,7 +106,7 @@ export class Committer {
     // What was not begun in time comes first in the next transaction.
     this.#pending.unshift(...batch.splice(results.length));
     this.#schedule();
-    for (const tally of this.#tallies) tally.committed?.();
+    for (const follower of this.#followers) follower.committed?.();
     this.#hooks.committed?.(performance.now() - startedAt, batch.length);
     for (const [index, pending] of batch.entries()) {
       const ran = results[index];
@@ -116,7 +116,7 @@ export class Committer {
   }
 
   #rollBack(): void {
-    for (const tally of this.#tallies) tally.reset();
+    for (const follower of this.#followers) follower.reset();
     try {
       // A full disk may have ended the transaction by itself; rolling back again would throw.
       if (this.#sqlite.inTransaction) this.#sqlite.run("ROLLBACK");
@@ -130,11 +130,11 @@ export class Committer {
     try {
       const value = work();
       this.#release.run();
-      for (const tally of this.#tallies) tally.keep();
+      for (const follower of this.#followers) follower.keep();
       return { kind: "done", value };
     } catch (error) {
       if (isStorageError(error) || !this.#sqlite.inTransaction) throw error;
-      for (const tally of this.#tallies) tally.undo();
+      for (const follower of this.#followers) follower.undo();
       this.#rollbackTo.run();
       this.#release.run();
       return { kind: "threw", error };

@@ -21,7 +21,7 @@ export interface Db {
   /** For transactions and pragmas: src/db only. */
   sqlite: Database;
   /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
-  tallies: Follower[];
+  followers: Follower[];
   close(): void;
 }
 
@@ -46,7 +46,7 @@ export function openDatabase(file: string): Db {
     sqlite.close();
     throw error;
   }
-  return { orm: drizzle(sqlite), sqlite, tallies: [], close: () => sqlite.close() };
+  return { orm: drizzle(sqlite), sqlite, followers: [], close: () => sqlite.close() };
 }
 
 function applyPragmas(sqlite: Database): void {

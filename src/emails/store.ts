@@ -65,7 +65,7 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
   return { ...writes(db, counts), ...reads(orm) };
 }
 
-function writes({ orm, tallies }: Db, counts: EmailCounts | null) {
+function writes({ orm, followers }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
   const insertRow = fast(
     orm
@@ -157,7 +157,7 @@ function writes({ orm, tallies }: Db, counts: EmailCounts | null) {
   });
   // Counted where it is written, so that nobody who ends an email can forget it.
   const facts = new Facts();
-  tallies.push(totals, facts);
+  followers.push(totals, facts);
 
   return {
     /** Writes an accepted email and its body; its integer id. */

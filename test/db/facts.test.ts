@@ -12,7 +12,7 @@ function start() {
   const tally = new Tally(() => {
     if (isBroken) throw new Error("cannot be written");
   });
-  db.tallies.push(tally, facts);
+  db.followers.push(tally, facts);
   return {
     told,
     commit: committer.commit,

@@ -11,7 +11,7 @@ function start() {
     if (isBroken) throw new Error("cannot be written");
     written.push([name, amount]);
   });
-  db.tallies.push(tally);
+  db.followers.push(tally);
   const { commit } = new Committer(db);
   return { tally, commit, written, close: () => db.close(), break: (is: boolean) => (isBroken = is) };
 }

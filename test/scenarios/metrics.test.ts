@@ -148,6 +148,7 @@ test("attempts under way and sessions are told while they last", async () => {
   expect(read.value("pombo_attempts_running")).toBe(1);
   expect(read.value("pombo_smtp_sessions", { state: "busy" })).toBe(1);
   expect(read.value("pombo_smtp_sessions", { state: "idle" })).toBe(0);
+  expect(read.value("pombo_sites_blocked")).toBe(0);
   expect(read.value("pombo_queue_depth", { site: "mx.example.com" })).toBe(1);
 });
 

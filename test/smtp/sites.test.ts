@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
 import { PROVIDERS } from "../../src/smtp/providers.ts";
 import { makeReply } from "../../src/smtp/reply.ts";
 import { type SiteBlock, Sites } from "../../src/smtp/sites.ts";
 import type { Stage } from "../../src/smtp/classify.ts";
-import type { SendResult } from "../../src/smtp/session.ts";
+import { DEFAULT_TIMEOUTS, openSession, type SendResult } from "../../src/smtp/session.ts";
 import type { Transmission } from "../../src/smtp/transmit.ts";
 
 const MINUTE = 60_000;
@@ -220,6 +221,24 @@ describe("what a site asks for", () => {
         transmission({ kind: "broken", stage: "connect", reason: "connect ENETUNREACH", isDotSent: false }),
       );
     expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
+  });
+
+  test("a connection that fails for want of a source address is told in the words that this is known by", async () => {
+    const opened = await openSession({
+      host: "mx.example.net",
+      address: "127.0.0.1",
+      port: 25,
+      localAddress: "203.0.113.9",
+      heloName: "mail.example.net",
+      tls: "never",
+      timeouts: DEFAULT_TIMEOUTS,
+      clock: systemClock,
+    });
+    if (opened.kind !== "broken") throw new Error("connected from an address that this machine does not have");
+    const on = start();
+    for (let i = 0; i < 9; i++)
+      on.sites.learn(SITE, transmission({ kind: "broken", stage: "connect", reason: opened.reason, isDotSent: false }));
+    expect(on.blockedFor()).toBe(0);
   });
 
   test("a suspension outlasts the visits of many other sites", () => {
