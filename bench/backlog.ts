@@ -184,8 +184,8 @@ function writeBacklog(dataFolder: string, uid: string, rows: number): Promise<Fi
     insertForEach(
       made,
       idOf(made.database, uid),
-      `INSERT INTO email_queue (id, lane_id, next_at, expires_at)
-       SELECT email.id, q.lane_id, email.created_at, email.created_at + q.expires_at - t.created_at
+      `INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at)
+       SELECT email.id, q.lane_id, email.workspace_id, email.domain_id, email.created_at, email.created_at, email.created_at + q.expires_at - t.created_at
        FROM $NUMBERS AS n CROSS JOIN email ON email.id = $first + n.i, email_queue AS q, email AS t
        WHERE q.id = $template AND t.id = $template`,
     ),

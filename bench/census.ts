@@ -54,7 +54,7 @@ function fill(): void {
     "INSERT INTO lane (id, workspace_id, destination) VALUES (?, 1, ?)",
   );
   const row = db.sqlite.prepare<unknown, [number, number, number]>(
-    "INSERT INTO email_queue (id, lane_id, next_at, expires_at) VALUES (?, ?, ?, 0)",
+    "INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at) VALUES (?, ?, 1, 1, 0, ?, 0)",
   );
   db.sqlite.transaction(() => {
     for (let id = 1; id <= lanes; id++) lane.run(id, `destination${id}.example`);

@@ -109,14 +109,14 @@ async function multiply(database: Database, copies: Copies): Promise<Multiplied>
   await insertForEach(
     made,
     template,
-    `INSERT INTO email (id, uid, workspace_id, domain_id, sender, sender_domain, recipient, subject, reply_to,
-       return_path, created_at, status, sent_at, delivered_at, ended_at, failed_reason, bounce, attempts)
-     SELECT $first + i, ${UUID_V7}, workspace_id, domain_id, sender, sender_domain, recipient, subject, reply_to,
-       return_path, created_at, status, ${ended.sentAt}, ${ended.deliveredAt}, ${ended.endedAt},
+    `INSERT INTO email (id, uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient,
+       recipient_address, subject, reply_to, return_path, created_at, status, sent_at, delivered_at, ended_at, failed_reason, bounce, attempts)
+     SELECT $first + i, ${UUID_V7}, workspace_id, domain_id, sender, sender_address, sender_domain, recipient,
+       recipient_address, subject, reply_to, return_path, created_at, status, ${ended.sentAt}, ${ended.deliveredAt}, ${ended.endedAt},
        ${ended.failedReason}, ${ended.bounce}, ${ended.attempts}
      FROM (
-       SELECT n.i, t.workspace_id, ${copies.domainId ?? "t.domain_id"} AS domain_id, t.sender,
-         ${copies.senderDomain ?? "t.sender_domain"} AS sender_domain, ${copies.recipient} AS recipient, t.subject,
+       SELECT n.i, t.workspace_id, ${copies.domainId ?? "t.domain_id"} AS domain_id, t.sender, t.sender_address,
+         ${copies.senderDomain ?? "t.sender_domain"} AS sender_domain, ${copies.recipient} AS recipient, ${copies.recipient} AS recipient_address, t.subject,
          t.reply_to, t.return_path, ${copies.status ?? "'queued'"} AS status,
          CAST(${copies.createdFrom} + n.i * ${step} AS INTEGER) AS created_at
        FROM $NUMBERS AS n, email AS t WHERE t.id = $template

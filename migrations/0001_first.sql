@@ -9,12 +9,42 @@ CREATE TABLE instance (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE workspace (
-  id         INTEGER PRIMARY KEY,
-  uid        TEXT NOT NULL UNIQUE,
-  name       TEXT NOT NULL,
-  plan       TEXT NOT NULL,
-  created_at INTEGER NOT NULL
+  id                INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid               TEXT NOT NULL UNIQUE,
+  name              TEXT NOT NULL,
+  plan              TEXT NOT NULL,
+  created_at        INTEGER NOT NULL,
+  sms_credits       INTEGER NOT NULL DEFAULT 0,   -- the sum of its sms_credit entries
+  blocked_at        INTEGER,                      -- by the operator; null: not
+  block_reason      TEXT,
+  is_held           INTEGER NOT NULL DEFAULT 0 CHECK (is_held IN (0, 1)),  -- the operator's block holds its queue too
+  rate_blocked_at   INTEGER,                      -- for its bounces or complaints; null: not
+  rate_block_reason TEXT,
+  rate_warned_at    INTEGER,                      -- half of such a rate was reached
+  deleted_at        INTEGER                       -- gone for everybody; what belonged to it is being removed
 ) STRICT;
+CREATE INDEX workspace_newest ON workspace (created_at, id);
+
+-- What changed a workspace's balance of SMS credits.
+CREATE TABLE sms_credit (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  workspace_id INTEGER NOT NULL,
+  kind         TEXT NOT NULL CHECK (kind IN ('grant', 'reservation', 'refund')),
+  amount       INTEGER NOT NULL,              -- added to the balance; a reservation is negative
+  note         TEXT,
+  created_at   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sms_credit_of ON sms_credit (workspace_id, id);
+
+-- The names and numbers that a workspace's SMS may come from.
+CREATE TABLE sender_id (
+  workspace_id INTEGER NOT NULL,
+  name         TEXT NOT NULL,
+  is_default   INTEGER NOT NULL CHECK (is_default IN (0, 1)),
+  created_at   INTEGER NOT NULL,
+  PRIMARY KEY (workspace_id, name)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX sender_id_default ON sender_id (workspace_id) WHERE is_default = 1;
 
 CREATE TABLE domain (
   id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -25,12 +55,17 @@ CREATE TABLE domain (
   created_at       INTEGER NOT NULL,
   verified_at      INTEGER,                   -- the first verification
   checked_at       INTEGER,
+  next_check_at    INTEGER,                   -- in the background; null: none is due
+  warning_at       INTEGER,                   -- since when its DKIM record is missing; null: it is not
+  last_check       TEXT,                      -- JSON of src/domains/schema.ts Dns, as the last check found it
   signs_ed25519    INTEGER NOT NULL DEFAULT 0 CHECK (signs_ed25519 IN (0, 1)),    -- its record resolves
   has_return_path  INTEGER NOT NULL DEFAULT 0 CHECK (has_return_path IN (0, 1)),  -- its bounce CNAME resolves
   UNIQUE (workspace_id, name)
 ) STRICT;
 -- Of several workspaces that registered a domain, one has it verified.
 CREATE UNIQUE INDEX domain_verified ON domain (name) WHERE status IN ('verified', 'warning', 'suspended');
+CREATE INDEX domain_newest ON domain (workspace_id, created_at, id);
+CREATE INDEX domain_check ON domain (next_check_at) WHERE next_check_at IS NOT NULL;
 
 CREATE TABLE dkim_key (
   domain_id   INTEGER NOT NULL REFERENCES domain (id),
@@ -52,6 +87,7 @@ CREATE TABLE api_key (
   created_at   INTEGER NOT NULL,
   last_used_at INTEGER
 ) STRICT;
+CREATE INDEX api_key_newest ON api_key (workspace_id, created_at, id);
 CREATE INDEX api_key_domain ON api_key (domain_id) WHERE domain_id IS NOT NULL;
 
 CREATE TABLE email (
@@ -60,8 +96,10 @@ CREATE TABLE email (
   workspace_id       INTEGER NOT NULL,
   domain_id          INTEGER NOT NULL,          -- of the From domain; outlives the domain
   sender             TEXT NOT NULL,             -- as given
+  sender_address     TEXT NOT NULL,             -- in the form compared: lower case, domain as A-label
   sender_domain      TEXT NOT NULL,             -- lower-case A-label
-  recipient          TEXT NOT NULL,
+  recipient          TEXT NOT NULL,             -- as given
+  recipient_address  TEXT NOT NULL,             -- in the form compared
   subject            TEXT NOT NULL,
   reply_to           TEXT,
   return_path        TEXT NOT NULL,             -- envelope sender, the same for every attempt
@@ -78,6 +116,9 @@ CREATE TABLE email (
 ) STRICT;
 CREATE INDEX email_newest ON email (workspace_id, created_at, id);
 CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id);
+CREATE INDEX email_by_status ON email (workspace_id, status, created_at, id, domain_id);
+CREATE INDEX email_to ON email (workspace_id, recipient_address, created_at, id);
+CREATE INDEX email_from ON email (workspace_id, sender_address, created_at, id);
 
 -- Apart from email, so that the pages of the queue and the lists stay small.
 CREATE TABLE email_body (
@@ -100,6 +141,9 @@ CREATE TABLE lane (
 CREATE TABLE email_queue (
   id            INTEGER PRIMARY KEY,            -- email.id
   lane_id       INTEGER NOT NULL,
+  workspace_id  INTEGER NOT NULL,               -- this and the next two as in email
+  domain_id     INTEGER NOT NULL,
+  created_at    INTEGER NOT NULL,
   next_at       INTEGER NOT NULL,
   expires_at    INTEGER NOT NULL,
   attempts      INTEGER NOT NULL DEFAULT 0,     -- begun, the running one included
@@ -107,8 +151,11 @@ CREATE TABLE email_queue (
   started_at    INTEGER,                        -- of the running attempt
   dot_at        INTEGER,                        -- the final dot of the running attempt may have been written
   last_reply    TEXT,
-  bad_domain_at INTEGER                         -- DNS first said that the recipient's domain does not exist
+  bad_domain_at INTEGER,                        -- DNS first said that the recipient's domain does not exist
+  state         TEXT NOT NULL GENERATED ALWAYS AS   -- what the email's status is meanwhile
+    (CASE WHEN in_flight = 1 THEN 'sending' WHEN attempts > 0 THEN 'delivery_delayed' ELSE 'queued' END) VIRTUAL
 ) STRICT;
+CREATE INDEX email_queue_state ON email_queue (workspace_id, state, created_at, id, domain_id);
 CREATE INDEX email_queue_due ON email_queue (lane_id, next_at, id);
 CREATE INDEX email_queue_in_flight ON email_queue (id) WHERE in_flight = 1;
 
@@ -145,7 +192,7 @@ CREATE INDEX idempotency_age ON idempotency (created_at);
 -- What was accepted, by UTC day. A month is the sum of its days.
 CREATE TABLE usage (
   workspace_id INTEGER NOT NULL,
-  name         TEXT NOT NULL,                   -- emails
+  name         TEXT NOT NULL,                   -- see src/plans/store.ts
   day          TEXT NOT NULL,                   -- 2026-11-21
   count        INTEGER NOT NULL,
   PRIMARY KEY (workspace_id, name, day)
@@ -155,19 +202,22 @@ CREATE TABLE usage (
 CREATE TABLE email_total (
   workspace_id INTEGER NOT NULL,
   domain_id    INTEGER NOT NULL,
-  status       TEXT NOT NULL,                   -- as in email.status
+  status       TEXT NOT NULL,                   -- as in email.status; delivery_delayed apart from queued
   count        INTEGER NOT NULL,
   PRIMARY KEY (workspace_id, domain_id, status)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE suppression (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
   workspace_id INTEGER NOT NULL,
   channel      TEXT NOT NULL CHECK (channel IN ('email', 'sms')),
   address      TEXT NOT NULL,                   -- in the form compared: lower case, domain as A-label
   reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number')),
   created_at   INTEGER NOT NULL,
-  PRIMARY KEY (workspace_id, channel, address)
-) STRICT, WITHOUT ROWID;
+  UNIQUE (workspace_id, address, channel)
+) STRICT;
+CREATE INDEX suppression_newest ON suppression (workspace_id, created_at, id);
+CREATE INDEX suppression_newest_of_channel ON suppression (workspace_id, channel, created_at, id);
 
 -- Hard bounces that do not suppress before the operator has looked: their site refused in masses.
 CREATE TABLE suppression_held (

@@ -12,10 +12,14 @@ import { type HostPort, TEXT_FORMATS } from "./config-units.ts";
 // parseConfig reads the text in order: TOML, then each key, then what keys must be to one another.
 
 const BATCH_MAX = 1000;
+const RATE_MAX = 1_000_000;
 const PLAN_NUMBER_MAX = 1_000_000_000;
 const BODY_SIZES: [string, string] = ["1KiB", "256MiB"];
 
 const planNumber = (description: string) => integer([-1, PLAN_NUMBER_MAX], description);
+
+const rate = (description: string, initial: number) => integer([0, RATE_MAX], description, initial);
+const burst = (description: string, initial: number) => integer([1, RATE_MAX], description, initial);
 
 const PlanSchema = Type.Object({
   batch: integer([1, BATCH_MAX], "Emails in one batch request, at most 1000."),
@@ -45,6 +49,22 @@ export const ConfigSchema = Type.Object({
     maxBodyBytes: size(BODY_SIZES, "Largest body of a request that sends one email.", "16MiB"),
     maxBatchBodyBytes: size(BODY_SIZES, "Largest body of a batch request.", "32MiB"),
     maxOtherBodyBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
+    trustedProxies: list(
+      text("range", "One range."),
+      [0, 100],
+      "Address ranges of reverse proxies whose X-Forwarded-For is believed; none = it is not read.",
+      [],
+    ),
+  }),
+  rateLimits: Type.Object({
+    sendsPerSecond: rate("Sends of one workspace a second, a batch being one; 0 = no limit, here and below.", 100),
+    sendsBurst: burst("Sends that may come at once.", 200),
+    writesPerSecond: rate("Other changes of one workspace a second.", 20),
+    writesBurst: burst("Other changes that may come at once.", 40),
+    readsPerSecond: rate("Reads of one workspace a second.", 50),
+    readsBurst: burst("Reads that may come at once.", 100),
+    failedKeysPerMinute: rate("Requests without a valid key from one address a minute; valid keys always pass.", 10),
+    workspacesPerHour: rate("Workspaces that one address may create an hour, with creation = open.", 10),
   }),
   dns: Type.Object({
     servers: list(
@@ -143,6 +163,18 @@ export type Plan = Static<typeof PlanSchema>;
  * host names in lower case. `plans` has no prototype: an unknown name gives undefined.
  */
 export type Config = Static<typeof ConfigSchema>;
+
+/** For `config.rateLimits` where nothing is to be limited: the sandbox, tests. */
+export const NO_RATE_LIMITS: Config["rateLimits"] = {
+  sendsPerSecond: 0,
+  sendsBurst: 1,
+  writesPerSecond: 0,
+  writesBurst: 1,
+  readsPerSecond: 0,
+  readsBurst: 1,
+  failedKeysPerMinute: 0,
+  workspacesPerHour: 0,
+};
 
 export type { RelayConfig } from "./config-relay.ts";
 export type { SiteConfig } from "./config-site.ts";

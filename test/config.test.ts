@@ -24,6 +24,17 @@ test("the two required keys are enough, and everything else has its default", ()
     maxBodyBytes: 16 * 1024 ** 2,
     maxBatchBodyBytes: 32 * 1024 ** 2,
     maxOtherBodyBytes: 64 * 1024,
+    trustedProxies: [],
+  });
+  expect(config.rateLimits).toEqual({
+    sendsPerSecond: 100,
+    sendsBurst: 200,
+    writesPerSecond: 20,
+    writesBurst: 40,
+    readsPerSecond: 50,
+    readsBurst: 100,
+    failedKeysPerMinute: 10,
+    workspacesPerHour: 10,
   });
   expect(config.email.lifetimeMs).toBe(72 * 3_600_000);
   expect(config.email.retryMs).toEqual([1, 5, 10, 15, 30, 60, 120, 240, 360].map((m) => m * 60_000));

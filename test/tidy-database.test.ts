@@ -28,7 +28,7 @@ interface IndexRow {
 }
 
 const columnsOf = (table: string) =>
-  sqlite.query<ColumnRow, [string]>("SELECT * FROM pragma_table_info(?) ORDER BY cid").all(table);
+  sqlite.query<ColumnRow, [string]>("SELECT * FROM pragma_table_xinfo(?) ORDER BY cid").all(table);
 const indexesOf = (table: string) => sqlite.query<IndexRow, [string]>("SELECT * FROM pragma_index_list(?)").all(table);
 const indexedColumns = (index: string) =>
   sqlite

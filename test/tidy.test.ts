@@ -161,7 +161,7 @@ const SQL_TEXT =
 const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
 
 test("only store.ts files, db/ and the files with a database of their own hold SQL or name tables", () => {
-  const others = SRC.filter(({ path }) => !path.endsWith("/store.ts") && !isAmong(path, ["db/", ...OWN_DATABASES]));
+  const others = SRC.filter(({ path }) => !/[/-]store\.ts$/.test(path) && !isAmong(path, ["db/", ...OWN_DATABASES]));
   const trespasses = others.flatMap((source) => [
     ...importsOf(source)
       .filter(

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type App, databaseFile, startApp } from "../app.ts";
 import { systemClock } from "../clock.ts";
-import { type Config, defaultConfig } from "../config.ts";
+import { type Config, defaultConfig, NO_RATE_LIMITS } from "../config.ts";
 import { createResolver } from "../dns/client.ts";
 import { type DomainStore, openDomainStore } from "../domains/store.ts";
 import { StartError } from "../errors.ts";
@@ -149,6 +149,7 @@ function sandboxConfig(directory: string, port: number, dnsServer: string): Conf
   config.email.retryMs = RETRY_MS;
   config.email.allowAddresses = ["127.0.0.0/8"];
   config.workspaces.defaultPlan = "scale";
+  config.rateLimits = NO_RATE_LIMITS;
   // Developers' machines run full; the sandbox stops only when nothing can be written.
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;

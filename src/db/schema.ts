@@ -9,13 +9,54 @@ export const instance = sqliteTable("instance", {
   value: text().notNull(),
 });
 
-export const workspaces = sqliteTable("workspace", {
-  id: integer().primaryKey(),
-  uid: text().notNull().unique(),
-  name: text().notNull(),
-  plan: text().notNull(),
-  createdAt: integer("created_at").notNull(),
-});
+export const workspaces = sqliteTable(
+  "workspace",
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    uid: text().notNull().unique(),
+    name: text().notNull(),
+    plan: text().notNull(),
+    createdAt: integer("created_at").notNull(),
+    smsCredits: integer("sms_credits").notNull().default(0),
+    blockedAt: integer("blocked_at"),
+    blockReason: text("block_reason"),
+    isHeld: integer("is_held", { mode: "boolean" }).notNull().default(false),
+    rateBlockedAt: integer("rate_blocked_at"),
+    rateBlockReason: text("rate_block_reason"),
+    rateWarnedAt: integer("rate_warned_at"),
+    deletedAt: integer("deleted_at"),
+  },
+  (t) => [index("workspace_newest").on(t.createdAt, t.id)],
+);
+
+export const smsCredits = sqliteTable(
+  "sms_credit",
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    workspaceId: integer("workspace_id").notNull(),
+    kind: text({ enum: ["grant", "reservation", "refund"] }).notNull(),
+    amount: integer().notNull(),
+    note: text(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [index("sms_credit_of").on(t.workspaceId, t.id)],
+);
+
+export const senderIds = sqliteTable(
+  "sender_id",
+  {
+    workspaceId: integer("workspace_id").notNull(),
+    name: text().notNull(),
+    isDefault: integer("is_default", { mode: "boolean" }).notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.name] }),
+    uniqueIndex("sender_id_default")
+      .on(t.workspaceId)
+      .where(sql`is_default = 1`),
+  ],
+);
 
 export const DOMAIN_STATUSES = ["pending", "verified", "warning", "failed", "suspended"] as const;
 
@@ -30,6 +71,9 @@ export const domains = sqliteTable(
     createdAt: integer("created_at").notNull(),
     verifiedAt: integer("verified_at"),
     checkedAt: integer("checked_at"),
+    nextCheckAt: integer("next_check_at"),
+    warningAt: integer("warning_at"),
+    lastCheck: text("last_check"),
     signsEd25519: integer("signs_ed25519", { mode: "boolean" }).notNull().default(false),
     hasReturnPath: integer("has_return_path", { mode: "boolean" }).notNull().default(false),
   },
@@ -38,6 +82,10 @@ export const domains = sqliteTable(
     uniqueIndex("domain_verified")
       .on(t.name)
       .where(sql`status IN ('verified', 'warning', 'suspended')`),
+    index("domain_newest").on(t.workspaceId, t.createdAt, t.id),
+    index("domain_check")
+      .on(t.nextCheckAt)
+      .where(sql`next_check_at IS NOT NULL`),
   ],
 );
 
@@ -67,6 +115,7 @@ export const apiKeys = sqliteTable(
     lastUsedAt: integer("last_used_at"),
   },
   (t) => [
+    index("api_key_newest").on(t.workspaceId, t.createdAt, t.id),
     index("api_key_domain")
       .on(t.domainId)
       .where(sql`domain_id IS NOT NULL`),
@@ -93,8 +142,10 @@ export const emails = sqliteTable(
     workspaceId: integer("workspace_id").notNull(),
     domainId: integer("domain_id").notNull(),
     sender: text().notNull(),
+    senderAddress: text("sender_address").notNull(),
     senderDomain: text("sender_domain").notNull(),
     recipient: text().notNull(),
+    recipientAddress: text("recipient_address").notNull(),
     subject: text().notNull(),
     replyTo: text("reply_to"),
     returnPath: text("return_path").notNull(),
@@ -111,6 +162,9 @@ export const emails = sqliteTable(
   (t) => [
     index("email_newest").on(t.workspaceId, t.createdAt, t.id),
     index("email_newest_of_domain").on(t.domainId, t.createdAt, t.id),
+    index("email_by_status").on(t.workspaceId, t.status, t.createdAt, t.id, t.domainId),
+    index("email_to").on(t.workspaceId, t.recipientAddress, t.createdAt, t.id),
+    index("email_from").on(t.workspaceId, t.senderAddress, t.createdAt, t.id),
   ],
 );
 
@@ -132,11 +186,17 @@ export const lanes = sqliteTable(
   (t) => [unique().on(t.workspaceId, t.destination)],
 );
 
+/** Statuses of an email that is not final, read from its queue row. */
+export const WAITING_STATES = ["queued", "sending", "delivery_delayed"] as const;
+
 export const emailQueue = sqliteTable(
   "email_queue",
   {
     id: integer().primaryKey(),
     laneId: integer("lane_id").notNull(),
+    workspaceId: integer("workspace_id").notNull(),
+    domainId: integer("domain_id").notNull(),
+    createdAt: integer("created_at").notNull(),
     nextAt: integer("next_at").notNull(),
     expiresAt: integer("expires_at").notNull(),
     attempts: integer().notNull().default(0),
@@ -145,9 +205,15 @@ export const emailQueue = sqliteTable(
     dotAt: integer("dot_at"),
     lastReply: text("last_reply"),
     badDomainAt: integer("bad_domain_at"),
+    state: text({ enum: WAITING_STATES })
+      .notNull()
+      .generatedAlwaysAs(
+        sql`CASE WHEN in_flight = 1 THEN 'sending' WHEN attempts > 0 THEN 'delivery_delayed' ELSE 'queued' END`,
+      ),
   },
   (t) => [
     index("email_queue_due").on(t.laneId, t.nextAt, t.id),
+    index("email_queue_state").on(t.workspaceId, t.state, t.createdAt, t.id, t.domainId),
     index("email_queue_in_flight")
       .on(t.id)
       .where(sql`in_flight = 1`),
@@ -210,7 +276,7 @@ export const emailTotals = sqliteTable(
   {
     workspaceId: integer("workspace_id").notNull(),
     domainId: integer("domain_id").notNull(),
-    status: text({ enum: STORED_STATUSES }).notNull(),
+    status: text({ enum: [...STORED_STATUSES, "delivery_delayed"] }).notNull(),
     count: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.domainId, t.status] })],
@@ -219,13 +285,18 @@ export const emailTotals = sqliteTable(
 export const suppressions = sqliteTable(
   "suppression",
   {
+    id: integer().primaryKey({ autoIncrement: true }),
     workspaceId: integer("workspace_id").notNull(),
     channel: text({ enum: ["email", "sms"] }).notNull(),
     address: text().notNull(),
     reason: text({ enum: ["hard_bounce", "complaint", "manual", "opt_out", "invalid_number"] }).notNull(),
     createdAt: integer("created_at").notNull(),
   },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.channel, t.address] })],
+  (t) => [
+    unique().on(t.workspaceId, t.address, t.channel),
+    index("suppression_newest").on(t.workspaceId, t.createdAt, t.id),
+    index("suppression_newest_of_channel").on(t.workspaceId, t.channel, t.createdAt, t.id),
+  ],
 );
 
 export const heldSuppressions = sqliteTable(

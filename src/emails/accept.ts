@@ -229,8 +229,10 @@ function write(
     workspaceId: domain.workspaceId,
     domainId: domain.id,
     sender: email.item.from,
+    senderAddress: comparableAddress(email.from),
     senderDomain: domain.name,
     recipient: email.item.to,
+    recipientAddress: comparableAddress(email.to),
     subject: email.item.subject,
     replyTo: email.item.replyTo ?? null,
     returnPath: returnPath({ id: uid, recipient: comparableAddress(email.to) }, host, settings.returnPathKey),
@@ -241,7 +243,15 @@ function write(
   // A relay's mail has a lane of its own: a lane leads to one site, and is held when that one is.
   const destination = parts.findRelay(domain.name)?.site ?? email.to.domain;
   const laneId = parts.queue.laneFor(domain.workspaceId, destination);
-  parts.queue.add({ id, laneId, nextAt: now, expiresAt: now + settings.lifetimeMs });
+  parts.queue.add({
+    id,
+    laneId,
+    workspaceId: domain.workspaceId,
+    domainId: domain.id,
+    createdAt: now,
+    nextAt: now,
+    expiresAt: now + settings.lifetimeMs,
+  });
   lanes.set(laneId, destination);
   return uid;
 }

@@ -17,8 +17,11 @@ export interface NewEmail {
   workspaceId: number;
   domainId: number;
   sender: string;
+  /** In the form compared, as `recipientAddress`. */
+  senderAddress: string;
   senderDomain: string;
   recipient: string;
+  recipientAddress: string;
   subject: string;
   replyTo: string | null;
   returnPath: string;
@@ -75,8 +78,10 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
         workspaceId: p("workspaceId"),
         domainId: p("domainId"),
         sender: p("sender"),
+        senderAddress: p("senderAddress"),
         senderDomain: p("senderDomain"),
         recipient: p("recipient"),
+        recipientAddress: p("recipientAddress"),
         subject: p("subject"),
         replyTo: p("replyTo"),
         returnPath: p("returnPath"),

@@ -25,6 +25,17 @@ export interface Job {
   badDomainAt: number | null;
 }
 
+/** An email to be queued; whose it is and when it was made as in its own row. */
+export interface NewRow {
+  id: number;
+  laneId: number;
+  workspaceId: number;
+  domainId: number;
+  createdAt: number;
+  nextAt: number;
+  expiresAt: number;
+}
+
 export interface LaneHead {
   laneId: number;
   dueAt: number;
@@ -83,7 +94,15 @@ export function openQueueStore(db: Db) {
   const insertRow = fast(
     orm
       .insert(emailQueue)
-      .values({ id: p("id"), laneId: p("laneId"), nextAt: p("nextAt"), expiresAt: p("expiresAt") })
+      .values({
+        id: p("id"),
+        laneId: p("laneId"),
+        workspaceId: p("workspaceId"),
+        domainId: p("domainId"),
+        createdAt: p("createdAt"),
+        nextAt: p("nextAt"),
+        expiresAt: p("expiresAt"),
+      })
       .prepare(),
   );
   const selectDue = fast(
@@ -197,8 +216,8 @@ export function openQueueStore(db: Db) {
     workspaceOf: (laneId: number): number => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
 
     /** Queues the email `id`. */
-    add(row: { id: number; laneId: number; nextAt: number; expiresAt: number }): void {
-      insertRow.run(row);
+    add(row: NewRow): void {
+      insertRow.run({ ...row });
     },
 
     /** Claims up to `limit` due rows of a lane; `retryAt` says when attempt n would be followed by the next. */

@@ -9,11 +9,13 @@ import { fast } from "../../src/db/statement.ts";
 function start() {
   const db = openDatabase(":memory:");
   db.sqlite.run(
-    `INSERT INTO email (uid, workspace_id, domain_id, sender, sender_domain, recipient, subject, return_path, created_at, status, possible_duplicate)
-     VALUES ('u1', 1, 1, 's', 'd', 'r', 'Olá', 'p', 5, 'queued', 1), ('u2', 1, 1, 's', 'd', 'r', 'x', 'p', 6, 'queued', 0)`,
+    `INSERT INTO email (uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient, recipient_address, subject, return_path, created_at, status, possible_duplicate)
+     VALUES ('u1', 1, 1, 's', 's', 'd', 'r', 'r', 'Olá', 'p', 5, 'queued', 1), ('u2', 1, 1, 's', 's', 'd', 'r', 'r', 'x', 'p', 6, 'queued', 0)`,
   );
   db.sqlite.run("INSERT INTO email_body (email_id, content, html_bytes, encoding) VALUES (1, X'0102', 2, 'plain')");
-  db.sqlite.run("INSERT INTO email_queue (id, lane_id, next_at, expires_at, in_flight) VALUES (2, 1, 1, 2, 1)");
+  db.sqlite.run(
+    "INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at, in_flight) VALUES (2, 1, 1, 1, 6, 1, 2, 1)",
+  );
   return db;
 }
 
@@ -77,6 +79,9 @@ test("a write tells what it did, and values are encoded as drizzle does", () => 
       .values({
         id: sql.placeholder("id"),
         laneId: 1,
+        workspaceId: 1,
+        domainId: 1,
+        createdAt: 6,
         nextAt: 1,
         expiresAt: 1,
         inFlight: sql.placeholder("inFlight"),

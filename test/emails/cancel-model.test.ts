@@ -136,13 +136,27 @@ async function accept(on: World, life: Life): Promise<void> {
   const now = on.clock.now();
   const { laneId } = await on.of.committer.commit(() => {
     const id = on.emails.insert({
-      ...{ uid, workspaceId: 1, domainId: 1, sender: "a@loja.test", senderDomain: "loja.test" },
-      ...{ recipient: `x@${destination}`, subject: "x", replyTo: null, returnPath: "b@loja.test", createdAt: now },
+      ...{
+        uid,
+        workspaceId: 1,
+        domainId: 1,
+        sender: "a@loja.test",
+        senderAddress: "loja@loja.test",
+        senderDomain: "loja.test",
+      },
+      ...{
+        recipient: `x@${destination}`,
+        recipientAddress: "maria@example.com",
+        subject: "x",
+        replyTo: null,
+        returnPath: "b@loja.test",
+        createdAt: now,
+      },
       body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain" },
     });
     on.emails.addTotal({ workspaceId: 1, domainId: 1, status: "queued" }, 1);
     const lane = on.queue.laneFor(1, destination);
-    on.queue.add({ id, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
+    on.queue.add({ workspaceId: 1, domainId: 1, createdAt: now, id, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
     return { laneId: lane };
   });
   on.uids.push(uid);

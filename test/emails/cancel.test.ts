@@ -20,12 +20,26 @@ async function scene() {
   const queue = openQueueStore(of.db);
   const laneId = await commit(() => {
     const id = emails.insert({
-      ...{ uid: UID, workspaceId: 1, domainId: 1, sender: "a@loja.test", senderDomain: "loja.test" },
-      ...{ recipient: "x@example.com", subject: "x", replyTo: null, returnPath: "b@loja.test", createdAt: NOW },
+      ...{
+        uid: UID,
+        workspaceId: 1,
+        domainId: 1,
+        sender: "a@loja.test",
+        senderAddress: "loja@loja.test",
+        senderDomain: "loja.test",
+      },
+      ...{
+        recipient: "x@example.com",
+        recipientAddress: "maria@example.com",
+        subject: "x",
+        replyTo: null,
+        returnPath: "b@loja.test",
+        createdAt: NOW,
+      },
       body: { content: Buffer.from("x"), htmlBytes: null, textBytes: 1, encoding: "plain" },
     });
     const lane = queue.laneFor(1, "example.com");
-    queue.add({ id, laneId: lane, nextAt: NOW, expiresAt: NOW + 1e9 });
+    queue.add({ workspaceId: 1, domainId: 1, createdAt: NOW, id, laneId: lane, nextAt: NOW, expiresAt: NOW + 1e9 });
     const [job] = queue.claim({ laneId: lane, now: NOW, limit: 1, retryAt: () => NOW });
     if (job !== undefined) queue.defer(job, { nextAt: NOW, lastReply: null, badDomainAt: null });
     return lane;

@@ -5,7 +5,14 @@ import { triesOf } from "../../src/emails/tries.ts";
 
 const EMAIL: EmailRow = {
   ...{ id: 1, uid: "0198a5a0-0000-7000-8000-000000000000", workspaceId: 1, domainId: 1 },
-  ...{ sender: "a@loja.test", senderDomain: "loja.test", recipient: "maria@example.com", subject: "x" },
+  ...{
+    sender: "a@loja.test",
+    senderAddress: "loja@loja.test",
+    senderDomain: "loja.test",
+    recipient: "maria@example.com",
+    recipientAddress: "maria@example.com",
+    subject: "x",
+  },
   ...{ replyTo: null, returnPath: "b@loja.test", createdAt: 1_000, status: "queued", sentAt: null },
   ...{ deliveredAt: null, endedAt: null, failedReason: null, bounce: null, attempts: 0, possibleDuplicate: false },
 };

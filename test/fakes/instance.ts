@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type App, startApp } from "../../src/app.ts";
 import { setUpInstance } from "../../src/cli/set-up.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { type Config, defaultConfig } from "../../src/config.ts";
+import { type Config, defaultConfig, NO_RATE_LIMITS } from "../../src/config.ts";
 import type { ReadFree } from "../../src/db/guard.ts";
 import { loadInstanceKey } from "../../src/keyring/file.ts";
 import type { Log, LogFields } from "../../src/log.ts";
@@ -171,6 +171,7 @@ function configFor(directory: string, dnsServer: string, mxPort: number): Config
   const config = defaultConfig({ hostname: HOSTNAME, dataDir: directory });
   config.http.listen.port = 0;
   config.metrics.listen = null;
+  config.rateLimits = { ...NO_RATE_LIMITS };
   config.dns.servers = [dnsServer];
   config.email.destinationPort = mxPort;
   config.email.allowAddresses = ["127.0.0.0/8"];

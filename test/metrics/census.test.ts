@@ -17,11 +17,11 @@ interface Row {
 /** Email n (1, 2, …) was accepted n seconds after the start. */
 function fill(db: Db, rows: Row[]): void {
   const queued = db.sqlite.prepare<unknown, [number, number, number]>(
-    "INSERT INTO email_queue (id, lane_id, next_at, expires_at) VALUES (?, ?, ?, 0)",
+    "INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at) VALUES (?, ?, 1, 1, 0, ?, 0)",
   );
   const email = db.sqlite.prepare<unknown, [number, string, number]>(
-    `INSERT INTO email (id, uid, workspace_id, domain_id, sender, sender_domain, recipient, subject, return_path, created_at, status)
-     VALUES (?, ?, 1, 1, 'a', 'b', 'c', 'd', 'e', ?, 'queued')`,
+    `INSERT INTO email (id, uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient, recipient_address, subject, return_path, created_at, status)
+     VALUES (?, ?, 1, 1, 'a', 'a', 'b', 'c', 'c', 'd', 'e', ?, 'queued')`,
   );
   db.sqlite.transaction(() => {
     for (const [index, { laneId, nextAt = 0 }] of rows.entries()) {

@@ -14,6 +14,9 @@ import {
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 
+/** Whose a queued row is, where that does not matter. */
+export const SOMEBODYS = { workspaceId: 1, domainId: 1, createdAt: 0 };
+
 export const MINUTE = 60_000;
 
 /** An attempt that the worker began, for a test to end. */
@@ -144,6 +147,7 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
       const laneId = await of.committer.commit(() => {
         const lane = queue.laneFor(workspaceId, destination);
         queue.add({
+          ...SOMEBODYS,
           id,
           laneId: lane,
           nextAt: dueAt,

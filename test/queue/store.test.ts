@@ -33,7 +33,8 @@ function queue(log?: (sql: string) => void): Queue {
         .from(emailQueue)
         .all()
         .find((row) => row.id === id),
-    add: (id, nextAt = NOW, laneId = lane) => store.add({ id, laneId, nextAt, expiresAt: NOW + LIFE }),
+    add: (id, nextAt = NOW, laneId = lane) =>
+      store.add({ workspaceId: 1, domainId: 1, createdAt: NOW, id, laneId, nextAt, expiresAt: NOW + LIFE }),
     claim: (now = NOW, limit = 10, laneId = lane) =>
       store.claim({ laneId, now, limit, retryAt: (attempt) => now + attempt * MINUTE }),
     [Symbol.dispose]: () => db.close(),
@@ -275,7 +276,7 @@ describe("with a hundred thousand rows waiting in one lane", () => {
     const on = queue((statement) => statements.push(statement));
     on.db.sqlite.run(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-       INSERT INTO email_queue (id, lane_id, next_at, expires_at) SELECT i, ${on.lane}, ${NOW} + i % 1000, ${NOW + LIFE} FROM n`,
+       INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at) SELECT i, ${on.lane}, 1, 1, i, ${NOW} + i % 1000, ${NOW + LIFE} FROM n`,
     );
     return on;
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Settlement } from "../../src/queue/worker.ts";
 import { seeded, turn } from "../db/temporary.ts";
-import { deferral, FINISH, GIVE_BACK, MINUTE, until, type Workshop, workshop } from "./kit.ts";
+import { deferral, FINISH, GIVE_BACK, MINUTE, SOMEBODYS, until, type Workshop, workshop } from "./kit.ts";
 
 // The start after a crash, the stop, and both ends under random trouble.
 
@@ -11,7 +11,7 @@ async function leaveInFlight(on: Workshop): Promise<number> {
   const now = clock.now() - 5_000;
   await of.committer.commit(() => {
     const lane = queue.laneFor(1, "example.com");
-    for (const id of [1, 2]) queue.add({ id, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
+    for (const id of [1, 2]) queue.add({ ...SOMEBODYS, id, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
     const [, second] = queue.claim({ laneId: lane, now, limit: 2, retryAt: () => now + 10 * MINUTE });
     queue.markDot(second!, now + 100);
   });
@@ -43,7 +43,7 @@ describe("after a crash", () => {
     const now = clock.now();
     await of.committer.commit(() => {
       const lane = queue.laneFor(1, "example.com");
-      queue.add({ id: 1, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
+      queue.add({ ...SOMEBODYS, id: 1, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
       for (const again of [0, 0, MINUTE]) {
         const [job] = queue.claim({ laneId: lane, now, limit: 1, retryAt: () => now + again });
         if (again === 0) queue.defer(job!, { nextAt: now, lastReply: null, badDomainAt: null });

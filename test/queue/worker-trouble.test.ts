@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isStorageError } from "../../src/db/storage-error.ts";
 import { turn } from "../db/temporary.ts";
-import { deferral, FINISH, MINUTE, until, workshop } from "./kit.ts";
+import { deferral, FINISH, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
 
 // What the worker does when the storage fails, when its parts have bugs, and when a row gets lost.
 
@@ -298,7 +298,7 @@ describe("once a minute", () => {
     const lane = on.queue.laneFor(1, "example.com");
     const now = on.clock.now();
     await on.of.committer.commit(() => {
-      for (const id of [1, 2]) on.queue.add({ id, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
+      for (const id of [1, 2]) on.queue.add({ ...SOMEBODYS, id, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
       const [, second] = on.queue.claim({ laneId: lane, now, limit: 2, retryAt: () => now + 2 * MINUTE });
       on.queue.markDot(second!, now + 1);
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { turn } from "../db/temporary.ts";
-import { deferral, FINISH, MINUTE, until, workshop } from "./kit.ts";
+import { deferral, FINISH, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
 
 test("a due row is handed to the handler with its claim committed, and is gone once its end is recorded", async () => {
   using on = workshop();
@@ -68,7 +68,7 @@ test("a row announced while its lane is being claimed is not forgotten", async (
   for (let id = 2; id < 60; id++) {
     const now = on.clock.now();
     void on.of.committer
-      .commit(() => on.queue.add({ id, laneId, nextAt: now, expiresAt: now + MINUTE }))
+      .commit(() => on.queue.add({ ...SOMEBODYS, id, laneId, nextAt: now, expiresAt: now + MINUTE }))
       .then(() => on.worker.nudge(laneId, now));
     if (id % 3 === 0) await turn();
   }
@@ -91,7 +91,9 @@ test("rows that wait for their time in the database are found at the start", asy
   const { queue, of } = on;
   const now = on.clock.now();
   const lane = queue.laneFor(1, "example.com");
-  await of.committer.commit(() => queue.add({ id: 1, laneId: lane, nextAt: now + 3 * MINUTE, expiresAt: now + 1e9 }));
+  await of.committer.commit(() =>
+    queue.add({ ...SOMEBODYS, id: 1, laneId: lane, nextAt: now + 3 * MINUTE, expiresAt: now + 1e9 }),
+  );
   await on.worker.start();
   await on.worker.idle();
   expect(on.attempts).toHaveLength(0);

@@ -100,7 +100,7 @@ test("an email that was canceled, and one whose recipient was suppressed meanwhi
   expect((await pombo.workspace.call("POST", `/api/v1/emails/${busy.id}/cancel`)).status).toBe(200);
   await deliver(pombo, "busy2@example.com");
   pombo.app.db.sqlite.run(
-    "INSERT INTO suppression SELECT id, 'email', 'busy2@example.com', 'manual', 0 FROM workspace",
+    "INSERT INTO suppression (workspace_id, channel, address, reason, created_at) SELECT id, 'email', 'busy2@example.com', 'manual', 0 FROM workspace",
   );
   pombo.clock.advance(2 * 60_000);
   await pombo.app.worker.idle();
