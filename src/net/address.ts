@@ -79,15 +79,33 @@ export function parseRanges(cidrs: string[]): AddressRanges {
 export function isRefusedAddress(ip: string, allowed: AddressRanges): string | null {
   const written = parseIp(ip);
   if (!written) return `${JSON.stringify(ip)} is not an IP address`;
-  // The kernel treats ::ffff:10.0.0.1 as 10.0.0.1, and so must every rule.
-  const address = contains(MAPPED_IPV4, written)
-    ? { family: 4 as const, value: written.value & 0xffff_ffffn }
-    : written;
+  const address = unmapped(written);
   if (allowed.ranges.some((range) => contains(range, address) || contains(range, written))) return null;
   const reserved = RESERVED_RANGES.find(({ range }) => contains(range, address));
   if (reserved) return `${ip} is ${reserved.what}`;
   if (address.family === 6 && !contains(GLOBAL_IPV6, address)) return `${ip} is a reserved address`;
   return null;
+}
+
+/** Whether `ip` lies in one of the ranges; what is no address lies in none. */
+export function isWithin(ip: string, { ranges }: AddressRanges): boolean {
+  const written = parseIp(ip);
+  if (!written) return false;
+  const address = unmapped(written);
+  return ranges.some((range) => contains(range, address) || contains(range, written));
+}
+
+/**
+ * What one client has to itself, in one spelling: an IPv4 address ("192.0.2.7"), of IPv6 its /64
+ * ("2001:db8:1:2::/64"), whose addresses a host may take as it likes. Null for what is no address.
+ */
+export function networkOf(ip: string): string | null {
+  const written = parseIp(ip);
+  if (!written) return null;
+  const { family, value } = unmapped(written);
+  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join(".");
+  const groups = [112n, 96n, 80n, 64n].map((shift) => ((value >> shift) & 0xffffn).toString(16));
+  return `${groups.join(":")}::/64`;
 }
 
 /** Whether what is sent to `ip` stays on this machine. */
@@ -108,6 +126,11 @@ function parseRange(cidr: string): Range {
   }
   const shift = BigInt(bits - Number(prefixText ?? bits));
   return { family: address.family, head: address.value >> shift, shift };
+}
+
+/** The kernel treats ::ffff:10.0.0.1 as 10.0.0.1, and so must every rule. */
+function unmapped(address: Address): Address {
+  return contains(MAPPED_IPV4, address) ? { family: 4, value: address.value & 0xffff_ffffn } : address;
 }
 
 function contains(range: Range, address: Address): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isRefusedAddress, parseRanges } from "../../src/net/address.ts";
+import { isRefusedAddress, isWithin, networkOf, parseRanges } from "../../src/net/address.ts";
 
 const none = parseRanges([]);
 
@@ -136,4 +136,32 @@ test("a malformed range is refused with a sentence that shows how to write one",
   ]) {
     expect(() => parseRanges([cidr])).toThrow(/is not an address range: write an IP address, a slash/);
   }
+});
+
+test("an address lies in a range however it is written, and what is no address lies in none", () => {
+  const proxies = parseRanges(["10.0.0.0/8", "fd00:1::/32", "192.0.2.7"]);
+  for (const ip of ["10.1.2.3", "::ffff:10.1.2.3", "::ffff:a01:203", "FD00:1::9", "192.0.2.7"])
+    expect([ip, isWithin(ip, proxies)]).toEqual([ip, true]);
+  for (const ip of ["11.0.0.1", "192.0.2.8", "fd00:2::1", "::1", "", "unknown", "10.1.2", "fe80::1%eth0"])
+    expect([ip, isWithin(ip, proxies)]).toEqual([ip, false]);
+  expect(isWithin("::ffff:10.1.2.3", parseRanges(["::ffff:0:0/96"]))).toBe(true);
+  expect(isWithin("10.1.2.3", none)).toBe(false);
+});
+
+test("a client is an IPv4 address or the /64 of an IPv6 one, in one spelling", () => {
+  const cases: [ip: string, network: string | null][] = [
+    ["192.0.2.7", "192.0.2.7"],
+    ["255.255.255.255", "255.255.255.255"],
+    ["::ffff:192.0.2.7", "192.0.2.7"],
+    ["::ffff:c000:207", "192.0.2.7"],
+    ["2001:db8:1:2::7", "2001:db8:1:2::/64"],
+    ["2001:0DB8:0001:0002:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"],
+    ["2001:db8:1:3::7", "2001:db8:1:3::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["", null],
+    ["unknown", null],
+    ["192.0.2.7:80", null],
+    ["fe80::1%eth0", null],
+  ];
+  for (const [ip, network] of cases) expect([ip, networkOf(ip)]).toEqual([ip, network]);
 });
