@@ -2,19 +2,24 @@ import { type AnyElysia, Elysia } from "elysia";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
-import { authenticate, type AuthRules, ownerOf, type VerifyKey } from "./http/auth.ts";
+import type { Config } from "./config.ts";
+import { admit, type AdmitParts } from "./http/admit.ts";
+import { ownerOf, type VerifyKey } from "./http/auth.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
+import { clientNetwork } from "./http/client-address.ts";
 import { openApiDocument } from "./http/document.ts";
 import { errorsPlugin } from "./http/errors.ts";
 import { instanceRoutes } from "./http/instance-routes.ts";
 import { methodTable } from "./http/methods.ts";
+import { createRateLimiter } from "./http/rate-limit.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
+import { parseRanges } from "./net/address.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspaces/routes.ts";
 
-// All routes in one application. Order of a request: its id, who calls (before the body is read),
-// the route, the body, its fields, then the room.
+// All routes in one application. Order of a request: its id, who calls and how often (before the body is
+// read), the route, the body, its fields, then the room.
 
 /** All that the routes need, by room. */
 export interface ApiParts {
@@ -24,6 +29,9 @@ export interface ApiParts {
   workspaces: WorkspaceParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
+  rateLimits: Config["rateLimits"];
+  /** Address ranges of reverse proxies. */
+  trustedProxies: string[];
   /** What keeps the instance from working at the moment; none: it is ready. */
   troubles: () => Trouble[];
   /** Routes beside the API: the sandbox's. */
@@ -41,9 +49,18 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
   ];
   document = await openApiDocument(rooms);
   const { random, clock, log } = parts.emails;
-  const authRules: AuthRules = {
-    isOpen: (method, path) => parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH,
-    isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith("/api/v1/operator/"),
+  const trusted = parseRanges(parts.trustedProxies);
+  const limiter = createRateLimiter(parts.rateLimits, {
+    clock,
+    networkOf: (request) => clientNetwork(request, trusted),
+  });
+  const admitParts: AdmitParts = {
+    verifyKey: parts.verifyKey,
+    limiter,
+    rules: {
+      isOpen: (method, path) => parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH,
+      isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith("/api/v1/operator/"),
+    },
   };
 
   let methodsOf: (path: string) => string[] = () => [];
@@ -51,10 +68,11 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
   // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
   // binary. normalize off: it would drop unknown members instead of telling of them.
   const app = new Elysia({ name: "api", aot: false, normalize: false })
+    .onError(({ request, set }) => limiter.uncountCreation(request, set.headers))
     .use(errorsPlugin(log, (path) => methodsOf(path)))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
-      authenticate(request, parts.verifyKey, authRules);
+      admit(request, set.headers, admitParts);
     })
     .use(bodyPlugin(parts.bodyLimits, { clock, ownerOf }));
   for (const room of rooms) app.use(room);

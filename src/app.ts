@@ -210,6 +210,8 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         batchBytes: config.http.maxBatchBodyBytes,
         otherBytes: config.http.maxOtherBodyBytes,
       },
+      rateLimits: config.rateLimits,
+      trustedProxies: config.http.trustedProxies,
       troubles,
       beside: options.beside ?? null,
     });

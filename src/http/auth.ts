@@ -22,6 +22,8 @@ export interface AuthRules {
   isForOperator(path: string): boolean;
 }
 
+const ANONYMOUS: Caller = { kind: "anonymous" };
+
 const callers = new WeakMap<Request, Caller>();
 
 /** Paths of the API that need no key. */
@@ -29,16 +31,16 @@ const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
 
 /**
  * Decides who calls, before the body is read or anything is looked up; throws 401, or 403 for the operator
- * key where it has no business.
+ * key where it has no business. Null where nobody is asked.
  */
-export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): void {
+export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): Caller | null {
   const path = pathOf(request);
-  if (!isUnderApi(path) || OPEN_PATHS.has(path)) return;
+  if (!isUnderApi(path) || OPEN_PATHS.has(path)) return null;
   const key = request.headers.get("x-api-key")?.trim() ?? "";
   if (key === "") {
     if (rules.isOpen(request.method, path)) {
-      callers.set(request, { kind: "anonymous" });
-      return;
+      callers.set(request, ANONYMOUS);
+      return ANONYMOUS;
     }
     throw new AppError("MISSING_API_KEY", "The header X-API-Key is missing", {
       hint: "Send your API key in the header X-API-Key. Authorization is not read, and an empty value counts as none.",
@@ -53,6 +55,7 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
   // Before the body is read: that key has no business here, whatever the request says.
   if (caller.kind === "operator" && !rules.isForOperator(path)) throw operatorElsewhere();
   callers.set(request, caller);
+  return caller;
 }
 
 function operatorElsewhere(): AppError {
@@ -95,7 +98,11 @@ export function workspaceCaller(request: Request): WorkspaceCaller {
 export function wholeWorkspaceCaller(request: Request): WorkspaceCaller {
   const caller = workspaceCaller(request);
   if (caller.domainId === null) return caller;
-  throw new AppError(
+  throw domainKeyElsewhere();
+}
+
+export function domainKeyElsewhere(): AppError {
+  return new AppError(
     "API_KEY_RESTRICTED",
     "This key is restricted to one domain: it sends that domain's emails and reads them",
     {

@@ -1,6 +1,7 @@
 import type { AnyElysia } from "elysia";
 import type { Config, HostPort } from "../config.ts";
 import { StartError } from "../errors.ts";
+import { noteArrival, type Peers } from "./client-address.ts";
 
 /**
  * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words
@@ -25,9 +26,11 @@ export interface ListenOptions {
 /** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
 export function listen(api: AnyElysia, config: Config["http"], options: ListenOptions): Listener {
   const { portHint, answered } = options;
-  return bind({ ...config.listen, key: "[http] listen", portHint }, async (request) => {
+  return bind({ ...config.listen, key: "[http] listen", portHint }, async (request, peers) => {
     const startedAt = performance.now();
-    const response = await api.handle(withUsualHost(request));
+    const handled = withUsualHost(request);
+    noteArrival(request, peers, handled);
+    const response = await api.handle(handled);
     answered?.(response.status, performance.now() - startedAt);
     return response;
   });
@@ -40,7 +43,7 @@ export interface Place extends HostPort {
 }
 
 /** Takes a port for HTTP. Throws StartError with what a person can do about it when that cannot be. */
-export function bind(place: Place, fetch: (request: Request) => Promise<Response>): Listener {
+export function bind(place: Place, fetch: (request: Request, peers: Peers) => Promise<Response>): Listener {
   const { address, port, key } = place;
   try {
     const server = Bun.serve({
@@ -48,6 +51,8 @@ export function bind(place: Place, fetch: (request: Request) => Promise<Response
       port,
       idleTimeout: IDLE_TIMEOUT_S,
       maxRequestBodySize: MAX_BODY_BYTES,
+      // Bun would answer what is thrown here with its source and stack.
+      development: false,
       fetch,
     });
     const host = address.includes(":") ? `[${address}]` : address;

@@ -64,6 +64,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   "api.ts": [
     "http",
+    "net",
     "domains/routes.ts",
     "emails/routes.ts",
     "type emails/accept.ts",
@@ -118,7 +119,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   db: [],
   queue: ["db"],
   // The one table of status codes must know a full disk from a bug.
-  http: ["db/storage-error.ts"],
+  http: ["db/storage-error.ts", "net"],
   mime: [],
   dsn: [],
   net: [],
@@ -196,6 +197,7 @@ export const PURE = [
   "emails/tries.ts",
   "http/methods.ts",
   "http/rules.ts",
+  "http/token-buckets.ts",
   "metrics/counters.ts",
   "metrics/gauges.ts",
   "metrics/recent.ts",

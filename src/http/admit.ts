@@ -1,0 +1,44 @@
+import { AppError } from "../errors.ts";
+import { authenticate, type AuthRules, type Caller, domainKeyElsewhere, type VerifyKey } from "./auth.ts";
+import { pathOf } from "./path.ts";
+import type { LimitedRequest, RateLimiter } from "./rate-limit.ts";
+
+export interface AdmitParts {
+  verifyKey: VerifyKey;
+  rules: AuthRules;
+  limiter: RateLimiter;
+}
+
+/**
+ * Lets a request in, or throws, before its body is read: who calls (401), how often (429), and whether the
+ * key is for this at all (403). `headers` are those of the answer.
+ */
+export function admit(request: Request, headers: LimitedRequest["headers"], parts: AdmitParts): void {
+  const asked = { request, path: pathOf(request), headers };
+  const caller = knownCaller(asked, parts);
+  if (caller === null) return;
+  parts.limiter.count(caller, asked);
+  const isOfDomain = caller.kind === "key" && caller.domainId !== null;
+  if (isOfDomain && !isForDomainKeys(request.method, asked.path)) throw domainKeyElsewhere();
+}
+
+/** Null: nobody is asked who they are here. */
+function knownCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitParts): Caller | null {
+  try {
+    return authenticate(asked.request, verifyKey, rules);
+  } catch (error) {
+    if (error instanceof AppError && (error.code === "MISSING_API_KEY" || error.code === "INVALID_API_KEY"))
+      limiter.countFailure(asked);
+    throw error;
+  }
+}
+
+/** What a key restricted to a domain is for: sending, and reading what was sent. Whatever is added is not. */
+const DOMAIN_KEY_PATHS: Record<string, RegExp> = {
+  POST: /^\/api\/v1\/emails(?:\/batch)?\/?$/,
+  GET: /^\/api\/v1\/emails(?:\/[^/]+(?:\/events)?)?\/?$/,
+};
+
+function isForDomainKeys(method: string, path: string): boolean {
+  return DOMAIN_KEY_PATHS[method]?.test(path) ?? false;
+}

@@ -1,0 +1,124 @@
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config.ts";
+import { AppError } from "../errors.ts";
+import type { Caller } from "./auth.ts";
+import { TokenBuckets } from "./token-buckets.ts";
+
+// How often somebody may ask. A workspace has a bucket for its sends, one for its other changes and one
+// for its reads; an address has one for requests without a valid key, and one for workspaces made without
+// a key. Asked right after the key and before the body is read. Every answer of a request that was
+// counted says what is left: draft-ietf-httpapi-ratelimit-headers.
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** A batch is one send. */
+const SEND_PATHS = new Set(["/api/v1/emails", "/api/v1/emails/batch", "/api/v1/sms"]);
+const READ_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** The headers of an answer, as far as they are written here. */
+type AnswerHeaders = Record<string, string | number>;
+
+export interface LimitedRequest {
+  request: Request;
+  path: string;
+  /** Of the answer: the fields RateLimit and RateLimit-Policy are put here. */
+  headers: AnswerHeaders;
+}
+
+/** Each method throws RATE_LIMITED when nothing is left. */
+export interface RateLimiter {
+  /** Counts the request of somebody who may come in. */
+  count(caller: Caller, asked: LimitedRequest): void;
+  /** Counts a request without a valid key. */
+  countFailure(asked: LimitedRequest): void;
+  /** A request that was to make a workspace made none: it is not counted. */
+  uncountCreation(request: Request, headers: AnswerHeaders): void;
+}
+
+interface Limit<Key> {
+  buckets: TokenBuckets<Key>;
+  message: string;
+  hint: string;
+}
+
+const GO_SLOWER = "Wait as long as Retry-After says, then go on more slowly.";
+
+export interface LimiterParts {
+  clock: Clock;
+  /** One word for the client's address; null: it has none, and is not counted. */
+  networkOf: (request: Request) => string | null;
+}
+
+export function createRateLimiter(rates: Config["rateLimits"], { clock, networkOf }: LimiterParts): RateLimiter {
+  const sends = ofWorkspace("sends", rates.sendsPerSecond, rates.sendsBurst);
+  const writes = ofWorkspace("writes", rates.writesPerSecond, rates.writesBurst);
+  const reads = ofWorkspace("reads", rates.readsPerSecond, rates.readsBurst);
+  const failures = ofAddress("failed-keys", rates.failedKeysPerMinute, MINUTE_MS, {
+    message: "Too many requests without a valid API key from this address",
+    hint: "Wait as long as Retry-After says; requests with a valid key are answered meanwhile.",
+  });
+  const creations = ofAddress("new-workspaces", rates.workspacesPerHour, HOUR_MS, {
+    message: "Too many new workspaces from this address",
+    hint: "Wait as long as Retry-After says.",
+  });
+  /** Requests that may make a workspace, with the address that they count for. */
+  const creating = new WeakMap<Request, string>();
+
+  return {
+    count(caller, { request, path, headers }) {
+      if (caller.kind === "key") {
+        const limit = READ_METHODS.has(request.method) ? reads : isSend(request.method, path) ? sends : writes;
+        if (limit !== null) take(limit, caller.workspaceId, clock.now(), headers);
+      } else if (caller.kind === "anonymous" && creations !== null) {
+        const network = networkOf(request);
+        if (network === null) return;
+        take(creations, network, clock.now(), headers);
+        creating.set(request, network);
+      }
+    },
+    countFailure({ request, headers }) {
+      const network = failures === null ? null : networkOf(request);
+      if (failures !== null && network !== null) take(failures, network, clock.now(), headers);
+    },
+    uncountCreation(request, headers) {
+      const network = creating.get(request);
+      if (network === undefined || creations === null) return;
+      creating.delete(request);
+      creations.buckets.giveBack(network, clock.now());
+      headers["ratelimit"] = creations.buckets.left(network, clock.now());
+    },
+  };
+}
+
+function take<Key>({ buckets, message, hint }: Limit<Key>, key: Key, now: number, headers: AnswerHeaders): void {
+  const waitMs = buckets.take(key, now);
+  headers["ratelimit-policy"] = buckets.policy;
+  headers["ratelimit"] = buckets.left(key, now);
+  if (waitMs > 0) throw new AppError("RATE_LIMITED", message, { retryAfterS: buckets.wholeSeconds(waitMs), hint });
+}
+
+function isSend(method: string, path: string): boolean {
+  return method === "POST" && SEND_PATHS.has(path.endsWith("/") ? path.slice(0, -1) : path);
+}
+
+/** Null: there is no limit. */
+function ofWorkspace(name: string, perSecond: number, burst: number): Limit<number> | null {
+  if (perSecond === 0) return null;
+  return {
+    buckets: new TokenBuckets({ name, rate: perSecond, perMs: SECOND_MS, burst }),
+    message: `Too many ${name}: a workspace may make ${perSecond} a second, and ${burst} at once`,
+    hint: name === "sends" ? `${GO_SLOWER} A batch counts as one.` : GO_SLOWER,
+  };
+}
+
+/** As many at once as come in `perMs`. Null: there is no limit. */
+function ofAddress(
+  name: string,
+  rate: number,
+  perMs: number,
+  words: { message: string; hint: string },
+): Limit<string> | null {
+  return rate === 0 ? null : { buckets: new TokenBuckets({ name, rate, perMs, burst: rate }), ...words };
+}
