@@ -7,8 +7,8 @@ export type LogLevel = "info" | "warn";
 export interface Log {
   /** One line for one event, told by whoever decided it; `info` unless told. */
   event(name: string, fields?: LogFields, level?: LogLevel): void;
-  /** Something that must not happen; with the stack, once. */
-  bug(where: string, error: unknown): void;
+  /** Something that must not happen; with the stack, once. `fields`: what it happened to. */
+  bug(where: string, error: unknown, fields?: LogFields): void;
 }
 
 const MAX_FIELD = 1_000;
@@ -38,7 +38,7 @@ export function jsonLog({ write, now, addresses }: JsonLogOptions): Log {
   };
   return {
     event: (name, fields = {}, level = "info") => tell(level, name, fields),
-    bug: (where, error) => tell("error", "bug", { where, error: errorText(error) }),
+    bug: (where, error, fields = {}) => tell("error", "bug", { where, ...fields, error: errorText(error) }),
   };
 }
 
@@ -78,7 +78,8 @@ function redactAddress(address: string): string {
   return `${shown}${address.slice(address.lastIndexOf("@"))}`;
 }
 
-function hideKeys(words: string): string {
+/** `words` without API keys: for what only repeats them. */
+export function hideKeys(words: string): string {
   return words.includes("svc_") ? words.replaceAll(KEY, "svc_***") : words;
 }
 

@@ -3,7 +3,7 @@ import type { TypeCheck } from "@sinclair/typebox/compiler";
 import type { TSchema } from "@sinclair/typebox";
 import { isStorageError } from "../db/storage-error.ts";
 import { AppError, type ErrorCode, type ErrorItem } from "../errors.ts";
-import type { Log } from "../log.ts";
+import { hideKeys, type Log } from "../log.ts";
 import { pathOf } from "./path.ts";
 import { type Fault, faultsOf } from "./rules.ts";
 
@@ -58,7 +58,8 @@ export function errorResponse(error: AppError): Response {
   const retryAfterS = error.retryAfterS ?? (status === 503 ? UNAVAILABLE_RETRY_S : undefined);
   if (retryAfterS !== undefined) headers.set("retry-after", String(retryAfterS));
   if (error.allow !== undefined) headers.set("allow", error.allow.join(", "));
-  return new Response(JSON.stringify({ errors: items }), { status, headers });
+  // Words of the request come back in some messages, and a key may have been put anywhere in it.
+  return new Response(hideKeys(JSON.stringify({ errors: items })), { status, headers });
 }
 
 /**
@@ -66,9 +67,12 @@ export function errorResponse(error: AppError): Response {
  * `methodsOf` tells which methods a path knows: Elysia calls a wrong method "not found" too.
  */
 export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
-  return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request }) => {
+  return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {
     const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(pathOf(request)) : [];
-    if (allow.length === 0) return errorResponse(toAppError(code, error, log));
+    if (allow.length === 0) {
+      const bug = (found: unknown) => log.bug("http", found, { requestId: String(set.headers["x-request-id"]) });
+      return errorResponse(toAppError(code, error, bug));
+    }
     return errorResponse(
       new AppError(
         "METHOD_NOT_ALLOWED",
@@ -79,7 +83,7 @@ export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   });
 }
 
-function toAppError(code: unknown, error: unknown, log: Log): AppError {
+function toAppError(code: unknown, error: unknown, bug: (error: unknown) => void): AppError {
   if (error instanceof AppError) return error;
   if (isStorageError(error)) {
     return new AppError("UNAVAILABLE", "Nothing can be stored at the moment; nothing was accepted", {
@@ -94,9 +98,9 @@ function toAppError(code: unknown, error: unknown, log: Log): AppError {
   }
   if (code === "INVALID_COOKIE_SIGNATURE" || code === "PARSE")
     return new AppError("INVALID_JSON", "The body could not be read");
-  log.bug("http", error);
+  bug(error);
   return new AppError("INTERNAL_ERROR", "Something went wrong inside pombo; the operator's log says what", {
-    hint: "Nothing was half done: the same request can be sent again.",
+    hint: "Nothing was half done: the same request can be sent again. The operator finds it by this answer's X-Request-Id.",
   });
 }
 

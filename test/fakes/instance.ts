@@ -100,7 +100,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
   const bugs: unknown[] = [];
   const log: Log = {
     event: (name, fields = {}) => void events.push({ name, fields }),
-    bug: (where, error) => void bugs.push({ where, error }),
+    bug: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
   const readFree = options.readFree;
   const start = () =>
