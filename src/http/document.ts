@@ -1,5 +1,6 @@
 import { swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
+import { ANSWER_HEADERS } from "./openapi.ts";
 
 // The OpenAPI document of the routes. The docs plugin writes it from their schemas, but not validly:
 // `type: null`, `const` and `examples` do not exist in the schemas of OpenAPI 3.0, and bodies are
@@ -21,6 +22,7 @@ export async function openApiDocument(rooms: AnyElysia[]): Promise<Json> {
       documentation: {
         info: { title: "pombo", version: "1.0", description: "Transactional email from a server of your own." },
         components: {
+          headers: ANSWER_HEADERS,
           securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-API-Key" } },
         },
         security: [{ apiKey: [] }],

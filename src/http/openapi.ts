@@ -11,6 +11,8 @@ const DESCRIPTIONS: Record<number, string> = {
   413: "The body is too large",
   415: "The body is not application/json",
   422: "The request is not valid; one item per fault",
+  429: "Too many requests; nothing was done",
+  500: "A fault of pombo's own; nothing was half done",
   503: "Nothing can be stored at the moment; nothing was accepted",
 };
 
@@ -27,22 +29,70 @@ const ErrorBody = Type.Object({
   ),
 });
 
+/** Answers of every route that asks for a key. */
+const ANYWHERE = [401, 429, 500];
+
+/** Headers of answers, for the document's components. */
+export const ANSWER_HEADERS = {
+  RequestId: described("The request's id. Of a 500 the operator's log has it too.", { type: "string", format: "uuid" }),
+  RetryAfter: described("In how many seconds to try again.", { type: "integer", minimum: 1 }),
+  RateLimitPolicy: described(
+    "The limit that this request counted for: `q` requests at once, which come again within `w` seconds. " +
+      "Not there where nothing is limited.",
+    { type: "string", example: '"sends";q=200;w=2' },
+  ),
+  RateLimit: described("What is left of it: `r` requests at once, and more in `t` seconds.", {
+    type: "string",
+    example: '"sends";r=199;t=1',
+  }),
+  WwwAuthenticate: described("The header that the key belongs in.", {
+    type: "string",
+    example: 'ApiKey realm="pombo", header="X-API-Key"',
+  }),
+};
+
+type HeaderName = keyof typeof ANSWER_HEADERS;
+
+function described(description: string, schema: Record<string, unknown>) {
+  return { description, schema };
+}
+
 interface Answer {
   description: string;
+  headers: Record<string, { $ref: string }>;
   content: { "application/json": { schema: TSchema } };
 }
 
-/** The answers of a route, for the API docs: `data` in its envelope, then the errors by status. */
+/**
+ * The answers of a route that asks for a key, for the API docs: `data` in its envelope, then the errors by
+ * status; those that every such route has need not be named.
+ */
 export function answers(status: number, data: TSchema, errors: number[], meta?: TSchema): Record<string, Answer> {
   const envelope = meta === undefined ? Type.Object({ data }) : Type.Object({ data, meta });
-  const all: Record<string, Answer> = { [status]: jsonAnswer("Done", envelope) };
-  for (const code of errors) all[code] = jsonAnswer(DESCRIPTIONS[code] ?? "An error", ErrorBody);
+  const all: Record<string, Answer> = { [status]: limitedAnswer(status, "Done", envelope) };
+  for (const code of [...errors, ...ANYWHERE])
+    all[code] = limitedAnswer(code, DESCRIPTIONS[code] ?? "An error", ErrorBody);
   return all;
 }
 
-/** One answer of a route, for the API docs. */
+/** One answer of a route that needs no key, for the API docs. */
 export function jsonAnswer(description: string, schema: TSchema): Answer {
-  return { description, content: { "application/json": { schema } } };
+  return { description, headers: headersOf({}), content: { "application/json": { schema } } };
+}
+
+function limitedAnswer(status: number, description: string, schema: TSchema): Answer {
+  const headers = headersOf({
+    ...(status === 401 ? { "WWW-Authenticate": "WwwAuthenticate" } : {}),
+    ...([402, 429, 503].includes(status) ? { "Retry-After": "RetryAfter" } : {}),
+    "RateLimit-Policy": "RateLimitPolicy",
+    RateLimit: "RateLimit",
+  });
+  return { ...jsonAnswer(description, schema), headers };
+}
+
+function headersOf(names: Record<string, HeaderName>): Answer["headers"] {
+  const all = Object.entries<HeaderName>({ "X-Request-Id": "RequestId", ...names });
+  return Object.fromEntries(all.map(([name, known]) => [name, { $ref: `#/components/headers/${known}` }]));
 }
 
 interface Description {

@@ -1,16 +1,23 @@
 import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
 import type { Clock } from "../clock.ts";
 import type { Plan } from "../config.ts";
 import type { Commit } from "../db/commit.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
+import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
+import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
+import { uuid } from "../http/rules.ts";
 import type { Random } from "../random.ts";
 import { insertKey } from "./create.ts";
-import { CreatedKey, KeyCreate } from "./schema.ts";
-import type { KeyStore } from "./store.ts";
+import { deleteKey } from "./delete.ts";
+import { CreatedKey, DeletedKey, KeyCreate, KeyInList } from "./schema.ts";
+import type { KeyStore, ListedKey } from "./store.ts";
+
+const TAG = "API keys";
 
 export interface KeyParts {
   keys: KeyStore;
@@ -23,33 +30,71 @@ export interface KeyParts {
 }
 
 export function keyRoutes(parts: KeyParts) {
-  return new Elysia({ name: "keys", prefix: "/api/v1/auth/keys" }).post(
-    "",
-    async ({ request, body, set }) => {
-      const caller = wholeWorkspaceCaller(request);
-      const created = await parts.commit(() => {
-        const domain =
-          typeof body.domainId === "string"
-            ? parts.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
-            : null;
-        if (domain === undefined) throw noSuchDomain();
-        refuseOverLimit(caller.workspaceId, parts);
-        return insertKey({ workspaceId: caller.workspaceId, name: body.name, domain }, parts);
-      });
-      set.status = 201;
-      return { data: created };
-    },
-    {
-      body: requestBody(KeyCreate),
-      parse: "json",
-      detail: describe({
-        tag: "API keys",
-        summary: "Make an API key",
-        description: "The key itself is shown in this answer only.",
-        responses: answers(201, CreatedKey, [400, 401, 402, 403, 404, 413, 415, 422, 503]),
-      }),
-    },
-  );
+  return new Elysia({ name: "keys", prefix: "/api/v1/auth/keys" })
+    .post(
+      "",
+      async ({ request, body, set }) => {
+        const caller = wholeWorkspaceCaller(request);
+        const created = await parts.commit(() => {
+          const domain =
+            typeof body.domainId === "string"
+              ? parts.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
+              : null;
+          if (domain === undefined) throw noSuchDomain();
+          refuseOverLimit(caller.workspaceId, parts);
+          return insertKey({ workspaceId: caller.workspaceId, name: body.name, domain }, parts);
+        });
+        set.status = 201;
+        return { data: created };
+      },
+      {
+        body: requestBody(KeyCreate),
+        parse: "json",
+        detail: describe({
+          tag: TAG,
+          summary: "Make an API key",
+          description: "The key itself is shown in this answer only.",
+          responses: answers(201, CreatedKey, [400, 401, 402, 403, 404, 413, 415, 422, 503]),
+        }),
+      },
+    )
+    .get(
+      "",
+      ({ request, query }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const { before, limit } = cursorOf(query);
+        const page = cursorPage(parts.keys.list(workspaceId, before, limit), limit);
+        return { data: page.rows.map(inList), meta: page.meta };
+      },
+      {
+        query: CursorQuery,
+        detail: describe({
+          tag: TAG,
+          summary: "List API keys, newest first",
+          description: "The keys themselves are not kept; `prefix` tells which is which.",
+          responses: answers(200, Type.Array(KeyInList), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .delete(
+      "/:id",
+      async ({ request, params }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const uid = params.id.toLowerCase();
+        if (!(await deleteKey({ workspaceId, uid }, parts))) throw noSuchKey();
+        return { data: { id: uid, deleted: true } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          tag: TAG,
+          summary: "Delete an API key",
+          description:
+            "It is not valid any more once this is answered. The last key without domainId cannot be deleted.",
+          responses: answers(200, DeletedKey, [401, 403, 404, 409, 422, 503]),
+        }),
+      },
+    );
 }
 
 function noSuchDomain(): AppError {
@@ -65,4 +110,19 @@ function refuseOverLimit(workspaceId: number, parts: KeyParts): void {
   throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} API ${limit === 1 ? "key" : "keys"}`, {
     hint: "Ask the operator to raise the plan's limits.",
   });
+}
+
+function inList(key: ListedKey): typeof KeyInList.static {
+  return {
+    id: key.uid,
+    name: key.name,
+    domainId: key.domainUid,
+    prefix: key.prefix,
+    createdAt: new Date(key.createdAt).toISOString(),
+    lastUsedAt: key.lastUsedAt === null ? null : new Date(key.lastUsedAt).toISOString(),
+  };
+}
+
+function noSuchKey(): AppError {
+  return notFound("There is no API key with this id in this workspace");
 }

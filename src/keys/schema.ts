@@ -26,3 +26,15 @@ export const CreatedKey = Type.Object({
   lastUsedAt: nullableTime,
   key: Type.String({ examples: ["svc_…"] }),
 });
+
+/** A key as lists show it: `prefix` is what tells it from others, the key itself is not kept. */
+export const KeyInList = Type.Object({
+  id: Type.String({ format: "uuid" }),
+  name: Type.String(),
+  domainId: Type.Union([Type.String({ format: "uuid" }), Type.Null()]),
+  prefix: Type.String({ description: "The first 8 characters after `svc_`.", examples: ["Zm9vYmFy"] }),
+  createdAt: Type.String({ format: "date-time" }),
+  lastUsedAt: nullableTime,
+});
+
+export const DeletedKey = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Boolean() });

@@ -1,9 +1,12 @@
-import { and, count, eq, lt, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
-import { apiKeys } from "../db/schema.ts";
+import { apiKeys, domains } from "../db/schema.ts";
+import type { Position } from "../http/pagination.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
+/** With the public id of the domain that the key is restricted to. */
+export type ListedKey = Omit<ApiKeyRow, "hash"> & { domainUid: string | null };
 
 /** Keys whose rows are remembered. */
 const MAX_REMEMBERED = 10_000;
@@ -34,7 +37,10 @@ export function openKeyStore(db: Db) {
       .prepare(),
   );
 
-  // Every request looks its key up. Keys change through this store alone, which forgets them then.
+  const { hash: _, ...shown } = getTableColumns(apiKeys);
+
+  // Every request looks its key up. Keys change through this store alone, which forgets them then: before
+  // the COMMIT, and nobody is let in between. Of a transaction that fails the row is read again.
   const remembered = new Map<string, NonNullable<ReturnType<typeof selectByHash.get>>>();
 
   return {
@@ -47,10 +53,49 @@ export function openKeyStore(db: Db) {
       return row;
     },
     insert: (row: typeof apiKeys.$inferInsert): ApiKeyRow => orm.insert(apiKeys).values(row).returning().get(),
+    byUid: (workspaceId: number, uid: string): ApiKeyRow | undefined =>
+      orm
+        .select()
+        .from(apiKeys)
+        .where(and(eq(apiKeys.uid, uid), eq(apiKeys.workspaceId, workspaceId)))
+        .get(),
+
+    /** A page of a workspace's keys, newest first, and one row more when there are more. */
+    list: (workspaceId: number, before: Position | null, limit: number): ListedKey[] =>
+      orm
+        .select({ ...shown, domainUid: domains.uid })
+        .from(apiKeys)
+        .leftJoin(domains, eq(domains.id, apiKeys.domainId))
+        .where(
+          and(
+            eq(apiKeys.workspaceId, workspaceId),
+            before === null
+              ? undefined
+              : or(
+                  lt(apiKeys.createdAt, before.createdAt),
+                  and(eq(apiKeys.createdAt, before.createdAt), lt(apiKeys.id, before.id)),
+                ),
+          ),
+        )
+        .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id))
+        .limit(limit + 1)
+        .all(),
+
     countOf: (workspaceId: number): number =>
       orm.select({ count: count() }).from(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).get()?.count ?? 0,
+    /** Of those that are for the whole workspace. */
+    countUnrestrictedOf: (workspaceId: number): number =>
+      orm
+        .select({ count: count() })
+        .from(apiKeys)
+        .where(and(eq(apiKeys.workspaceId, workspaceId), isNull(apiKeys.domainId)))
+        .get()?.count ?? 0,
     touch(id: number, now: number): void {
       updateLastUsed.run({ id, now });
+    },
+    delete(key: Pick<ApiKeyRow, "id" | "hash">): void {
+      remembered.delete(key.hash);
+      orm.delete(apiKeys).where(eq(apiKeys.id, key.id)).run();
     },
     /** A deleted domain takes its keys with it. */
     deleteOfDomain(domainId: number): void {

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
@@ -26,7 +27,7 @@ export function keyVerifier(parts: VerifyParts): VerifyKey {
   return (key) => {
     const hash = hashKey(key);
     const row = parts.keys.byHash(hash);
-    if (row === undefined) return hash === parts.operatorKeyHash() ? { kind: "operator" } : null;
+    if (row === undefined) return isSame(hash, parts.operatorKeyHash()) ? { kind: "operator" } : null;
     const now = parts.clock.now();
     if (now - Math.max(row.lastUsedAt ?? 0, touched.get(row.id) ?? 0) >= TOUCH_EVERY_MS) {
       if (touched.size >= MAX_REMEMBERED) touched.clear();
@@ -41,4 +42,9 @@ export function keyVerifier(parts: VerifyParts): VerifyKey {
     }
     return { kind: "key", keyId: row.id, workspaceId: row.workspaceId, domainId: row.domainId };
   };
+}
+
+/** Two digests in hex, in a time that says nothing of where they differ. */
+function isSame(hash: string, known: string | null): boolean {
+  return known?.length === hash.length && timingSafeEqual(Buffer.from(hash), Buffer.from(known));
 }

@@ -91,7 +91,7 @@ test("a method that a path does not know is 405 with those that it knows", async
     ["PATCH", "/api/v1/domains", ["GET", "POST"]],
     ["GET", `/api/v1/domains/${UNKNOWN_ID}/verification-checks`, ["POST"]],
     ["GET", "/api/v1/workspaces", ["POST"]],
-    ["DELETE", "/api/v1/auth/keys", ["POST"]],
+    ["DELETE", "/api/v1/auth/keys", ["GET", "POST"]],
     ["POST", "/health", ["GET"]],
     ["OPTIONS", EMAILS, ["GET", "POST"]],
   ];

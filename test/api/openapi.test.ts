@@ -70,25 +70,32 @@ test("nothing in the document is TypeBox's own or beyond OpenAPI 3.0", async () 
   }
 });
 
-const SEND_STATUSES = ["202", "400", "401", "402", "403", "409", "413", "415", "422", "503"];
-const CHANGE_STATUSES = ["400", "401", "403", "404", "409", "413", "415", "422", "503"];
-const CREATE_STATUSES = ["201", "400", "401", "403", "413", "415", "422", "503"];
+/** Of every route that asks for a key. */
+const KEYED = ["401", "429", "500"];
+const SEND_STATUSES = [...KEYED, "202", "400", "402", "403", "409", "413", "415", "422", "503"];
+const CHANGE_STATUSES = [...KEYED, "400", "403", "404", "409", "413", "415", "422", "503"];
+const CREATE_STATUSES = [...KEYED, "201", "400", "403", "413", "415", "422", "503"];
 
 /** Every route and the statuses that it is documented with. */
 const ROUTES: Record<string, string[]> = {
   "POST /api/v1/emails": SEND_STATUSES,
   "POST /api/v1/emails/batch": SEND_STATUSES,
-  "GET /api/v1/emails": ["200", "401", "403", "422"],
-  "GET /api/v1/emails/{id}": ["200", "401", "403", "404", "422"],
-  "GET /api/v1/emails/{id}/events": ["200", "401", "403", "404", "422"],
+  "GET /api/v1/emails": [...KEYED, "200", "403", "422"],
+  "GET /api/v1/emails/{id}": [...KEYED, "200", "403", "404", "422"],
+  "GET /api/v1/emails/{id}/events": [...KEYED, "200", "403", "404", "422"],
   "POST /api/v1/emails/{id}/cancel": ["200", ...CHANGE_STATUSES],
   "POST /api/v1/emails/{id}/retry": ["202", ...CHANGE_STATUSES],
   "POST /api/v1/domains": [...CREATE_STATUSES, "402", "409"],
-  "GET /api/v1/domains": ["200", "401", "403", "422"],
-  "POST /api/v1/domains/{id}/verification-checks": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
-  "DELETE /api/v1/domains/{id}": ["200", "401", "403", "404", "422", "503"],
+  "GET /api/v1/domains": [...KEYED, "200", "403", "422"],
+  "POST /api/v1/domains/{id}/verification-checks": [
+    ...KEYED,
+    ...["200", "400", "403", "404", "413", "415", "422", "503"],
+  ],
+  "DELETE /api/v1/domains/{id}": [...KEYED, "200", "403", "404", "422", "503"],
   "POST /api/v1/workspaces": CREATE_STATUSES,
   "POST /api/v1/auth/keys": [...CREATE_STATUSES, "402", "404"],
+  "GET /api/v1/auth/keys": [...KEYED, "200", "403", "422"],
+  "DELETE /api/v1/auth/keys/{id}": [...KEYED, "200", "403", "404", "409", "422", "503"],
   "GET /api/v1/openapi.json": ["200"],
   "GET /health": ["200"],
   "GET /ready": ["200", "503"],
@@ -115,6 +122,31 @@ test("every route is there with its answers, a summary and its body as JSON alon
   }
   const ids = Object.values(operations).map((operation) => operation["operationId"]);
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("answers have their headers, each described once", async () => {
+  await using pombo = await startInstance();
+  const document = await documentOf(pombo);
+  const known = Object.keys(document["components"].headers);
+  const seen = new Set<string>();
+  for (const [route, operation] of Object.entries(operationsOf(document))) {
+    const isKeyed = operation["security"] === undefined;
+    for (const [status, answer] of Object.entries<Members>(operation["responses"])) {
+      const names = Object.keys(answer["headers"]);
+      for (const { $ref } of Object.values<{ $ref: string }>(answer["headers"])) seen.add($ref.split("/").at(-1) ?? "");
+      expect([route, status, names.toSorted()]).toEqual([
+        route,
+        status,
+        [
+          "X-Request-Id",
+          ...(isKeyed ? ["RateLimit", "RateLimit-Policy"] : []),
+          ...(isKeyed && ["402", "429", "503"].includes(status) ? ["Retry-After"] : []),
+          ...(isKeyed && status === "401" ? ["WWW-Authenticate"] : []),
+        ].toSorted(),
+      ]);
+    }
+  }
+  expect([...seen].toSorted()).toEqual(known.toSorted());
 });
 
 test("what needs no key says so, and everything else needs one", async () => {
@@ -193,8 +225,11 @@ interface Example {
 }
 
 /** Requests that together give most of the documented answers. */
-function examplesFor(pombo: Instance, ids: { email: string; waiting: string; domain: string }): Example[] {
-  const { email, waiting, domain } = ids;
+function examplesFor(
+  pombo: Instance,
+  ids: { email: string; waiting: string; domain: string; keys: string[] },
+): Example[] {
+  const { email, waiting, domain, keys } = ids;
   const one = "/api/v1/emails/{id}";
   const body = (value: unknown) => ({ options: { body: value } });
   const key = { key: pombo.operator.key };
@@ -239,6 +274,9 @@ function examplesFor(pombo: Instance, ids: { email: string; waiting: string; dom
     { route: "POST /api/v1/workspaces", status: 403, ...body({ name: "x" }) },
     { route: "POST /api/v1/auth/keys", status: 201, ...body({ name: "x" }) },
     { route: "POST /api/v1/auth/keys", status: 404, ...body({ name: "x", domainId: UNKNOWN_ID }) },
+    { route: "GET /api/v1/auth/keys", status: 200 },
+    { route: "DELETE /api/v1/auth/keys/{id}", status: 200, path: `/api/v1/auth/keys/${keys[0]}` },
+    { route: "DELETE /api/v1/auth/keys/{id}", status: 404, path: `/api/v1/auth/keys/${keys[0]}` },
     { route: "GET /api/v1/openapi.json", status: 200 },
     { route: "GET /health", status: 200 },
     { route: "GET /ready", status: 200 },
@@ -265,7 +303,13 @@ test("answers of real requests are as documented, of every route", async () => {
     body: pombo.email({ to: "later@example.com" }),
   });
   await pombo.app.worker.idle();
-  const ids = { email: sent.body.data.id, waiting: later.body.data.id, domain: domains.body.data[0].id };
+  const made = await pombo.workspace.call("POST", "/api/v1/auth/keys", { body: { name: "x" } });
+  const ids = {
+    email: sent.body.data.id,
+    waiting: later.body.data.id,
+    domain: domains.body.data[0].id,
+    keys: [made.body.data.id],
+  };
   const examples = examplesFor(pombo, ids);
   for (const { route, status, path, options } of examples) {
     // A retry has the attempt run at once.

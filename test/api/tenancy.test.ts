@@ -11,6 +11,7 @@ interface Scene {
   /** Put off: it could be canceled and tried again. */
   waitingId: string;
   domainId: string;
+  keyId: string;
 }
 
 type Case =
@@ -18,6 +19,8 @@ type Case =
   | { kind: "by_id"; path: (scene: Scene) => string; body?: (scene: Scene) => unknown; status: number }
   /** The route lists: the stranger sees none of the owner's. */
   | { kind: "list" }
+  /** The same, where the stranger has something too. */
+  | { kind: "own_list" }
   /** A request that names the owner's things in its body. */
   | { kind: "by_body"; body: (scene: Scene) => unknown; status: number }
   /** Nothing of a workspace is in it. */
@@ -54,6 +57,8 @@ const CASES: Record<string, Case> = {
   "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/workspaces": { kind: "nobodys" },
   "POST /api/v1/auth/keys": { kind: "by_body", body: ({ domainId }) => ({ name: "x", domainId }), status: 404 },
+  "GET /api/v1/auth/keys": { kind: "own_list" },
+  "DELETE /api/v1/auth/keys/{id}": { kind: "by_id", path: ({ keyId }) => `/api/v1/auth/keys/${keyId}`, status: 404 },
   "GET /api/v1/openapi.json": { kind: "nobodys" },
   "GET /health": { kind: "nobodys" },
   "GET /ready": { kind: "nobodys" },
@@ -74,6 +79,7 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
   const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email() });
   const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
   const domains = await owner.call("GET", "/api/v1/domains");
+  const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "second" } });
   await pombo.mx.until(() => pombo.mx.messages.length === 1);
   await pombo.app.worker.idle();
   return {
@@ -84,6 +90,7 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
       emailId: sent.body.data.id,
       waitingId: waiting.body.data.id,
       domainId: domains.body.data[0].id,
+      keyId: key.body.data.id,
     },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
   };
@@ -145,11 +152,20 @@ test("another workspace's ids are as unknown as any, and nothing is changed by t
 test("a list shows nothing of another workspace, nor counts it", async () => {
   await using scene = await startScene();
   for (const [route, one] of Object.entries(CASES)) {
-    if (one.kind !== "list") continue;
+    if (one.kind !== "list" && one.kind !== "own_list") continue;
     const path = route.split(" ")[1] ?? "";
     const own = await scene.owner.call("GET", path);
     expect([route, own.body.data.length > 0]).toEqual([route, true]);
     const { body } = await scene.stranger.call("GET", path);
+    if (one.kind === "own_list") {
+      const ids = own.body.data.map(({ id }: { id: string }) => id);
+      expect([route, body.data.length, ids.filter((id: string) => JSON.stringify(body).includes(id))]).toEqual([
+        route,
+        1,
+        [],
+      ]);
+      continue;
+    }
     expect([route, body.data]).toEqual([route, []]);
     expect(body.meta.total ?? 0).toBe(0);
     expect(body.meta.has_more ?? false).toBe(false);
