@@ -139,6 +139,13 @@ describe("a bug is logged", () => {
     expect(told["error"]).toContain("log.test.ts");
   });
 
+  test("with what it happened to, without keys", () => {
+    const key = `svc_${"a1B2".repeat(10)}xyz`;
+    const [line] = written((log) => log.bug("http", new Error("boom"), { requestId: "0198", path: `/x/${key}` }));
+    expect(JSON.parse(line!)).toMatchObject({ event: "bug", where: "http", requestId: "0198", path: "/x/svc_***" });
+    expect(line).toContain("boom");
+  });
+
   test("with its causes", () => {
     expect(errorText(new Error("outer", { cause: new Error("inner", { cause: "innermost" }) }))).toMatch(
       /outer[\s\S]*inner[\s\S]*innermost/,

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { AnyElysia } from "elysia";
 import { type App, startApp } from "../../src/app.ts";
 import { setUpInstance } from "../../src/cli/set-up.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
@@ -78,6 +79,8 @@ export interface InstanceOptions {
   clock?: Clock;
   mx?: MxScript;
   readFree?: ReadFree;
+  /** Routes beside the API: the sandbox's. */
+  beside?: AnyElysia;
   /** Changes the configuration before the start. */
   configure?: (config: Config) => void;
 }
@@ -102,12 +105,13 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     event: (name, fields = {}) => void events.push({ name, fields }),
     bug: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
-  const readFree = options.readFree;
+  const { readFree, beside } = options;
   const start = () =>
     startApp({
       config,
       instanceKey,
       edges: { clock, random: systemRandom, log, ...(readFree === undefined ? {} : { readFree }) },
+      ...(beside === undefined ? {} : { beside }),
     });
   let app = await start();
 

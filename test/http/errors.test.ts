@@ -4,6 +4,7 @@ import { Elysia } from "elysia";
 import { StorageError } from "../../src/db/storage-error.ts";
 import { AppError, type ErrorCode } from "../../src/errors.ts";
 import { errorResponse, errorsPlugin, validationError } from "../../src/http/errors.ts";
+import type { Log } from "../../src/log.ts";
 
 /** decisions §1: every code and its status. */
 const STATUSES: Record<ErrorCode, number> = {
@@ -95,19 +96,29 @@ interface Told {
   text: string;
   headers: Headers;
   bugs: unknown[];
+  /** The log's, of each bug. */
+  requestIds: unknown[];
 }
 
 /** What a client and the log are told when a route throws. */
 async function answerTo(thrown: unknown, request = new Request("http://localhost/broken")): Promise<Told> {
   const bugs: unknown[] = [];
-  const log = { event: () => undefined, bug: (_: string, error: unknown) => void bugs.push(error) };
+  const requestIds: unknown[] = [];
+  const log: Log = {
+    event: () => undefined,
+    bug(_, error, fields) {
+      bugs.push(error);
+      requestIds.push(fields?.["requestId"]);
+    },
+  };
   const app = new Elysia({ aot: false, normalize: false })
+    .onRequest(({ set }) => void (set.headers["x-request-id"] = "the id"))
     .use(errorsPlugin(log, (path) => (path === "/broken" ? ["GET"] : [])))
     .get("/broken", () => {
       throw thrown;
     });
   const response = await app.handle(request);
-  return { status: response.status, text: await response.text(), headers: response.headers, bugs };
+  return { status: response.status, text: await response.text(), headers: response.headers, bugs, requestIds };
 }
 
 function sqliteError(): unknown {
@@ -131,6 +142,7 @@ describe("what a route throws", () => {
     expect(told.text).not.toMatch(/SELECT|api_key|secret|\.ts|Error:/);
     expect(JSON.parse(told.text)).toMatchObject({ errors: [{ code: "INTERNAL_ERROR" }] });
     expect(told.bugs).toEqual([bug]);
+    expect([told.headers.get("x-request-id"), told.requestIds]).toEqual(["the id", ["the id"]]);
   });
 
   test.each([
@@ -160,6 +172,20 @@ describe("what a route throws", () => {
     expect(told.status).toBe(409);
     expect(told.bugs).toEqual([]);
   });
+});
+
+test("an API key that was put into a request is not repeated", async () => {
+  const key = `svc_${"Ab1_".repeat(11)}`.slice(0, 47);
+  const fault = { path: [`x${key}`], message: `is not like ${key}`, hint: `Not ${key}.` };
+  for (const error of [
+    validationError([fault]),
+    new AppError("INVALID_JSON", key, { field: key, path: key, hint: key }),
+  ]) {
+    const { text } = await answerTo(error);
+    expect(text).toContain("svc_***");
+    expect(text).not.toContain("Ab1_");
+    expect(JSON.parse(text).errors).toHaveLength(1);
+  }
 });
 
 test("a path that is not there is 404, one that is there with another method is 405 with those it knows", async () => {
