@@ -1,0 +1,150 @@
+// What the table of errors needs to know of each route: one line of ROWS makes a new route part of every
+// test in error-table.test.ts. All else is read from the API's own document.
+
+import { type Client, type Instance, type Json, startInstance } from "../fakes/instance.ts";
+import type { InstanceOptions } from "../fakes/instance.ts";
+
+/** A workspace that has one of everything. */
+export interface Scene extends AsyncDisposable {
+  pombo: Instance;
+  owner: Client;
+  /** A key restricted to the workspace's domain. */
+  domainKey: string;
+  domainId: string;
+  /** Delivered. */
+  emailId: string;
+  /** Put off: it could be canceled and tried again. */
+  waitingId: string;
+  /** The only key for the whole workspace, and the one of the domain. */
+  lastKeyId: string;
+  keyId: string;
+}
+
+interface Conflict {
+  path?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  code: string;
+}
+
+interface Row {
+  /** With its ids; default: the route's own. */
+  path?: (scene: Scene) => string;
+  /** A body that would be accepted. */
+  body?: (scene: Scene) => unknown;
+  /** Whose key it is for; default: a workspace's. */
+  caller?: "operator" | "nobody";
+  /** It is for a domain's key too. */
+  isForDomainKeys?: true;
+  /** 404 where the path has no id: what names a thing that is not there. */
+  missing?: (scene: Scene) => { path?: string; body?: unknown };
+  /** 409. */
+  conflict?: (scene: Scene) => Conflict;
+}
+
+const reused = (body: unknown): Conflict => ({
+  body,
+  headers: { "Idempotency-Key": "used", "Idempotency-Strict": "true" },
+  code: "IDEMPOTENCY_KEY_REUSED",
+});
+
+/** Every route of the document; one that is missing here, or here and not there, fails the first test. */
+export const ROWS: Record<string, Row> = {
+  "POST /api/v1/emails": {
+    body: ({ pombo }) => pombo.email(),
+    isForDomainKeys: true,
+    conflict: ({ pombo }) => reused(pombo.email({ subject: "another" })),
+  },
+  "POST /api/v1/emails/batch": {
+    body: ({ pombo }) => ({ emails: [pombo.email()] }),
+    isForDomainKeys: true,
+    conflict: ({ pombo }) => reused({ emails: [pombo.email({ subject: "another" })] }),
+  },
+  "GET /api/v1/emails": { isForDomainKeys: true },
+  "GET /api/v1/emails/{id}": { path: ({ emailId }) => `/api/v1/emails/${emailId}`, isForDomainKeys: true },
+  "GET /api/v1/emails/{id}/events": {
+    path: ({ emailId }) => `/api/v1/emails/${emailId}/events`,
+    isForDomainKeys: true,
+  },
+  "POST /api/v1/emails/{id}/cancel": {
+    path: ({ waitingId }) => `/api/v1/emails/${waitingId}/cancel`,
+    conflict: ({ emailId }) => ({ path: `/api/v1/emails/${emailId}/cancel`, code: "NOT_CANCELABLE" }),
+  },
+  "POST /api/v1/emails/{id}/retry": {
+    path: ({ waitingId }) => `/api/v1/emails/${waitingId}/retry`,
+    conflict: ({ emailId }) => ({ path: `/api/v1/emails/${emailId}/retry`, code: "NOT_RETRYABLE" }),
+  },
+  "POST /api/v1/domains": {
+    body: () => ({ domain: "new.test" }),
+    conflict: () => ({ body: { domain: "loja.test" }, code: "DOMAIN_ALREADY_EXISTS" }),
+  },
+  "GET /api/v1/domains": {},
+  "POST /api/v1/domains/{id}/verification-checks": {
+    path: ({ domainId }) => `/api/v1/domains/${domainId}/verification-checks`,
+  },
+  "DELETE /api/v1/domains/{id}": { path: ({ domainId }) => `/api/v1/domains/${domainId}` },
+  "POST /api/v1/workspaces": { body: () => ({ name: "new" }), caller: "operator" },
+  "POST /api/v1/auth/keys": {
+    body: () => ({ name: "new" }),
+    missing: () => ({ body: { name: "new", domainId: "0198a5a0-0000-7000-8000-000000000000" } }),
+  },
+  "GET /api/v1/auth/keys": {},
+  "DELETE /api/v1/auth/keys/{id}": {
+    path: ({ keyId }) => `/api/v1/auth/keys/${keyId}`,
+    conflict: ({ lastKeyId }) => ({ path: `/api/v1/auth/keys/${lastKeyId}`, code: "LAST_KEY" }),
+  },
+  "GET /api/v1/openapi.json": { caller: "nobody" },
+  "GET /health": { caller: "nobody" },
+  "GET /ready": { caller: "nobody" },
+};
+
+export interface Route extends Row {
+  /** `POST /api/v1/emails/{id}/cancel` */
+  name: string;
+  method: string;
+  /** As in the document. */
+  documented: string;
+  statuses: number[];
+  hasBody: boolean;
+  hasQuery: boolean;
+}
+
+/** Every route of the document, with its row. */
+export async function routesOf(pombo: Instance): Promise<Route[]> {
+  const { body } = await pombo.workspace.call("GET", "/api/v1/openapi.json", { key: null });
+  return Object.entries<Json>(body.paths).flatMap(([documented, methods]) =>
+    Object.entries<Json>(methods).map(([word, operation]) => {
+      const method = word.toUpperCase();
+      const name = `${method} ${documented}`;
+      return {
+        ...{ name, method, documented, ...ROWS[name] },
+        statuses: Object.keys(operation.responses).map(Number),
+        hasBody: operation.requestBody !== undefined,
+        hasQuery: (operation.parameters ?? []).some((parameter: Json) => parameter.in === "query"),
+      };
+    }),
+  );
+}
+
+export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Promise<Scene> {
+  const pombo = await startInstance({
+    ...options,
+    mx: { rcpt: (command) => (command.includes("later") ? "450 4.2.0 Later" : "250 Ok") },
+  });
+  const owner = pombo.workspace;
+  const headers = { "Idempotency-Key": "used" };
+  const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email(), headers });
+  await owner.call("POST", "/api/v1/emails/batch", { body: { emails: [pombo.email()] }, headers });
+  const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
+  const domains = await owner.call("GET", "/api/v1/domains");
+  const domainId = domains.body.data[0].id;
+  const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "one domain", domainId } });
+  const keys = await owner.call("GET", "/api/v1/auth/keys");
+  await pombo.mx.until(() => pombo.mx.messages.length === 2);
+  await pombo.app.worker.idle();
+  return {
+    ...{ pombo, owner, domainId, emailId: sent.body.data.id, waitingId: waiting.body.data.id },
+    ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },
+    [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
+  };
+}
