@@ -51,8 +51,10 @@ export function bind(place: Place, fetch: (request: Request, peers: Peers) => Pr
       port,
       idleTimeout: IDLE_TIMEOUT_S,
       maxRequestBodySize: MAX_BODY_BYTES,
-      // Bun would answer what is thrown here with its source and stack.
+      // Bun would answer what is thrown here with its source and stack. Without that it would share the port,
+      // and two instances would answer each other's requests by turns.
       development: false,
+      reusePort: false,
       fetch,
     });
     const host = address.includes(":") ? `[${address}]` : address;

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { bind } from "../../src/http/listen.ts";
 
 // In a process of its own: what is thrown there is told to the process as well, which would end this test.
 const SCRIPT = `
@@ -17,4 +18,13 @@ test("what is thrown beyond the API's own errors tells nothing of the inside", a
   const [status, text] = JSON.parse(await new Response(child.stdout).text()) as [number, string];
   expect(status).toBe(500);
   expect(text).not.toMatch(/SELECT|api_key|\.ts\b|throw/);
+});
+
+test("a port is nobody else's", async () => {
+  const place = { address: "127.0.0.1", key: "[http] listen", portHint: "choose another" };
+  const answer = () => Promise.resolve(new Response("ok"));
+  const first = bind({ ...place, port: 0 }, answer);
+  const port = Number(new URL(first.url).port);
+  expect(() => bind({ ...place, port }, answer)).toThrow(`Port ${port} on 127.0.0.1 is in use by another program.`);
+  await first.stop(0);
 });
