@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
-import { authenticate, type AuthRules, ownerOf, type VerifyKey } from "./http/auth.ts";
+import { authenticate, type AuthRules, OPERATOR_PATHS, ownerOf, type VerifyKey } from "./http/auth.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { openApiDocument } from "./http/document.ts";
 import { errorsPlugin } from "./http/errors.ts";
@@ -11,10 +11,16 @@ import { methodTable } from "./http/methods.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
+import { operatorWorkspaceRoutes, type OperatorWorkspaceParts } from "./workspaces/operator-routes.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspaces/routes.ts";
 
 // All routes in one application. Order of a request: its id, who calls (before the body is read),
 // the route, the body, its fields, then the room.
+
+/** What the operator's routes need, by room. */
+export interface OperatorParts {
+  workspaces: OperatorWorkspaceParts;
+}
 
 /** All that the routes need, by room. */
 export interface ApiParts {
@@ -22,12 +28,18 @@ export interface ApiParts {
   domains: DomainParts;
   keys: KeyParts;
   workspaces: WorkspaceParts;
+  operator: OperatorParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
   /** What keeps the instance from working at the moment; none: it is ready. */
   troubles: () => Trouble[];
   /** Routes beside the API: the sandbox's. */
   beside: AnyElysia | null;
+}
+
+/** The rooms under /api/v1/operator; each of their routes asks who calls. */
+export function operatorRooms(parts: OperatorParts): AnyElysia[] {
+  return [operatorWorkspaceRoutes(parts.workspaces)];
 }
 
 export async function createApi(parts: ApiParts): Promise<AnyElysia> {
@@ -37,13 +49,14 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
     keyRoutes(parts.keys),
+    ...operatorRooms(parts.operator),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
   ];
   document = await openApiDocument(rooms);
   const { random, clock, log } = parts.emails;
   const authRules: AuthRules = {
     isOpen: (method, path) => parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH,
-    isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith("/api/v1/operator/"),
+    isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS),
   };
 
   let methodsOf: (path: string) => string[] = () => [];

@@ -198,6 +198,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         defaultPlan: config.workspaces.defaultPlan,
         planNames: Object.keys(config.plans),
       },
+      operator: { workspaces: { ...stores, ...common } },
       verifyKey: keyVerifier({
         keys: stores.keys,
         operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),

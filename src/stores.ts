@@ -7,6 +7,7 @@ import { openKeyStore } from "./keys/store.ts";
 import { openUsageStore } from "./plans/store.ts";
 import { openQueueStore } from "./queue/store.ts";
 import { openSuppressionStore } from "./suppressions/store.ts";
+import { openSenderIdStore } from "./workspaces/sender-store.ts";
 import { openWorkspaceStore } from "./workspaces/store.ts";
 
 export type Stores = ReturnType<typeof openStores>;
@@ -15,6 +16,7 @@ export type Stores = ReturnType<typeof openStores>;
 export function openStores(db: Db, counts: EmailCounts) {
   return {
     workspaces: openWorkspaceStore(db),
+    senderIds: openSenderIdStore(db),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails: openEmailStore(db, counts),

@@ -279,6 +279,16 @@ function reads(orm: Db["orm"]) {
       return row?.total ?? 0;
     },
 
+    /** Emails of a workspace that have come to no end yet, from the maintained totals. */
+    waitingOf: (workspaceId: number): number =>
+      orm
+        .select({ count: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
+        .from(emailTotals)
+        .where(
+          and(eq(emailTotals.workspaceId, workspaceId), inArray(emailTotals.status, ["queued", "delivery_delayed"])),
+        )
+        .get()?.count ?? 0,
+
     /** A share of the emails from a domain that wait in the queue and are not being sent. */
     waitingOfDomain(domainId: number, limit: number): { id: number; attempts: number }[] {
       return orm

@@ -1,7 +1,9 @@
-import { eq, sql } from "drizzle-orm";
+import { and, desc, eq, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { Remembered } from "../db/remembered.ts";
 import { fast } from "../db/statement.ts";
 import { instance, workspaces } from "../db/schema.ts";
+import type { Position } from "../http/pagination.ts";
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 
@@ -21,7 +23,7 @@ export function openWorkspaceStore(db: Db) {
     orm
       .select()
       .from(workspaces)
-      .where(eq(workspaces.id, p("id")))
+      .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt)))
       .prepare(),
   );
   const selectFact = fast(
@@ -32,21 +34,47 @@ export function openWorkspaceStore(db: Db) {
       .prepare(),
   );
 
-  // Every send asks for its workspace's plan. Whatever changes a workspace here must forget it.
-  const remembered = new Map<number, WorkspaceRow>();
+  // Every send asks for its workspace's plan and block. Whatever changes a workspace here must forget it.
+  const remembered = new Remembered<number, WorkspaceRow>(MAX_REMEMBERED);
+  db.followers.push(remembered);
 
   return {
     insert: (row: typeof workspaces.$inferInsert): WorkspaceRow => orm.insert(workspaces).values(row).returning().get(),
+    /** Undefined: there is none, or it was deleted; so in `byUid` and `list`. */
     byId(id: number): WorkspaceRow | undefined {
       const known = remembered.get(id);
       if (known !== undefined) return known;
       const row = selectById.get({ id });
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
       if (row !== undefined) remembered.set(id, row);
       return row;
     },
     byUid: (uid: string): WorkspaceRow | undefined =>
-      orm.select().from(workspaces).where(eq(workspaces.uid, uid)).get(),
+      orm
+        .select()
+        .from(workspaces)
+        .where(and(eq(workspaces.uid, uid), isNull(workspaces.deletedAt)))
+        .get(),
+
+    /** A page of all workspaces, newest first, and one row more when there are more. */
+    list: (before: Position | null, limit: number): WorkspaceRow[] =>
+      orm
+        .select()
+        .from(workspaces)
+        .where(
+          and(
+            isNull(workspaces.deletedAt),
+            before === null
+              ? undefined
+              : or(
+                  lt(workspaces.createdAt, before.createdAt),
+                  and(eq(workspaces.createdAt, before.createdAt), lt(workspaces.id, before.id)),
+                ),
+          ),
+        )
+        .orderBy(desc(workspaces.createdAt), desc(workspaces.id))
+        .limit(limit + 1)
+        .all(),
+
     fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
     setFact(name: InstanceFact, value: string): void {
       orm.insert(instance).values({ name, value }).onConflictDoUpdate({ target: instance.name, set: { value } }).run();

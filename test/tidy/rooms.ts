@@ -69,8 +69,20 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type emails/accept.ts",
     "keys/routes.ts",
     "workspaces/routes.ts",
+    "workspaces/operator-routes.ts",
   ],
-  "stores.ts": ["db", "domains", "emails", "idempotency", "keys", "plans", "queue", "suppressions", "workspaces"],
+  "stores.ts": [
+    "db",
+    "domains",
+    "emails",
+    "idempotency",
+    "keys",
+    "plans",
+    "queue",
+    "suppressions",
+    "workspaces",
+    "workspaces/sender-store.ts",
+  ],
   // The sending half of the composition root.
   "sender.ts": [
     "db",
@@ -136,7 +148,16 @@ export const ROOMS: Record<string, readonly string[]> = {
   domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
   keys: ["db", "http", "type domains/store.ts"],
   // A workspace is made with its first key, in one transaction.
-  workspaces: ["db", "http", "keys", "keys/create.ts"],
+  workspaces: [
+    "db",
+    "http",
+    "keys",
+    "keys/create.ts",
+    "type domains/store.ts",
+    "type emails/store.ts",
+    "plans",
+    "plans/quota.ts",
+  ],
   emails: [
     "db",
     "queue",
