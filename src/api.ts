@@ -11,7 +11,12 @@ import { methodTable } from "./http/methods.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
-import { operatorWorkspaceRoutes, type OperatorWorkspaceParts } from "./workspaces/operator-routes.ts";
+import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
+import { type CreditParts, creditRoutes } from "./workspaces/credit-routes.ts";
+import { type DeleteRouteParts, deleteRoutes } from "./workspaces/delete-routes.ts";
+import { type OperatorKeyParts, operatorKeyRoutes } from "./workspaces/operator-key-routes.ts";
+import { type OperatorWorkspaceParts, operatorWorkspaceRoutes } from "./workspaces/operator-routes.ts";
+import { type SenderIdParts, senderIdRoutes } from "./workspaces/sender-id-routes.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspaces/routes.ts";
 
 // All routes in one application. Order of a request: its id, who calls (before the body is read),
@@ -19,7 +24,7 @@ import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspa
 
 /** What the operator's routes need, by room. */
 export interface OperatorParts {
-  workspaces: OperatorWorkspaceParts;
+  workspaces: OperatorWorkspaceParts & DeleteRouteParts & BlockParts & CreditParts & SenderIdParts & OperatorKeyParts;
 }
 
 /** All that the routes need, by room. */
@@ -38,8 +43,15 @@ export interface ApiParts {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms(parts: OperatorParts): AnyElysia[] {
-  return [operatorWorkspaceRoutes(parts.workspaces)];
+export function operatorRooms({ workspaces }: OperatorParts): AnyElysia[] {
+  return [
+    operatorWorkspaceRoutes(workspaces),
+    deleteRoutes(workspaces),
+    blockRoutes(workspaces),
+    creditRoutes(workspaces),
+    senderIdRoutes(workspaces),
+    operatorKeyRoutes(workspaces),
+  ];
 }
 
 export async function createApi(parts: ApiParts): Promise<AnyElysia> {

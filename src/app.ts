@@ -161,6 +161,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
     const planOf = planFinder(config, stores);
+    const planNames = Object.keys(config.plans);
     const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
     const common = { commit, clock, random, log };
     const api = await createApi({
@@ -169,6 +170,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         ...common,
         guard,
         planOf,
+        standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
         preparer: createPreparer(preparing),
         nudge: (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt),
         findRelay,
@@ -196,9 +198,20 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         ...common,
         creation: config.workspaces.creation,
         defaultPlan: config.workspaces.defaultPlan,
-        planNames: Object.keys(config.plans),
+        planNames,
       },
-      operator: { workspaces: { ...stores, ...common } },
+      operator: {
+        workspaces: {
+          ...stores,
+          ...common,
+          planNames,
+          forgetRates: () => undefined,
+          holdChanged: () => undefined,
+          deleted: ({ domainIds }) => {
+            for (const id of domainIds) keychain.forget(id);
+          },
+        },
+      },
       verifyKey: keyVerifier({
         keys: stores.keys,
         operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),

@@ -52,6 +52,11 @@ export function openKeyStore(db: Db) {
     touch(id: number, now: number): void {
       updateLastUsed.run({ id, now });
     },
+    /** A deleted workspace takes its keys with it. */
+    deleteOfWorkspace(workspaceId: number): void {
+      remembered.clear();
+      orm.delete(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).run();
+    },
     /** A deleted domain takes its keys with it. */
     deleteOfDomain(domainId: number): void {
       remembered.clear();

@@ -9,11 +9,11 @@ import type { SenderIdStore } from "./sender-store.ts";
 import type { WorkspaceRow } from "./store.ts";
 
 export interface ShowParts {
-  senderIds: Pick<SenderIdStore, "of">;
-  usage: Pick<UsageStore, "ofDay" | "ofMonth">;
-  domains: Pick<DomainStore, "countOf">;
-  keys: Pick<KeyStore, "countOf">;
-  emails: Pick<EmailStore, "waitingOf">;
+  senderIds: SenderIdStore;
+  usage: UsageStore;
+  domains: DomainStore;
+  keys: KeyStore;
+  emails: EmailStore;
   clock: Pick<Clock, "now">;
 }
 

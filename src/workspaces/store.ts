@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, lt, or, sql } from "drizzle-orm";
+import { and, desc, eq, gte, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { Remembered } from "../db/remembered.ts";
 import { fast } from "../db/statement.ts";
@@ -6,6 +6,9 @@ import { instance, workspaces } from "../db/schema.ts";
 import type { Position } from "../http/pagination.ts";
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
+
+/** What changes in the life of a workspace; its credits by `addCredits` alone. */
+export type WorkspaceChange = Partial<Omit<WorkspaceRow, "id" | "uid" | "createdAt" | "smsCredits">>;
 
 /** Facts about this installation that the database keeps. */
 export type InstanceFact = "instance_id" | "key_check" | "operator_key_hash" | "last_write";
@@ -74,6 +77,25 @@ export function openWorkspaceStore(db: Db) {
         .orderBy(desc(workspaces.createdAt), desc(workspaces.id))
         .limit(limit + 1)
         .all(),
+
+    /** Changes a workspace, inside a transaction. */
+    update(id: number, change: WorkspaceChange): WorkspaceRow {
+      remembered.delete(id);
+      return orm.update(workspaces).set(change).where(eq(workspaces.id, id)).returning().get();
+    },
+    /** Adds to the balance of SMS credits, inside a transaction (see credits.ts); the balance then, or null: it would fall below 0, and stays. */
+    addCredits(id: number, amount: number): number | null {
+      remembered.delete(id);
+      const changed = orm
+        .update(workspaces)
+        .set({ smsCredits: sql`${workspaces.smsCredits} + ${amount}` })
+        .where(
+          and(eq(workspaces.id, id), isNull(workspaces.deletedAt), gte(sql`${workspaces.smsCredits} + ${amount}`, 0)),
+        )
+        .returning({ balance: workspaces.smsCredits })
+        .all();
+      return changed[0]?.balance ?? null;
+    },
 
     fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
     setFact(name: InstanceFact, value: string): void {

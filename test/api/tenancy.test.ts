@@ -23,9 +23,9 @@ type Case =
   /** Nothing of a workspace is in it. */
   | { kind: "nobodys" };
 
-/** Nobody but the operator gets in, also where the thing is their own. */
-function operators(rest: (scene: Scene) => string = () => "", body?: unknown): Case {
-  const path = (scene: Scene) => `/api/v1/operator/workspaces${rest(scene)}`;
+/** Nobody but the operator gets in. */
+function operators(rest: string, body?: unknown): Case {
+  const path = ({ pombo }: Scene) => `/api/v1/operator/${rest.replace("{id}", pombo.workspace.id)}`;
   return { kind: "by_id", path, status: 403, ...(body === undefined ? {} : { body: () => body }) };
 }
 
@@ -60,7 +60,18 @@ const CASES: Record<string, Case> = {
   "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/workspaces": { kind: "nobodys" },
   "POST /api/v1/auth/keys": { kind: "by_body", body: ({ domainId }) => ({ name: "x", domainId }), status: 404 },
-  "GET /api/v1/operator/workspaces": operators(),
+  "GET /api/v1/operator/workspaces": operators("workspaces"),
+  "GET /api/v1/operator/workspaces/{id}": operators("workspaces/{id}"),
+  "PATCH /api/v1/operator/workspaces/{id}": operators("workspaces/{id}", { name: "x" }),
+  "DELETE /api/v1/operator/workspaces/{id}": operators("workspaces/{id}"),
+  "POST /api/v1/operator/workspaces/{id}/block": operators("workspaces/{id}/block", {}),
+  "POST /api/v1/operator/workspaces/{id}/unblock": operators("workspaces/{id}/unblock"),
+  "POST /api/v1/operator/workspaces/{id}/credits": operators("workspaces/{id}/credits", { amount: 1 }),
+  "GET /api/v1/operator/workspaces/{id}/credits": operators("workspaces/{id}/credits"),
+  "POST /api/v1/operator/workspaces/{id}/sender-ids": operators("workspaces/{id}/sender-ids", { name: "x" }),
+  "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": operators("workspaces/{id}/sender-ids/Loja"),
+  "POST /api/v1/operator/workspaces/{id}/keys": operators("workspaces/{id}/keys", { name: "x" }),
+  "POST /api/v1/operator/key/rotate": operators("key/rotate"),
   "GET /api/v1/openapi.json": { kind: "nobodys" },
   "GET /health": { kind: "nobodys" },
   "GET /ready": { kind: "nobodys" },
@@ -99,7 +110,10 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
 /** Everything in the database that a workspace has, but when its keys were last used. */
 function contentsOf({ pombo }: Scene): string {
   const tables = [
+    "instance",
     "workspace",
+    "sms_credit",
+    "sender_id",
     "domain",
     "dkim_key",
     "email",
