@@ -5,9 +5,10 @@ import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import type { Trouble } from "../trouble.ts";
-import { type Lane, Lanes, type SiteGate } from "./lanes.ts";
+import { type Lane, Lanes } from "./lanes.ts";
 import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
+import type { SiteGate } from "./site-places.ts";
 import type { Deferral, Job, QueueStore } from "./store.ts";
 
 // The worker takes due rows off the queue and hands each to the handler, which does the I/O and

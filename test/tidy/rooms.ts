@@ -234,6 +234,8 @@ export const PURE = [
   "queue/heap.ts",
   "queue/lanes.ts",
   "queue/retry.ts",
+  "queue/site-places.ts",
+  "queue/turns.ts",
   "smtp/classify-relay.ts",
   "smtp/classify-rules.ts",
   "smtp/classify.ts",
