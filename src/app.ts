@@ -157,7 +157,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     closers.push(() => composing.close());
     const composer = createComposer(composing);
     const sender = buildSender({ config, edges, stores, keyring, committer, guard, resolver, findRelay, composer });
-    const { worker, pool, slots, sites, keychain } = sender;
+    const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
     const planOf = planFinder(config, stores);
@@ -206,7 +206,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
           ...common,
           planNames,
           forgetRates: () => undefined,
-          holdChanged: () => undefined,
+          holdChanged: (workspaceId, isHeld) => (isHeld ? heldExpiry.look() : worker.release(workspaceId)),
           deleted: ({ domainIds }) => {
             for (const id of domainIds) keychain.forget(id);
           },
@@ -259,6 +259,8 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     closers.push(
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
     );
+    closers.push(() => heldExpiry.stop());
+    heldExpiry.look();
     await worker.start();
     const stop = async (graceMs = STOP_GRACE_MS) => {
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.

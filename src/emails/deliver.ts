@@ -12,6 +12,7 @@ import type { SuppressionStore } from "../suppressions/store.ts";
 import { storedBody, type StoredBody } from "./body.ts";
 import type { Composed } from "./compose.ts";
 import type { Composer } from "./composer.ts";
+import { expiredReason } from "./expire.ts";
 import { type Addressed, DNS_SITE, type Ending, settle, type SettleParts } from "./settle.ts";
 import { messageIdOf } from "./show.ts";
 import { findWay, type WayParts } from "./way.ts";
@@ -170,15 +171,8 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
 /** Why the email must not go now, as an end of it; null when it may. */
 function refuse(job: Job, { email, to }: Loaded, parts: DeliverParts): Ending | null {
   if (parts.clock.now() >= job.expiresAt) {
-    const hours = Math.round((job.expiresAt - email.createdAt) / 3_600_000);
-    const last = job.lastReply === null ? "" : `; last answer: ${job.lastReply}`;
-    // RFC 3463 §3.5: 4.4.7, delivery time expired.
-    return {
-      kind: "refused",
-      status: "failed",
-      category: "expired",
-      reason: `4.4.7 Not delivered within ${hours} h${last}`.slice(0, 512),
-    };
+    const reason = expiredReason({ createdAt: email.createdAt, expiresAt: job.expiresAt, lastReply: job.lastReply });
+    return { kind: "refused", status: "failed", category: "expired", reason };
   }
   const suppressed = parts.suppressions.reasonFor(email.workspaceId, comparableAddress(to));
   if (suppressed === null) return null;

@@ -56,17 +56,24 @@ export class Lanes {
   readonly #limit: number;
   readonly #lanes = new Map<number, Lane>();
   readonly #heap = new LaneHeap();
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   readonly #workspaceOf: (laneId: number) => number;
   readonly #gate: SiteGate | null;
   readonly #places: SitePlaces | null;
   /** Where lanes lead, those included that have no rows now. */
   readonly #located = new Map<number, string>();
 
-  constructor(limit: number, workspaceOf: (laneId: number) => number, gate: SiteGate | null = null) {
+  /** `isHeld` tells whether nothing of a workspace may start, until release(). */
+  constructor(
+    limit: number,
+    workspaceOf: (laneId: number) => number,
+    gate: SiteGate | null = null,
+    isHeld: (workspaceId: number) => boolean = () => false,
+  ) {
     this.#limit = limit;
     this.#workspaceOf = workspaceOf;
     this.#gate = gate;
+    this.#turns = new Turns(isHeld);
     this.#places = gate === null ? null : new SitePlaces(gate, this.#turns);
   }
 
@@ -146,6 +153,23 @@ export class Lanes {
   /** Where the lane leads, if that is known. */
   siteOf(laneId: number): string | null {
     return this.#lanes.get(laneId)?.site ?? this.#located.get(laneId) ?? null;
+  }
+
+  /** The workspace is not held any more: what of it stood apart gets its turns. */
+  release(workspaceId: number): void {
+    this.#turns.release(workspaceId);
+  }
+
+  /** The lane was removed, and nothing of it waits or runs any more. */
+  forget(laneId: number): void {
+    this.#located.delete(laneId);
+    const lane = this.#lanes.get(laneId);
+    // What is under way lets go of it in the end.
+    if (lane === undefined || lane.running > 0 || lane.isClaiming) return;
+    this.#heap.remove(lane);
+    this.#turns.remove(lane);
+    if (lane.site !== null) this.#places?.leave(lane, lane.site);
+    this.#lanes.delete(laneId);
   }
 
   /** When the first lane that may start something is due, or null. */

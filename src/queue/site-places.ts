@@ -71,8 +71,7 @@ export class SitePlaces {
       for (const [workspaceId, [lane]] of group.aside) {
         if (lane === undefined || this.#turns.isWaiting(workspaceId)) continue;
         bringBack(group, lane);
-        this.#turns.lineUp(lane);
-        isAny = true;
+        isAny = this.#turns.lineUp(lane) || isAny;
       }
     }
     return isAny;
@@ -92,8 +91,8 @@ export class SitePlaces {
       group.aside.set(workspaceId, lanes);
       if (lane === undefined) break;
       bringBack(group, lane);
-      this.#turns.lineUp(lane);
-      room -= 1;
+      // One whose workspace is held takes no place.
+      if (this.#turns.lineUp(lane)) room -= 1;
     }
     if (group.aside.size === 0) this.#crowded.delete(site);
     if (group.held <= 0 && group.aside.size === 0) this.#groups.delete(site);

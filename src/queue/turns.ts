@@ -3,22 +3,49 @@ import type { Lane } from "./lanes.ts";
 // The lanes that are due, in a line for each workspace. The lines take turns, and none holds more places
 // than it leaves free, but for the odd one: one alone gets half of them, two a third each, so that whoever
 // comes next finds a place, however slow the destinations of the others are.
+//
+// The operator may hold a workspace's queue. Its line is then set apart as soon as its turn comes, and
+// costs the others nothing until release() brings it back.
+
+type Lines = Map<number, Set<Lane>>;
 
 export class Turns {
+  readonly #isHeld: (workspaceId: number) => boolean;
   /** Due, by workspace, both in the order of their turns. */
-  readonly #lines = new Map<number, Set<Lane>>();
+  readonly #lines: Lines = new Map();
+  /** Due, and of workspaces whose queue is held. */
+  readonly #apart: Lines = new Map();
   /** Places held by each workspace. */
   readonly #held = new Map<number, number>();
 
-  /** To the end of its workspace's line. */
-  lineUp(lane: Lane): void {
-    const line = this.#lines.get(lane.workspaceId);
-    if (line === undefined) this.#lines.set(lane.workspaceId, new Set([lane]));
-    else line.add(lane);
+  constructor(isHeld: (workspaceId: number) => boolean) {
+    this.#isHeld = isHeld;
+  }
+
+  /** To the end of its workspace's line. False: that is held, and its lane stands apart now. */
+  lineUp(lane: Lane): boolean {
+    const isHeld = this.#isHeld(lane.workspaceId);
+    addTo(isHeld ? this.#apart : this.#lines, lane);
+    return !isHeld;
   }
 
   has(lane: Lane): boolean {
-    return this.#lines.get(lane.workspaceId)?.has(lane) === true;
+    return [this.#lines, this.#apart].some((lines) => lines.get(lane.workspaceId)?.has(lane) === true);
+  }
+
+  /** The lane is no more. */
+  remove(lane: Lane): void {
+    for (const lines of [this.#lines, this.#apart]) {
+      const line = lines.get(lane.workspaceId);
+      if (line?.delete(lane) === true && line.size === 0) lines.delete(lane.workspaceId);
+    }
+  }
+
+  /** The workspace's queue is held no more. */
+  release(workspaceId: number): void {
+    const line = this.#apart.get(workspaceId);
+    this.#apart.delete(workspaceId);
+    for (const lane of line ?? []) addTo(this.#lines, lane);
   }
 
   /** Whether a lane of the workspace stands in line. */
@@ -41,6 +68,11 @@ export class Turns {
       // Half of what it may still take, so that what it holds stays below what it leaves.
       const share = Math.ceil((free - held) / 2);
       if (share <= 0) continue;
+      if (this.#isHeld(workspaceId)) {
+        this.#lines.delete(workspaceId);
+        for (const lane of line) addTo(this.#apart, lane);
+        continue;
+      }
       for (const lane of line) {
         line.delete(lane);
         const room = Math.min(roomOf(lane), share);
@@ -60,4 +92,10 @@ export class Turns {
     if (held > 0) this.#held.set(workspaceId, held);
     else this.#held.delete(workspaceId);
   }
+}
+
+function addTo(lines: Lines, lane: Lane): void {
+  const line = lines.get(lane.workspaceId);
+  if (line === undefined) lines.set(lane.workspaceId, new Set([lane]));
+  else line.add(lane);
 }

@@ -78,6 +78,15 @@ export function openWorkspaceStore(db: Db) {
         .limit(limit + 1)
         .all(),
 
+    /** Whose queues the operator holds. */
+    held: (): number[] =>
+      orm
+        .select({ id: workspaces.id })
+        .from(workspaces)
+        .where(and(eq(workspaces.isHeld, true), isNull(workspaces.deletedAt)))
+        .all()
+        .map(({ id }) => id),
+
     /** Changes a workspace, inside a transaction. */
     update(id: number, change: WorkspaceChange): WorkspaceRow {
       remembered.delete(id);
