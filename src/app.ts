@@ -34,6 +34,7 @@ import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildSender } from "./sender.ts";
 import { openStores, planFinder } from "./stores.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
+import { Removal } from "./workspaces/removal.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
 // ended in reverse. Lock → database → recovery and worker → API.
@@ -160,10 +161,18 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
+    const common = { commit, clock, random, log };
+    const removal = new Removal({
+      ...stores,
+      ...common,
+      forgetLanes(workspaceId, laneIds) {
+        stores.queue.forgetLanesOf(workspaceId);
+        worker.forgetLanes(laneIds);
+      },
+    });
     const planOf = planFinder(config, stores);
     const planNames = Object.keys(config.plans);
     const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
-    const common = { commit, clock, random, log };
     const api = await createApi({
       emails: {
         ...stores,
@@ -207,8 +216,9 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
           planNames,
           forgetRates: () => undefined,
           holdChanged: (workspaceId, isHeld) => (isHeld ? heldExpiry.look() : worker.release(workspaceId)),
-          deleted: ({ domainIds }) => {
+          deleted({ domainIds }) {
             for (const id of domainIds) keychain.forget(id);
+            removal.look();
           },
         },
       },
@@ -262,6 +272,8 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();
+    closers.push(() => removal.stop());
+    removal.look();
     const stop = async (graceMs = STOP_GRACE_MS) => {
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.

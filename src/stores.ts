@@ -9,6 +9,7 @@ import { openUsageStore } from "./plans/store.ts";
 import { openQueueStore } from "./queue/store.ts";
 import { openSuppressionStore } from "./suppressions/store.ts";
 import { openCreditStore } from "./workspaces/credit-store.ts";
+import { openRemovalStore } from "./workspaces/removal-store.ts";
 import { openSenderIdStore } from "./workspaces/sender-store.ts";
 import { openWorkspaceStore } from "./workspaces/store.ts";
 
@@ -20,6 +21,7 @@ export function openStores(db: Db, counts: EmailCounts) {
     workspaces: openWorkspaceStore(db),
     senderIds: openSenderIdStore(db),
     credits: openCreditStore(db),
+    removals: openRemovalStore(db),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails: openEmailStore(db, counts),

@@ -27,6 +27,7 @@ const LONG_WAIT_MS = 1_000;
 
 /** The failedReason of what was still queued from a deleted domain. */
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";
+const ORPHANED: Ending = { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
 
 export interface DeliverParts extends SettleParts, WayParts {
   domains: DomainStore;
@@ -117,7 +118,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   const { email, to, domain } = loaded;
   const refused = refuse(job, loaded, parts);
   if (refused !== null) return refused;
-  if (domain === null) return { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
+  if (domain === null) return ORPHANED;
 
   const route = await findWay(job, { from: email.senderDomain, to: to.domain }, parts);
   if (route.kind !== "hosts") return route;
@@ -134,8 +135,11 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   if (release === null) return { kind: "unbegun" };
   try {
     if (parts.sites.blockOf(route.site) !== null) return { kind: "unbegun" };
-    const refusedMeanwhile = parts.clock.now() - waitsFrom > LONG_WAIT_MS ? refuse(job, loaded, parts) : null;
-    if (refusedMeanwhile !== null) return refusedMeanwhile;
+    if (parts.clock.now() - waitsFrom > LONG_WAIT_MS) {
+      const refusedMeanwhile = refuse(job, loaded, parts);
+      if (refusedMeanwhile !== null) return refusedMeanwhile;
+      if (parts.domains.byId(domain.id) === undefined) return ORPHANED;
+    }
     parts.sites.begin(route.site);
     let envelopeAcceptedAt: number | null = null;
     const messagesPerSession = parts.sites.messagesPerSession(route.site);

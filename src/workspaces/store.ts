@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, isNull, lt, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { Remembered } from "../db/remembered.ts";
 import { fast } from "../db/statement.ts";
@@ -91,6 +91,19 @@ export function openWorkspaceStore(db: Db) {
     update(id: number, change: WorkspaceChange): WorkspaceRow {
       remembered.delete(id);
       return orm.update(workspaces).set(change).where(eq(workspaces.id, id)).returning().get();
+    },
+    /** Those that were deleted and are still being removed, the first first. */
+    deleted: (): { id: number; uid: string }[] =>
+      orm
+        .select({ id: workspaces.id, uid: workspaces.uid })
+        .from(workspaces)
+        .where(isNotNull(workspaces.deletedAt))
+        .orderBy(asc(workspaces.deletedAt), asc(workspaces.id))
+        .all(),
+    /** The end of a deleted workspace, inside a transaction: nothing may refer to it any more. */
+    remove(id: number): void {
+      remembered.delete(id);
+      orm.delete(workspaces).where(eq(workspaces.id, id)).run();
     },
     /** Adds to the balance of SMS credits, inside a transaction (see credits.ts); the balance then, or null: it would fall below 0, and stays. */
     addCredits(id: number, amount: number): number | null {

@@ -61,6 +61,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type emails/prepare.ts",
     "idempotency/purge.ts",
     "keys/verify.ts",
+    "workspaces/removal.ts",
   ],
   "api.ts": [
     "http",
@@ -88,6 +89,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions",
     "workspaces",
     "workspaces/credit-store.ts",
+    "workspaces/removal-store.ts",
     "workspaces/sender-store.ts",
   ],
   // The sending half of the composition root.
