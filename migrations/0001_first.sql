@@ -1,6 +1,7 @@
 -- Times are Unix milliseconds. Integer keys inside, UUIDv7 (uid) outside.
 -- AUTOINCREMENT where rows are deleted by hand and others keep their id: an email, a stored answer or
--- a running attempt of a deleted domain must not come to belong to the next one registered.
+-- a running attempt of a deleted domain must not come to belong to the next one registered, nor what the
+-- worker knows of a deleted workspace's lane to another's.
 
 -- Facts about this installation: instance_id, key_check, operator_key_hash, …
 CREATE TABLE instance (
@@ -131,7 +132,7 @@ CREATE TABLE email_body (
 
 -- The unit of scheduling: one workspace's mail to one recipient domain.
 CREATE TABLE lane (
-  id           INTEGER PRIMARY KEY,
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
   workspace_id INTEGER NOT NULL,
   destination  TEXT NOT NULL,                   -- recipient domain, lower-case A-label
   UNIQUE (workspace_id, destination)

@@ -4,7 +4,7 @@ import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
 import type { Config } from "./config.ts";
 import { admit, type AdmitParts } from "./http/admit.ts";
-import { ownerOf, type VerifyKey } from "./http/auth.ts";
+import { OPERATOR_PATHS, ownerOf, type VerifyKey } from "./http/auth.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { clientNetwork } from "./http/client-address.ts";
 import { openApiDocument } from "./http/document.ts";
@@ -16,10 +16,21 @@ import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { parseRanges } from "./net/address.ts";
+import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
+import { type CreditParts, creditRoutes } from "./workspaces/credit-routes.ts";
+import { type DeleteRouteParts, deleteRoutes } from "./workspaces/delete-routes.ts";
+import { type OperatorKeyParts, operatorKeyRoutes } from "./workspaces/operator-key-routes.ts";
+import { type OperatorWorkspaceParts, operatorWorkspaceRoutes } from "./workspaces/operator-routes.ts";
+import { type SenderIdParts, senderIdRoutes } from "./workspaces/sender-id-routes.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspaces/routes.ts";
 
 // All routes in one application. Order of a request: its id, who calls and how often (before the body is
 // read), the route, the body, its fields, then the room.
+
+/** What the operator's routes need, by room. */
+export interface OperatorParts {
+  workspaces: OperatorWorkspaceParts & DeleteRouteParts & BlockParts & CreditParts & SenderIdParts & OperatorKeyParts;
+}
 
 /** All that the routes need, by room. */
 export interface ApiParts {
@@ -27,6 +38,7 @@ export interface ApiParts {
   domains: DomainParts;
   keys: KeyParts;
   workspaces: WorkspaceParts;
+  operator: OperatorParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
   rateLimits: Config["rateLimits"];
@@ -38,6 +50,18 @@ export interface ApiParts {
   beside: AnyElysia | null;
 }
 
+/** The rooms under /api/v1/operator; each of their routes asks who calls. */
+export function operatorRooms({ workspaces }: OperatorParts): AnyElysia[] {
+  return [
+    operatorWorkspaceRoutes(workspaces),
+    deleteRoutes(workspaces),
+    blockRoutes(workspaces),
+    creditRoutes(workspaces),
+    senderIdRoutes(workspaces),
+    operatorKeyRoutes(workspaces),
+  ];
+}
+
 export async function createApi(parts: ApiParts): Promise<AnyElysia> {
   let document: unknown = null;
   const rooms = [
@@ -45,6 +69,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
     keyRoutes(parts.keys),
+    ...operatorRooms(parts.operator),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
   ];
   document = await openApiDocument(rooms);
@@ -59,7 +84,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     limiter,
     rules: {
       isOpen: (method, path) => parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH,
-      isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith("/api/v1/operator/"),
+      isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS),
     },
   };
 

@@ -34,6 +34,7 @@ import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildSender } from "./sender.ts";
 import { openStores, planFinder } from "./stores.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
+import { Removal } from "./workspaces/removal.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
 // ended in reverse. Lock → database → recovery and worker → API.
@@ -157,18 +158,28 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     closers.push(() => composing.close());
     const composer = createComposer(composing);
     const sender = buildSender({ config, edges, stores, keyring, committer, guard, resolver, findRelay, composer });
-    const { worker, pool, slots, sites, keychain } = sender;
+    const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
-    const planOf = planFinder(config, stores);
-    const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
     const common = { commit, clock, random, log };
+    const removal = new Removal({
+      ...stores,
+      ...common,
+      forgetLanes(workspaceId, laneIds) {
+        stores.queue.forgetLanesOf(workspaceId);
+        worker.forgetLanes(laneIds);
+      },
+    });
+    const planOf = planFinder(config, stores);
+    const planNames = Object.keys(config.plans);
+    const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
     const api = await createApi({
       emails: {
         ...stores,
         ...common,
         guard,
         planOf,
+        standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
         preparer: createPreparer(preparing),
         nudge: (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt),
         findRelay,
@@ -196,7 +207,20 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         ...common,
         creation: config.workspaces.creation,
         defaultPlan: config.workspaces.defaultPlan,
-        planNames: Object.keys(config.plans),
+        planNames,
+      },
+      operator: {
+        workspaces: {
+          ...stores,
+          ...common,
+          planNames,
+          forgetRates: () => undefined,
+          holdChanged: (workspaceId, isHeld) => (isHeld ? heldExpiry.look() : worker.release(workspaceId)),
+          deleted({ domainIds }) {
+            for (const id of domainIds) keychain.forget(id);
+            removal.look();
+          },
+        },
       },
       verifyKey: keyVerifier({
         keys: stores.keys,
@@ -247,7 +271,11 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     closers.push(
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
     );
+    closers.push(() => heldExpiry.stop());
+    heldExpiry.look();
     await worker.start();
+    closers.push(() => removal.stop());
+    removal.look();
     const stop = async (graceMs = STOP_GRACE_MS) => {
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.

@@ -7,14 +7,17 @@ import { openKeychain } from "./domains/keychain.ts";
 import type { DomainStore } from "./domains/store.ts";
 import type { Composer } from "./emails/composer.ts";
 import { emailHandler } from "./emails/deliver.ts";
+import { HeldExpiry } from "./emails/expire.ts";
 import { RefusalWatch } from "./emails/refusals.ts";
 import type { FindRelay } from "./emails/relay.ts";
+import type { SettleParts } from "./emails/settle.ts";
 import type { EmailStore } from "./emails/store.ts";
 import type { Keyring } from "./keyring/seal.ts";
 import { redact } from "./log.ts";
 import { parseRanges } from "./net/address.ts";
 import { ownAddresses, requireSources } from "./own-addresses.ts";
 import type { QueueStore } from "./queue/store.ts";
+import type { SiteGate } from "./queue/site-places.ts";
 import { Worker } from "./queue/worker.ts";
 import { SessionPool } from "./smtp/pool.ts";
 import { PROVIDERS, type SiteRules } from "./smtp/providers.ts";
@@ -23,6 +26,7 @@ import { Sites } from "./smtp/sites.ts";
 import { SessionSlots } from "./smtp/slots.ts";
 import { tlsPolicyBy } from "./smtp/tls-policy.ts";
 import type { SuppressionStore } from "./suppressions/store.ts";
+import type { WorkspaceStore } from "./workspaces/store.ts";
 
 // The sending half of the composition root: worker, sites, sessions and the handler of an attempt.
 
@@ -34,6 +38,7 @@ interface SenderStores {
   queue: QueueStore;
   domains: DomainStore;
   suppressions: SuppressionStore;
+  workspaces: WorkspaceStore;
 }
 
 function toRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfig): SiteRules {
@@ -86,6 +91,7 @@ export function buildSender(parts: SenderParts) {
         : log.event("site.blocked", { site, until: new Date(block.until).toISOString(), reason: block.reason }),
   });
   const slots = new SessionSlots({ perSite: (site) => sites.sessionsOf(site), total: email.maxSessions });
+  const show: SettleParts["show"] = config.log.addresses === "full" ? (words) => words : redact;
   const handler = emailHandler({
     ...stores,
     keychain,
@@ -103,7 +109,7 @@ export function buildSender(parts: SenderParts) {
     random,
     hostname,
     log,
-    show: config.log.addresses === "full" ? (words) => words : redact,
+    show,
   });
   const worker = new Worker({
     queue: stores.queue,
@@ -117,10 +123,26 @@ export function buildSender(parts: SenderParts) {
     // No more than sessions: a job that waits for one must not take the place of one that would not.
     maxJobs: email.maxSessions,
     maxJobsPerLane: email.sessionsPerDestination * LANE_JOBS_PER_SESSION,
-    gate: {
-      jobsOf: (site) => sites.sessionsOf(site) * LANE_JOBS_PER_SESSION,
-      blockedUntil: (site) => sites.blockOf(site)?.until ?? null,
-    },
+    ...gatesOf(sites, stores.workspaces),
   });
-  return { worker, pool, slots, sites, keychain };
+  const heldExpiry = new HeldExpiry({
+    ...stores,
+    heldWorkspaces: () => stores.workspaces.held(),
+    commit: committer.commit,
+    clock,
+    log,
+    show,
+  });
+  return { worker, pool, slots, sites, keychain, heldExpiry };
+}
+
+/** What the worker asks before it claims. */
+function gatesOf(sites: Sites, workspaces: WorkspaceStore) {
+  const gate: SiteGate = {
+    jobsOf: (site) => sites.sessionsOf(site) * LANE_JOBS_PER_SESSION,
+    blockedUntil: (site) => sites.blockOf(site)?.until ?? null,
+  };
+  // Nothing of a deleted workspace is sent; 0 is nobody, whose lane could not be looked up.
+  const isHeld = (id: number) => id !== 0 && (workspaces.byId(id)?.isHeld ?? true);
+  return { gate, isHeld };
 }

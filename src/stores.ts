@@ -4,9 +4,13 @@ import { openDomainStore } from "./domains/store.ts";
 import { type EmailCounts, openEmailStore } from "./emails/store.ts";
 import { openIdempotencyStore } from "./idempotency/store.ts";
 import { openKeyStore } from "./keys/store.ts";
+import { workspaceGone } from "./plans/block.ts";
 import { openUsageStore } from "./plans/store.ts";
 import { openQueueStore } from "./queue/store.ts";
 import { openSuppressionStore } from "./suppressions/store.ts";
+import { openCreditStore } from "./workspaces/credit-store.ts";
+import { openRemovalStore } from "./workspaces/removal-store.ts";
+import { openSenderIdStore } from "./workspaces/sender-store.ts";
 import { openWorkspaceStore } from "./workspaces/store.ts";
 
 export type Stores = ReturnType<typeof openStores>;
@@ -15,6 +19,9 @@ export type Stores = ReturnType<typeof openStores>;
 export function openStores(db: Db, counts: EmailCounts) {
   return {
     workspaces: openWorkspaceStore(db),
+    senderIds: openSenderIdStore(db),
+    credits: openCreditStore(db),
+    removals: openRemovalStore(db),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails: openEmailStore(db, counts),
@@ -25,11 +32,12 @@ export function openStores(db: Db, counts: EmailCounts) {
   };
 }
 
-/** The plan of a workspace. */
+/** The plan of a workspace; throws 401 when that was deleted. */
 export function planFinder(config: Config, stores: Stores): (workspaceId: number) => Plan {
   return (workspaceId) => {
-    const name = stores.workspaces.byId(workspaceId)?.plan;
-    const plan = name === undefined ? undefined : config.plans[name];
+    const workspace = stores.workspaces.byId(workspaceId);
+    if (workspace === undefined) throw workspaceGone();
+    const plan = config.plans[workspace.plan];
     // A plan that was taken out of the configuration: the default one until the operator sets another.
     const fallback = config.plans[config.workspaces.defaultPlan];
     if (plan === undefined && fallback === undefined) throw new Error("there is no default plan");

@@ -179,7 +179,7 @@ export const emailBodies = sqliteTable("email_body", {
 export const lanes = sqliteTable(
   "lane",
   {
-    id: integer().primaryKey(),
+    id: integer().primaryKey({ autoIncrement: true }),
     workspaceId: integer("workspace_id").notNull(),
     destination: text().notNull(),
   },

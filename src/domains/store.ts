@@ -99,6 +99,14 @@ export function openDomainStore(db: Db) {
       orm.delete(domains).where(eq(domains.id, id)).run();
     },
 
+    /** Destroys the signing keys of all of a workspace's domains, and the domains; their ids. API keys must be gone before. */
+    deleteOfWorkspace(workspaceId: number): number[] {
+      const own = orm.select({ id: domains.id }).from(domains).where(eq(domains.workspaceId, workspaceId));
+      orm.delete(dkimKeys).where(inArray(dkimKeys.domainId, own)).run();
+      const gone = orm.delete(domains).where(eq(domains.workspaceId, workspaceId)).returning({ id: domains.id }).all();
+      return gone.map(({ id }) => id);
+    },
+
     /** Every domain of the installation by name, for the sandbox's DNS. */
     everyByName: (name: string): DomainRow[] => orm.select().from(domains).where(eq(domains.name, name)).all(),
   };

@@ -12,6 +12,7 @@ import type { IdempotencyRequest } from "../idempotency/key.ts";
 import type { IdempotencyScope, IdempotencyStore } from "../idempotency/store.ts";
 import type { Log } from "../log.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
+import { refusalOf, type Standing } from "../plans/block.ts";
 import { takeEmailQuota } from "../plans/quota.ts";
 import type { UsageStore } from "../plans/store.ts";
 import type { QueueStore } from "../queue/store.ts";
@@ -24,8 +25,8 @@ import type { EmailSend } from "./schema.ts";
 import type { EmailStore } from "./store.ts";
 
 // Accepting emails. What needs no state comes first: parsing, the text part, compression. Then one
-// closure decides and writes everything: the replay of an idempotent answer, domain, suppression,
-// quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
+// closure decides and writes everything: the replay of an idempotent answer, the workspace's blocks, domain,
+// suppression, quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
 
 export interface AcceptParts {
   emails: EmailStore;
@@ -40,6 +41,8 @@ export interface AcceptParts {
   random: Random;
   log: Log;
   preparer: Preparer;
+  /** Whether a workspace may send; undefined: it was deleted. */
+  standingOf: (workspaceId: number) => Standing | undefined;
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
   /** Told after the commit: a row of this lane is due. */
@@ -123,6 +126,8 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   if (replay !== null) return { ...replay, lanes: new Map(), dueAt: now };
 
   const { caller } = request;
+  const blocked = refusalOf(parts.standingOf(caller.workspaceId));
+  if (blocked !== null) throw blocked;
   const senders = chooseDomains(request, prepared, parts);
   refuseSuppressed(request, prepared, parts);
   const plan = parts.planOf(caller.workspaceId);

@@ -12,6 +12,7 @@ import type { SuppressionStore } from "../suppressions/store.ts";
 import { storedBody, type StoredBody } from "./body.ts";
 import type { Composed } from "./compose.ts";
 import type { Composer } from "./composer.ts";
+import { expiredReason } from "./expire.ts";
 import { type Addressed, DNS_SITE, type Ending, settle, type SettleParts } from "./settle.ts";
 import { messageIdOf } from "./show.ts";
 import { findWay, type WayParts } from "./way.ts";
@@ -26,6 +27,7 @@ const LONG_WAIT_MS = 1_000;
 
 /** The failedReason of what was still queued from a deleted domain. */
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";
+const ORPHANED: Ending = { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
 
 export interface DeliverParts extends SettleParts, WayParts {
   domains: DomainStore;
@@ -116,7 +118,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   const { email, to, domain } = loaded;
   const refused = refuse(job, loaded, parts);
   if (refused !== null) return refused;
-  if (domain === null) return { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
+  if (domain === null) return ORPHANED;
 
   const route = await findWay(job, { from: email.senderDomain, to: to.domain }, parts);
   if (route.kind !== "hosts") return route;
@@ -133,8 +135,11 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   if (release === null) return { kind: "unbegun" };
   try {
     if (parts.sites.blockOf(route.site) !== null) return { kind: "unbegun" };
-    const refusedMeanwhile = parts.clock.now() - waitsFrom > LONG_WAIT_MS ? refuse(job, loaded, parts) : null;
-    if (refusedMeanwhile !== null) return refusedMeanwhile;
+    if (parts.clock.now() - waitsFrom > LONG_WAIT_MS) {
+      const refusedMeanwhile = refuse(job, loaded, parts);
+      if (refusedMeanwhile !== null) return refusedMeanwhile;
+      if (parts.domains.byId(domain.id) === undefined) return ORPHANED;
+    }
     parts.sites.begin(route.site);
     let envelopeAcceptedAt: number | null = null;
     const messagesPerSession = parts.sites.messagesPerSession(route.site);
@@ -170,15 +175,8 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
 /** Why the email must not go now, as an end of it; null when it may. */
 function refuse(job: Job, { email, to }: Loaded, parts: DeliverParts): Ending | null {
   if (parts.clock.now() >= job.expiresAt) {
-    const hours = Math.round((job.expiresAt - email.createdAt) / 3_600_000);
-    const last = job.lastReply === null ? "" : `; last answer: ${job.lastReply}`;
-    // RFC 3463 §3.5: 4.4.7, delivery time expired.
-    return {
-      kind: "refused",
-      status: "failed",
-      category: "expired",
-      reason: `4.4.7 Not delivered within ${hours} h${last}`.slice(0, 512),
-    };
+    const reason = expiredReason({ createdAt: email.createdAt, expiresAt: job.expiresAt, lastReply: job.lastReply });
+    return { kind: "refused", status: "failed", category: "expired", reason };
   }
   const suppressed = parts.suppressions.reasonFor(email.workspaceId, comparableAddress(to));
   if (suppressed === null) return null;

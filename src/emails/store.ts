@@ -1,4 +1,4 @@
-import { and, count, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
 import { Facts } from "../db/facts.ts";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
@@ -44,6 +44,16 @@ export interface EmailEnd {
 export interface EmailState {
   email: EmailRow;
   queue: QueueRow | null;
+}
+
+/** What ending an email that waits takes. */
+export interface WaitingEmail {
+  id: number;
+  uid: string;
+  recipient: string;
+  createdAt: number;
+  expiresAt: number;
+  lastReply: string | null;
 }
 
 /** Whose emails a caller sees: a workspace's, or one domain's of it. */
@@ -278,6 +288,34 @@ function reads(orm: Db["orm"]) {
         .get();
       return row?.total ?? 0;
     },
+
+    /** Emails of a workspace that have come to no end yet, from the maintained totals. */
+    waitingOf: (workspaceId: number): number =>
+      orm
+        .select({ count: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
+        .from(emailTotals)
+        .where(
+          and(eq(emailTotals.workspaceId, workspaceId), inArray(emailTotals.status, ["queued", "delivery_delayed"])),
+        )
+        .get()?.count ?? 0,
+
+    /** A workspace's emails that wait so, the oldest first: the first to expire too, unless their lifetime was changed. */
+    oldestWaiting: (workspaceId: number, state: "queued" | "delivery_delayed", limit: number): WaitingEmail[] =>
+      orm
+        .select({
+          id: emails.id,
+          uid: emails.uid,
+          recipient: emails.recipient,
+          createdAt: emails.createdAt,
+          expiresAt: emailQueue.expiresAt,
+          lastReply: emailQueue.lastReply,
+        })
+        .from(emailQueue)
+        .innerJoin(emails, eq(emails.id, emailQueue.id))
+        .where(and(eq(emailQueue.workspaceId, workspaceId), eq(emailQueue.state, state)))
+        .orderBy(asc(emailQueue.createdAt), asc(emailQueue.id))
+        .limit(limit)
+        .all(),
 
     /** A share of the emails from a domain that wait in the queue and are not being sent. */
     waitingOfDomain(domainId: number, limit: number): { id: number; attempts: number }[] {

@@ -26,12 +26,15 @@ const ANONYMOUS: Caller = { kind: "anonymous" };
 
 const callers = new WeakMap<Request, Caller>();
 
+/** Under it everything is the operator's alone. */
+export const OPERATOR_PATHS = "/api/v1/operator/";
+
 /** Paths of the API that need no key. */
 const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
 
 /**
  * Decides who calls, before the body is read or anything is looked up; throws 401, or 403 for the operator
- * key where it has no business. Null where nobody is asked.
+ * key where it has no business, and for another one where only that key has. Null where nobody is asked.
  */
 export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): Caller | null {
   const path = pathOf(request);
@@ -54,13 +57,19 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
   }
   // Before the body is read: that key has no business here, whatever the request says.
   if (caller.kind === "operator" && !rules.isForOperator(path)) throw operatorElsewhere();
+  if (caller.kind !== "operator" && path.startsWith(OPERATOR_PATHS)) throw notTheOperator();
   callers.set(request, caller);
   return caller;
 }
 
 function operatorElsewhere(): AppError {
-  return new AppError("API_KEY_RESTRICTED", "The operator key works on POST /api/v1/workspaces only", {
-    hint: "Use a key of the workspace.",
+  const message = `The operator key works on POST /api/v1/workspaces and under ${OPERATOR_PATHS} only`;
+  return new AppError("API_KEY_RESTRICTED", message, { hint: "Use a key of the workspace." });
+}
+
+function notTheOperator(): AppError {
+  return new AppError("API_KEY_RESTRICTED", "Only the operator key works here", {
+    hint: "It is the one that pombo init showed; ask the operator.",
   });
 }
 
@@ -109,4 +118,9 @@ export function domainKeyElsewhere(): AppError {
       hint: "Use a key without domainId.",
     },
   );
+}
+
+/** Throws 403 unless the operator calls. */
+export function operatorCaller(request: Request): void {
+  if (callerOf(request).kind !== "operator") throw notTheOperator();
 }

@@ -55,6 +55,11 @@ export function text(
   return ruled<string>({ type: "string", ...(minLength > 0 ? { minLength } : {}), ...options }, leafRule(faultIn));
 }
 
+/** For `text`: what is written into lists, logs and terminals stands on one line and moves no cursor. */
+export function lineFault(value: string): string | null {
+  return /[\p{Cc}\u2028\u2029]/u.test(value) ? "must not hold control characters or line breaks" : null;
+}
+
 /** A whole number in a query, where every value comes as text. */
 export function integerText(options: {
   minimum: number;
@@ -70,6 +75,23 @@ export function integerText(options: {
       const isWhole = typeof value === "string" && /^\d{1,15}$/.test(value);
       if (isWhole && Number(value) >= minimum && Number(value) <= maximum) return null;
       if (Array.isArray(value)) return "must be given once";
+      return `must be a whole number from ${minimum.toLocaleString("en")} to ${maximum.toLocaleString("en")}`;
+    }),
+  );
+}
+
+/** A whole number of a body; `check` may refuse the value with a sentence. */
+export function integer(
+  options: { minimum: number; maximum: number; description?: string; examples?: number[] },
+  check?: (value: number) => string | null,
+): TUnsafe<number> {
+  const { minimum, maximum } = options;
+  return ruled<number>(
+    { type: "integer", ...options },
+    leafRule((value) => {
+      if (typeof value !== "number") return `must be a whole number, not ${kindOf(value)}`;
+      const isWithin = Number.isInteger(value) && value >= minimum && value <= maximum;
+      if (isWithin) return check?.(value) ?? null;
       return `must be a whole number from ${minimum.toLocaleString("en")} to ${maximum.toLocaleString("en")}`;
     }),
   );

@@ -97,6 +97,11 @@ export function openKeyStore(db: Db) {
       remembered.delete(key.hash);
       orm.delete(apiKeys).where(eq(apiKeys.id, key.id)).run();
     },
+    /** A deleted workspace takes its keys with it. */
+    deleteOfWorkspace(workspaceId: number): void {
+      remembered.clear();
+      orm.delete(apiKeys).where(eq(apiKeys.workspaceId, workspaceId)).run();
+    },
     /** A deleted domain takes its keys with it. */
     deleteOfDomain(domainId: number): void {
       remembered.clear();

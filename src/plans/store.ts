@@ -4,7 +4,7 @@ import { usage } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
 
 /** What is counted. */
-export type UsageName = "emails";
+export type UsageName = "emails" | "sms";
 
 /** One day's count of a workspace; `day` is a UTC date like 2026-11-21. */
 export interface DayOfUse {
@@ -50,6 +50,9 @@ export function openUsageStore(db: Db) {
       if (limit >= 0 && amount > limit) return false;
       return add.run({ ...counter, amount, limit }).changes > 0;
     },
+    /** Of a UTC day like 2026-11-21. */
+    ofDay: (workspaceId: number, name: UsageName, day: string): number =>
+      sum.get({ workspaceId, name, first: day, last: day })?.count ?? 0,
     /** The sum of a UTC month like 2026-11. */
     ofMonth(workspaceId: number, name: UsageName, month: string): number {
       return sum.get({ workspaceId, name, first: `${month}-01`, last: `${month}-31` })?.count ?? 0;

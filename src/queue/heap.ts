@@ -20,11 +20,18 @@ export class LaneHeap {
 
   removeFirst(): void {
     const first = this.#heap[0];
+    if (first !== undefined) this.remove(first);
+  }
+
+  /** Takes a lane out; one that is not in it is left alone. */
+  remove(lane: Lane): void {
+    const { place } = lane;
+    if (place < 0) return;
+    lane.place = -1;
     const last = this.#heap.pop();
-    if (first === undefined || last === undefined) return;
-    first.place = -1;
-    if (last === first) return;
-    this.#set(0, last);
+    if (last === undefined || last === lane) return;
+    this.#set(place, last);
+    this.#rise(last);
     this.#sink(last);
   }
 

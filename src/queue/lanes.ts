@@ -1,18 +1,16 @@
 import { LaneHeap } from "./heap.ts";
+import { type SiteGate, SitePlaces } from "./site-places.ts";
+import { Turns } from "./turns.ts";
 
 // Which lane may start work next. A lane is one workspace's mail to one destination; it is known here
 // only while it has rows that wait. Lanes stand in a heap by the time their first row is due; when
 // that time has come they move to the end of a line, whose first may start work and, if it has more,
 // begins again at the end: a lane with a million rows costs another lane one turn, not a million. A
 // lane that is due but at its limit stands aside until one of its jobs ends, so that a slow
-// destination costs its neighbours nothing. The lines of several workspaces take turns, and none holds
-// more places than it leaves free, but for the odd one: one alone gets half of them, two a third each, so that
-// whoever comes next finds a place, however slow the destinations of the others are.
+// destination costs its neighbours nothing. The lines of several workspaces take turns (turns.ts).
 //
-// Many lanes may lead to one site (the mail hosts behind a domain), which bears only so much and may be
-// blocked: what it allows is asked here before anything is claimed, so that a blocked site costs its
-// messages nothing, and a full one holds no places. A lane that finds its site full stands aside until
-// a job for that site ends. Which site a lane leads to is known once DNS was asked for its first job;
+// What a lane's site allows (site-places.ts) is asked before anything is claimed, so that a blocked site
+// costs its messages nothing. Which site a lane leads to is known once DNS was asked for its first job;
 // until then it runs one.
 
 /** A destination that could not be reached is tried with one job at a time until it answers again. */
@@ -21,14 +19,6 @@ const UNREACHED_LIMIT = 1;
 const UNLOCATED_LIMIT = 1;
 /** Lanes whose site is remembered while they are idle. */
 const MAX_LOCATED = 50_000;
-
-/** What a site allows; names are those that `locate` was given. */
-export interface SiteGate {
-  /** Jobs that may run for it at once, at least 1. */
-  jobsOf(site: string): number;
-  /** Unix ms: nothing of it starts before; null: it may start. */
-  blockedUntil(site: string): number | null;
-}
 
 export interface Lane {
   readonly id: number;
@@ -61,34 +51,30 @@ interface Head {
   expiresAt: number | null;
 }
 
-/** The lanes that lead to one site. */
-interface Group {
-  held: number;
-  /** Due, and waiting for one of the held places; by workspace, in the order of their turns. */
-  readonly aside: Map<number, Set<Lane>>;
-}
-
 /** The lanes with work, and how much each may run at once (`limit`). */
 export class Lanes {
   readonly #limit: number;
   readonly #lanes = new Map<number, Lane>();
   readonly #heap = new LaneHeap();
-  /** Due, by workspace, both in the order of their turns. */
-  readonly #lines = new Map<number, Set<Lane>>();
-  /** Places held by each workspace. */
-  readonly #held = new Map<number, number>();
+  readonly #turns: Turns;
   readonly #workspaceOf: (laneId: number) => number;
   readonly #gate: SiteGate | null;
-  readonly #groups = new Map<string, Group>();
-  /** Sites for which lanes stand aside. */
-  readonly #crowded = new Set<string>();
+  readonly #places: SitePlaces | null;
   /** Where lanes lead, those included that have no rows now. */
   readonly #located = new Map<number, string>();
 
-  constructor(limit: number, workspaceOf: (laneId: number) => number, gate: SiteGate | null = null) {
+  /** `isHeld` tells whether nothing of a workspace may start, until release(). */
+  constructor(
+    limit: number,
+    workspaceOf: (laneId: number) => number,
+    gate: SiteGate | null = null,
+    isHeld: (workspaceId: number) => boolean = () => false,
+  ) {
     this.#limit = limit;
     this.#workspaceOf = workspaceOf;
     this.#gate = gate;
+    this.#turns = new Turns(isHeld);
+    this.#places = gate === null ? null : new SitePlaces(gate, this.#turns);
   }
 
   /** A row of the lane is due at `dueAt`; null: when it expires is not known. */
@@ -109,28 +95,17 @@ export class Lanes {
     this.#lineUpDue(now);
     const next = this.#takeFromLines(now, free);
     // Whose turn it was at a site may have no share left, and must not keep the others from its free places.
-    return next === null && this.#admitOthers() ? this.#takeFromLines(now, free) : next;
+    return next === null && this.#places?.admitOthers() === true ? this.#takeFromLines(now, free) : next;
   }
 
   #takeFromLines(now: number, free: number): { lane: Lane; room: number } | null {
-    for (const [workspaceId, line] of this.#lines) {
-      const held = this.#held.get(workspaceId) ?? 0;
-      // Half of what it may still take, so that what it holds stays below what it leaves.
-      const share = Math.ceil((free - held) / 2);
-      if (share <= 0) continue;
-      for (const lane of line) {
-        line.delete(lane);
-        const room = Math.min(this.#roomOf(lane, now), share);
-        if (room <= 0) continue; // it was put where it waits
-        this.#lines.delete(workspaceId);
-        if (line.size > 0) this.#lines.set(workspaceId, line);
-        this.#hold(lane, room);
-        lane.isClaiming = true;
-        return { lane, room };
-      }
-      this.#lines.delete(workspaceId);
-    }
-    return null;
+    const next = this.#turns.take(free, (lane) => this.#roomOf(lane, now));
+    if (next === null) return null;
+    const { lane, room } = next;
+    lane.held += room;
+    if (lane.site !== null) this.#places?.hold(lane.site, room);
+    lane.isClaiming = true;
+    return next;
   }
 
   /** A claim of `room` is committed: `started` jobs run, `head` is the next row. */
@@ -169,9 +144,9 @@ export class Lanes {
     if (lane.site === site) return;
     if (this.#located.size >= MAX_LOCATED) this.#located.clear();
     this.#located.set(laneId, site);
-    if (lane.site !== null) this.#leaveGroup(lane, lane.site);
+    if (lane.site !== null) this.#places?.leave(lane, lane.site);
     lane.site = site;
-    this.#groupOf(site).held += lane.held;
+    this.#places?.hold(site, lane.held);
     if (!lane.isClaiming) this.#settle(lane);
   }
 
@@ -180,10 +155,26 @@ export class Lanes {
     return this.#lanes.get(laneId)?.site ?? this.#located.get(laneId) ?? null;
   }
 
+  /** The workspace is not held any more: what of it stood apart gets its turns. */
+  release(workspaceId: number): void {
+    this.#turns.release(workspaceId);
+  }
+
+  /** The lane was removed, and nothing of it waits or runs any more. */
+  forget(laneId: number): void {
+    this.#located.delete(laneId);
+    const lane = this.#lanes.get(laneId);
+    // What is under way lets go of it in the end.
+    if (lane === undefined || lane.running > 0 || lane.isClaiming) return;
+    this.#heap.remove(lane);
+    this.#turns.remove(lane);
+    if (lane.site !== null) this.#places?.leave(lane, lane.site);
+    this.#lanes.delete(laneId);
+  }
+
   /** When the first lane that may start something is due, or null. */
   nextDueAt(): number | null {
-    for (const line of this.#lines.values()) for (const lane of line) return lane.dueAt;
-    return this.#heap.first?.dueAt ?? null;
+    return (this.#turns.first ?? this.#heap.first)?.dueAt ?? null;
   }
 
   /** When the first lane falls due that does not stand in a line yet: those in a line wait for a place, not for a time. */
@@ -224,7 +215,7 @@ export class Lanes {
       const { first } = this.#heap;
       if (first === undefined || (first.dueAt ?? 0) > now) return;
       this.#heap.removeFirst();
-      this.#lineUp(first);
+      this.#turns.lineUp(first);
     }
   }
 
@@ -242,91 +233,13 @@ export class Lanes {
       this.#settle(lane);
       return 0;
     }
-    const group = this.#groupOf(lane.site);
-    const ofSite = this.#gate.jobsOf(lane.site) - group.held;
-    if (ofSite > 0) return Math.min(ofLane, ofSite);
-    lane.isAside = true;
-    const own = group.aside.get(lane.workspaceId);
-    if (own === undefined) group.aside.set(lane.workspaceId, new Set([lane]));
-    else own.add(lane);
-    this.#crowded.add(lane.site);
-    return 0;
-  }
-
-  #hold(lane: Lane, places: number): void {
-    lane.held += places;
-    this.#held.set(lane.workspaceId, (this.#held.get(lane.workspaceId) ?? 0) + places);
-    if (lane.site !== null) this.#groupOf(lane.site).held += places;
+    return Math.min(ofLane, this.#places?.roomFor(lane, lane.site) ?? ofLane);
   }
 
   #giveBack(lane: Lane, places: number): void {
     lane.held -= places;
-    const held = (this.#held.get(lane.workspaceId) ?? 0) - places;
-    if (held > 0) this.#held.set(lane.workspaceId, held);
-    else this.#held.delete(lane.workspaceId);
-    if (lane.site === null) return;
-    this.#groupOf(lane.site).held -= places;
-    this.#admit(lane.site);
-  }
-
-  #groupOf(site: string): Group {
-    let group = this.#groups.get(site);
-    if (group === undefined) {
-      group = { held: 0, aside: new Map() };
-      this.#groups.set(site, group);
-    }
-    return group;
-  }
-
-  #leaveGroup(lane: Lane, site: string): void {
-    const group = this.#groupOf(site);
-    group.held -= lane.held;
-    if (lane.isAside) this.#bringBack(group, lane);
-    this.#admit(site);
-  }
-
-  /** Lanes that stand aside for a site come back into their lines, as many as it has places, a workspace's after another's. */
-  #admit(site: string): void {
-    const group = this.#groupOf(site);
-    // A blocked site's lanes wait for their time, in the heap.
-    const isBlocked = this.#gate !== null && this.#gate.blockedUntil(site) !== null;
-    let room = isBlocked ? Infinity : (this.#gate?.jobsOf(site) ?? 0) - group.held;
-    while (room > 0 && group.aside.size > 0) {
-      const [workspaceId, lanes] = firstOf(group.aside);
-      const [lane] = lanes;
-      // Its next turn is the last.
-      group.aside.delete(workspaceId);
-      group.aside.set(workspaceId, lanes);
-      if (lane === undefined) break;
-      this.#bringBack(group, lane);
-      this.#lineUp(lane);
-      room -= 1;
-    }
-    if (group.aside.size === 0) this.#crowded.delete(site);
-    if (group.held <= 0 && group.aside.size === 0) this.#groups.delete(site);
-  }
-
-  /** At sites with free places, a lane of each workspace that has none in its line. True: there was one. */
-  #admitOthers(): boolean {
-    let isAny = false;
-    for (const site of this.#crowded) {
-      const group = this.#groupOf(site);
-      if ((this.#gate?.jobsOf(site) ?? 0) <= group.held) continue;
-      for (const [workspaceId, [lane]] of group.aside) {
-        if (lane === undefined || (this.#lines.get(workspaceId)?.size ?? 0) > 0) continue;
-        this.#bringBack(group, lane);
-        this.#lineUp(lane);
-        isAny = true;
-      }
-    }
-    return isAny;
-  }
-
-  #bringBack(group: Group, lane: Lane): void {
-    const own = group.aside.get(lane.workspaceId);
-    own?.delete(lane);
-    if (own?.size === 0) group.aside.delete(lane.workspaceId);
-    lane.isAside = false;
+    this.#turns.giveBack(lane.workspaceId, places);
+    if (lane.site !== null) this.#places?.giveBack(lane.site, places);
   }
 
   #settle(lane: Lane): void {
@@ -336,21 +249,10 @@ export class Lanes {
     } else if (lane.running === 0) this.#lanes.delete(lane.id);
   }
 
-  #lineUp(lane: Lane): void {
-    const line = this.#lines.get(lane.workspaceId);
-    if (line === undefined) this.#lines.set(lane.workspaceId, new Set([lane]));
-    else line.add(lane);
-  }
-
   #put(lane: Lane): void {
-    if (lane.isAside || this.#lines.get(lane.workspaceId)?.has(lane)) return;
+    if (lane.isAside || this.#turns.has(lane)) return;
     this.#heap.put(lane);
   }
-}
-
-function firstOf<K, V>(map: Map<K, V>): [K, V] {
-  for (const entry of map) return entry;
-  throw new Error("the map is empty");
 }
 
 function earlier(a: number | null, b: number | null): number | null {

@@ -193,7 +193,7 @@ export function openQueueStore(db: Db) {
       .prepare(),
   );
 
-  // Of lanes that are known to be committed: they are never removed.
+  // Of lanes that are known to be committed: they are removed with their workspace only.
   const laneIds = new Map<string, number>();
 
   return {
@@ -210,6 +210,11 @@ export function openQueueStore(db: Db) {
     rememberLane(workspaceId: number, destination: string, laneId: number): void {
       if (laneIds.size >= MAX_REMEMBERED_LANES) laneIds.clear();
       laneIds.set(`${workspaceId} ${destination}`, laneId);
+    },
+
+    /** The workspace was deleted, and its lanes removed. */
+    forgetLanesOf(workspaceId: number): void {
+      for (const name of laneIds.keys()) if (name.startsWith(`${workspaceId} `)) laneIds.delete(name);
     },
 
     /** Whose lane it is. */

@@ -5,9 +5,11 @@ import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import type { Trouble } from "../trouble.ts";
-import { type Lane, Lanes, type SiteGate } from "./lanes.ts";
+import { type Lane, Lanes } from "./lanes.ts";
+import { lookUpOwners } from "./owners.ts";
 import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
+import type { SiteGate } from "./site-places.ts";
 import type { Deferral, Job, QueueStore } from "./store.ts";
 
 // The worker takes due rows off the queue and hands each to the handler, which does the I/O and
@@ -76,6 +78,8 @@ export interface WorkerOptions {
   maxJobsPerLane: number;
   /** What sites allow; null: everything. */
   gate?: SiteGate;
+  /** Whether nothing of a workspace may be claimed, until release(); absent: nobody is held. */
+  isHeld?: (workspaceId: number) => boolean;
 }
 
 export class Worker {
@@ -98,7 +102,8 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#changingSince = options.clock.now();
-    this.#lanes = new Lanes(options.maxJobsPerLane, (laneId) => workspaceOf(laneId, options), options.gate);
+    const { workspaceOf, isHeld } = lookUpOwners(options);
+    this.#lanes = new Lanes(options.maxJobsPerLane, workspaceOf, options.gate, isHeld);
   }
 
   /** Frees what a crash left in flight, then begins to work. */
@@ -117,7 +122,18 @@ export class Worker {
     this.#tickSoon();
   }
 
-  /** Resolves when nothing runs and nothing is due now. */
+  /** The workspace is held no more: what of it is due starts. */
+  release(workspaceId: number): void {
+    this.#lanes.release(workspaceId);
+    this.#tickSoon();
+  }
+
+  /** These lanes were removed, with all that waited in them. */
+  forgetLanes(laneIds: readonly number[]): void {
+    for (const laneId of laneIds) this.#lanes.forget(laneId);
+  }
+
+  /** Resolves when nothing runs and nothing is due now, but what is held. */
   idle(): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
@@ -371,15 +387,5 @@ export class Worker {
         log.bug("watch", error);
       }
     });
-  }
-}
-
-/** Asked after a commit, whose caller must not fail for it: a lane whose workspace cannot be read shares with its like. */
-function workspaceOf(laneId: number, { queue, log }: WorkerOptions): number {
-  try {
-    return queue.workspaceOf(laneId);
-  } catch (error) {
-    log.bug("lanes", error);
-    return 0;
   }
 }

@@ -9,6 +9,7 @@ import { requestBody } from "../http/request-body.ts";
 import type { KeyStore } from "../keys/store.ts";
 import type { Random } from "../random.ts";
 import { insertWorkspace } from "./create.ts";
+import { requirePlan } from "./plan.ts";
 import { CreatedWorkspace, WorkspaceCreate } from "./schema.ts";
 import type { WorkspaceStore } from "./store.ts";
 
@@ -71,8 +72,6 @@ function choosePlan(wanted: string | undefined, caller: Caller, parts: Workspace
       { path: ["plan"], message: "can be chosen with the operator key only", hint: "Leave it out." },
     ]);
   }
-  if (parts.planNames.includes(wanted)) return wanted;
-  throw validationError([
-    { path: ["plan"], message: `must be one of the configured plans: ${parts.planNames.join(", ")}` },
-  ]);
+  requirePlan(wanted, parts.planNames);
+  return wanted;
 }

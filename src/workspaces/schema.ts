@@ -1,13 +1,20 @@
 import { Type } from "@sinclair/typebox";
-import { text } from "../http/rules.ts";
+import { lineFault, text } from "../http/rules.ts";
 import { CreatedKey } from "../keys/schema.ts";
+
+export const workspaceName = text(
+  { minLength: 1, maxLength: 100, description: "Whose workspace it is.", examples: ["Loja da Maria"] },
+  lineFault,
+);
+
+export function planName(description: string) {
+  return text({ minLength: 1, maxLength: 50, description });
+}
 
 export const WorkspaceCreate = Type.Object(
   {
-    name: text({ minLength: 1, maxLength: 100, description: "Whose workspace it is.", examples: ["Loja da Maria"] }),
-    plan: Type.Optional(
-      text({ minLength: 1, maxLength: 50, description: "One of the configured plans. With the operator key only." }),
-    ),
+    name: workspaceName,
+    plan: Type.Optional(planName("One of the configured plans. With the operator key only.")),
   },
   { additionalProperties: false },
 );

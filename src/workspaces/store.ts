@@ -1,9 +1,14 @@
-import { eq, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { Remembered } from "../db/remembered.ts";
 import { fast } from "../db/statement.ts";
 import { instance, workspaces } from "../db/schema.ts";
+import type { Position } from "../http/pagination.ts";
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
+
+/** What changes in the life of a workspace; its credits by `addCredits` alone. */
+export type WorkspaceChange = Partial<Omit<WorkspaceRow, "id" | "uid" | "createdAt" | "smsCredits">>;
 
 /** Facts about this installation that the database keeps. */
 export type InstanceFact = "instance_id" | "key_check" | "operator_key_hash" | "last_write";
@@ -21,7 +26,7 @@ export function openWorkspaceStore(db: Db) {
     orm
       .select()
       .from(workspaces)
-      .where(eq(workspaces.id, p("id")))
+      .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt)))
       .prepare(),
   );
   const selectFact = fast(
@@ -32,21 +37,88 @@ export function openWorkspaceStore(db: Db) {
       .prepare(),
   );
 
-  // Every send asks for its workspace's plan. Whatever changes a workspace here must forget it.
-  const remembered = new Map<number, WorkspaceRow>();
+  // Every send asks for its workspace's plan and block. Whatever changes a workspace here must forget it.
+  const remembered = new Remembered<number, WorkspaceRow>(MAX_REMEMBERED);
+  db.followers.push(remembered);
 
   return {
     insert: (row: typeof workspaces.$inferInsert): WorkspaceRow => orm.insert(workspaces).values(row).returning().get(),
+    /** Undefined: there is none, or it was deleted; so in `byUid` and `list`. */
     byId(id: number): WorkspaceRow | undefined {
       const known = remembered.get(id);
       if (known !== undefined) return known;
       const row = selectById.get({ id });
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
       if (row !== undefined) remembered.set(id, row);
       return row;
     },
     byUid: (uid: string): WorkspaceRow | undefined =>
-      orm.select().from(workspaces).where(eq(workspaces.uid, uid)).get(),
+      orm
+        .select()
+        .from(workspaces)
+        .where(and(eq(workspaces.uid, uid), isNull(workspaces.deletedAt)))
+        .get(),
+
+    /** A page of all workspaces, newest first, and one row more when there are more. */
+    list: (before: Position | null, limit: number): WorkspaceRow[] =>
+      orm
+        .select()
+        .from(workspaces)
+        .where(
+          and(
+            isNull(workspaces.deletedAt),
+            before === null
+              ? undefined
+              : or(
+                  lt(workspaces.createdAt, before.createdAt),
+                  and(eq(workspaces.createdAt, before.createdAt), lt(workspaces.id, before.id)),
+                ),
+          ),
+        )
+        .orderBy(desc(workspaces.createdAt), desc(workspaces.id))
+        .limit(limit + 1)
+        .all(),
+
+    /** Whose queues the operator holds. */
+    held: (): number[] =>
+      orm
+        .select({ id: workspaces.id })
+        .from(workspaces)
+        .where(and(eq(workspaces.isHeld, true), isNull(workspaces.deletedAt)))
+        .all()
+        .map(({ id }) => id),
+
+    /** Changes a workspace, inside a transaction. */
+    update(id: number, change: WorkspaceChange): WorkspaceRow {
+      remembered.delete(id);
+      return orm.update(workspaces).set(change).where(eq(workspaces.id, id)).returning().get();
+    },
+    /** Those that were deleted and are still being removed, the first first. */
+    deleted: (): { id: number; uid: string }[] =>
+      orm
+        .select({ id: workspaces.id, uid: workspaces.uid })
+        .from(workspaces)
+        .where(isNotNull(workspaces.deletedAt))
+        .orderBy(asc(workspaces.deletedAt), asc(workspaces.id))
+        .all(),
+    /** The end of a deleted workspace, inside a transaction: nothing may refer to it any more. */
+    remove(id: number): void {
+      remembered.delete(id);
+      orm.delete(workspaces).where(eq(workspaces.id, id)).run();
+    },
+    /** Adds to the balance of SMS credits, inside a transaction (see credits.ts); the balance then, or null: it would fall below 0, and stays. */
+    addCredits(id: number, amount: number): number | null {
+      remembered.delete(id);
+      const changed = orm
+        .update(workspaces)
+        .set({ smsCredits: sql`${workspaces.smsCredits} + ${amount}` })
+        .where(
+          and(eq(workspaces.id, id), isNull(workspaces.deletedAt), gte(sql`${workspaces.smsCredits} + ${amount}`, 0)),
+        )
+        .returning({ balance: workspaces.smsCredits })
+        .all();
+      return changed[0]?.balance ?? null;
+    },
+
     fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
     setFact(name: InstanceFact, value: string): void {
       orm.insert(instance).values({ name, value }).onConflictDoUpdate({ target: instance.name, set: { value } }).run();

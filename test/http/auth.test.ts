@@ -1,6 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { AppError } from "../../src/errors.ts";
-import { authenticate, type Caller, callerOf, wholeWorkspaceCaller, workspaceCaller } from "../../src/http/auth.ts";
+import {
+  authenticate,
+  type Caller,
+  callerOf,
+  operatorCaller,
+  wholeWorkspaceCaller,
+  workspaceCaller,
+} from "../../src/http/auth.ts";
 import { createKey } from "../../src/keys/key.ts";
 import { systemRandom } from "../../src/random.ts";
 
@@ -130,4 +137,18 @@ describe("what a key may do", () => {
     expect(refusal(() => workspaceCaller(request))).toBe("API_KEY_RESTRICTED");
     expect(refusal(() => wholeWorkspaceCaller(request))).toBe("API_KEY_RESTRICTED");
   });
+
+  test("the operator alone is the operator", () => {
+    expect(() => operatorCaller(keyOf({ kind: "operator" }))).not.toThrow();
+    for (const request of [keyOf(CALLER), visit({ key: null, isOpen: true }).request])
+      expect(refusal(() => operatorCaller(request))).toBe("API_KEY_RESTRICTED");
+  });
+
+  test.each(["/api/v1/operator/workspaces", "/api/v1/operator/", "/api/v1/operator/nothing"])(
+    "under %s no other key gets in, whatever is there",
+    (path) => {
+      expect(refusal(() => visit({ path }))).toBe("API_KEY_RESTRICTED");
+      expect(callerOf(visit({ path, caller: { kind: "operator" } }).request)).toEqual({ kind: "operator" });
+    },
+  );
 });

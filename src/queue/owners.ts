@@ -1,0 +1,28 @@
+import type { Log } from "../log.ts";
+import type { QueueStore } from "./store.ts";
+
+interface OwnerParts {
+  queue: Pick<QueueStore, "workspaceOf">;
+  isHeld?: (workspaceId: number) => boolean;
+  log: Log;
+}
+
+/**
+ * Whose the lanes are and whether they are held, asked in the middle of what must not fail for it: after a
+ * commit, and between two claims. A lane whose workspace cannot be read shares with its like; what cannot
+ * be read is not held for that.
+ */
+export function lookUpOwners({ queue, isHeld, log }: OwnerParts) {
+  const orElse = <T>(otherwise: T, ask: () => T): T => {
+    try {
+      return ask();
+    } catch (error) {
+      log.bug("lanes", error);
+      return otherwise;
+    }
+  };
+  return {
+    workspaceOf: (laneId: number): number => orElse(0, () => queue.workspaceOf(laneId)),
+    isHeld: (workspaceId: number): boolean => orElse(false, () => isHeld?.(workspaceId) ?? false),
+  };
+}

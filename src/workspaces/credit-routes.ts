@@ -1,0 +1,90 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { Clock } from "../clock.ts";
+import type { Commit } from "../db/commit.ts";
+import type { AppError } from "../errors.ts";
+import { operatorCaller } from "../http/auth.ts";
+import { validationError } from "../http/errors.ts";
+import { answers, describe } from "../http/openapi.ts";
+import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
+import { requestBody } from "../http/request-body.ts";
+import type { Log } from "../log.ts";
+import type { CreditStore } from "./credit-store.ts";
+import { changeCredits } from "./credits.ts";
+import { findWorkspace, WorkspacePath } from "./find.ts";
+import { CHANGE_ERRORS, READ_ERRORS, TAG } from "./operator-routes.ts";
+import { CreditEntry, CreditsGrant, GrantedCredits } from "./operator-schema.ts";
+import type { WorkspaceStore } from "./store.ts";
+
+export interface CreditParts {
+  workspaces: WorkspaceStore;
+  credits: CreditStore;
+  commit: Commit;
+  clock: Pick<Clock, "now">;
+  log: Log;
+}
+
+/** The operator's look at a workspace's SMS credits. */
+export function creditRoutes(parts: CreditParts) {
+  return new Elysia({ name: "operator credits", prefix: "/api/v1/operator/workspaces/:id/credits" })
+    .post(
+      "",
+      async ({ request, params, body, set }) => {
+        operatorCaller(request);
+        const { amount, note = null } = body;
+        const granted = await parts.commit(() => {
+          const workspace = findWorkspace(params.id, parts);
+          const createdAt = parts.clock.now();
+          const balance = changeCredits({ workspaceId: workspace.id, kind: "grant", amount, note, createdAt }, parts);
+          if (balance === null) throw belowZero(workspace.smsCredits);
+          return { workspaceId: workspace.uid, amount, balance, note, createdAt: new Date(createdAt).toISOString() };
+        });
+        parts.log.event("credits.granted", {
+          workspace: granted.workspaceId,
+          amount: granted.amount,
+          balance: granted.balance,
+        });
+        set.status = 201;
+        return { data: granted };
+      },
+      {
+        params: WorkspacePath,
+        body: requestBody(CreditsGrant),
+        parse: "json",
+        detail: describe({
+          tag: TAG,
+          summary: "Add SMS credits to a workspace, or take some away",
+          responses: answers(201, GrantedCredits, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .get(
+      "",
+      ({ request, params, query }) => {
+        operatorCaller(request);
+        const { before, limit } = cursorOf(query);
+        const page = cursorPage(parts.credits.list(findWorkspace(params.id, parts).id, before, limit), limit);
+        const entries = page.rows.map(({ kind, amount, note, createdAt }) => ({
+          kind,
+          amount,
+          note,
+          createdAt: new Date(createdAt).toISOString(),
+        }));
+        return { data: entries, meta: page.meta };
+      },
+      {
+        params: WorkspacePath,
+        query: CursorQuery,
+        detail: describe({
+          tag: TAG,
+          summary: "List what changed a workspace's SMS credits, newest first",
+          responses: answers(200, Type.Array(CreditEntry), READ_ERRORS, CursorMeta),
+        }),
+      },
+    );
+}
+
+function belowZero(balance: number): AppError {
+  const message = `would take more than the ${balance.toLocaleString("en")} credits that there are`;
+  return validationError([{ path: ["amount"], message, hint: "A balance is never below 0." }]);
+}

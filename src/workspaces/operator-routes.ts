@@ -1,0 +1,84 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { Commit } from "../db/commit.ts";
+import { operatorCaller } from "../http/auth.ts";
+import { answers, describe } from "../http/openapi.ts";
+import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
+import { requestBody } from "../http/request-body.ts";
+import type { Log } from "../log.ts";
+import { findWorkspace, WorkspacePath } from "./find.ts";
+import { OperatorWorkspace, WorkspaceChange } from "./operator-schema.ts";
+import { requirePlan } from "./plan.ts";
+import { type ShowParts, showWorkspace } from "./show.ts";
+import type { WorkspaceStore } from "./store.ts";
+
+// What the operator sees and changes of workspaces; their end, blocks, credits, sender ids and keys have files of their own.
+
+export const TAG = "Operator";
+export const READ_ERRORS = [401, 403, 404, 422];
+export const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
+export const DELETE_ERRORS = [401, 403, 404, 422, 503];
+
+export interface OperatorWorkspaceParts extends ShowParts {
+  workspaces: WorkspaceStore;
+  commit: Commit;
+  log: Log;
+  planNames: string[];
+}
+
+export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
+  return new Elysia({ name: "operator workspaces", prefix: "/api/v1/operator/workspaces" })
+    .get(
+      "",
+      ({ request, query }) => {
+        operatorCaller(request);
+        const { before, limit } = cursorOf(query);
+        const page = cursorPage(parts.workspaces.list(before, limit), limit);
+        return { data: page.rows.map((workspace) => showWorkspace(workspace, parts)), meta: page.meta };
+      },
+      {
+        query: CursorQuery,
+        detail: describe({
+          tag: TAG,
+          summary: "List workspaces, newest first",
+          responses: answers(200, Type.Array(OperatorWorkspace), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .get(
+      "/:id",
+      ({ request, params }) => {
+        operatorCaller(request);
+        return { data: showWorkspace(findWorkspace(params.id, parts), parts) };
+      },
+      {
+        params: WorkspacePath,
+        detail: describe({
+          tag: TAG,
+          summary: "A workspace, its blocks and what it uses",
+          responses: answers(200, OperatorWorkspace, READ_ERRORS),
+        }),
+      },
+    )
+    .patch(
+      "/:id",
+      async ({ request, params, body }) => {
+        operatorCaller(request);
+        if (body.plan !== undefined) requirePlan(body.plan, parts.planNames);
+        const changed = await parts.commit(() => parts.workspaces.update(findWorkspace(params.id, parts).id, body));
+        parts.log.event("workspace.changed", { workspace: changed.uid, name: changed.name, plan: changed.plan });
+        return { data: showWorkspace(changed, parts) };
+      },
+      {
+        params: WorkspacePath,
+        body: requestBody(WorkspaceChange),
+        parse: "json",
+        detail: describe({
+          tag: TAG,
+          summary: "Change a workspace's name or plan",
+          description: "Another plan's limits hold at once; what is over them stays.",
+          responses: answers(200, OperatorWorkspace, CHANGE_ERRORS),
+        }),
+      },
+    );
+}

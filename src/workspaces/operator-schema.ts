@@ -1,0 +1,134 @@
+import { Type } from "@sinclair/typebox";
+import { integer, lineFault, objectWith, text } from "../http/rules.ts";
+import { KeyCreate } from "../keys/schema.ts";
+import { planName, workspaceName } from "./schema.ts";
+
+const MAX_REASON = 500;
+const MAX_NOTE = 200;
+/** Credits that one request adds or takes. */
+const MAX_AMOUNT = 1_000_000_000;
+/** Longer than any sender id of SMS; the shapes that there are come after it. */
+const MAX_SENDER_ID = 20;
+
+const id = Type.String({ format: "uuid" });
+const time = Type.String({ format: "date-time" });
+const closed = { additionalProperties: false };
+
+/** A name or number that the workspace's SMS may come from. */
+export const SenderId = Type.Object({ name: Type.String(), isDefault: Type.Boolean() });
+
+/** A workspace as the operator sees it. */
+export const OperatorWorkspace = Type.Object({
+  id,
+  name: Type.String(),
+  plan: Type.String(),
+  createdAt: time,
+  smsCredits: Type.Integer(),
+  senderIds: Type.Array(SenderId),
+  blocks: Type.Array(
+    Type.Object({
+      by: Type.Union([Type.Literal("operator"), Type.Literal("rate")]),
+      reason: Type.Union([Type.String(), Type.Null()]),
+      since: time,
+      holdsQueue: Type.Boolean({ description: "What was accepted waits until the block is lifted." }),
+    }),
+  ),
+  usage: Type.Object({
+    emailsToday: Type.Integer(),
+    emailsThisMonth: Type.Integer(),
+    smsThisMonth: Type.Integer(),
+    domains: Type.Integer(),
+    apiKeys: Type.Integer(),
+  }),
+  waiting: Type.Integer({ description: "Emails that were accepted and have come to no end yet." }),
+});
+
+export const WorkspaceChange = objectWith(
+  Type.Object(
+    { name: Type.Optional(workspaceName), plan: Type.Optional(planName("One of the configured plans.")) },
+    closed,
+  ),
+  ({ name, plan }) =>
+    name === undefined && plan === undefined ? { path: [], message: "must hold name, plan or both" } : null,
+  { minProperties: 1 },
+);
+
+export const WorkspaceBlock = Type.Object(
+  {
+    reason: Type.Optional(
+      text({ minLength: 1, maxLength: MAX_REASON, description: "Shown to whoever tries to send." }, lineFault),
+    ),
+    hold: Type.Optional(
+      Type.Boolean({ description: "Whether what was accepted waits too, until the block is lifted; default false." }),
+    ),
+  },
+  closed,
+);
+
+export const DeletedWorkspace = Type.Object({ id, deleted: Type.Boolean() });
+
+/** For a workspace that has lost its keys: one for the whole of it. */
+export const OperatorKeyCreate = Type.Object({ name: KeyCreate.properties.name }, closed);
+
+export const RotatedKey = Type.Object({ operatorKey: Type.String({ examples: ["svc_…"] }) });
+
+const note = Type.Union([Type.String(), Type.Null()]);
+
+export const CreditsGrant = Type.Object(
+  {
+    amount: integer(
+      {
+        minimum: -MAX_AMOUNT,
+        maximum: MAX_AMOUNT,
+        description: "SMS credits to add; a negative number takes some away.",
+        examples: [500],
+      },
+      (value) => (value === 0 ? "must not be 0" : null),
+    ),
+    note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "What it is for." }, lineFault)),
+  },
+  closed,
+);
+
+export const GrantedCredits = Type.Object({
+  workspaceId: id,
+  amount: Type.Integer(),
+  balance: Type.Integer(),
+  note,
+  createdAt: time,
+});
+
+export const CreditEntry = Type.Object({
+  kind: Type.Union([Type.Literal("grant"), Type.Literal("reservation"), Type.Literal("refund")]),
+  amount: Type.Integer({ description: "Added to the balance." }),
+  note,
+  createdAt: time,
+});
+
+/** TS 23.040 §9.1.2.5: an alphanumeric address holds 11 characters of the GSM alphabet; here those that every network passes on. */
+const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9\-._&](?:[A-Za-z0-9 \-._&]{0,9}[A-Za-z0-9\-._&])?$/;
+const PHONE_NUMBER = /^\+?\d{3,15}$/;
+
+export const SenderIdCreate = Type.Object(
+  {
+    name: text(
+      {
+        minLength: 1,
+        maxLength: MAX_SENDER_ID,
+        description:
+          "1 to 11 letters, digits, spaces and -._& with a letter among them, or a number of 3 to 15 digits.",
+        examples: ["Loja Maria", "+258841234567"],
+      },
+      (value) =>
+        ALPHANUMERIC.test(value) || PHONE_NUMBER.test(value)
+          ? null
+          : "must be 1 to 11 of A-Z, a-z, 0-9, space and -._& with a letter among them and no space at its ends, or a phone number of 3 to 15 digits",
+    ),
+    isDefault: Type.Optional(
+      Type.Boolean({ description: "SMS without a `from` come from it. The first one always is." }),
+    ),
+  },
+  closed,
+);
+
+export const DeletedSenderId = Type.Object({ name: Type.String(), deleted: Type.Boolean() });

@@ -1,0 +1,41 @@
+import { and, asc, eq } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { senderIds } from "../db/schema.ts";
+
+export type SenderIdRow = typeof senderIds.$inferSelect;
+
+export type SenderIdStore = ReturnType<typeof openSenderIdStore>;
+
+export function openSenderIdStore({ orm }: Db) {
+  const isNamed = (workspaceId: number, name: string) =>
+    and(eq(senderIds.workspaceId, workspaceId), eq(senderIds.name, name));
+  return {
+    /** A workspace's sender ids, the oldest first. */
+    of: (workspaceId: number): SenderIdRow[] =>
+      orm
+        .select()
+        .from(senderIds)
+        .where(eq(senderIds.workspaceId, workspaceId))
+        .orderBy(asc(senderIds.createdAt), asc(senderIds.name))
+        .all(),
+    /** One that is not the default. */
+    insert(row: Omit<SenderIdRow, "isDefault">): void {
+      orm
+        .insert(senderIds)
+        .values({ ...row, isDefault: false })
+        .run();
+    },
+    /** False: there is none. */
+    delete: (workspaceId: number, name: string): boolean =>
+      orm.delete(senderIds).where(isNamed(workspaceId, name)).returning({ name: senderIds.name }).all().length > 0,
+    /** Makes one the workspace's default in place of another. */
+    setDefault(workspaceId: number, name: string): void {
+      orm
+        .update(senderIds)
+        .set({ isDefault: false })
+        .where(and(eq(senderIds.workspaceId, workspaceId), eq(senderIds.isDefault, true)))
+        .run();
+      orm.update(senderIds).set({ isDefault: true }).where(isNamed(workspaceId, name)).run();
+    },
+  };
+}
