@@ -10,6 +10,7 @@ import { instanceRoutes } from "./http/instance-routes.ts";
 import { methodTable } from "./http/methods.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
+import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
 import { type CreditParts, creditRoutes } from "./workspaces/credit-routes.ts";
@@ -33,6 +34,7 @@ export interface ApiParts {
   domains: DomainParts;
   keys: KeyParts;
   workspaces: WorkspaceParts;
+  suppressions: SuppressionParts;
   operator: OperatorParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
@@ -61,6 +63,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
     keyRoutes(parts.keys),
+    suppressionRoutes(parts.suppressions),
     ...operatorRooms(parts.operator),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
   ];

@@ -11,6 +11,7 @@ interface Scene {
   /** Put off: it could be canceled and tried again. */
   waitingId: string;
   domainId: string;
+  suppressed: string;
 }
 
 type Case =
@@ -72,6 +73,13 @@ const CASES: Record<string, Case> = {
   "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": operators("workspaces/{id}/sender-ids/Loja"),
   "POST /api/v1/operator/workspaces/{id}/keys": operators("workspaces/{id}/keys", { name: "x" }),
   "POST /api/v1/operator/key/rotate": operators("key/rotate"),
+  "GET /api/v1/suppressions": { kind: "list" },
+  "POST /api/v1/suppressions": { kind: "nobodys" },
+  "DELETE /api/v1/suppressions/{address}": {
+    kind: "by_id",
+    path: ({ suppressed }) => `/api/v1/suppressions/${suppressed}`,
+    status: 404,
+  },
   "GET /api/v1/openapi.json": { kind: "nobodys" },
   "GET /health": { kind: "nobodys" },
   "GET /ready": { kind: "nobodys" },
@@ -92,12 +100,15 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
   const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email() });
   const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
   const domains = await owner.call("GET", "/api/v1/domains");
+  const suppressed = "nobody@example.com";
+  await owner.call("POST", "/api/v1/suppressions", { body: { address: suppressed } });
   await pombo.mx.until(() => pombo.mx.messages.length === 1);
   await pombo.app.worker.idle();
   return {
     ...{
       pombo,
       owner,
+      suppressed,
       stranger: await pombo.newWorkspace(),
       emailId: sent.body.data.id,
       waitingId: waiting.body.data.id,

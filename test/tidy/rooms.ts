@@ -69,6 +69,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "emails/routes.ts",
     "type emails/accept.ts",
     "keys/routes.ts",
+    "suppressions/routes.ts",
     "workspaces/routes.ts",
     "workspaces/block-routes.ts",
     "workspaces/credit-routes.ts",
@@ -155,7 +156,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   smtp: ["dns", "net"],
 
   idempotency: ["db", "http"],
-  suppressions: ["db"],
+  suppressions: ["db", "http", "mime"],
   plans: ["db"],
   domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
   keys: ["db", "http", "type domains/store.ts"],
@@ -247,6 +248,8 @@ export const PURE = [
   "smtp/content.ts",
   "smtp/providers.ts",
   "smtp/reply.ts",
+  "suppressions/address.ts",
+  "suppressions/show.ts",
 ];
 
 /** Where time, chance, timers and fetch come from, each with its reason. Everybody else is handed them. */
