@@ -14,6 +14,8 @@ import { methodTable } from "./http/methods.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
+import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "./suppressions/operator-routes.ts";
+import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { parseRanges } from "./net/address.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
@@ -30,6 +32,7 @@ import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspa
 /** What the operator's routes need, by room. */
 export interface OperatorParts {
   workspaces: OperatorWorkspaceParts & DeleteRouteParts & BlockParts & CreditParts & SenderIdParts & OperatorKeyParts;
+  suppressions: OperatorSuppressionParts;
 }
 
 /** All that the routes need, by room. */
@@ -38,6 +41,7 @@ export interface ApiParts {
   domains: DomainParts;
   keys: KeyParts;
   workspaces: WorkspaceParts;
+  suppressions: SuppressionParts;
   operator: OperatorParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
@@ -51,7 +55,7 @@ export interface ApiParts {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({ workspaces }: OperatorParts): AnyElysia[] {
+export function operatorRooms({ workspaces, suppressions }: OperatorParts): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -59,6 +63,7 @@ export function operatorRooms({ workspaces }: OperatorParts): AnyElysia[] {
     creditRoutes(workspaces),
     senderIdRoutes(workspaces),
     operatorKeyRoutes(workspaces),
+    operatorSuppressionRoutes(suppressions),
   ];
 }
 
@@ -69,6 +74,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
     keyRoutes(parts.keys),
+    suppressionRoutes(parts.suppressions),
     ...operatorRooms(parts.operator),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
   ];

@@ -202,6 +202,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         deleted: (domain) => void failQueuedOf(domain, { ...stores, ...common }),
       },
       keys: { ...stores, ...common, planOf },
+      suppressions: { ...stores, ...common },
       workspaces: {
         ...stores,
         ...common,
@@ -210,6 +211,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         planNames,
       },
       operator: {
+        suppressions: { ...stores, ...common },
         workspaces: {
           ...stores,
           ...common,

@@ -282,14 +282,17 @@ export const emailTotals = sqliteTable(
   (t) => [primaryKey({ columns: [t.workspaceId, t.domainId, t.status] })],
 );
 
+export const SUPPRESSION_CHANNELS = ["email", "sms"] as const;
+export const SUPPRESSION_REASONS = ["hard_bounce", "complaint", "manual", "opt_out", "invalid_number"] as const;
+
 export const suppressions = sqliteTable(
   "suppression",
   {
     id: integer().primaryKey({ autoIncrement: true }),
     workspaceId: integer("workspace_id").notNull(),
-    channel: text({ enum: ["email", "sms"] }).notNull(),
+    channel: text({ enum: SUPPRESSION_CHANNELS }).notNull(),
     address: text().notNull(),
-    reason: text({ enum: ["hard_bounce", "complaint", "manual", "opt_out", "invalid_number"] }).notNull(),
+    reason: text({ enum: SUPPRESSION_REASONS }).notNull(),
     createdAt: integer("created_at").notNull(),
   },
   (t) => [
@@ -302,12 +305,13 @@ export const suppressions = sqliteTable(
 export const heldSuppressions = sqliteTable(
   "suppression_held",
   {
+    id: integer().primaryKey({ autoIncrement: true }),
     workspaceId: integer("workspace_id").notNull(),
-    channel: text({ enum: ["email", "sms"] }).notNull(),
+    channel: text({ enum: SUPPRESSION_CHANNELS }).notNull(),
     address: text().notNull(),
-    reason: text().notNull(),
+    reason: text({ enum: SUPPRESSION_REASONS }).notNull(),
     site: text().notNull(),
     createdAt: integer("created_at").notNull(),
   },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.channel, t.address] })],
+  (t) => [unique().on(t.workspaceId, t.channel, t.address)],
 );

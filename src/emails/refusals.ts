@@ -27,8 +27,8 @@ interface Bucket {
 
 interface Watched {
   buckets: Bucket[];
-  /** Suppressed within the window. */
-  recent: { recipient: RefusedRecipient; at: number }[];
+  /** Suppressed within the window, in that order. */
+  recent: Map<string, { recipient: RefusedRecipient; at: number }>;
 }
 
 export type Suppressing =
@@ -45,19 +45,40 @@ export class RefusalWatch {
     bucketOf(this.#watched(site), now).replies += 1;
   }
 
-  /** A site said for good that this recipient cannot be: whether to suppress. */
-  noteHard(site: string, recipient: RefusedRecipient, now: number): Suppressing {
-    const watched = this.#watched(site);
-    const bucket = bucketOf(watched, now);
+  /** A site said for good that a recipient cannot be. */
+  noteHard(site: string, now: number): void {
+    const bucket = bucketOf(this.#watched(site), now);
     bucket.replies += 1;
     bucket.hard += 1;
+  }
+
+  /**
+   * Whether such an answer, noted at `now`, suppresses. Belongs into the transaction that writes what comes of
+   * it, so that of two answers the later written one knows of the other; asked again of the same answer, after a
+   * transaction that could not be kept, it counts nothing twice.
+   */
+  decide(site: string, recipient: RefusedRecipient, now: number): Suppressing {
+    const watched = this.#watched(site);
     const { hard, replies } = sum(watched, now);
+    const { recent } = watched;
+    for (const [key, { at }] of recent) {
+      if (at > now - WINDOW_MS) break;
+      recent.delete(key);
+    }
     const isMass = hard >= MASS && 2 * hard > replies;
-    while ((watched.recent[0]?.at ?? now) <= now - WINDOW_MS) watched.recent.shift();
-    if (isMass) return { kind: "held", earlier: watched.recent.splice(0).map((each) => each.recipient) };
-    watched.recent.push({ recipient, at: now });
-    if (watched.recent.length > MAX_RECENT) watched.recent.shift();
+    if (isMass) return { kind: "held", earlier: [...recent.values()].map((each) => each.recipient) };
+    const key = keyOf(recipient);
+    recent.delete(key);
+    recent.set(key, { recipient, at: now });
+    const oldest = recent.keys().next();
+    if (recent.size > MAX_RECENT && oldest.done === false) recent.delete(oldest.value);
     return { kind: "now" };
+  }
+
+  /** The `earlier` ones of a decision were taken back, and that is durable. */
+  forget(site: string, earlier: RefusedRecipient[]): void {
+    const recent = this.#sites.get(site)?.recent;
+    for (const recipient of earlier) recent?.delete(keyOf(recipient));
   }
 
   #watched(site: string): Watched {
@@ -65,10 +86,14 @@ export class RefusalWatch {
     if (watched !== undefined) return watched;
     const oldest = this.#sites.keys().next();
     if (this.#sites.size >= MAX_SITES && oldest.done === false) this.#sites.delete(oldest.value);
-    watched = { buckets: [], recent: [] };
+    watched = { buckets: [], recent: new Map() };
     this.#sites.set(site, watched);
     return watched;
   }
+}
+
+function keyOf({ workspaceId, address }: RefusedRecipient): string {
+  return `${workspaceId} ${address}`;
 }
 
 function bucketOf({ buckets }: Watched, now: number): Bucket {

@@ -18,28 +18,40 @@ export interface Suppression {
   tell(): void;
 }
 
-/** Decides about the recipient of a hard answer that `site` gave at `now`. */
+/** Of the hard answer that `site` gave at `now` about a recipient. */
 export function suppressFor(
   hard: { site: string; recipient: RefusedRecipient; now: number },
   parts: SuppressParts,
 ): Suppression {
   const { site, recipient, now } = hard;
-  const suppressing = parts.refusals.noteHard(site, recipient, now);
+  const { suppressions, refusals, log } = parts;
+  refusals.noteHard(site, now);
   const row = { channel: "email", reason: "hard_bounce", createdAt: now } as const;
-  if (suppressing.kind === "now") {
-    return { write: () => parts.suppressions.insert({ ...recipient, ...row }), tell: () => undefined };
-  }
+  /** Null: nobody was held. */
+  let held: { earlier: RefusedRecipient[]; count: number } | null = null;
   return {
     write() {
-      for (const earlier of suppressing.earlier)
-        if (parts.suppressions.takeBack(earlier)) parts.suppressions.hold({ ...earlier, ...row, site });
-      parts.suppressions.hold({ ...recipient, ...row, site });
+      // Decided here and not before: a transaction that could not be kept is tried again a second later, and
+      // by then the answers of others may have shown that the site refuses in masses.
+      const suppressing = refusals.decide(site, recipient, now);
+      held = null;
+      if (suppressing.kind === "now") {
+        suppressions.insert({ ...recipient, ...row });
+        return;
+      }
+      const { earlier } = suppressing;
+      const taken = earlier.filter((each) => suppressions.takeBack(each));
+      for (const each of [...taken, recipient]) suppressions.hold({ ...each, ...row, site });
+      held = { earlier, count: taken.length + 1 };
     },
-    tell: () =>
-      parts.log.event("suppressions.held", {
+    tell() {
+      if (held === null) return;
+      refusals.forget(site, held.earlier);
+      log.event("suppressions.held", {
         site,
-        count: suppressing.earlier.length + 1,
+        count: held.count,
         detail: "this site refuses recipients in masses: their mail bounced, nobody was suppressed",
-      }),
+      });
+    },
   };
 }

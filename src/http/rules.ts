@@ -124,22 +124,22 @@ export function nullable<T extends TSchema>(schema: T): TUnsafe<T["static"] | nu
   );
 }
 
-/** An object with a rule over several of its members, on top of the members' own. */
+/** An object with a rule over several of its members, on top of the members' own; null or no faults: it holds. */
 export function objectWith<T extends TObject>(
   object: T,
-  rule: (value: T["static"]) => Fault | null,
+  rule: (value: T["static"]) => Fault | Fault[] | null,
   jsonSchema: Record<string, unknown> = {},
 ): TUnsafe<T["static"]> {
   const checker = TypeCompiler.Compile(object);
+  const wholeFaults = (value: T["static"]) => [rule(value) ?? []].flat();
   return ruled<T["static"]>(
     { ...object, ...jsonSchema },
     {
-      isValid: (value) => checker.Check(value) && rule(value) === null,
+      isValid: (value) => checker.Check(value) && wholeFaults(value).length === 0,
       faults: (value) => {
         const faults = faultsOf(checker, value);
         const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-        const whole = isObject ? rule(value as T["static"]) : null;
-        return whole === null ? faults : [...faults, whole];
+        return isObject ? [...faults, ...wholeFaults(value as T["static"])] : faults;
       },
     },
   );

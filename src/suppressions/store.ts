@@ -1,12 +1,19 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, desc, eq, lt, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { heldSuppressions, suppressions } from "../db/schema.ts";
+import type { Position } from "../http/pagination.ts";
+import type { Channel, Reason } from "./address.ts";
 
-export type SuppressionReason = (typeof suppressions.$inferSelect)["reason"];
+export type SuppressionRow = typeof suppressions.$inferSelect;
+export type NewSuppression = Omit<SuppressionRow, "id">;
 
 export type SuppressionStore = ReturnType<typeof openSuppressionStore>;
 
+/** Newer than every row. */
+const FROM_THE_NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+
+/** Prepares the statements of the suppressions. Addresses go in and come out in the form compared. */
 export function openSuppressionStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
@@ -23,25 +30,86 @@ export function openSuppressionStore(db: Db) {
       )
       .prepare(),
   );
+  const insertRow = fast(
+    orm
+      .insert(suppressions)
+      .values({
+        workspaceId: p("workspaceId"),
+        channel: p("channel"),
+        address: p("address"),
+        reason: p("reason"),
+        createdAt: p("createdAt"),
+      })
+      .onConflictDoNothing()
+      .prepare(),
+  );
+  const selectPage = (...filters: SQL[]) =>
+    fast(
+      orm
+        .select()
+        .from(suppressions)
+        .where(and(eq(suppressions.workspaceId, p("workspaceId")), ...filters))
+        .orderBy(desc(suppressions.createdAt), desc(suppressions.id))
+        .limit(p("limit"))
+        .prepare(),
+    );
+  // Two statements for one page: for what is older, and for the rest of the cursor's own millisecond, in which an
+  // import or apply may have put any number. In one, with OR or a row value, SQLite walks all of that.
+  const isOlder = lt(suppressions.createdAt, p("createdAt"));
+  const isRest = [eq(suppressions.createdAt, p("createdAt")), lt(suppressions.id, p("id"))];
+  const isOfChannel = eq(suppressions.channel, p("channel"));
+  const ofAll = { rest: selectPage(...isRest), older: selectPage(isOlder) };
+  const ofChannel = { rest: selectPage(isOfChannel, ...isRest), older: selectPage(isOfChannel, isOlder) };
 
   return {
     /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */
-    reasonFor: (workspaceId: number, address: string): SuppressionReason | null =>
+    reasonFor: (workspaceId: number, address: string): Reason | null =>
       select.get({ workspaceId, channel: "email", address })?.reason ?? null,
 
-    /** Suppresses; the first reason stays. */
-    insert(row: {
-      workspaceId: number;
-      channel: "email" | "sms";
-      address: string;
-      reason: SuppressionReason;
-      createdAt: number;
-    }): void {
-      orm.insert(suppressions).values(row).onConflictDoNothing().run();
+    find: ({ workspaceId, channel, address }: Omit<NewSuppression, "reason" | "createdAt">) =>
+      orm
+        .select()
+        .from(suppressions)
+        .where(
+          and(
+            eq(suppressions.workspaceId, workspaceId),
+            eq(suppressions.address, address),
+            eq(suppressions.channel, channel),
+          ),
+        )
+        .get(),
+
+    /** A page of a workspace's suppressions, newest first, and one row more when there are more. */
+    list(of: { workspaceId: number; channel: Channel | null }, before: Position | null, limit: number) {
+      const { workspaceId, channel } = of;
+      const page = { workspaceId, channel, ...(before ?? FROM_THE_NEWEST) };
+      const { rest, older } = channel === null ? ofAll : ofChannel;
+      const first = before === null ? [] : rest.all({ ...page, limit: limit + 1 });
+      const missing = limit + 1 - first.length;
+      return missing === 0 ? first : [...first, ...older.all({ ...page, limit: missing })];
+    },
+
+    /** Suppresses; the first reason stays. False: it was suppressed already. */
+    insert: (row: NewSuppression): boolean => insertRow.run({ ...row }).changes > 0,
+
+    /** Lifts the suppressions of an address, of one channel or of all. False: there was none. */
+    delete(of: { workspaceId: number; address: string; channel: Channel | null }): boolean {
+      const removed = orm
+        .delete(suppressions)
+        .where(
+          and(
+            eq(suppressions.workspaceId, of.workspaceId),
+            eq(suppressions.address, of.address),
+            of.channel === null ? undefined : eq(suppressions.channel, of.channel),
+          ),
+        )
+        .returning({ id: suppressions.id })
+        .all();
+      return removed.length > 0;
     },
 
     /** Keeps for the operator what would have suppressed an address; the first reason stays. */
-    hold(row: typeof heldSuppressions.$inferInsert): void {
+    hold(row: Omit<typeof heldSuppressions.$inferInsert, "id">): void {
       orm.insert(heldSuppressions).values(row).onConflictDoNothing().run();
     },
 

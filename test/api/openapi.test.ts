@@ -200,6 +200,7 @@ interface Example {
 /** The same for the operator's routes; the last of them replaces the operator key. */
 function operatorExamples(pombo: Instance): Example[] {
   const one = "/api/v1/operator/workspaces/{id}";
+  const held = "/api/v1/operator/held-suppressions";
   const at = (route: string, status: number, body?: unknown): Example => ({
     ...{
       route,
@@ -225,6 +226,13 @@ function operatorExamples(pombo: Instance): Example[] {
     at(`DELETE ${one}/sender-ids/{name}`, 200),
     at(`DELETE ${one}/sender-ids/{name}`, 404),
     at(`POST ${one}/keys`, 201, { name: "x" }),
+    at(`POST ${one}/suppressions/import`, 200, { suppressions: [{ address: "y@example.com" }] }),
+    at(`POST ${one}/suppressions/import`, 422, { suppressions: [] }),
+    at(`GET ${one}/suppressions`, 200),
+    at(`GET ${held}`, 200),
+    at(`POST ${held}/apply`, 422, {}),
+    at(`POST ${held}/apply`, 200, { site: "mx.example.com" }),
+    at(`POST ${held}/drop`, 200, { all: true }),
     at(`DELETE ${one}`, 200),
     at(`DELETE ${one}`, 404),
     at("POST /api/v1/operator/key/rotate", 200),
@@ -284,6 +292,17 @@ function examplesFor(
     { route: "GET /api/v1/auth/keys", status: 200 },
     { route: "DELETE /api/v1/auth/keys/{id}", status: 200, path: `/api/v1/auth/keys/${keys[0]}` },
     { route: "DELETE /api/v1/auth/keys/{id}", status: 404, path: `/api/v1/auth/keys/${keys[0]}` },
+    { route: "GET /api/v1/suppressions", status: 200 },
+    { route: "POST /api/v1/suppressions", status: 201, ...body({ address: "x@example.com" }) },
+    { route: "POST /api/v1/suppressions", status: 200, ...body({ address: "X@example.com" }) },
+    { route: "POST /api/v1/suppressions", status: 422, ...body({ address: "x", reason: "opt_out" }) },
+    {
+      route: "DELETE /api/v1/suppressions/{address}",
+      status: 200,
+      path: "/api/v1/suppressions/x%40example.com?channel=email",
+    },
+    { route: "DELETE /api/v1/suppressions/{address}", status: 404, path: "/api/v1/suppressions/x%40example.com" },
+    { route: "DELETE /api/v1/suppressions/{address}", status: 422, path: "/api/v1/suppressions/%" },
     { route: "GET /api/v1/openapi.json", status: 200 },
     { route: "GET /health", status: 200 },
     { route: "GET /ready", status: 200 },

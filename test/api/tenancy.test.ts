@@ -12,6 +12,7 @@ interface Scene {
   waitingId: string;
   domainId: string;
   keyId: string;
+  suppressed: string;
 }
 
 type Case =
@@ -77,6 +78,20 @@ const CASES: Record<string, Case> = {
   "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": operators("workspaces/{id}/sender-ids/Loja"),
   "POST /api/v1/operator/workspaces/{id}/keys": operators("workspaces/{id}/keys", { name: "x" }),
   "POST /api/v1/operator/key/rotate": operators("key/rotate"),
+  "GET /api/v1/operator/workspaces/{id}/suppressions": operators("workspaces/{id}/suppressions"),
+  "POST /api/v1/operator/workspaces/{id}/suppressions/import": operators("workspaces/{id}/suppressions/import", {
+    suppressions: [{ address: "a@example.com" }],
+  }),
+  "GET /api/v1/operator/held-suppressions": operators("held-suppressions"),
+  "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
+  "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
+  "GET /api/v1/suppressions": { kind: "list" },
+  "POST /api/v1/suppressions": { kind: "nobodys" },
+  "DELETE /api/v1/suppressions/{address}": {
+    kind: "by_id",
+    path: ({ suppressed }) => `/api/v1/suppressions/${suppressed}`,
+    status: 404,
+  },
   "GET /api/v1/openapi.json": { kind: "nobodys" },
   "GET /health": { kind: "nobodys" },
   "GET /ready": { kind: "nobodys" },
@@ -98,12 +113,15 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
   const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
   const domains = await owner.call("GET", "/api/v1/domains");
   const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "second" } });
+  const suppressed = "nobody@example.com";
+  await owner.call("POST", "/api/v1/suppressions", { body: { address: suppressed } });
   await pombo.mx.until(() => pombo.mx.messages.length === 1);
   await pombo.app.worker.idle();
   return {
     ...{
       pombo,
       owner,
+      suppressed,
       stranger: await pombo.newWorkspace(),
       emailId: sent.body.data.id,
       waitingId: waiting.body.data.id,
@@ -128,6 +146,7 @@ function contentsOf({ pombo }: Scene): string {
     "email_queue",
     "attempt",
     "suppression",
+    "suppression_held",
     "email_total",
     "usage",
     "idempotency",

@@ -1,9 +1,17 @@
 import { expect, test } from "bun:test";
-import { RefusalWatch } from "../../src/emails/refusals.ts";
+import { type RefusedRecipient, RefusalWatch, type Suppressing } from "../../src/emails/refusals.ts";
 
 const MINUTE = 60_000;
 const START = 1_000 * MINUTE;
 const recipient = (n: number) => ({ workspaceId: 1, address: `user${n}@example.com` });
+
+/** A hard answer whose consequence is written at once. */
+function hardAnswer(watch: RefusalWatch, site: string, whom: RefusedRecipient, now: number): Suppressing {
+  watch.noteHard(site, now);
+  const suppressing = watch.decide(site, whom, now);
+  if (suppressing.kind === "held") watch.forget(site, suppressing.earlier);
+  return suppressing;
+}
 
 /** Hard answers one after another, `everyMs` apart; how each was treated. */
 function hardAnswers(
@@ -12,7 +20,7 @@ function hardAnswers(
   options: { from?: number; everyMs?: number; site?: string } = {},
 ) {
   const { from = START, everyMs = 1_000, site = "mx.example.com" } = options;
-  return Array.from({ length: count }, (_, n) => watch.noteHard(site, recipient(n), from + n * everyMs));
+  return Array.from({ length: count }, (_, n) => hardAnswer(watch, site, recipient(n), from + n * everyMs));
 }
 
 test("nineteen hard answers suppress, the twentieth does not, and takes the others back", () => {
@@ -26,7 +34,7 @@ test("of a site that mostly says something else they suppress, however many", ()
   const watch = new RefusalWatch();
   for (let n = 0; n < 100; n++) {
     watch.noteReply("mx.example.com", START + n);
-    expect(watch.noteHard("mx.example.com", recipient(n), START + n).kind).toBe("now");
+    expect(hardAnswer(watch, "mx.example.com", recipient(n), START + n).kind).toBe("now");
   }
 });
 
@@ -54,4 +62,18 @@ test("the clock set back does not break it", () => {
   const watch = new RefusalWatch();
   hardAnswers(watch, 10);
   expect(hardAnswers(watch, 25, { from: START - 60 * MINUTE }).some(({ kind }) => kind === "held")).toBe(true);
+});
+
+test("a decision asked for again counts nothing twice, and one that was never kept loses nobody", () => {
+  const watch = new RefusalWatch();
+  const site = "mx.example.com";
+  hardAnswers(watch, 18);
+  watch.noteHard(site, START);
+  // The transaction is rolled back and tried again, and again.
+  for (let time = 0; time < 5; time++) expect(watch.decide(site, recipient(18), START).kind).toBe("now");
+  watch.noteHard(site, START);
+  const everybody = { kind: "held", earlier: Array.from({ length: 19 }, (_, n) => recipient(n)) } as const;
+  for (let time = 0; time < 3; time++) expect(watch.decide(site, recipient(19), START)).toEqual(everybody);
+  watch.forget(site, everybody.earlier);
+  expect(watch.decide(site, recipient(19), START)).toEqual({ kind: "held", earlier: [] });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { openDatabase } from "../../src/db/open.ts";
-import { openSuppressionStore, type SuppressionReason } from "../../src/suppressions/store.ts";
+import type { Reason } from "../../src/suppressions/address.ts";
+import { openSuppressionStore } from "../../src/suppressions/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 
@@ -12,7 +13,7 @@ function store() {
     suppress: (
       workspaceId: number,
       address: string,
-      reason: SuppressionReason = "hard_bounce",
+      reason: Reason = "hard_bounce",
       channel: "email" | "sms" = "email",
     ) => suppressions.insert({ workspaceId, channel, address, reason, createdAt: NOW }),
     rows: () =>
@@ -50,6 +51,33 @@ test("the first reason stays, and there is one row", () => {
   on.suppress(1, "maria@example.com", "complaint");
   on.suppress(1, "maria@example.com", "hard_bounce");
   expect(on.rows()).toEqual([{ address: "maria@example.com", reason: "complaint" }]);
+});
+
+test("a page is read in the order of its index, from the cursor on, with a channel and without", () => {
+  const db = openDatabase(":memory:");
+  const prepared: string[] = [];
+  const prepare = db.sqlite.prepare.bind(db.sqlite);
+  db.sqlite.prepare = (text: string) => {
+    prepared.push(text);
+    return prepare(text);
+  };
+  openSuppressionStore(db);
+  const pages = prepared.filter((text) => text.includes("order by"));
+  const plans = pages.map((text) => {
+    const values = Array.from(text.matchAll(/\?/g), () => 1);
+    const rows = db.sqlite.query<{ detail: string }, number[]>(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+    return rows.map(({ detail }) => detail);
+  });
+  const [all, ofChannel] = ["suppression_newest", "suppression_newest_of_channel"].map(
+    (index) => `SEARCH suppression USING INDEX ${index}`,
+  );
+  expect(plans).toEqual([
+    [`${all} (workspace_id=? AND created_at=? AND id<?)`],
+    [`${all} (workspace_id=? AND created_at<?)`],
+    [`${ofChannel} (workspace_id=? AND channel=? AND created_at=? AND id<?)`],
+    [`${ofChannel} (workspace_id=? AND channel=? AND created_at<?)`],
+  ]);
+  db.close();
 });
 
 test("the look-up goes by its index", () => {
