@@ -11,6 +11,8 @@ export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
+/** What the totals tell apart: an email that is queued counts as delayed while its queue row does (queue/store.ts). */
+type CountedStatus = typeof emailTotals.$inferSelect.status;
 
 export interface NewEmail {
   uid: string;
@@ -157,7 +159,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
       .prepare(),
   );
 
-  const totals = new Tally<{ workspaceId: number; domainId: number; status: StoredStatus }>((key, amount) => {
+  const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
   });
   // Counted where it is written, so that nobody who ends an email can forget it.
@@ -176,6 +178,11 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
     addTotal(row: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number): void {
       totals.add(row, amount);
       if (counts !== null && row.status === "queued" && amount > 0) facts.note(() => counts.accepted(amount));
+    },
+    /** The queue has one delayed email more (1) or less (-1); counted as queued are the others. */
+    countDelayed({ workspaceId, domainId }: { workspaceId: number; domainId: number }, change: 1 | -1): void {
+      totals.add({ workspaceId, domainId, status: "delivery_delayed" }, change);
+      totals.add({ workspaceId, domainId, status: "queued" }, -change);
     },
     /** Ends an email that was queued; `sentAt` counts only when none is known yet. */
     end(id: number, end: EmailEnd & { sentAt: number | null }): void {
