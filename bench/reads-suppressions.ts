@@ -71,7 +71,7 @@ export async function readSuppressions(
   for (const kind of kinds) {
     for (const connections of CONNECTIONS) {
       const result = await ask({ method: "GET", connections, paths: kind.paths, requests });
-      readings.push({ name: kind.name, connections, result, hasBound: connections === 1 });
+      readings.push({ name: kind.name, listed: null, connections, result, hasBound: connections === 1 });
     }
   }
   const share = Math.floor(paths.lifted.length / CONNECTIONS.length);
@@ -79,7 +79,7 @@ export async function readSuppressions(
     const own = paths.lifted.slice(index * share, (index + 1) * share);
     const result = await ask({ method: "DELETE", connections, paths: own, requests: own.length });
     // It waits for the disk: no bound.
-    readings.push({ name: "DELETE of a suppression", connections, result, hasBound: false });
+    readings.push({ name: "DELETE of a suppression", listed: null, connections, result, hasBound: false });
   }
   return readings;
 }

@@ -18,6 +18,7 @@ export type Stores = ReturnType<typeof openStores>;
 
 /** All stores over one connection, each with its statements prepared; `counts` is told of the emails. */
 export function openStores(db: Db, counts: EmailCounts) {
+  const emails = openEmailStore(db, counts);
   return {
     workspaces: openWorkspaceStore(db),
     senderIds: openSenderIdStore(db),
@@ -25,8 +26,9 @@ export function openStores(db: Db, counts: EmailCounts) {
     removals: openRemovalStore(db),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
-    emails: openEmailStore(db, counts),
-    queue: openQueueStore(db),
+    emails,
+    // The queue knows its rows, the emails their totals.
+    queue: openQueueStore(db, { delayed: (owner, change) => emails.countDelayed(owner, change) }),
     idempotency: openIdempotencyStore(db),
     suppressions: openSuppressionStore(db),
     held: openHeldStore(db),

@@ -5,12 +5,15 @@ import { fast } from "../db/statement.ts";
 import { Tally } from "../db/tally.ts";
 import { attempts, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
 import type { StoredBody } from "./body.ts";
+import { openEmailLists } from "./list-store.ts";
 import type { Bounce } from "./schema.ts";
 
 export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
+/** What the totals tell apart: an email that is queued counts as delayed while its queue row does (queue/store.ts). */
+type CountedStatus = typeof emailTotals.$inferSelect.status;
 
 export interface NewEmail {
   uid: string;
@@ -75,7 +78,7 @@ export type EmailStore = ReturnType<typeof openEmailStore>;
 /** Prepares the statements of the emails. */
 export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
   const { orm } = db;
-  return { ...writes(db, counts), ...reads(orm) };
+  return { ...writes(db, counts), ...reads(orm), ...openEmailLists(orm) };
 }
 
 function writes({ orm, followers }: Db, counts: EmailCounts | null) {
@@ -167,7 +170,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
       .prepare(),
   );
 
-  const totals = new Tally<{ workspaceId: number; domainId: number; status: StoredStatus }>((key, amount) => {
+  const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
   });
   // Counted where it is written, so that nobody who ends an email can forget it.
@@ -186,6 +189,11 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
     addTotal(row: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number): void {
       totals.add(row, amount);
       if (counts !== null && row.status === "queued" && amount > 0) facts.note(() => counts.accepted(amount));
+    },
+    /** The queue has one delayed email more (1) or less (-1); counted as queued are the others. */
+    countDelayed({ workspaceId, domainId }: { workspaceId: number; domainId: number }, change: 1 | -1): void {
+      totals.add({ workspaceId, domainId, status: "delivery_delayed" }, change);
+      totals.add({ workspaceId, domainId, status: "queued" }, -change);
     },
     /** Ends an email that was queued; `sentAt` counts only when none is known yet. */
     end(id: number, end: EmailEnd & { sentAt: number | null }): void {
@@ -256,37 +264,6 @@ function reads(orm: Db["orm"]) {
     state(scope: EmailScope, uid: string): EmailState | undefined {
       const found = selectState.get({ uid, workspaceId: scope.workspaceId });
       return found !== undefined && isInScope(scope, found.email) ? found : undefined;
-    },
-
-    /** A page of a scope's emails, newest first; deep pages walk the covering index, not the rows. */
-    list(scope: EmailScope, limit: number, offset: number) {
-      const inScope =
-        scope.domainId === null ? eq(emails.workspaceId, scope.workspaceId) : eq(emails.domainId, scope.domainId);
-      const page = orm
-        .select({ id: emails.id })
-        .from(emails)
-        .where(inScope)
-        .orderBy(desc(emails.createdAt), desc(emails.id))
-        .limit(limit)
-        .offset(offset);
-      return orm
-        .select({ email: emails, queue: { attempts: emailQueue.attempts, isInFlight: emailQueue.inFlight } })
-        .from(emails)
-        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-        .where(inArray(emails.id, page))
-        .orderBy(desc(emails.createdAt), desc(emails.id))
-        .all();
-    },
-
-    /** How many emails a scope has, from the maintained totals. */
-    total(scope: EmailScope): number {
-      const inScope = scope.domainId === null ? undefined : eq(emailTotals.domainId, scope.domainId);
-      const row = orm
-        .select({ total: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
-        .from(emailTotals)
-        .where(and(eq(emailTotals.workspaceId, scope.workspaceId), inScope))
-        .get();
-      return row?.total ?? 0;
     },
 
     /** Emails of a workspace that have come to no end yet, from the maintained totals. */

@@ -7,6 +7,10 @@ import { emailQueue, lanes } from "../db/schema.ts";
 // a committed transaction, before anything is connected: there are no leases, and a crash costs one
 // attempt's delay. A row whose attempt runs has in_flight = 1 and is not claimed again, however long
 // the attempt takes. Everything that ends an attempt is fenced by its number.
+//
+// A row is delayed once an attempt at it has ended and left it there: its attempts, less the one that
+// runs, are above 0. The begin of an attempt changes nothing of that, so that what is delivered at its
+// first one, as most is, never counts as delayed.
 
 /** A claimed row: one attempt at one email. */
 export interface Job {
@@ -55,6 +59,18 @@ export interface InterruptedJob {
   dotAt: number | null;
 }
 
+/** Whose a row is. */
+export interface RowOwner {
+  workspaceId: number;
+  domainId: number;
+}
+
+/** Told, inside the transaction, what the queue's rows come to. */
+export interface QueueCounts {
+  /** By how many rows more (1) or less (-1) are delayed. */
+  delayed(owner: RowOwner, change: 1 | -1): void;
+}
+
 /** After so many attempts a retry by hand comes no sooner than this after the last one. */
 const FREE_RETRIES = 5;
 const RETRY_PAUSE_MS = 60_000;
@@ -64,11 +80,17 @@ const MAX_REMEMBERED_LANES = 20_000;
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
-/** Prepares the statements of the queue. */
-export function openQueueStore(db: Db) {
+/** Prepares the statements of the queue; `counts` is told of every row that comes to be delayed or ceases to be. */
+export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm } = db;
   const p = sql.placeholder;
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
+  const standing = {
+    workspaceId: emailQueue.workspaceId,
+    domainId: emailQueue.domainId,
+    attempts: emailQueue.attempts,
+    inFlight: emailQueue.inFlight,
+  };
 
   const selectLane = fast(
     orm
@@ -144,7 +166,7 @@ export function openQueueStore(db: Db) {
       .returning({ id: emailQueue.id })
       .prepare(),
   );
-  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning({ id: emailQueue.id }).prepare());
+  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(standing).prepare());
   const updateDeferred = fast(
     orm
       .update(emailQueue)
@@ -166,9 +188,9 @@ export function openQueueStore(db: Db) {
       .where(isThisAttempt)
       .prepare(),
   );
-  const selectQueued = fast(
+  const selectStanding = fast(
     orm
-      .select({ id: emailQueue.id })
+      .select(standing)
       .from(emailQueue)
       .where(eq(emailQueue.id, p("id")))
       .prepare(),
@@ -177,7 +199,7 @@ export function openQueueStore(db: Db) {
     orm
       .delete(emailQueue)
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
-      .returning({ attempts: emailQueue.attempts })
+      .returning(standing)
       .prepare(),
   );
   const updateDueNow = fast(
@@ -192,6 +214,22 @@ export function openQueueStore(db: Db) {
       .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt })
       .prepare(),
   );
+
+  /** Takes note of a row that is gone. */
+  function gone(row: Standing): void {
+    if (isDelayed(row)) counts?.delayed(row, -1);
+  }
+
+  /** Makes a change to a row that stays, and tells whether it made the row a delayed one, or one no more. */
+  function changing<T>(id: number, change: () => T): T {
+    if (counts === null) return change();
+    const before = selectStanding.get({ id });
+    const result = change();
+    const after = selectStanding.get({ id });
+    if (before === undefined || after === undefined || isDelayed(before) === isDelayed(after)) return result;
+    counts.delayed(after, isDelayed(after) ? 1 : -1);
+    return result;
+  }
 
   // Of lanes that are known to be committed: they are removed with their workspace only.
   const laneIds = new Map<string, number>();
@@ -260,22 +298,27 @@ export function openQueueStore(db: Db) {
 
     /** Takes the row off the queue. False: it is no longer this attempt's. */
     finish(job: { id: number; attempt: number }): boolean {
-      return deleteRow.get({ id: job.id, attempt: job.attempt }) !== undefined;
+      const row = deleteRow.get({ id: job.id, attempt: job.attempt });
+      if (row !== undefined) gone(row);
+      return row !== undefined;
     },
 
     /** Puts the row back for its next attempt. False: it is no longer this attempt's. */
     defer(job: { id: number; attempt: number }, deferral: Deferral): boolean {
-      return updateDeferred.get({ id: job.id, attempt: job.attempt, ...deferral }) !== undefined;
+      const update = { id: job.id, attempt: job.attempt, ...deferral };
+      return changing(job.id, () => updateDeferred.get(update)) !== undefined;
     },
 
     /** Undoes the claim of an attempt that was never begun. */
     giveBack(job: Job): void {
-      updateGivenBack.run({ id: job.id, attempt: job.attempt, dueAt: job.dueAt });
+      changing(job.id, () => updateGivenBack.run({ id: job.id, attempt: job.attempt, dueAt: job.dueAt }));
     },
 
     /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
     removeWaiting(id: number): number | null {
-      return deleteWaiting.get({ id })?.attempts ?? null;
+      const row = deleteWaiting.get({ id });
+      if (row !== undefined) gone(row);
+      return row?.attempts ?? null;
     },
 
     /**
@@ -287,7 +330,7 @@ export function openQueueStore(db: Db) {
     },
 
     isQueued(id: number): boolean {
-      return selectQueued.get({ id }) !== undefined;
+      return selectStanding.get({ id }) !== undefined;
     },
 
     /** Every lane with waiting rows and when its first one is due: one pass over the covering index. */
@@ -314,11 +357,8 @@ export function openQueueStore(db: Db) {
 
     /** Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. */
     release(id: number, nextAt: number | null): void {
-      orm
-        .update(emailQueue)
-        .set(nextAt === null ? { inFlight: false, dotAt: null } : { inFlight: false, dotAt: null, nextAt })
-        .where(eq(emailQueue.id, id))
-        .run();
+      const freed = { inFlight: false, dotAt: null, ...(nextAt === null ? {} : { nextAt }) };
+      changing(id, () => orm.update(emailQueue).set(freed).where(eq(emailQueue.id, id)).run());
     },
 
     /** Rows still to be done, in flight or waiting. */
@@ -326,4 +366,14 @@ export function openQueueStore(db: Db) {
       return orm.select({ depth: count() }).from(emailQueue).where(gt(emailQueue.id, 0)).get()?.depth ?? 0;
     },
   };
+}
+
+/** What tells whether a row is delayed. */
+interface Standing extends RowOwner {
+  attempts: number;
+  inFlight: boolean;
+}
+
+function isDelayed({ attempts, inFlight }: Standing): boolean {
+  return attempts > (inFlight ? 1 : 0);
 }
