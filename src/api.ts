@@ -18,6 +18,7 @@ import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "./supp
 import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { parseRanges } from "./net/address.ts";
+import { usageRoutes, type UsageParts } from "./plans/routes.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
 import { type CreditParts, creditRoutes } from "./workspaces/credit-routes.ts";
 import { type DeleteRouteParts, deleteRoutes } from "./workspaces/delete-routes.ts";
@@ -43,6 +44,7 @@ export interface ApiParts {
   workspaces: WorkspaceParts;
   suppressions: SuppressionParts;
   operator: OperatorParts;
+  usage: UsageParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
   rateLimits: Config["rateLimits"];
@@ -73,6 +75,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     emailRoutes(parts.emails),
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
+    usageRoutes(parts.usage),
     keyRoutes(parts.keys),
     suppressionRoutes(parts.suppressions),
     ...operatorRooms(parts.operator),

@@ -45,6 +45,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/operator/held-suppressions": OPERATOR_READ_STATUSES,
   "POST /api/v1/operator/held-suppressions/apply": ["200", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/held-suppressions/drop": ["200", ...OPERATOR_CHANGE_STATUSES],
+  "GET /api/v1/workspace/usage": ["200", "401", "403", "422"],
   "GET /api/v1/openapi.json": ["200"],
   "GET /health": ["200"],
   "GET /ready": ["200", "503"],

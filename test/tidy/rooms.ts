@@ -62,6 +62,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "idempotency/purge.ts",
     "keys/verify.ts",
     "workspaces/removal.ts",
+    "plans/rates.ts",
   ],
   "api.ts": [
     "http",
@@ -72,6 +73,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "keys/routes.ts",
     "suppressions/operator-routes.ts",
     "suppressions/routes.ts",
+    "plans/routes.ts",
     "workspaces/routes.ts",
     "workspaces/block-routes.ts",
     "workspaces/credit-routes.ts",
@@ -162,6 +164,8 @@ export const ROOMS: Record<string, readonly string[]> = {
   // The operator names a workspace by its id.
   suppressions: ["db", "http", "mime", "type workspaces/store.ts", "workspaces/find.ts"],
   plans: ["db"],
+  suppressions: ["db"],
+  plans: ["db", "http"],
   domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
   keys: ["db", "http", "type domains/store.ts"],
   // A workspace is made with its first key, in one transaction.
