@@ -163,8 +163,6 @@ export const ROOMS: Record<string, readonly string[]> = {
   idempotency: ["db", "http"],
   // The operator names a workspace by its id.
   suppressions: ["db", "http", "mime", "type workspaces/store.ts", "workspaces/find.ts"],
-  plans: ["db"],
-  suppressions: ["db"],
   plans: ["db", "http"],
   domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
   keys: ["db", "http", "type domains/store.ts"],
