@@ -8,6 +8,7 @@ import type { InstanceOptions } from "../fakes/instance.ts";
 export interface Scene extends AsyncDisposable {
   pombo: Instance;
   owner: Client;
+  workspaceId: string;
   /** A key restricted to the workspace's domain. */
   domainKey: string;
   domainId: string;
@@ -48,6 +49,18 @@ const reused = (body: unknown): Conflict => ({
   code: "IDEMPOTENCY_KEY_REUSED",
 });
 
+/** What nothing has. */
+const NO_ID = "0198a5a0-0000-7000-8000-000000000000";
+
+/** A route of the operator's under a workspace. */
+function ofWorkspace(rest: string, body?: unknown): Row {
+  return {
+    path: ({ workspaceId }) => `/api/v1/operator/workspaces/${workspaceId}${rest}`,
+    ...(body === undefined ? {} : { body: () => body }),
+    caller: "operator",
+  };
+}
+
 /** Every route of the document; one that is missing here, or here and not there, fails the first test. */
 export const ROWS: Record<string, Row> = {
   "POST /api/v1/emails": {
@@ -86,12 +99,49 @@ export const ROWS: Record<string, Row> = {
   "POST /api/v1/workspaces": { body: () => ({ name: "new" }), caller: "operator" },
   "POST /api/v1/auth/keys": {
     body: () => ({ name: "new" }),
-    missing: () => ({ body: { name: "new", domainId: "0198a5a0-0000-7000-8000-000000000000" } }),
+    missing: () => ({ body: { name: "new", domainId: NO_ID } }),
   },
   "GET /api/v1/auth/keys": {},
   "DELETE /api/v1/auth/keys/{id}": {
     path: ({ keyId }) => `/api/v1/auth/keys/${keyId}`,
     conflict: ({ lastKeyId }) => ({ path: `/api/v1/auth/keys/${lastKeyId}`, code: "LAST_KEY" }),
+  },
+  "GET /api/v1/workspace/usage": {},
+  "GET /api/v1/suppressions": {},
+  "POST /api/v1/suppressions": { body: () => ({ address: "gone@example.com" }) },
+  "DELETE /api/v1/suppressions/{address}": {
+    path: () => "/api/v1/suppressions/listed%40example.com",
+    missing: () => ({ path: "/api/v1/suppressions/nobody%40example.com" }),
+  },
+  "GET /api/v1/operator/workspaces": { caller: "operator" },
+  "GET /api/v1/operator/workspaces/{id}": ofWorkspace(""),
+  "PATCH /api/v1/operator/workspaces/{id}": ofWorkspace("", { name: "new" }),
+  "DELETE /api/v1/operator/workspaces/{id}": ofWorkspace(""),
+  "POST /api/v1/operator/workspaces/{id}/block": ofWorkspace("/block", {}),
+  "POST /api/v1/operator/workspaces/{id}/unblock": ofWorkspace("/unblock"),
+  "POST /api/v1/operator/workspaces/{id}/credits": ofWorkspace("/credits", { amount: 1 }),
+  "GET /api/v1/operator/workspaces/{id}/credits": ofWorkspace("/credits"),
+  "POST /api/v1/operator/workspaces/{id}/sender-ids": ofWorkspace("/sender-ids", { name: "Loja" }),
+  "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": ofWorkspace("/sender-ids/Loja"),
+  "POST /api/v1/operator/workspaces/{id}/keys": ofWorkspace("/keys", { name: "new" }),
+  "POST /api/v1/operator/key/rotate": { caller: "operator" },
+  "GET /api/v1/operator/workspaces/{id}/suppressions": ofWorkspace("/suppressions"),
+  "POST /api/v1/operator/workspaces/{id}/suppressions/import": ofWorkspace("/suppressions/import", {
+    suppressions: [{ address: "gone@example.com" }],
+  }),
+  "GET /api/v1/operator/held-suppressions": {
+    caller: "operator",
+    missing: () => ({ path: `/api/v1/operator/held-suppressions?workspaceId=${NO_ID}` }),
+  },
+  "POST /api/v1/operator/held-suppressions/apply": {
+    body: () => ({ all: true }),
+    caller: "operator",
+    missing: () => ({ body: { workspaceId: NO_ID } }),
+  },
+  "POST /api/v1/operator/held-suppressions/drop": {
+    body: () => ({ all: true }),
+    caller: "operator",
+    missing: () => ({ body: { workspaceId: NO_ID } }),
   },
   "GET /api/v1/openapi.json": { caller: "nobody" },
   "GET /health": { caller: "nobody" },
@@ -140,10 +190,18 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   const domainId = domains.body.data[0].id;
   const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "one domain", domainId } });
   const keys = await owner.call("GET", "/api/v1/auth/keys");
+  await owner.call("POST", "/api/v1/suppressions", { body: { address: "listed@example.com" } });
   await pombo.mx.until(() => pombo.mx.messages.length === 2);
   await pombo.app.worker.idle();
   return {
-    ...{ pombo, owner, domainId, emailId: sent.body.data.id, waitingId: waiting.body.data.id },
+    ...{
+      pombo,
+      owner,
+      workspaceId: pombo.workspace.id,
+      domainId,
+      emailId: sent.body.data.id,
+      waitingId: waiting.body.data.id,
+    },
     ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
   };
