@@ -7,6 +7,7 @@ import { validationError } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { requestBody } from "../http/request-body.ts";
 import type { KeyStore } from "../keys/store.ts";
+import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import { insertWorkspace } from "./create.ts";
 import { requirePlan } from "./plan.ts";
@@ -19,6 +20,7 @@ export interface WorkspaceParts {
   commit: Commit;
   clock: Clock;
   random: Random;
+  log: Log;
   /** Who may make a workspace. */
   creation: "operator" | "any_key" | "open";
   defaultPlan: string;
@@ -35,6 +37,7 @@ export function workspaceRoutes(parts: WorkspaceParts) {
       requireMayCreate(caller, parts.creation);
       const plan = choosePlan(body.plan, caller, parts);
       const created = await parts.commit(() => insertWorkspace({ name: body.name, plan }, parts));
+      parts.log.event("workspace.created", { workspace: created.workspaceId, plan });
       set.status = 201;
       return { data: created };
     },

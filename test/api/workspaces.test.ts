@@ -23,6 +23,10 @@ test("the operator makes a workspace, whose first key is shown once and works", 
       },
     },
   });
+  expect(pombo.events.at(-1)).toEqual({
+    name: "workspace.created",
+    fields: { workspace: body.data.workspaceId, plan: "launch" },
+  });
   const { key } = body.data.apiKey;
   expect((await pombo.workspace.call("GET", "/api/v1/emails", { key })).body.meta.total).toBe(0);
 });
@@ -38,6 +42,7 @@ test("a workspace's name has 1 to 100 characters, and every fault is named", asy
     [{ name: "" }, { field: "name", message: "name must not be empty" }],
     [{ name: "x".repeat(101) }, { field: "name", message: "at most 100 characters" }],
     [{ name: "😀".repeat(101) }, { field: "name", message: "at most 100 characters" }],
+    [{ name: "a\u001b[31m" }, { field: "name", message: "control characters" }],
     [{ name: "\ud800" }, { field: "name", message: "half of a surrogate pair" }],
     [{ name: null, plan: 5, members: [] }, { field: "name" }, { field: "plan" }, { field: "members" }],
   ];
