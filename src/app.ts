@@ -9,6 +9,8 @@ import { DiskGuard, freeSpaceOf, type ReadFree } from "./db/guard.ts";
 import { type Db, openDatabase } from "./db/open.ts";
 import { createResolver, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";
+import { createVerifier } from "./domains/verify.ts";
+import { DomainWatch } from "./domains/watch.ts";
 import { failQueuedOf } from "./emails/abandon.ts";
 import type { StoredBody } from "./emails/body.ts";
 import { relayFinder } from "./emails/relay.ts";
@@ -73,6 +75,7 @@ export interface App {
   committer: Committer;
   worker: Worker;
   guard: DiskGuard;
+  domainWatch: DomainWatch;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -163,6 +166,11 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const planOf = planFinder(config, stores);
     const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
     const common = { commit, clock, random, log };
+    const scheduled = () => domainWatch.wake();
+    const verifier = createVerifier({ ...stores, ...common, keychain, resolver: checkResolver, settings, scheduled });
+    const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
+    closers.push(() => verifier.close());
+    closers.push(() => domainWatch.stop());
     const api = await createApi({
       emails: {
         ...stores,
@@ -185,7 +193,8 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         keyring,
         keychain,
         planOf,
-        resolver: checkResolver,
+        verifier,
+        scheduled,
         settings,
         deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
         deleted: (domain) => void failQueuedOf(domain, { ...stores, ...common }),
@@ -246,7 +255,9 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
     );
     await worker.start();
+    domainWatch.start();
     const stop = async (graceMs = STOP_GRACE_MS) => {
+      domainWatch.stop();
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => {
@@ -259,7 +270,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       await pool.close();
       await endAll();
     };
-    return { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, stop };
+    return { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, domainWatch, stop };
   } catch (error) {
     closers.shift(); // the lock is released by the caller
     await endAll();

@@ -8,6 +8,7 @@ import type { Keyring } from "../keyring/seal.ts";
 import type { Random } from "../random.ts";
 import { sealContext } from "./keychain.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
+import { firstCheckAt } from "./status.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 
 export interface CreateParts {
@@ -17,6 +18,8 @@ export interface CreateParts {
   clock: Clock;
   random: Random;
   planOf: (workspaceId: number) => Plan;
+  /** Told after the commit: there is a domain to look at. */
+  scheduled: () => void;
 }
 
 /** Registers a domain with fresh signing keys. Throws 409 for one the workspace has, 402 at the plan's limit. */
@@ -27,7 +30,7 @@ export async function createDomain(
   refuseDomain(request, parts);
   // Making an RSA key takes about a tenth of a second, off the main thread: not inside a transaction.
   const pairs = await generateKeyPairs();
-  return parts.commit(() => {
+  const created = await parts.commit(() => {
     refuseDomain(request, parts);
     const now = parts.clock.now();
     const domain = parts.domains.insert({
@@ -36,11 +39,14 @@ export async function createDomain(
       name: request.name,
       status: "pending",
       createdAt: now,
+      nextCheckAt: firstCheckAt(now),
     });
     insertKey(domain, RSA_SELECTOR, pairs.rsa, parts);
     insertKey(domain, ED25519_SELECTOR, pairs.ed25519, parts);
     return domain;
   });
+  parts.scheduled();
+  return created;
 }
 
 function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string }, parts: CreateParts): void {

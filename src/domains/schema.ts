@@ -50,4 +50,15 @@ export const DomainInList = Type.Object({
   verifiedAt: NullableTime,
 });
 
+/** A domain by its id: all that is known of it. */
+export const DomainRecord = Type.Object({
+  ...DomainInList.properties,
+  lastCheckedAt: NullableTime,
+  nextCheckAt: Type.Union([Time, Type.Null()], {
+    description: "When it is checked by itself; null: only when asked for.",
+  }),
+  dns: Dns,
+  hint: Type.Optional(Type.String({ description: "What to do." })),
+});
+
 export const DeletedDomain = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Boolean() });

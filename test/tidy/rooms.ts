@@ -51,6 +51,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "stores.ts",
     ...PARTS,
     "domains/keychain.ts",
+    "domains/verify.ts",
+    "domains/watch.ts",
     "emails/abandon.ts",
     "emails/relay.ts",
     "emails/relay-settings.ts",
