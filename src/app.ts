@@ -11,7 +11,7 @@ import { createResolver, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";
 import { createVerifier } from "./domains/verify.ts";
 import { DomainWatch } from "./domains/watch.ts";
-import { failQueuedOf } from "./emails/abandon.ts";
+import { createAbandoner } from "./emails/abandon.ts";
 import type { StoredBody } from "./emails/body.ts";
 import { relayFinder } from "./emails/relay.ts";
 import { openRelays } from "./emails/relay-settings.ts";
@@ -171,6 +171,8 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
     closers.push(() => verifier.close());
     closers.push(() => domainWatch.stop());
+    const abandoner = createAbandoner({ ...stores, ...common });
+    closers.push(() => abandoner.stop());
     const api = await createApi({
       emails: {
         ...stores,
@@ -197,7 +199,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         scheduled,
         settings,
         deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
-        deleted: (domain) => void failQueuedOf(domain, { ...stores, ...common }),
+        deleted: () => abandoner.begin(),
       },
       keys: { ...stores, ...common, planOf },
       workspaces: {
@@ -255,9 +257,11 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
     );
     await worker.start();
+    abandoner.begin();
     domainWatch.start();
     const stop = async (graceMs = STOP_GRACE_MS) => {
       domainWatch.stop();
+      abandoner.stop();
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => {

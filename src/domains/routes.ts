@@ -23,8 +23,8 @@ export interface DomainParts extends CreateParts {
   settings: { bounceHost: string; dmarcRua: string | null };
   /** Takes away the API keys restricted to the domain, in the transaction that deletes it. */
   deleteKeysOf: (domainId: number) => void;
-  /** Called after a domain is gone, with what still belongs to it. */
-  deleted: (domain: DomainRow) => void;
+  /** Called after a domain is gone: its mail is still there. */
+  deleted: () => void;
 }
 
 export function domainRoutes(parts: DomainParts) {
@@ -117,7 +117,7 @@ export function domainRoutes(parts: DomainParts) {
           parts.domains.delete(domain.id);
         });
         parts.keychain.forget(domain.id);
-        parts.deleted(domain);
+        parts.deleted();
         return { data: { id: domain.uid, deleted: true } };
       },
       {
