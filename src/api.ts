@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from "elysia";
+import { operatorDomainRoutes, type OperatorDomainParts } from "./domains/operator-routes.ts";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
@@ -19,7 +20,7 @@ import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspa
 /** All that the routes need, by room. */
 export interface ApiParts {
   emails: AcceptParts;
-  domains: DomainParts;
+  domains: DomainParts & OperatorDomainParts;
   keys: KeyParts;
   workspaces: WorkspaceParts;
   verifyKey: VerifyKey;
@@ -37,6 +38,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
     keyRoutes(parts.keys),
+    ...operatorRooms(parts),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
   ];
   document = await openApiDocument(rooms);
@@ -62,4 +64,9 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
 
   methodsOf = methodTable(app.routes);
   return app;
+}
+
+/** What the operator key opens beside workspaces. */
+function operatorRooms(parts: Pick<ApiParts, "domains">): AnyElysia[] {
+  return [operatorDomainRoutes(parts.domains)];
 }

@@ -17,6 +17,7 @@ import { relayFinder } from "./emails/relay.ts";
 import { openRelays } from "./emails/relay-settings.ts";
 import type { Composed, ComposeInput } from "./emails/compose.ts";
 import { createComposer } from "./emails/composer.ts";
+import { hastenMailOf } from "./emails/hasten.ts";
 import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
@@ -173,6 +174,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     closers.push(() => domainWatch.stop());
     const abandoner = createAbandoner({ ...stores, ...common });
     closers.push(() => abandoner.stop());
+    const nudge = (laneId: number, dueAt: number, expiresAt?: number) => worker.nudge(laneId, dueAt, expiresAt);
     const api = await createApi({
       emails: {
         ...stores,
@@ -180,7 +182,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         guard,
         planOf,
         preparer: createPreparer(preparing),
-        nudge: (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt),
+        nudge,
         findRelay,
         settings: {
           ...settings,
@@ -200,6 +202,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         settings,
         deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
         deleted: () => abandoner.begin(),
+        lifted: (domain) => void hastenMailOf(domain, { ...stores, ...common, nudge }),
       },
       keys: { ...stores, ...common, planOf },
       workspaces: {

@@ -1,5 +1,6 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
+import { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
@@ -113,6 +114,7 @@ export function domainRoutes(parts: DomainParts) {
       async ({ request, params }) => {
         const domain = ownDomain(request, params.id, parts);
         await parts.commit(() => {
+          refuseSuspended(domain.id, parts);
           parts.deleteKeysOf(domain.id);
           parts.domains.delete(domain.id);
         });
@@ -130,6 +132,14 @@ export function domainRoutes(parts: DomainParts) {
         }),
       },
     );
+}
+
+/** Registering it again would undo what the operator has done. */
+function refuseSuspended(id: number, { domains }: DomainParts): void {
+  if (domains.byId(id)?.status !== "suspended") return;
+  throw new AppError("SENDING_BLOCKED", "The operator has suspended this domain, so it cannot be deleted", {
+    hint: "Ask the operator to lift that first.",
+  });
 }
 
 function ownDomain(request: Request, id: string, parts: DomainParts): DomainRow {

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DOMAIN_STATUSES } from "../db/schema.ts";
-import { text } from "../http/rules.ts";
+import { CursorQuery } from "../http/pagination.ts";
+import { text, uuid } from "../http/rules.ts";
 import { toAsciiDomain } from "../mime/address.ts";
 
 const MAX_NAME = 253;
@@ -59,6 +60,19 @@ export const DomainRecord = Type.Object({
   }),
   dns: Dns,
   hint: Type.Optional(Type.String({ description: "What to do." })),
+});
+
+/** A domain as the operator sees it. */
+export const OperatorDomain = Type.Object({
+  ...DomainInList.properties,
+  workspaceId: Type.String({ format: "uuid" }),
+});
+
+export const DomainChange = Type.Object({ suspended: Type.Boolean() }, { additionalProperties: false });
+
+export const OperatorDomainQuery = Type.Object({
+  ...CursorQuery.properties,
+  workspaceId: Type.Optional(uuid("Only the domains of this workspace.")),
 });
 
 export const DeletedDomain = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Boolean() });

@@ -110,6 +110,26 @@ function domainRows(orm: Db["orm"]) {
       orm.delete(domains).where(eq(domains.id, id)).run();
     },
 
+    /** A domain of any workspace, for the operator. */
+    byUidAnywhere: (uid: string): DomainRow | undefined =>
+      orm.select(columns).from(domains).where(eq(domains.uid, uid)).get(),
+
+    /** A page of all domains, or of one workspace's, newest first, and one row more when there are more. */
+    listEverywhere: (workspaceId: number | null, before: Position | null, limit: number): DomainRow[] =>
+      orm
+        .select(columns)
+        .from(domains)
+        .where(
+          and(
+            workspaceId === null ? undefined : eq(domains.workspaceId, workspaceId),
+            // Ids are given out in the order of time, and unlike times they have an index over all workspaces.
+            before === null ? undefined : lt(domains.id, before.id),
+          ),
+        )
+        .orderBy(desc(domains.id))
+        .limit(limit + 1)
+        .all(),
+
     /** Every domain of the installation by name, for the sandbox's DNS. */
     everyByName: (name: string): DomainRow[] => orm.select(columns).from(domains).where(eq(domains.name, name)).all(),
   };

@@ -56,9 +56,13 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
 }
 
 function operatorElsewhere(): AppError {
-  return new AppError("API_KEY_RESTRICTED", "The operator key works on POST /api/v1/workspaces only", {
-    hint: "Use a key of the workspace.",
-  });
+  return new AppError(
+    "API_KEY_RESTRICTED",
+    "The operator key works on POST /api/v1/workspaces and /api/v1/operator/… only",
+    {
+      hint: "Use a key of the workspace.",
+    },
+  );
 }
 
 function isUnderApi(path: string): boolean {
@@ -102,4 +106,12 @@ export function wholeWorkspaceCaller(request: Request): WorkspaceCaller {
       hint: "Use a key without domainId.",
     },
   );
+}
+
+/** The operator calls: by the operator key; 403 for everybody else. */
+export function operatorCaller(request: Request): void {
+  if (callerOf(request).kind === "operator") return;
+  throw new AppError("API_KEY_RESTRICTED", "Only the operator key may do this", {
+    hint: "The operator key is the one that pombo init showed; ask the operator.",
+  });
 }

@@ -86,6 +86,8 @@ const ROUTES: Record<string, string[]> = {
   "POST /api/v1/domains": [...CREATE_STATUSES, "402", "409"],
   "GET /api/v1/domains": ["200", "401", "403", "422"],
   "GET /api/v1/domains/{id}": ["200", "401", "403", "404", "422"],
+  "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
+  "PATCH /api/v1/operator/domains/{id}": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
   "POST /api/v1/domains/{id}/verification-checks": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
   "DELETE /api/v1/domains/{id}": ["200", "401", "403", "404", "422", "503"],
   "POST /api/v1/workspaces": CREATE_STATUSES,
@@ -105,7 +107,7 @@ test("every route is there with its answers, a summary and its body as JSON alon
     for (const [status, answer] of Object.entries<Members>(operation["responses"])) {
       expect([route, status, Object.keys(answer["content"])]).toEqual([route, status, ["application/json"]]);
     }
-    const hasBody = route.startsWith("POST") && !/\/(verification-checks|cancel|retry)$/.test(route);
+    const hasBody = /^(POST|PATCH) /.test(route) && !/\/(verification-checks|cancel|retry)$/.test(route);
     expect([route, operation["requestBody"] !== undefined]).toEqual([route, hasBody]);
     if (hasBody)
       expect([route, Object.keys(operation["requestBody"].content), operation["requestBody"].required]).toEqual([
@@ -236,6 +238,20 @@ function examplesFor(pombo: Instance, ids: { email: string; waiting: string; dom
       path: `/api/v1/domains/${UNKNOWN_ID}/verification-checks`,
     },
     { route: "GET /api/v1/domains/{id}", status: 200, path: `/api/v1/domains/${domain}` },
+    { route: "GET /api/v1/operator/domains", status: 200, options: key },
+    { route: "GET /api/v1/operator/domains", status: 403 },
+    {
+      route: "PATCH /api/v1/operator/domains/{id}",
+      status: 200,
+      path: `/api/v1/operator/domains/${domain}`,
+      options: { body: { suspended: false }, ...key },
+    },
+    {
+      route: "PATCH /api/v1/operator/domains/{id}",
+      status: 422,
+      path: `/api/v1/operator/domains/${domain}`,
+      options: { body: { suspended: "yes" }, ...key },
+    },
     { route: "DELETE /api/v1/domains/{id}", status: 200, path: `/api/v1/domains/${domain}` },
     { route: "POST /api/v1/workspaces", status: 201, options: { body: { name: "x" }, ...key } },
     { route: "POST /api/v1/workspaces", status: 403, ...body({ name: "x" }) },

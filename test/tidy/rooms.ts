@@ -54,6 +54,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "domains/verify.ts",
     "domains/watch.ts",
     "emails/abandon.ts",
+    "emails/hasten.ts",
     "emails/relay.ts",
     "emails/relay-settings.ts",
     "emails/preparer.ts",
@@ -66,6 +67,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   "api.ts": [
     "http",
+    "domains/operator-routes.ts",
     "domains/routes.ts",
     "emails/routes.ts",
     "type emails/accept.ts",
