@@ -167,8 +167,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const planOf = planFinder(config, stores);
     const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
     const common = { commit, clock, random, log };
-    const scheduled = () => domainWatch.wake();
-    const verifier = createVerifier({ ...stores, ...common, keychain, resolver: checkResolver, settings, scheduled });
+    const verifier = createVerifier({ ...stores, ...common, keychain, resolver: checkResolver, settings });
     const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
     closers.push(() => verifier.close());
     closers.push(() => domainWatch.stop());
@@ -198,7 +197,6 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         keychain,
         planOf,
         verifier,
-        scheduled,
         settings,
         deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
         deleted: () => abandoner.begin(),

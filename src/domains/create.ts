@@ -18,8 +18,6 @@ export interface CreateParts {
   clock: Clock;
   random: Random;
   planOf: (workspaceId: number) => Plan;
-  /** Told after the commit: there is a domain to look at. */
-  scheduled: () => void;
 }
 
 /** Registers a domain with fresh signing keys. Throws 409 for one the workspace has, 402 at the plan's limit. */
@@ -30,7 +28,7 @@ export async function createDomain(
   refuseDomain(request, parts);
   // Making an RSA key takes about a tenth of a second, off the main thread: not inside a transaction.
   const pairs = await generateKeyPairs();
-  const created = await parts.commit(() => {
+  return parts.commit(() => {
     refuseDomain(request, parts);
     const now = parts.clock.now();
     const domain = parts.domains.insert({
@@ -45,8 +43,6 @@ export async function createDomain(
     insertKey(domain, ED25519_SELECTOR, pairs.ed25519, parts);
     return domain;
   });
-  parts.scheduled();
-  return created;
 }
 
 function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string }, parts: CreateParts): void {

@@ -24,8 +24,6 @@ export interface VerifyParts {
   log: Log;
   resolver: { fresh(preferredServer: number): Resolver };
   settings: { bounceHost: string; dmarcRua: string | null };
-  /** Told after the commit: the domain is looked at next at another time. */
-  scheduled: () => void;
 }
 
 export interface Verification {
@@ -58,10 +56,7 @@ export function createVerifier(parts: VerifyParts): Verifier {
   const following = new Map<number, Promise<Verification | null>>();
 
   const begin = (id: number, asking: Asking) => {
-    const check = verifyDomain(id, asking, parts).finally(() => {
-      running.delete(id);
-      if (asking.isAskedFor) parts.scheduled();
-    });
+    const check = verifyDomain(id, asking, parts).finally(() => running.delete(id));
     running.set(id, check);
     return check;
   };

@@ -15,7 +15,7 @@ const CHECKS_AT_ONCE = 8;
 const CHECKS_OF_ONE_WORKSPACE = 4;
 /** From the beginning of a check to that of the next. */
 const PACE_MS = 200;
-/** A longer wait is taken in steps: the time may be set meanwhile. */
+/** A longer wait is taken in steps: the time may be set meanwhile. Nothing is planned nearer than this, so nobody need wake it. */
 const LOOK_EVERY_MS = 60_000;
 /** After trouble with the storage. */
 const PAUSE_MS = 60_000;
@@ -55,12 +55,7 @@ export class DomainWatch {
   }
 
   start(): void {
-    this.#unsubscribeGuard = this.#options.guard.whenOpen(() => this.wake());
-    this.#look();
-  }
-
-  /** Some domain is to be looked at at another time than was known. */
-  wake(): void {
+    this.#unsubscribeGuard = this.#options.guard.whenOpen(() => this.#look());
     this.#look();
   }
 
