@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from "elysia";
+import { operatorDomainRoutes, type OperatorDomainParts } from "./domains/operator-routes.ts";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
@@ -34,6 +35,7 @@ import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspa
 export interface OperatorParts {
   workspaces: OperatorWorkspaceParts & DeleteRouteParts & BlockParts & CreditParts & SenderIdParts & OperatorKeyParts;
   suppressions: OperatorSuppressionParts;
+  domains: OperatorDomainParts;
 }
 
 /** All that the routes need, by room. */
@@ -57,7 +59,7 @@ export interface ApiParts {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({ workspaces, suppressions }: OperatorParts): AnyElysia[] {
+export function operatorRooms({ workspaces, suppressions, domains }: OperatorParts): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -66,6 +68,7 @@ export function operatorRooms({ workspaces, suppressions }: OperatorParts): AnyE
     senderIdRoutes(workspaces),
     operatorKeyRoutes(workspaces),
     operatorSuppressionRoutes(suppressions),
+    operatorDomainRoutes(domains),
   ];
 }
 

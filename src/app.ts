@@ -9,12 +9,15 @@ import { DiskGuard, freeSpaceOf, type ReadFree } from "./db/guard.ts";
 import { type Db, openDatabase } from "./db/open.ts";
 import { createResolver, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";
-import { failQueuedOf } from "./emails/abandon.ts";
+import { createVerifier } from "./domains/verify.ts";
+import { DomainWatch } from "./domains/watch.ts";
+import { createAbandoner } from "./emails/abandon.ts";
 import type { StoredBody } from "./emails/body.ts";
 import { relayFinder } from "./emails/relay.ts";
 import { openRelays } from "./emails/relay-settings.ts";
 import type { Composed, ComposeInput } from "./emails/compose.ts";
 import { createComposer } from "./emails/composer.ts";
+import { hastenMailOf } from "./emails/hasten.ts";
 import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
@@ -77,6 +80,7 @@ export interface App {
   committer: Committer;
   worker: Worker;
   guard: DiskGuard;
+  domainWatch: DomainWatch;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -179,6 +183,13 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const planOf = planFinder(config, stores);
     const planNames = Object.keys(config.plans);
     const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
+    const verifier = createVerifier({ ...stores, ...common, keychain, resolver: checkResolver, settings });
+    const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
+    closers.push(() => verifier.close());
+    closers.push(() => domainWatch.stop());
+    const abandoner = createAbandoner({ ...stores, ...common });
+    closers.push(() => abandoner.stop());
+    const nudge = (laneId: number, dueAt: number, expiresAt?: number) => worker.nudge(laneId, dueAt, expiresAt);
     const api = await createApi({
       emails: {
         ...stores,
@@ -187,7 +198,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         planOf,
         standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
         preparer: createPreparer(preparing),
-        nudge: (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt),
+        nudge,
         findRelay,
         settings: {
           ...settings,
@@ -202,10 +213,10 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         keyring,
         keychain,
         planOf,
-        resolver: checkResolver,
+        verifier,
         settings,
         deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
-        deleted: (domain) => void failQueuedOf(domain, { ...stores, ...common }),
+        deleted: () => abandoner.begin(),
       },
       keys: { ...stores, ...common, planOf },
       suppressions: { ...stores, ...common },
@@ -218,6 +229,12 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       },
       operator: {
         suppressions: { ...stores, ...common },
+        domains: {
+          ...stores,
+          ...common,
+          verifier,
+          lifted: (domain) => void hastenMailOf(domain, { ...stores, ...common, nudge }),
+        },
         workspaces: {
           ...stores,
           ...common,
@@ -285,7 +302,11 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     await worker.start();
     closers.push(() => removal.stop());
     removal.look();
+    abandoner.begin();
+    domainWatch.start();
     const stop = async (graceMs = STOP_GRACE_MS) => {
+      domainWatch.stop();
+      abandoner.stop();
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => {
@@ -298,7 +319,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       await pool.close();
       await endAll();
     };
-    return { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, stop };
+    return { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, domainWatch, stop };
   } catch (error) {
     closers.shift(); // the lock is released by the caller
     await endAll();

@@ -8,6 +8,7 @@ import type { Keyring } from "../keyring/seal.ts";
 import type { Random } from "../random.ts";
 import { sealContext } from "./keychain.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
+import { firstCheckAt } from "./status.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 
 export interface CreateParts {
@@ -36,6 +37,7 @@ export async function createDomain(
       name: request.name,
       status: "pending",
       createdAt: now,
+      nextCheckAt: firstCheckAt(now),
     });
     insertKey(domain, RSA_SELECTOR, pairs.rsa, parts);
     insertKey(domain, ED25519_SELECTOR, pairs.ed25519, parts);

@@ -1,5 +1,6 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
+import { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
@@ -7,22 +8,26 @@ import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/paginatio
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import { toAsciiDomain } from "../mime/address.ts";
-import type { DomainCheck, RecordCheck } from "./check.ts";
 import { createDomain, type CreateParts } from "./create.ts";
+import type { Keychain } from "./keychain.ts";
 import { recordsOf } from "./records.ts";
-import { DeletedDomain, type Dns, DomainCreate, DomainInList, DomainWithDns } from "./schema.ts";
-import { type DomainRow, isSending } from "./store.ts";
-import { type Verification, verifyDomain, type VerifyParts } from "./verify.ts";
+import { DeletedDomain, DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
+import { hinted, hintFor, inList, parseDns, timeOrNull, withDns, withLastCheck } from "./show.ts";
+import type { DomainRow } from "./store.ts";
+import type { Verifier } from "./verify.ts";
 
 const TAG = "Domains";
 /** Of which its cursors are. */
 const LIST = "domains";
 
-export interface DomainParts extends CreateParts, VerifyParts {
+export interface DomainParts extends CreateParts {
+  verifier: Verifier;
+  keychain: Keychain;
+  settings: { bounceHost: string; dmarcRua: string | null };
   /** Takes away the API keys restricted to the domain, in the transaction that deletes it. */
   deleteKeysOf: (domainId: number) => void;
-  /** Called after a domain is gone, with what still belongs to it. */
-  deleted: (domain: DomainRow) => void;
+  /** Called after a domain is gone: its mail is still there. */
+  deleted: () => void;
 }
 
 export function domainRoutes(parts: DomainParts) {
@@ -65,22 +70,43 @@ export function domainRoutes(parts: DomainParts) {
         }),
       },
     )
+    .get(
+      "/:id",
+      ({ request, params }) => {
+        const domain = ownDomain(request, params.id, parts);
+        const records = recordsOf(domain, parts.domains.keysOf(domain.id), parts.settings);
+        const dns = withLastCheck(records, parseDns(parts.domains.lastCheckOf(domain.id)));
+        const isTaken = dns.dkim[0]?.status === "found" && parts.domains.isHeldElsewhere(domain);
+        const { checkedAt, nextCheckAt } = domain;
+        const times = { lastCheckedAt: timeOrNull(checkedAt), nextCheckAt: timeOrNull(nextCheckAt) };
+        return { data: { ...inList(domain), ...times, dns, ...hinted(hintFor(domain, dns, isTaken)) } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          tag: TAG,
+          summary: "Show a domain",
+          description: "With its records as the last check found them, by whomever it was asked for.",
+          responses: answers(200, DomainRecord, [401, 403, 404, 422]),
+        }),
+      },
+    )
     .post(
       "/:id/verification-checks",
       async ({ request, params }) => {
         const domain = ownDomain(request, params.id, parts);
-        const verification = await verifyDomain(domain, parts);
+        const verification = await parts.verifier.verify(domain.id);
         if (verification === null) throw noSuchDomain();
-        const checked = withDns(verification.domain, dnsAfterCheck(verification.check));
-        const hint = verificationHint(verification);
-        return { data: hint === null ? checked : { ...checked, hint } };
+        const { domain: checked, dns, isTaken } = verification;
+        return { data: { ...withDns(checked, dns), ...hinted(hintFor(checked, dns, isTaken)) } };
       },
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
           tag: TAG,
           summary: "Check a domain's DNS records",
-          description: "The RSA DKIM record decides; the others advise.",
+          description:
+            "The RSA DKIM record decides; the others advise. Domains are also checked by themselves: every minute at first, at least hourly for 14 days, daily once verified.",
           responses: answers(200, DomainWithDns, [400, 401, 403, 404, 413, 415, 422, 503]),
         }),
       },
@@ -90,11 +116,12 @@ export function domainRoutes(parts: DomainParts) {
       async ({ request, params }) => {
         const domain = ownDomain(request, params.id, parts);
         await parts.commit(() => {
+          refuseSuspended(domain.id, parts);
           parts.deleteKeysOf(domain.id);
           parts.domains.delete(domain.id);
         });
         parts.keychain.forget(domain.id);
-        parts.deleted(domain);
+        parts.deleted();
         return { data: { id: domain.uid, deleted: true } };
       },
       {
@@ -109,6 +136,14 @@ export function domainRoutes(parts: DomainParts) {
     );
 }
 
+/** Registering it again would undo what the operator has done. */
+function refuseSuspended(id: number, { domains }: DomainParts): void {
+  if (domains.byId(id)?.status !== "suspended") return;
+  throw new AppError("SENDING_BLOCKED", "The operator has suspended this domain, so it cannot be deleted", {
+    hint: "Ask the operator to lift that first.",
+  });
+}
+
 function ownDomain(request: Request, id: string, parts: DomainParts): DomainRow {
   const { workspaceId } = wholeWorkspaceCaller(request);
   const domain = parts.domains.byUid(workspaceId, id.toLowerCase());
@@ -118,56 +153,4 @@ function ownDomain(request: Request, id: string, parts: DomainParts): DomainRow 
 
 function noSuchDomain() {
   return notFound("There is no domain with this id in this workspace");
-}
-
-function inList(domain: DomainRow): typeof DomainInList.static {
-  return {
-    id: domain.uid,
-    domain: domain.name,
-    status: domain.status,
-    createdAt: timeOf(domain.createdAt),
-    verifiedAt: verifiedAt(domain),
-  };
-}
-
-function withDns(domain: DomainRow, dns: typeof Dns.static): typeof DomainWithDns.static {
-  return {
-    id: domain.uid,
-    domain: domain.name,
-    createdAt: timeOf(domain.createdAt),
-    verifiedAt: verifiedAt(domain),
-    dns,
-  };
-}
-
-/** What stands in the way of sending, or would still make it better; null when nothing does. */
-function verificationHint({ domain, check, isTaken }: Verification): string | null {
-  if (isTaken) return "Another workspace sends from this domain; it can be verified here once that ends.";
-  const [rsa, ed25519] = check.dkim;
-  if (!isSending(domain)) {
-    return rsa.status === "unknown"
-      ? "Not verified yet: DNS did not answer. Call this check again in a minute."
-      : `Not verified yet: ${rsa.name} is ${rsa.status === "missing" ? "missing" : "not as it should be"}. Publish it, then call this check again.`;
-  }
-  const open = [ed25519, check.spf, check.dmarc].filter(({ status }) => status === "missing" || status === "mismatch");
-  return open.length === 0
-    ? null
-    : `Verified: you can send. Still recommended: ${open.map(({ name }) => name).join(", ")}.`;
-}
-
-function dnsAfterCheck(check: DomainCheck): typeof Dns.static {
-  return { dkim: check.dkim.map(shown), spf: shown(check.spf), dmarc: shown(check.dmarc) };
-}
-
-/** A record whose look-up failed has no status: nothing is known of it, and the hint says so. */
-function shown({ status, ...record }: RecordCheck): typeof Dns.static.spf {
-  return status === "unknown" ? record : { ...record, status };
-}
-
-function verifiedAt(domain: DomainRow): string | null {
-  return domain.verifiedAt === null ? null : timeOf(domain.verifiedAt);
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DOMAIN_STATUSES } from "../db/schema.ts";
-import { text } from "../http/rules.ts";
+import { CursorQuery } from "../http/pagination.ts";
+import { text, uuid } from "../http/rules.ts";
 import { toAsciiDomain } from "../mime/address.ts";
 
 const MAX_NAME = 253;
@@ -48,6 +49,30 @@ export const DomainInList = Type.Object({
   status: Type.Union(DOMAIN_STATUSES.map((status) => Type.Literal(status))),
   createdAt: Time,
   verifiedAt: NullableTime,
+});
+
+/** A domain by its id: all that is known of it. */
+export const DomainRecord = Type.Object({
+  ...DomainInList.properties,
+  lastCheckedAt: NullableTime,
+  nextCheckAt: Type.Union([Time, Type.Null()], {
+    description: "When it is checked by itself; null: only when asked for.",
+  }),
+  dns: Dns,
+  hint: Type.Optional(Type.String({ description: "What to do." })),
+});
+
+/** A domain as the operator sees it. */
+export const OperatorDomain = Type.Object({
+  ...DomainInList.properties,
+  workspaceId: Type.String({ format: "uuid" }),
+});
+
+export const DomainChange = Type.Object({ suspended: Type.Boolean() }, { additionalProperties: false });
+
+export const OperatorDomainQuery = Type.Object({
+  ...CursorQuery.properties,
+  workspaceId: Type.Optional(uuid("Only the domains of this workspace.")),
 });
 
 export const DeletedDomain = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Boolean() });

@@ -1,13 +1,133 @@
-import type { DomainRow } from "./store.ts";
 import type { Verdict } from "./check.ts";
+import type { DomainRow } from "./store.ts";
 
-/**
- * A domain's status after a check. pending → verified when its RSA key resolves; verified → warning
- * when it no longer does (it still sends); warning and failed → verified when it does again. What DNS
- * did not answer changes nothing, and what the operator suspended stays so.
- */
-export function statusAfterCheck(status: DomainRow["status"], rsa: Verdict): DomainRow["status"] {
-  if (status === "suspended" || rsa === "unknown") return status;
-  if (rsa === "yes") return "verified";
-  return status === "verified" ? "warning" : status;
+// The life of a domain, and when it is looked at next. Only its RSA key decides.
+//
+// A new domain is pending. It is verified when the key resolves and no other workspace holds the name;
+// without it, it is failed after 14 days. A verified domain whose key is gone is in warning: it still
+// sends, is verified again as soon as the key is back, and failed after 72 hours without. A failed one
+// is not looked at any more, but may be verified by a check that somebody asks for. A suspended one
+// stays so until the operator lifts that; it is pending then. What DNS did not answer changes nothing:
+// every step takes a definite answer at that moment, however much time has passed.
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A pending domain is looked at every minute for so long: somebody is at work on its records. */
+const EAGER_MS = 15 * MINUTE_MS;
+/** Then so far apart at first, each time half as far again, to an hour. */
+const FIRST_DELAY_MS = 5 * MINUTE_MS;
+const GROWTH = 1.5;
+const PENDING_LIMIT_MS = 14 * DAY_MS;
+const WARNING_LIMIT_MS = 72 * HOUR_MS;
+/** What was registered or verified together is not looked at together for ever. */
+const SPREAD = 0.1;
+
+/** No planned check is further away than this; one that is was planned before the clock was set back. */
+export const LONGEST_DELAY_MS = { verified: (1 + SPREAD) * DAY_MS, others: (1 + SPREAD) * HOUR_MS };
+
+export type Life = Pick<DomainRow, "status" | "createdAt" | "verifiedAt" | "warningAt">;
+
+/** What is told of, once each time. */
+export type Change = "verified" | "warning" | "failed";
+
+/** What a check saw. `isHeldElsewhere`: another workspace has the name verified, in warning or suspended. */
+export interface Evidence {
+  rsa: Verdict;
+  isHeldElsewhere: boolean;
+}
+
+export function lifeAfterCheck(life: Life, evidence: Evidence, now: number): { life: Life; change: Change | null } {
+  const { status } = life;
+  if (status === "suspended" || evidence.rsa === "unknown") return { life, change: null };
+  if (evidence.rsa === "no") return lifeWithoutKey(life, now);
+  if (status === "verified" || evidence.isHeldElsewhere) return { life, change: null };
+  const verifiedAt = life.verifiedAt ?? now;
+  return { life: { ...life, status: "verified", verifiedAt, warningAt: null }, change: "verified" };
+}
+
+function lifeWithoutKey(life: Life, now: number): { life: Life; change: Change | null } {
+  switch (life.status) {
+    case "verified":
+      return { life: { ...life, status: "warning", warningAt: now }, change: "warning" };
+    case "warning":
+    case "pending": {
+      // One that was verified once and is pending again has been missing its key since this was first seen.
+      const missed = life.verifiedAt === null ? life : { ...life, warningAt: life.warningAt ?? now };
+      const endsAt = givenUpAt(missed);
+      const isOver = endsAt !== null && now >= endsAt;
+      return isOver ? { life: { ...missed, status: "failed" }, change: "failed" } : { life: missed, change: null };
+    }
+    case "failed":
+    case "suspended":
+      return { life, change: null };
+  }
+}
+
+/** When it is failed if its key is still missing then; null: it will not be. */
+export function givenUpAt({ status, createdAt, verifiedAt, warningAt }: Life): number | null {
+  if (status === "warning" && warningAt !== null) return warningAt + WARNING_LIMIT_MS;
+  if (status !== "pending") return null;
+  const since = verifiedAt === null ? createdAt : warningAt;
+  return since === null ? null : since + PENDING_LIMIT_MS;
+}
+
+/** The first check in the background of a domain that was made at `createdAt`. */
+export function firstCheckAt(createdAt: number): number {
+  return createdAt + MINUTE_MS;
+}
+
+/** A check that has ended, for the time of the next. */
+export interface Ended {
+  now: number;
+  /** DNS did not answer for the key, this time and the time before. */
+  isUnknown: boolean;
+  wasUnknown: boolean;
+  /** Somebody asked for it: the waits begin anew. */
+  isAskedFor: boolean;
+  /** What the check before planned as the wait until this one; null: there was none. */
+  lastDelayMs: number | null;
+  /** In [0, 1). */
+  chance: number;
+}
+
+/** When a domain is looked at next, given its life after a check; null: not by itself. */
+export function nextCheckAt(life: Life, ended: Ended): number | null {
+  const usualMs = usualDelay(life, ended);
+  if (usualMs === null) return null;
+  const delayMs = ended.isUnknown ? Math.min(usualMs, delayAfterSilence(ended)) : usualMs;
+  const spread = delayMs < FIRST_DELAY_MS ? 1 : 1 - SPREAD + 2 * SPREAD * ended.chance;
+  const at = ended.now + Math.round(delayMs * spread);
+  const endsAt = givenUpAt(life);
+  // On time, rather than up to an hour late.
+  return endsAt !== null && endsAt > ended.now ? Math.min(at, endsAt) : at;
+}
+
+function usualDelay(life: Life, ended: Ended): number | null {
+  switch (life.status) {
+    case "verified":
+      return DAY_MS;
+    case "warning":
+      return HOUR_MS;
+    case "pending": {
+      const ageMs = ended.now - life.createdAt;
+      const isEager = ageMs >= 0 && ageMs + MINUTE_MS <= EAGER_MS;
+      return isEager ? MINUTE_MS : grown(ended, GROWTH);
+    }
+    case "failed":
+    case "suspended":
+      return null;
+  }
+}
+
+/** Soon, but a DNS that is down for a day is not asked every five minutes. */
+function delayAfterSilence(ended: Ended): number {
+  return ended.wasUnknown ? grown(ended, 2) : FIRST_DELAY_MS;
+}
+
+function grown({ isAskedFor, lastDelayMs }: Ended, factor: number): number {
+  // The last wait may have been shortened by its spread.
+  const isFirst = isAskedFor || lastDelayMs === null || lastDelayMs < (1 - SPREAD) * FIRST_DELAY_MS;
+  return isFirst ? FIRST_DELAY_MS : Math.min(lastDelayMs * factor, HOUR_MS);
 }

@@ -1,10 +1,13 @@
-import { and, count, desc, eq, inArray, ne, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNotNull, lt, ne, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { dkimKeys, domains } from "../db/schema.ts";
 import { NEWEST, type Position } from "../http/pagination.ts";
 
-export type DomainRow = typeof domains.$inferSelect;
+/** What the last check saw is long, and sending looks at domains all the time: it is read by itself. */
+const { lastCheck, ...columns } = getTableColumns(domains);
+
+export type DomainRow = Omit<typeof domains.$inferSelect, "lastCheck">;
 export type DkimKeyRow = typeof dkimKeys.$inferSelect;
 
 export type DomainStore = ReturnType<typeof openDomainStore>;
@@ -15,19 +18,33 @@ const SENDING: DomainRow["status"][] = ["verified", "warning"];
 /** Prepares the statements of the domains. */
 export function openDomainStore(db: Db) {
   const { orm } = db;
+  return { ...domainRows(orm), ...checkTimes(orm) };
+}
+
+function domainRows(orm: Db["orm"]) {
   const p = sql.placeholder;
   const selectByName = fast(
     orm
-      .select()
+      .select(columns)
       .from(domains)
       .where(and(eq(domains.workspaceId, p("workspaceId")), eq(domains.name, p("name"))))
       .prepare(),
   );
   const selectById = fast(
     orm
-      .select()
+      .select(columns)
       .from(domains)
       .where(eq(domains.id, p("id")))
+      .prepare(),
+  );
+  const selectHolder = fast(
+    orm
+      .select({ id: domains.id })
+      .from(domains)
+      // As the index says it, word by word: with parameters it would not be used.
+      .where(
+        and(eq(domains.name, p("name")), ne(domains.id, p("id")), sql`status IN ('verified', 'warning', 'suspended')`),
+      )
       .prepare(),
   );
   const selectKeys = fast(
@@ -39,7 +56,7 @@ export function openDomainStore(db: Db) {
   );
   const selectPage = fast(
     orm
-      .select()
+      .select(columns)
       .from(domains)
       .where(
         and(
@@ -57,7 +74,7 @@ export function openDomainStore(db: Db) {
     byId: (id: number): DomainRow | undefined => selectById.get({ id }),
     byUid: (workspaceId: number, uid: string): DomainRow | undefined =>
       orm
-        .select()
+        .select(columns)
         .from(domains)
         .where(and(eq(domains.uid, uid), eq(domains.workspaceId, workspaceId)))
         .get(),
@@ -69,27 +86,21 @@ export function openDomainStore(db: Db) {
     countOf: (workspaceId: number): number =>
       orm.select({ count: count() }).from(domains).where(eq(domains.workspaceId, workspaceId)).get()?.count ?? 0,
 
-    /** Whether another workspace sends from this name. */
-    isSentByAnother: (domain: { id: number; name: string }): boolean =>
-      orm
-        .select({ id: domains.id })
-        .from(domains)
-        .where(
-          and(
-            eq(domains.name, domain.name),
-            ne(domains.id, domain.id),
-            inArray(domains.status, [...SENDING, "suspended"]),
-          ),
-        )
-        .get() !== undefined,
+    /** Whether another workspace has this name verified, in warning or suspended. */
+    isHeldElsewhere: (domain: { id: number; name: string }): boolean =>
+      selectHolder.get({ name: domain.name, id: domain.id }) !== undefined,
 
-    insert: (row: typeof domains.$inferInsert): DomainRow => orm.insert(domains).values(row).returning().get(),
+    insert: (row: typeof domains.$inferInsert): DomainRow => orm.insert(domains).values(row).returning(columns).get(),
     insertKey(row: typeof dkimKeys.$inferInsert): void {
       orm.insert(dkimKeys).values(row).run();
     },
     keysOf: (domainId: number): DkimKeyRow[] => selectKeys.all({ domainId }),
     update: (id: number, change: Partial<typeof domains.$inferInsert>): DomainRow =>
-      orm.update(domains).set(change).where(eq(domains.id, id)).returning().get(),
+      orm.update(domains).set(change).where(eq(domains.id, id)).returning(columns).get(),
+
+    /** JSON of schema.ts Dns, as the last check saw it; null: never checked. */
+    lastCheckOf: (id: number): string | null =>
+      orm.select({ lastCheck }).from(domains).where(eq(domains.id, id)).get()?.lastCheck ?? null,
 
     /** Destroys the signing keys and the domain; keys of the API restricted to it must be gone before. */
     delete(id: number): void {
@@ -105,8 +116,87 @@ export function openDomainStore(db: Db) {
       return gone.map(({ id }) => id);
     },
 
+    /** A domain of any workspace, for the operator. */
+    byUidAnywhere: (uid: string): DomainRow | undefined =>
+      orm.select(columns).from(domains).where(eq(domains.uid, uid)).get(),
+
+    /** A page of all domains, or of one workspace's, newest first, and one row more when there are more. */
+    listEverywhere: (workspaceId: number | null, before: Position | null, limit: number): DomainRow[] =>
+      orm
+        .select(columns)
+        .from(domains)
+        .where(
+          and(
+            workspaceId === null ? undefined : eq(domains.workspaceId, workspaceId),
+            // Ids are given out in the order of time, and unlike times they have an index over all workspaces.
+            before === null ? undefined : lt(domains.id, before.id),
+          ),
+        )
+        .orderBy(desc(domains.id))
+        .limit(limit + 1)
+        .all(),
+
     /** Every domain of the installation by name, for the sandbox's DNS. */
-    everyByName: (name: string): DomainRow[] => orm.select().from(domains).where(eq(domains.name, name)).all(),
+    everyByName: (name: string): DomainRow[] => orm.select(columns).from(domains).where(eq(domains.name, name)).all(),
+  };
+}
+
+/** Times that no longer fit the clock, and where to put them. */
+export interface Misfits {
+  now: number;
+  /** Of verified domains: a check due before this is late by far. */
+  overdueBefore: number;
+  /** Checks planned after these times are further away than any plan. */
+  tooFar: { verified: number; others: number };
+  /** They are spread over so long from now. */
+  spreadMs: number;
+}
+
+function checkTimes(orm: Db["orm"]) {
+  const p = sql.placeholder;
+  const selectFirst = fast(
+    orm
+      .select({ id: domains.id, workspaceId: domains.workspaceId, nextCheckAt: sql<number>`${domains.nextCheckAt}` })
+      .from(domains)
+      .where(
+        and(
+          isNotNull(domains.nextCheckAt),
+          sql`${domains.id} NOT IN (SELECT value FROM json_each(${p("domainIds")}))`,
+          sql`${domains.workspaceId} NOT IN (SELECT value FROM json_each(${p("workspaceIds")}))`,
+        ),
+      )
+      .orderBy(asc(domains.nextCheckAt))
+      .limit(1)
+      .prepare(),
+  );
+  return {
+    /** The domain whose check in the background is due first, but for these and those of these workspaces. */
+    firstToCheck: (except: { domainIds: number[]; workspaceIds: number[] }) =>
+      selectFirst.get({
+        domainIds: JSON.stringify(except.domainIds),
+        workspaceIds: JSON.stringify(except.workspaceIds),
+      }),
+
+    postponeCheck(id: number, nextCheckAt: number): void {
+      orm.update(domains).set({ nextCheckAt }).where(eq(domains.id, id)).run();
+    },
+
+    /** Spreads the checks whose times do not fit the clock. */
+    spreadChecks({ now, overdueBefore, tooFar, spreadMs }: Misfits): void {
+      const isVerified = eq(domains.status, "verified");
+      orm
+        .update(domains)
+        // Some seconds from one domain to the next.
+        .set({ nextCheckAt: sql`${now} + (${domains.id} * 7919) % ${spreadMs}` })
+        .where(
+          or(
+            and(lt(domains.nextCheckAt, overdueBefore), isVerified),
+            gt(domains.nextCheckAt, tooFar.verified),
+            and(gt(domains.nextCheckAt, tooFar.others), ne(domains.status, "verified")),
+          ),
+        )
+        .run();
+    },
   };
 }
 

@@ -1,50 +1,149 @@
 import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import type { Resolver } from "../dns/client.ts";
+import type { Log } from "../log.ts";
+import type { Random } from "../random.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
-import { recordsOf } from "./records.ts";
 import type { Keychain } from "./keychain.ts";
-import { statusAfterCheck } from "./status.ts";
+import { recordsOf } from "./records.ts";
+import type { Dns } from "./schema.ts";
+import { dnsAfterCheck, parseDns } from "./show.ts";
+import { type Change, givenUpAt, lifeAfterCheck, nextCheckAt } from "./status.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
+
+// Checks of domains, asked for or in the background: the records are looked up anew, and one closure
+// writes what was seen, what follows for the domain's life, and when it is looked at next. Of one
+// domain one check runs at a time, so that an answer of yesterday's zone never overtakes today's.
 
 export interface VerifyParts {
   domains: DomainStore;
   keychain: Keychain;
   commit: Commit;
   clock: Clock;
+  random: Random;
+  log: Log;
   resolver: { fresh(preferredServer: number): Resolver };
   settings: { bounceHost: string; dmarcRua: string | null };
 }
 
 export interface Verification {
   domain: DomainRow;
-  check: DomainCheck;
-  /** Its records are right, but another workspace sends from it: the first to verify wins. */
+  /** The records with what was seen of each. */
+  dns: typeof Dns.static;
+  /** Its records are right, but another workspace holds the name: the first to verify wins. */
   isTaken: boolean;
 }
 
-/** Looks the domain's records up anew and writes what follows. Null: it was deleted meanwhile. */
-export async function verifyDomain(domain: DomainRow, parts: VerifyParts): Promise<Verification | null> {
-  const records = recordsOf(domain, parts.domains.keysOf(domain.id), parts.settings);
+/** All checks of domains; a domain that was deleted meanwhile gives null. */
+export interface Verifier {
+  /** For somebody who asks: looks up what DNS holds from now on. */
+  verify(domainId: number): Promise<Verification | null>;
+  /** For the watch: nothing while a check of this domain runs, and nothing is written once `isOver`. */
+  verifyUnasked(domainId: number, isOver: () => boolean): Promise<Verification | null>;
+  /** Domains of which a check runs. */
+  busy(): number[];
+  /** The database is about to be closed: nothing is written any more. */
+  close(): void;
+}
+
+interface Asking {
+  isAskedFor: boolean;
+  isOver: () => boolean;
+}
+
+export function createVerifier(parts: VerifyParts): Verifier {
+  const running = new Map<number, Promise<Verification | null>>();
+  const following = new Map<number, Promise<Verification | null>>();
+
+  const begin = (id: number, asking: Asking) => {
+    const check = verifyDomain(id, asking, parts).finally(() => running.delete(id));
+    running.set(id, check);
+    return check;
+  };
+  let isClosed = false;
+  const asked: Asking = { isAskedFor: true, isOver: () => isClosed };
+
+  return {
+    verify(id) {
+      const known = following.get(id);
+      if (known !== undefined) return known;
+      const current = running.get(id);
+      if (current === undefined) return begin(id, asked);
+      // What runs may have looked before the record was there. Those who ask meanwhile share the next.
+      const next = current
+        .catch(() => null)
+        .then(() => {
+          following.delete(id);
+          return begin(id, asked);
+        });
+      following.set(id, next);
+      return next;
+    },
+    verifyUnasked: (id, isOver) =>
+      running.has(id) || following.has(id) ? Promise.resolve(null) : begin(id, { isAskedFor: false, isOver }),
+    busy: () => [...running.keys(), ...following.keys()],
+    close: () => void (isClosed = true),
+  };
+}
+
+async function verifyDomain(id: number, asking: Asking, parts: VerifyParts): Promise<Verification | null> {
+  const domain = parts.domains.byId(id);
+  if (domain === undefined) return null;
+  const records = recordsOf(domain, parts.domains.keysOf(id), parts.settings);
   const check = await checkDomain({ domain: domain.name, records, resolver: parts.resolver.fresh(0) });
-  const verification = await parts.commit(() => record(domain.id, check, parts));
-  parts.keychain.forget(domain.id);
+  if (asking.isOver()) return null;
+  const recorded = await parts.commit(() => record(id, check, asking, parts));
+  parts.keychain.forget(id);
+  if (recorded === null) return null;
+  const { change, ...verification } = recorded;
+  if (change !== null) tell(change, verification, parts.log);
   return verification;
 }
 
-function record(id: number, check: DomainCheck, parts: VerifyParts): Verification | null {
-  const domain = parts.domains.byId(id);
+function record(
+  id: number,
+  check: DomainCheck,
+  { isAskedFor }: Asking,
+  parts: VerifyParts,
+): (Verification & { change: Change | null }) | null {
+  const { domains, clock, random } = parts;
+  const domain = domains.byId(id);
   if (domain === undefined) return null;
-  const status = statusAfterCheck(domain.status, check.rsa);
-  const isTaken = status === "verified" && parts.domains.isSentByAnother(domain);
-  const now = parts.clock.now();
-  const isVerified = status === "verified" && !isTaken;
-  const updated = parts.domains.update(id, {
-    status: isTaken ? domain.status : status,
+  const now = clock.now();
+  const isHeldElsewhere = domains.isHeldElsewhere(domain);
+  const { life, change } = lifeAfterCheck(domain, { rsa: check.rsa, isHeldElsewhere }, now);
+  const { checkedAt, nextCheckAt: plannedAt } = domain;
+  const dns = dnsAfterCheck(check);
+  const before = parseDns(domains.lastCheckOf(id));
+  const updated = domains.update(id, {
+    status: life.status,
+    verifiedAt: life.verifiedAt,
+    warningAt: life.warningAt,
     checkedAt: now,
-    ...(isVerified && domain.verifiedAt === null ? { verifiedAt: now } : {}),
+    nextCheckAt: nextCheckAt(life, {
+      now,
+      isUnknown: check.rsa === "unknown",
+      wasUnknown: before !== null && before.dkim[0]?.status === undefined,
+      isAskedFor,
+      lastDelayMs: checkedAt === null || plannedAt === null ? null : plannedAt - checkedAt,
+      chance: random.unit(),
+    }),
+    lastCheck: JSON.stringify(dns),
     ...(check.ed25519 === "unknown" ? {} : { signsEd25519: check.ed25519 === "yes" }),
     ...(check.bounce === "unknown" ? {} : { hasReturnPath: check.bounce === "yes" }),
   });
-  return { domain: updated, check, isTaken };
+  return { domain: updated, dns, isTaken: check.rsa === "yes" && isHeldElsewhere, change };
+}
+
+/** Once a change, after its commit. */
+function tell(change: Change, { domain, dns }: Verification, log: Log): void {
+  const [rsa] = dns.dkim;
+  const fault = rsa === undefined || change === "verified" ? null : `${rsa.name}: ${rsa.status ?? "unknown"}`;
+  const endsAt = givenUpAt(domain);
+  log.event(`domain.${change}`, {
+    id: domain.uid,
+    domain: domain.name,
+    ...(fault === null ? {} : { reason: fault }),
+    ...(endsAt === null ? {} : { until: new Date(endsAt).toISOString() }),
+  });
 }

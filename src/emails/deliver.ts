@@ -119,6 +119,11 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   const refused = refuse(job, loaded, parts);
   if (refused !== null) return refused;
   if (domain === null) return ORPHANED;
+  // Held, not failed: the operator may well lift it.
+  if (domain.status === "suspended") {
+    const reason = `The operator has suspended ${domain.name}: this email waits until that is lifted`;
+    return { kind: "trouble", reason, stage: null, category: "policy", badDomainAt: job.badDomainAt };
+  }
 
   const route = await findWay(job, { from: email.senderDomain, to: to.domain }, parts);
   if (route.kind !== "hosts") return route;

@@ -1,9 +1,9 @@
-import { and, asc, count, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, sql } from "drizzle-orm";
 import { Facts } from "../db/facts.ts";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { Tally } from "../db/tally.ts";
-import { attempts, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
+import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
 import type { StoredBody } from "./body.ts";
 import { openEmailLists } from "./list-store.ts";
 import type { Bounce } from "./schema.ts";
@@ -63,6 +63,12 @@ export interface WaitingEmail {
 export interface EmailScope {
   workspaceId: number;
   domainId: number | null;
+}
+
+/** A domain by its key inside; it may be gone. */
+export interface DomainOfWorkspace {
+  workspaceId: number;
+  domainId: number;
 }
 
 /** Told of what has become durable; must not throw. */
@@ -295,13 +301,34 @@ function reads(orm: Db["orm"]) {
         .all(),
 
     /** A share of the emails from a domain that wait in the queue and are not being sent. */
-    waitingOfDomain(domainId: number, limit: number): { id: number; attempts: number }[] {
+    waitingOfDomain({ workspaceId, domainId }: DomainOfWorkspace, limit: number) {
       return orm
-        .select({ id: emails.id, attempts: emailQueue.attempts })
+        .select({ id: emailQueue.id, senderDomain: emails.senderDomain })
         .from(emailQueue)
         .innerJoin(emails, eq(emails.id, emailQueue.id))
-        .where(and(eq(emails.domainId, domainId), eq(emailQueue.inFlight, false)))
+        .where(
+          and(
+            eq(emailQueue.workspaceId, workspaceId),
+            inArray(emailQueue.state, ["queued", "delivery_delayed"]),
+            eq(emailQueue.domainId, domainId),
+          ),
+        )
         .limit(limit)
+        .all();
+    },
+
+    /** Domains that are gone while emails from them are not final, from the maintained totals. */
+    deletedDomainsWithMail(): DomainOfWorkspace[] {
+      return orm
+        .selectDistinct({ workspaceId: emailTotals.workspaceId, domainId: emailTotals.domainId })
+        .from(emailTotals)
+        .where(
+          and(
+            inArray(emailTotals.status, ["queued", "delivery_delayed"]),
+            gt(emailTotals.count, 0),
+            notInArray(emailTotals.domainId, orm.select({ id: domains.id }).from(domains)),
+          ),
+        )
         .all();
     },
 

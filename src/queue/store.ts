@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, lte, min, count, sql } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, lte, min, count, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { emailQueue, lanes } from "../db/schema.ts";
@@ -327,6 +327,32 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
      */
     retryNow(id: number, now: number): { laneId: number; dueAt: number } | null {
       return updateDueNow.get({ id, now }) ?? null;
+    },
+
+    /**
+     * Makes a share of the rows of a sending domain due now that wait for another attempt; the lane of each.
+     * Empty: none is left that is due later.
+     */
+    hastenDomain(domain: { workspaceId: number; domainId: number }, now: number, limit: number): number[] {
+      const share = orm
+        .select({ id: emailQueue.id })
+        .from(emailQueue)
+        .where(
+          and(
+            eq(emailQueue.workspaceId, domain.workspaceId),
+            eq(emailQueue.state, "delivery_delayed"),
+            eq(emailQueue.domainId, domain.domainId),
+            gt(emailQueue.nextAt, now),
+          ),
+        )
+        .limit(limit);
+      const hastened = orm
+        .update(emailQueue)
+        .set({ nextAt: now })
+        .where(inArray(emailQueue.id, share))
+        .returning({ laneId: emailQueue.laneId })
+        .all();
+      return hastened.map(({ laneId }) => laneId);
     },
 
     isQueued(id: number): boolean {

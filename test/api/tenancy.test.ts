@@ -25,7 +25,9 @@ type Case =
   /** A request that names the owner's things in its body. */
   | { kind: "by_body"; body: (scene: Scene) => unknown; status: number }
   /** Nothing of a workspace is in it. */
-  | { kind: "nobodys" };
+  | { kind: "nobodys" }
+  /** For the operator key alone: no workspace's key opens it, not for its own things either. */
+  | { kind: "operators"; path: (scene: Scene) => string; body?: unknown };
 
 /** Nobody but the operator gets in. */
 function operators(rest: string, body?: unknown): Case {
@@ -60,6 +62,13 @@ const CASES: Record<string, Case> = {
     kind: "by_id",
     path: ({ domainId }) => `/api/v1/domains/${domainId}/verification-checks`,
     status: 404,
+  },
+  "GET /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
+  "GET /api/v1/operator/domains": { kind: "operators", path: () => "/api/v1/operator/domains" },
+  "PATCH /api/v1/operator/domains/{id}": {
+    kind: "operators",
+    path: ({ domainId }) => `/api/v1/operator/domains/${domainId}`,
+    body: { suspended: true },
   },
   "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/workspaces": { kind: "nobodys" },
@@ -187,6 +196,21 @@ test("another workspace's ids are as unknown as any, and nothing is changed by t
       body === undefined ? {} : { body },
     );
     expect([route, unknown.text]).toEqual([route, answer.text]);
+  }
+  expect(contentsOf(scene)).toBe(before);
+});
+
+test("what is the operator's is 403 for every workspace, and nothing is changed by trying", async () => {
+  await using scene = await startScene();
+  const before = contentsOf(scene);
+  for (const [route, one] of Object.entries(CASES)) {
+    if (one.kind !== "operators") continue;
+    const options = one.body === undefined ? {} : { body: one.body };
+    for (const client of [scene.owner, scene.stranger]) {
+      const answer = await client.call(route.split(" ")[0] ?? "", one.path(scene), options);
+      expect([route, answer.status]).toEqual([route, 403]);
+      expect(errorItems(answer)[0]?.code).toBe("API_KEY_RESTRICTED");
+    }
   }
   expect(contentsOf(scene)).toBe(before);
 });

@@ -5,8 +5,6 @@
 import { expect, test } from "bun:test";
 import { Committer } from "../../src/db/commit.ts";
 import { openDatabase } from "../../src/db/open.ts";
-import type { DomainRow } from "../../src/domains/store.ts";
-import { failQueuedOf } from "../../src/emails/abandon.ts";
 import { cancelEmail } from "../../src/emails/cancel.ts";
 import { retryEmail } from "../../src/emails/retry.ts";
 import { EMAIL_STATUSES, type EmailStatus } from "../../src/emails/schema.ts";
@@ -179,7 +177,15 @@ async function deleteDomain(on: World): Promise<void> {
   const parts = { ...on.life.stores, commit: on.life.committer.commit, ...edgesOf(on) };
   on.domains = on.domains.filter((one) => one !== domain);
   on.domains.push({ id: on.nextDomainId++, workspaceId: domain.workspaceId });
-  await failQueuedOf({ id: domain.id, name: "loja.test" } as DomainRow, parts);
+  await parts.commit(() => {
+    // As src/emails/abandon.ts does.
+    for (const { id } of parts.emails.waitingOfDomain({ workspaceId: domain.workspaceId, domainId: domain.id }, 1_000)) {
+      const attempts = parts.queue.removeWaiting(id);
+      if (attempts === null) continue;
+      const end = { sentAt: null, deliveredAt: null, failedReason: "gone", bounce: null, attempts };
+      parts.emails.end(id, { status: "failed", endedAt: parts.clock.now(), ...end });
+    }
+  });
 }
 
 /** The process ends with rows in flight; they are freed at the next start. */

@@ -76,6 +76,7 @@ test("pombo dev --json prints one line with what a test suite needs, delivers to
   expect(Object.keys(ready)).toEqual(["url", "apiKey", "operatorKey", "workspaceId", "domain", "inboxUrl"]);
   expect(ready.inboxUrl).toBe(`${ready.url}/sandbox`);
   expect(readdirSync(at.folder)).toHaveLength(1);
+  expect(dev.stderr()).toBe("");
 
   const id = await send(ready, "maria@example.com", "Olá, Maria");
   await untilStatus(ready, id, "delivered");

@@ -51,7 +51,10 @@ export const ROOMS: Record<string, readonly string[]> = {
     "stores.ts",
     ...PARTS,
     "domains/keychain.ts",
+    "domains/verify.ts",
+    "domains/watch.ts",
     "emails/abandon.ts",
+    "emails/hasten.ts",
     "emails/relay.ts",
     "emails/relay-settings.ts",
     "emails/preparer.ts",
@@ -67,6 +70,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "api.ts": [
     "http",
     "net",
+    "domains/operator-routes.ts",
     "domains/routes.ts",
     "emails/routes.ts",
     "type emails/accept.ts",
