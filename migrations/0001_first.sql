@@ -222,11 +222,12 @@ CREATE INDEX suppression_newest_of_channel ON suppression (workspace_id, channel
 
 -- Hard bounces that do not suppress before the operator has looked: their site refused in masses.
 CREATE TABLE suppression_held (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
   workspace_id INTEGER NOT NULL,
   channel      TEXT NOT NULL CHECK (channel IN ('email', 'sms')),
   address      TEXT NOT NULL,
-  reason       TEXT NOT NULL,
+  reason       TEXT NOT NULL CHECK (reason IN ('hard_bounce', 'complaint', 'manual', 'opt_out', 'invalid_number')),
   site         TEXT NOT NULL,                   -- who refused
   created_at   INTEGER NOT NULL,
-  PRIMARY KEY (workspace_id, channel, address)
-) STRICT, WITHOUT ROWID;
+  UNIQUE (workspace_id, channel, address)
+) STRICT;

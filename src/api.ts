@@ -10,6 +10,7 @@ import { instanceRoutes } from "./http/instance-routes.ts";
 import { methodTable } from "./http/methods.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
+import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "./suppressions/operator-routes.ts";
 import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
@@ -26,6 +27,7 @@ import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspa
 /** What the operator's routes need, by room. */
 export interface OperatorParts {
   workspaces: OperatorWorkspaceParts & DeleteRouteParts & BlockParts & CreditParts & SenderIdParts & OperatorKeyParts;
+  suppressions: OperatorSuppressionParts;
 }
 
 /** All that the routes need, by room. */
@@ -45,7 +47,7 @@ export interface ApiParts {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({ workspaces }: OperatorParts): AnyElysia[] {
+export function operatorRooms({ workspaces, suppressions }: OperatorParts): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -53,6 +55,7 @@ export function operatorRooms({ workspaces }: OperatorParts): AnyElysia[] {
     creditRoutes(workspaces),
     senderIdRoutes(workspaces),
     operatorKeyRoutes(workspaces),
+    operatorSuppressionRoutes(suppressions),
   ];
 }
 

@@ -211,6 +211,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         planNames,
       },
       operator: {
+        suppressions: { ...stores, ...common },
         workspaces: {
           ...stores,
           ...common,

@@ -7,6 +7,7 @@ import { openKeyStore } from "./keys/store.ts";
 import { workspaceGone } from "./plans/block.ts";
 import { openUsageStore } from "./plans/store.ts";
 import { openQueueStore } from "./queue/store.ts";
+import { openHeldStore } from "./suppressions/held-store.ts";
 import { openSuppressionStore } from "./suppressions/store.ts";
 import { openCreditStore } from "./workspaces/credit-store.ts";
 import { openRemovalStore } from "./workspaces/removal-store.ts";
@@ -28,6 +29,7 @@ export function openStores(db: Db, counts: EmailCounts) {
     queue: openQueueStore(db),
     idempotency: openIdempotencyStore(db),
     suppressions: openSuppressionStore(db),
+    held: openHeldStore(db),
     usage: openUsageStore(db),
   };
 }

@@ -305,12 +305,13 @@ export const suppressions = sqliteTable(
 export const heldSuppressions = sqliteTable(
   "suppression_held",
   {
+    id: integer().primaryKey({ autoIncrement: true }),
     workspaceId: integer("workspace_id").notNull(),
     channel: text({ enum: SUPPRESSION_CHANNELS }).notNull(),
     address: text().notNull(),
-    reason: text().notNull(),
+    reason: text({ enum: SUPPRESSION_REASONS }).notNull(),
     site: text().notNull(),
     createdAt: integer("created_at").notNull(),
   },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.channel, t.address] })],
+  (t) => [unique().on(t.workspaceId, t.channel, t.address)],
 );

@@ -71,7 +71,8 @@ function requireJsonType(request: Request): void {
 
 function limitFor(path: string, limits: BodyLimits): number {
   if (/\/emails\/batch\/?$/.test(path)) return limits.batchBytes;
-  return /\/emails\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
+  // Five hundred addresses of the longest are more than other requests may hold.
+  return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
 }
 
 interface Slots {

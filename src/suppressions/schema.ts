@@ -45,7 +45,7 @@ export const AddressInPath = Type.Object({
 });
 
 /** What a suppression is made of. */
-const SuppressionMembers = {
+export const SuppressionMembers = {
   address: text(
     {
       minLength: 1,
@@ -80,7 +80,7 @@ export const SuppressionCreate = objectWith(Members, (value) => misfits(value, n
  * What in a request does not go together; members that are faults by themselves are left out. `absent` is the
  * channel when none is given; null: as the address says.
  */
-function misfits(value: { address?: unknown; channel?: unknown; reason?: unknown }, absent: Channel | null) {
+export function misfits(value: { address?: unknown; channel?: unknown; reason?: unknown }, absent: Channel | null) {
   const read = typeof value.address === "string" ? readAddress(value.address) : null;
   const itsChannel = read?.kind === "address" ? read.channel : null;
   const given =

@@ -109,7 +109,7 @@ export function openSuppressionStore(db: Db) {
     },
 
     /** Keeps for the operator what would have suppressed an address; the first reason stays. */
-    hold(row: typeof heldSuppressions.$inferInsert): void {
+    hold(row: Omit<typeof heldSuppressions.$inferInsert, "id">): void {
       orm.insert(heldSuppressions).values(row).onConflictDoNothing().run();
     },
 

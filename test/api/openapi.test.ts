@@ -107,6 +107,11 @@ const ROUTES: Record<string, string[]> = {
   "GET /api/v1/suppressions": ["200", "401", "403", "422"],
   "POST /api/v1/suppressions": ["200", ...CREATE_STATUSES],
   "DELETE /api/v1/suppressions/{address}": ["200", "401", "403", "404", "422", "503"],
+  "GET /api/v1/operator/workspaces/{id}/suppressions": OPERATOR_READ_STATUSES,
+  "POST /api/v1/operator/workspaces/{id}/suppressions/import": ["200", ...OPERATOR_CHANGE_STATUSES],
+  "GET /api/v1/operator/held-suppressions": OPERATOR_READ_STATUSES,
+  "POST /api/v1/operator/held-suppressions/apply": ["200", ...OPERATOR_CHANGE_STATUSES],
+  "POST /api/v1/operator/held-suppressions/drop": ["200", ...OPERATOR_CHANGE_STATUSES],
   "GET /api/v1/openapi.json": ["200"],
   "GET /health": ["200"],
   "GET /ready": ["200", "503"],
@@ -213,6 +218,7 @@ interface Example {
 /** The same for the operator's routes; the last of them replaces the operator key. */
 function operatorExamples(pombo: Instance): Example[] {
   const one = "/api/v1/operator/workspaces/{id}";
+  const held = "/api/v1/operator/held-suppressions";
   const at = (route: string, status: number, body?: unknown): Example => ({
     ...{
       route,
@@ -238,6 +244,13 @@ function operatorExamples(pombo: Instance): Example[] {
     at(`DELETE ${one}/sender-ids/{name}`, 200),
     at(`DELETE ${one}/sender-ids/{name}`, 404),
     at(`POST ${one}/keys`, 201, { name: "x" }),
+    at(`POST ${one}/suppressions/import`, 200, { suppressions: [{ address: "y@example.com" }] }),
+    at(`POST ${one}/suppressions/import`, 422, { suppressions: [] }),
+    at(`GET ${one}/suppressions`, 200),
+    at(`GET ${held}`, 200),
+    at(`POST ${held}/apply`, 422, {}),
+    at(`POST ${held}/apply`, 200, { site: "mx.example.com" }),
+    at(`POST ${held}/drop`, 200, { all: true }),
     at(`DELETE ${one}`, 200),
     at(`DELETE ${one}`, 404),
     at("POST /api/v1/operator/key/rotate", 200),

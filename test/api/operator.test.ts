@@ -81,7 +81,10 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   await using pombo = await startInstance();
   const { paths } = (await pombo.operator.call("GET", "/api/v1/openapi.json")).body;
   const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
-  const rooms = operatorRooms({ workspaces: {} as OperatorParts["workspaces"] });
+  const rooms = operatorRooms({
+    workspaces: {} as OperatorParts["workspaces"],
+    suppressions: {} as OperatorParts["suppressions"],
+  });
   const routes = rooms.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());
   const tags = served.flatMap((path) => Object.values<{ tags: string[] }>(paths[path]).flatMap(({ tags: own }) => own));

@@ -73,6 +73,13 @@ const CASES: Record<string, Case> = {
   "DELETE /api/v1/operator/workspaces/{id}/sender-ids/{name}": operators("workspaces/{id}/sender-ids/Loja"),
   "POST /api/v1/operator/workspaces/{id}/keys": operators("workspaces/{id}/keys", { name: "x" }),
   "POST /api/v1/operator/key/rotate": operators("key/rotate"),
+  "GET /api/v1/operator/workspaces/{id}/suppressions": operators("workspaces/{id}/suppressions"),
+  "POST /api/v1/operator/workspaces/{id}/suppressions/import": operators("workspaces/{id}/suppressions/import", {
+    suppressions: [{ address: "a@example.com" }],
+  }),
+  "GET /api/v1/operator/held-suppressions": operators("held-suppressions"),
+  "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
+  "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
   "GET /api/v1/suppressions": { kind: "list" },
   "POST /api/v1/suppressions": { kind: "nobodys" },
   "DELETE /api/v1/suppressions/{address}": {
@@ -132,6 +139,7 @@ function contentsOf({ pombo }: Scene): string {
     "email_queue",
     "attempt",
     "suppression",
+    "suppression_held",
     "email_total",
     "usage",
     "idempotency",

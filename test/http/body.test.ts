@@ -118,6 +118,8 @@ describe("a body is refused", () => {
     for (const [path, limit] of [
       ["/x", 100],
       ["/api/v1/emails", 1_000],
+      ["/api/v1/operator/workspaces/x/suppressions/import", 1_000],
+      ["/api/v1/suppressions", 100],
     ] as const) {
       const fits = `{"a":"${"x".repeat(limit - 8)}"}`;
       const over = `{"a":"${"x".repeat(limit - 7)}"}`;

@@ -69,6 +69,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "emails/routes.ts",
     "type emails/accept.ts",
     "keys/routes.ts",
+    "suppressions/operator-routes.ts",
     "suppressions/routes.ts",
     "workspaces/routes.ts",
     "workspaces/block-routes.ts",
@@ -88,6 +89,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "plans/block.ts",
     "queue",
     "suppressions",
+    "suppressions/held-store.ts",
     "workspaces",
     "workspaces/credit-store.ts",
     "workspaces/removal-store.ts",
@@ -156,7 +158,8 @@ export const ROOMS: Record<string, readonly string[]> = {
   smtp: ["dns", "net"],
 
   idempotency: ["db", "http"],
-  suppressions: ["db", "http", "mime"],
+  // The operator names a workspace by its id.
+  suppressions: ["db", "http", "mime", "type workspaces/store.ts", "workspaces/find.ts"],
   plans: ["db"],
   domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
   keys: ["db", "http", "type domains/store.ts"],
