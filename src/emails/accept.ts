@@ -205,12 +205,13 @@ function hintFor(domain: DomainRow | null, from: Mailbox): string {
 function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): void {
   const faults: ErrorItem[] = [];
   for (const [index, { to }] of prepared.entries()) {
-    const reason = parts.suppressions.reasonFor(request.caller.workspaceId, comparableAddress(to));
+    const address = comparableAddress(to);
+    const reason = parts.suppressions.reasonFor(request.caller.workspaceId, address);
     if (reason === null) continue;
     faults.push({
       message: `The recipient is suppressed (${reason})`,
       ...placeOf(request, index, "to"),
-      hint: "Mail to it bounced or was complained about; a later version lets you lift that.",
+      hint: `Mail to it bounced or was complained about, or it was put on the list by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
     });
   }
   if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });
