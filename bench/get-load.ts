@@ -1,5 +1,5 @@
 // The reader: its own process, so that its CPU is not the server's. It opens some keep-alive
-// connections and sends GETs, each when the answer to the one before is whole. Prints one line of
+// connections and sends requests, each when the answer to the one before is whole. Prints one line of
 // JSON at the end.
 //
 // Run by bench/reads.ts: bun bench/get-load.ts <file with the JSON of a ReadOrder>
@@ -11,6 +11,7 @@ import { type HttpAnswer, readAnswer } from "./http-answer.ts";
 export interface ReadOrder {
   port: number;
   apiKey: string;
+  method: "GET" | "DELETE";
   connections: number;
   /** Taken in turn until `requests` are answered. */
   paths: string[];
@@ -32,7 +33,7 @@ interface Connection {
 const order = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as ReadOrder;
 console.log(JSON.stringify(await runReads(order)));
 
-async function runReads({ port, apiKey, connections, paths, requests }: ReadOrder): Promise<ReadResult> {
+async function runReads({ port, apiKey, method, connections, paths, requests }: ReadOrder): Promise<ReadResult> {
   const rest = ` HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-Key: ${apiKey}\r\n\r\n`;
   const latencies: number[] = [];
   let sent = 0;
@@ -41,7 +42,7 @@ async function runReads({ port, apiKey, connections, paths, requests }: ReadOrde
     if (sent === requests) return void socket.end();
     socket.data.sentAt = performance.now();
     // A request this short always fits into an empty socket.
-    socket.write(`GET ${paths[sent++ % paths.length]}${rest}`);
+    socket.write(`${method} ${paths[sent++ % paths.length]}${rest}`);
   };
   const receive = (socket: Socket<Connection>, chunk: Buffer): void => {
     const connection = socket.data;
@@ -84,5 +85,5 @@ async function runReads({ port, apiKey, connections, paths, requests }: ReadOrde
 }
 
 function refused(answer: HttpAnswer): Error {
-  return new Error(`a GET was answered with ${answer.status}: ${answer.body.slice(0, 300)}`);
+  return new Error(`a request was answered with ${answer.status}: ${answer.body.slice(0, 300)}`);
 }

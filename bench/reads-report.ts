@@ -46,7 +46,7 @@ export function formatReads(figures: ReadsFigures): string {
       `${whole(megabytes(resident.peak))} MB at the most`,
     "",
     ...alignRows([
-      ["GET", "connections", "requests/s", "p50 ms", "p99 ms", "max ms", "bytes"],
+      ["request", "connections", "requests/s", "p50 ms", "p99 ms", "max ms", "bytes"],
       ...readings.map(({ name, connections, result }) => [
         name,
         `${connections}`,

@@ -16,6 +16,7 @@ import { makeContent, recipient, RECIPIENT_DOMAIN, SENDER_DOMAIN } from "./messa
 import { benchZone } from "./pombo.ts";
 import { formatReads, judgeReads, type Reading, type ReadsFigures } from "./reads-report.ts";
 import { sampleIds, writeEnded } from "./reads-rows.ts";
+import { readSuppressions, writeSuppressions } from "./reads-suppressions.ts";
 import { describeMachine } from "./report.ts";
 import { limitRun } from "./run-limit.ts";
 import { isHeld } from "./table.ts";
@@ -84,13 +85,18 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
   say(`writing ${options.rows} emails …`);
   const filled = await writeEnded(stopped.dataFolder, { uid, rows: options.rows, domains: DOMAINS });
   const ids = sampleIds(stopped.dataFolder, SAMPLE);
+  const suppressed = await writeSuppressions(
+    stopped.dataFolder,
+    options.rows,
+    Math.min(2 * options.requests, options.rows),
+  );
   say(`${filled.rows} in ${filled.seconds.toFixed(0)} s; starting again …`);
   const startedAt = performance.now();
   const app = await servePombo(stopped, cleanup);
   const startMs = performance.now() - startedAt;
 
   const ask = (key: string, paths: string[], connections: number, requests: number): Promise<ReadResult> =>
-    read(folder, { port: app.port, apiKey: key, connections, paths, requests });
+    read(folder, { port: app.port, apiKey: key, method: "GET", connections, paths, requests });
   await ask(api.key, [...byId(ids), ...pages("")], 1, WARM_UP_REQUESTS);
   const readings: Reading[] = [];
   const keys = { workspace: api.key, domain: created.data.key as string };
@@ -102,6 +108,11 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
       readings.push({ name, connections, result, hasBound: hasBound && connections === 1 });
     }
   }
+  say("suppressions …");
+  const own = { port: app.port, apiKey: api.key };
+  readings.push(
+    ...(await readSuppressions(suppressed, options.requests, (order) => read(folder, { ...own, ...order }))),
+  );
   const resident = readResident(app.process.pid);
   return { machine, app: findPombo().what, filled, startMs, resident, readings };
 }
