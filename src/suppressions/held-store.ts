@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, isNull, lt, lte, max, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, gt, isNull, lt, lte, max, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { heldSuppressions, workspaces } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
@@ -50,12 +50,16 @@ export function openHeldStore({ orm }: Db) {
         .from(heldSuppressions)
         .get()?.id ?? 0,
 
-    /** The next `limit` rows after `from`, up to `to`, whomever they are of. */
+    /**
+     * The next `limit` rows after `from`, up to `to`, of any workspace that was not deleted: what belonged to a
+     * deleted one is being removed, and must not be put where that has been already.
+     */
     between: (from: number, to: number, limit: number): HeldRow[] =>
       orm
-        .select()
+        .select(getTableColumns(heldSuppressions))
         .from(heldSuppressions)
-        .where(and(gt(heldSuppressions.id, from), lte(heldSuppressions.id, to)))
+        .innerJoin(workspaces, eq(workspaces.id, heldSuppressions.workspaceId))
+        .where(and(gt(heldSuppressions.id, from), lte(heldSuppressions.id, to), isNull(workspaces.deletedAt)))
         .orderBy(asc(heldSuppressions.id))
         .limit(limit)
         .all(),

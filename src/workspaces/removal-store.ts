@@ -32,7 +32,7 @@ const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteCol
   [usage, [usage.workspaceId, usage.name, usage.day]],
   [idempotency, [idempotency.workspaceId, idempotency.domainId, idempotency.operation, idempotency.key]],
   [suppressions, [suppressions.id]],
-  [heldSuppressions, [heldSuppressions.workspaceId, heldSuppressions.channel, heldSuppressions.address]],
+  [heldSuppressions, [heldSuppressions.id]],
   [senderIds, [senderIds.workspaceId, senderIds.name]],
   [smsCredits, [smsCredits.id]],
 ];

@@ -179,7 +179,10 @@ async function deleteDomain(on: World): Promise<void> {
   on.domains.push({ id: on.nextDomainId++, workspaceId: domain.workspaceId });
   await parts.commit(() => {
     // As src/emails/abandon.ts does.
-    for (const { id } of parts.emails.waitingOfDomain({ workspaceId: domain.workspaceId, domainId: domain.id }, 1_000)) {
+    for (const { id } of parts.emails.waitingOfDomain(
+      { workspaceId: domain.workspaceId, domainId: domain.id },
+      1_000,
+    )) {
       const attempts = parts.queue.removeWaiting(id);
       if (attempts === null) continue;
       const end = { sentAt: null, deliveredAt: null, failedReason: "gone", bounce: null, attempts };

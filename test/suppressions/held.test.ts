@@ -12,11 +12,14 @@ function scene(count: number, commitOf: (commit: HeldParts["commit"]) => HeldPar
   const of = temporaryDatabase();
   const { db, committer } = of;
   const suppressions = openSuppressionStore(db);
-  const hold = (number: number) =>
+  const hold = (number: number, workspaceId = 1 + (number % 3)) =>
     suppressions.hold({
-      ...{ workspaceId: 1 + (number % 3), channel: "email", address: `user${number}@example.com` },
+      ...{ workspaceId, channel: "email", address: `user${number}@example.com` },
       ...{ reason: "hard_bounce", site: number % 10 === 0 ? "rare" : "usual", createdAt: 1 },
     });
+  db.sqlite.run(
+    "INSERT INTO workspace (id, uid, name, plan, created_at, deleted_at) VALUES (1, 'a', 'a', 'scale', 0, NULL), (2, 'b', 'b', 'scale', 0, NULL), (3, 'c', 'c', 'scale', 0, NULL), (4, 'd', 'd', 'scale', 0, 1)",
+  );
   db.sqlite.transaction(() => {
     for (let number = 0; number < count; number++) hold(number);
   })();
@@ -84,4 +87,11 @@ test("what is held while shares are being applied waits for the next call", asyn
   });
   expect(await applyHeld(EVERYONE, on.parts)).toBe(1_000);
   expect(on.held()).toBe(next - 1_000);
+});
+
+test("what is held of a deleted workspace is left to its removal", async () => {
+  using on = scene(100);
+  for (let number = 0; number < 10; number++) on.hold(number, 4);
+  expect(await applyHeld(EVERYONE, on.parts)).toBe(100);
+  expect([on.held(), on.suppressed()]).toEqual([10, 100]);
 });

@@ -16,7 +16,8 @@ const ROWS: Record<string, string> = {
   usage: "VALUES ({w}, 'emails', '2026-11-21', 5)",
   idempotency: "VALUES ({w}, 0, 'emails', 'k', x'00', '{}', 0)",
   suppression: "(workspace_id, channel, address, reason, created_at) VALUES ({w}, 'email', 'a@b', 'manual', 0)",
-  suppression_held: "VALUES ({w}, 'email', 'a@b', 'hard_bounce', 'x', 0)",
+  suppression_held:
+    "(workspace_id, channel, address, reason, site, created_at) VALUES ({w}, 'email', 'a@b', 'hard_bounce', 'x', 0)",
   sender_id: "VALUES ({w}, 'Loja', 1, 0)",
   sms_credit: "(workspace_id, kind, amount, note, created_at) VALUES ({w}, 'grant', 5, NULL, 0)",
   lane: "(id, workspace_id, destination) VALUES ({w}, {w}, 'example.com')",
