@@ -168,7 +168,6 @@ export const ROOMS: Record<string, readonly string[]> = {
   // The operator names a workspace by its id.
   suppressions: ["db", "http", "mime", "type workspaces/store.ts", "workspaces/find.ts"],
   plans: ["db", "http"],
-  plans: ["db"],
   domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
   keys: ["db", "http", "type domains/store.ts"],
   // A workspace is made with its first key, in one transaction.
