@@ -5,25 +5,26 @@ import { wholeWorkspaceCaller, workspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { requestBody } from "../http/request-body.ts";
-import { PageMeta, pageMeta, pageOf } from "../http/pagination.ts";
 import { uuid } from "../http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
 import { type AcceptAnswer, acceptEmails, type AcceptParts } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
+import { listEmails } from "./list.ts";
+import { MAX_LOOKED_AT } from "./range-store.ts";
 import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
 import {
   Accepted,
   AcceptedBatch,
   EmailBatch,
   EmailInListWithStatus,
+  EmailPageMeta,
   EmailQuery,
   EmailRecord,
   EmailRecordWithHint,
   EmailSend,
   TimelineEntry,
 } from "./schema.ts";
-import { showInList, showRecord } from "./show.ts";
-import { statusOf } from "./status.ts";
+import { showRecord } from "./show.ts";
 import { MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
 
 const TAG = "Emails";
@@ -88,32 +89,17 @@ export function emailRoutes(parts: AcceptParts) {
         }),
       },
     )
-    .get(
-      "",
-      ({ request, query }) => {
-        const caller = workspaceCaller(request);
-        const page = pageOf(query);
-        const total = parts.emails.total(caller);
-        // Far past the end there is nothing to walk the index for.
-        const rows = page.offset < total ? parts.emails.list(caller, page.limit, page.offset) : [];
-        return {
-          data: rows.map(({ email, queue }) => {
-            const shown = showInList(email, queue?.attempts ?? null);
-            return query.include === undefined ? shown : { ...shown, status: statusOf(email.status, queue) };
-          }),
-          meta: pageMeta(total, page),
-        };
-      },
-      {
-        query: EmailQuery,
-        detail: describe({
-          tag: TAG,
-          summary: "List emails, newest first",
-          description: "With `include=status` each shows what became of it.",
-          responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], PageMeta),
-        }),
-      },
-    )
+    .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, parts.emails), {
+      query: EmailQuery,
+      detail: describe({
+        tag: TAG,
+        summary: "List emails, newest first",
+        description:
+          "With `include=status` each shows what became of it. Of an address asked for with `to` or `from` the " +
+          `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at.`,
+        responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], EmailPageMeta),
+      }),
+    })
     .get(
       "/:id",
       ({ request, params }) => {

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { ATTEMPT_OUTCOMES } from "../db/schema.ts";
-import { PageQuery } from "../http/pagination.ts";
+import { PageMeta, PageQuery } from "../http/pagination.ts";
 import { choice, objectWith, text } from "../http/rules.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
 import { subjectFault } from "../mime/header.ts";
@@ -105,10 +105,33 @@ export const EMAIL_STATUSES = [
 
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 
+/** An address that emails are looked for by. */
+function sought(description: string) {
+  return text({ minLength: 1, maxLength: MAX_ADDRESS, format: "email", description }, (value) => {
+    const fault = addressFault(parseAddress(value));
+    // What a plus comes to that was not encoded.
+    return fault !== null && value.includes(" ") ? `${fault} In a query a plus is written %2B.` : fault;
+  });
+}
+
 /** What the list can be asked for. */
 export const EmailQuery = Type.Object({
   ...PageQuery.properties,
+  status: Type.Optional(choice(EMAIL_STATUSES, "Only emails of this status.")),
+  to: Type.Optional(sought("Only emails to this recipient: a bare address, in whatever case.")),
+  from: Type.Optional(sought("Only emails from this sender: a bare address, in whatever case.")),
   include: Type.Optional(choice(["status"], "`status` adds each email's status.")),
+});
+
+export type EmailQuery = typeof EmailQuery.static;
+
+export const EmailPageMeta = Type.Object({
+  ...PageMeta.properties,
+  totalIsMinimum: Type.Optional(
+    Type.Boolean({
+      description: "True: the address has more emails than were looked at, and `total` counts those alone.",
+    }),
+  ),
 });
 
 /** An email as the list shows it: these members and no others, unless the caller asks for its status. */

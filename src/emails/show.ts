@@ -1,12 +1,13 @@
 import { unpackBody } from "./body.ts";
 import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
 import { statusOf } from "./status.ts";
-import type { EmailRow, EmailState, EmailStore } from "./store.ts";
+import type { ListedEmail } from "./list-store.ts";
+import type { EmailState, EmailStore } from "./store.ts";
 
 type Found = NonNullable<ReturnType<EmailStore["record"]>>;
 
 /** An email in the list's eight members. */
-export function showInList(email: EmailRow, attemptsBegun: number | null): typeof EmailInList.static {
+export function showInList(email: ListedEmail["email"], attemptsBegun: number | null): typeof EmailInList.static {
   return {
     id: email.uid,
     from: email.sender,

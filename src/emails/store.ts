@@ -1,10 +1,11 @@
-import { and, count, desc, eq, inArray, isNotNull, sql } from "drizzle-orm";
+import { and, count, desc, eq, isNotNull, sql } from "drizzle-orm";
 import { Facts } from "../db/facts.ts";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { Tally } from "../db/tally.ts";
 import { attempts, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
 import type { StoredBody } from "./body.ts";
+import { openEmailLists } from "./list-store.ts";
 import type { Bounce } from "./schema.ts";
 
 export type EmailRow = typeof emails.$inferSelect;
@@ -67,7 +68,7 @@ export type EmailStore = ReturnType<typeof openEmailStore>;
 /** Prepares the statements of the emails. */
 export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
   const { orm } = db;
-  return { ...writes(db, counts), ...reads(orm) };
+  return { ...writes(db, counts), ...reads(orm), ...openEmailLists(orm) };
 }
 
 function writes({ orm, followers }: Db, counts: EmailCounts | null) {
@@ -253,37 +254,6 @@ function reads(orm: Db["orm"]) {
     state(scope: EmailScope, uid: string): EmailState | undefined {
       const found = selectState.get({ uid, workspaceId: scope.workspaceId });
       return found !== undefined && isInScope(scope, found.email) ? found : undefined;
-    },
-
-    /** A page of a scope's emails, newest first; deep pages walk the covering index, not the rows. */
-    list(scope: EmailScope, limit: number, offset: number) {
-      const inScope =
-        scope.domainId === null ? eq(emails.workspaceId, scope.workspaceId) : eq(emails.domainId, scope.domainId);
-      const page = orm
-        .select({ id: emails.id })
-        .from(emails)
-        .where(inScope)
-        .orderBy(desc(emails.createdAt), desc(emails.id))
-        .limit(limit)
-        .offset(offset);
-      return orm
-        .select({ email: emails, queue: { attempts: emailQueue.attempts, isInFlight: emailQueue.inFlight } })
-        .from(emails)
-        .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-        .where(inArray(emails.id, page))
-        .orderBy(desc(emails.createdAt), desc(emails.id))
-        .all();
-    },
-
-    /** How many emails a scope has, from the maintained totals. */
-    total(scope: EmailScope): number {
-      const inScope = scope.domainId === null ? undefined : eq(emailTotals.domainId, scope.domainId);
-      const row = orm
-        .select({ total: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
-        .from(emailTotals)
-        .where(and(eq(emailTotals.workspaceId, scope.workspaceId), inScope))
-        .get();
-      return row?.total ?? 0;
     },
 
     /** A share of the emails from a domain that wait in the queue and are not being sent. */

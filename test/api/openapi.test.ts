@@ -136,6 +136,19 @@ test("what needs no key says so, and everything else needs one", async () => {
   }
 });
 
+const EMAIL_STATUSES = [
+  "queued",
+  "sending",
+  "delivery_delayed",
+  "sent",
+  "delivered",
+  "bounced",
+  "failed",
+  "complained",
+  "suppressed",
+  "canceled",
+];
+
 test("the bounds of the interface are in the document", async () => {
   await using pombo = await startInstance();
   const operations = operationsOf(await documentOf(pombo));
@@ -161,28 +174,26 @@ test("the bounds of the interface are in the document", async () => {
   expect(query).toEqual([
     ["page", expect.objectContaining({ type: "integer", minimum: 1, default: 1 })],
     ["limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }],
+    ["status", { type: "string", enum: EMAIL_STATUSES }],
+    ["to", { type: "string", format: "email", minLength: 1, maxLength: 255 }],
+    ["from", { type: "string", format: "email", minLength: 1, maxLength: 255 }],
     ["include", { type: "string", enum: ["status"] }],
   ]);
+  const list = operations["GET /api/v1/emails"]?.["responses"]["200"].content["application/json"].schema;
+  expect(Object.keys(list.properties.meta.properties)).toEqual([
+    "total",
+    "perPage",
+    "page",
+    "lastPage",
+    "totalIsMinimum",
+  ]);
+  expect(list.properties.meta.required).toEqual(["total", "perPage", "page", "lastPage"]);
   const headers = operations["POST /api/v1/emails"]?.["parameters"].map(({ name }: Json) => name);
   expect(headers).toEqual(["Idempotency-Key", "Idempotency-Strict"]);
   const status =
     operations["GET /api/v1/emails/{id}"]?.["responses"]["200"].content["application/json"].schema.properties.data
       .properties.status;
-  expect(status).toEqual({
-    type: "string",
-    enum: [
-      "queued",
-      "sending",
-      "delivery_delayed",
-      "sent",
-      "delivered",
-      "bounced",
-      "failed",
-      "complained",
-      "suppressed",
-      "canceled",
-    ],
-  });
+  expect(status).toEqual({ type: "string", enum: EMAIL_STATUSES });
 });
 
 interface Example {

@@ -1,0 +1,196 @@
+import { and, count, eq, type SQL, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { fast } from "../db/statement.ts";
+import { emailQueue, emails, emailTotals, WAITING_STATES } from "../db/schema.ts";
+import { isOrAny, MAX_LOOKED_AT, openAddress, openRange, openReading, type Window, within } from "./range-store.ts";
+import type { EmailStatus } from "./schema.ts";
+import type { EmailScope } from "./store.ts";
+
+// The list of emails. Every question is a range of an index that is in the list's order: of a
+// workspace, a domain, a status, a state of the queue, an address. Ids come from the index alone,
+// from whichever end is nearer; then the rows of one page are read. How many there are is counted as
+// it changes (email_total); of an address the newest 10,000 are looked at and no others. Where no
+// index has the whole question (an address and a status), the emails of the shorter range are read
+// one by one.
+
+/** Entries of an index that are passed over in the time of reading one email. */
+const READ_COST = 20;
+
+/** Addresses are in the form compared; null: any. */
+export interface EmailFilter {
+  status: EmailStatus | null;
+  to: string | null;
+  from: string | null;
+}
+
+export type EmailPage = Omit<Found, "ids"> & { emails: ListedEmail[] };
+export type ListedEmail = NonNullable<ReturnType<ReturnType<typeof openListed>["get"]>>;
+
+interface Found {
+  /** Of the page. */
+  ids: number[];
+  total: number;
+  /** There may be more than `total`: not all were looked at. */
+  isMinimum: boolean;
+}
+
+const p = sql.placeholder;
+const ofWorkspace = eq(emails.workspaceId, p("workspaceId"));
+const ofDomain = eq(emails.domainId, p("domainId"));
+
+/** Prepares the statements of the list. */
+export function openEmailLists(orm: Db["orm"]) {
+  const totalOf = openTotals(orm);
+  const parts = { orm, totalOf, readDomain: openReading(orm, ofDomain) };
+  const findByStatus = openStatuses(parts);
+  const findByAddress = openAddresses(parts);
+  const listed = openListed(orm);
+  return {
+    /** A page of those of a scope's emails that the filter lets through, newest first. */
+    list(scope: EmailScope, filter: EmailFilter, window: Window): EmailPage {
+      const isByAddress = filter.to !== null || filter.from !== null;
+      const { ids, ...counted } = isByAddress
+        ? findByAddress(scope, filter, window)
+        : findByStatus(scope, filter.status, window);
+      return { ...counted, emails: ids.map((id) => listed.get({ id })).filter((email) => email !== undefined) };
+    },
+  };
+}
+
+/** What the list shows of an email, and what its queue row says of it while it has one. */
+function openListed(orm: Db["orm"]) {
+  const { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status } = emails;
+  const email = { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status };
+  return fast(
+    orm
+      .select({ email, queue: { attempts: emailQueue.attempts, isInFlight: emailQueue.inFlight } })
+      .from(emails)
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .where(eq(emails.id, p("id")))
+      .prepare(),
+  );
+}
+
+type TotalOf = (scope: EmailScope, status: EmailStatus | null) => number;
+
+interface Parts {
+  orm: Db["orm"];
+  totalOf: TotalOf;
+  /** Those of a domain's emails that pass a filter. */
+  readDomain: ReturnType<typeof openReading>;
+}
+
+function openTotals(orm: Db["orm"]): TotalOf {
+  const inWorkspace = and(eq(emailTotals.workspaceId, p("workspaceId")), isOrAny(emailTotals.status, "status"));
+  const running = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, "sending"));
+  const sum = (where: SQL | undefined) =>
+    fast(
+      orm
+        .select({ total: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
+        .from(emailTotals)
+        .where(where)
+        .prepare(),
+    );
+  const countRunning = (where: SQL | undefined) =>
+    fast(
+      orm
+        .select({ all: count(), delayed: sql<number>`COALESCE(SUM(${emailQueue.attempts} > 1), 0)` })
+        .from(emailQueue)
+        .where(where)
+        .prepare(),
+    );
+  const sums = {
+    whole: sum(inWorkspace),
+    ofDomain: sum(and(inWorkspace, eq(emailTotals.domainId, p("domainId")))),
+  };
+  const sending = {
+    whole: countRunning(running),
+    ofDomain: countRunning(and(running, eq(emailQueue.domainId, p("domainId")))),
+  };
+  return (scope, status) => {
+    const extent = extentOf(scope);
+    const counted = () => sums[extent].get({ ...scope, status })?.total ?? 0;
+    // While an attempt runs an email stays counted as what it was before: these few are told apart here.
+    const inFlight = () => sending[extent].get({ ...scope }) ?? { all: 0, delayed: 0 };
+    switch (status) {
+      case "sending":
+        return inFlight().all;
+      case "queued":
+        return counted() - inFlight().all + inFlight().delayed;
+      case "delivery_delayed":
+        return counted() - inFlight().delayed;
+      default:
+        return counted();
+    }
+  };
+}
+
+/** The list of everything and of one status: the totals are known, so that pages can be read from either end. */
+function openStatuses({ orm, totalOf, readDomain }: Parts) {
+  const withStatus = and(ofWorkspace, eq(emails.status, p("status")));
+  const inState = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, p("status")));
+  const everything = { whole: openRange(orm, emails, ofWorkspace), ofDomain: openRange(orm, emails, ofDomain) };
+  // The domain is in these indexes behind the order: those of others are passed over.
+  const ended = {
+    whole: openRange(orm, emails, withStatus),
+    ofDomain: openRange(orm, emails, and(withStatus, ofDomain)),
+  };
+  const waiting = {
+    whole: openRange(orm, emailQueue, inState),
+    ofDomain: openRange(orm, emailQueue, and(inState, eq(emailQueue.domainId, p("domainId")))),
+  };
+
+  return (scope: EmailScope, status: EmailStatus | null, window: Window): Found => {
+    const total = totalOf(scope, status);
+    const extent = extentOf(scope);
+    const values = { ...scope, status };
+    const found = (ids: number[]) => ({ ids, total, isMinimum: false });
+    if (status === null) return found(everything[extent](values, total, window));
+    const passedOver = extent === "whole" ? 0 : totalOf({ ...scope, domainId: null }, status);
+    if (passedOver > totalOf(scope, null) * READ_COST) {
+      return found(readDomain({ ...values, to: null, from: null }, within(total, window)));
+    }
+    return found((isWaiting(status) ? waiting : ended)[extent](values, total, window));
+  };
+}
+
+/** The list of an address: counted as it is asked for. */
+function openAddresses({ orm, totalOf, readDomain }: Parts) {
+  const ranges = { to: openAddress(orm, emails.recipientAddress), from: openAddress(orm, emails.senderAddress) };
+
+  return (scope: EmailScope, filter: EmailFilter, window: Window): Found => {
+    const { status, to, from } = filter;
+    const asked = [
+      ...(to === null ? [] : [{ range: ranges.to, values: { ...scope, ...filter, address: to } }]),
+      ...(from === null ? [] : [{ range: ranges.from, values: { ...scope, ...filter, address: from } }]),
+    ];
+    const [only, second] = asked;
+    if (only !== undefined && second === undefined && status === null && scope.domainId === null) {
+      const { total, isMinimum } = only.range.reach(only.values);
+      // Of a range that goes on, the newest end is the only one known.
+      const ids = only.range.ids(only.values, isMinimum ? Infinity : total, within(total, window));
+      return { ids, total, isMinimum };
+    }
+    const ways = asked.map(({ range, values }) => {
+      const { end, ...reach } = range.reach(values);
+      return { ...reach, read: () => range.read(values, end) };
+    });
+    const ofDomainAll = scope.domainId === null ? Infinity : totalOf(scope, null);
+    if (ofDomainAll <= MAX_LOOKED_AT) {
+      const read = () => readDomain({ ...scope, ...filter }, { limit: MAX_LOOKED_AT, offset: 0 });
+      ways.push({ total: ofDomainAll, isMinimum: false, read });
+    }
+    const [shortest] = ways.toSorted((a, b) => Number(a.isMinimum) - Number(b.isMinimum) || a.total - b.total);
+    const ids = shortest?.read() ?? [];
+    const page = ids.slice(window.offset, window.offset + window.limit);
+    return { ids: page, total: ids.length, isMinimum: shortest?.isMinimum ?? false };
+  };
+}
+
+function extentOf(scope: EmailScope): "whole" | "ofDomain" {
+  return scope.domainId === null ? "whole" : "ofDomain";
+}
+
+function isWaiting(status: EmailStatus): boolean {
+  return WAITING_STATES.some((state) => state === status);
+}
