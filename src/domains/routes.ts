@@ -15,6 +15,8 @@ import { type DomainRow, isSending } from "./store.ts";
 import { type Verification, verifyDomain, type VerifyParts } from "./verify.ts";
 
 const TAG = "Domains";
+/** Of which its cursors are. */
+const LIST = "domains";
 
 export interface DomainParts extends CreateParts, VerifyParts {
   /** Takes away the API keys restricted to the domain, in the transaction that deletes it. */
@@ -50,8 +52,8 @@ export function domainRoutes(parts: DomainParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = cursorOf(query);
-        const page = cursorPage(parts.domains.list(workspaceId, before, limit), limit);
+        const { before, limit } = cursorOf(query, LIST);
+        const page = cursorPage(parts.domains.list(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map(inList), meta: page.meta };
       },
       {

@@ -1,8 +1,8 @@
-import { and, count, desc, eq, inArray, lt, ne, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, inArray, ne, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { dkimKeys, domains } from "../db/schema.ts";
-import type { Position } from "../http/pagination.ts";
+import { NEWEST, type Position } from "../http/pagination.ts";
 
 export type DomainRow = typeof domains.$inferSelect;
 export type DkimKeyRow = typeof dkimKeys.$inferSelect;
@@ -37,6 +37,20 @@ export function openDomainStore(db: Db) {
       .where(eq(dkimKeys.domainId, p("domainId")))
       .prepare(),
   );
+  const selectPage = fast(
+    orm
+      .select()
+      .from(domains)
+      .where(
+        and(
+          eq(domains.workspaceId, p("workspaceId")),
+          sql`(${domains.createdAt}, ${domains.id}) < (${p("createdAt")}, ${p("id")})`,
+        ),
+      )
+      .orderBy(desc(domains.createdAt), desc(domains.id))
+      .limit(p("limit"))
+      .prepare(),
+  );
 
   return {
     byName: (workspaceId: number, name: string): DomainRow | undefined => selectByName.get({ workspaceId, name }),
@@ -50,23 +64,7 @@ export function openDomainStore(db: Db) {
 
     /** A page of a workspace's domains, newest first, and one row more when there are more. */
     list: (workspaceId: number, before: Position | null, limit: number): DomainRow[] =>
-      orm
-        .select()
-        .from(domains)
-        .where(
-          and(
-            eq(domains.workspaceId, workspaceId),
-            before === null
-              ? undefined
-              : or(
-                  lt(domains.createdAt, before.createdAt),
-                  and(eq(domains.createdAt, before.createdAt), lt(domains.id, before.id)),
-                ),
-          ),
-        )
-        .orderBy(desc(domains.createdAt), desc(domains.id))
-        .limit(limit + 1)
-        .all(),
+      selectPage.all({ workspaceId, ...(before ?? NEWEST), limit: limit + 1 }),
 
     countOf: (workspaceId: number): number =>
       orm.select({ count: count() }).from(domains).where(eq(domains.workspaceId, workspaceId)).get()?.count ?? 0,

@@ -56,28 +56,49 @@ export interface Position {
   id: number;
 }
 
-export function cursorOf(query: { cursor?: string; limit?: string }): { before: Position | null; limit: number } {
+/** Newer than everything: before the first page. */
+export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+
+/**
+ * Where the page that is asked for begins; null: at the newest. `list` names the list, as cursorPage() was told it.
+ * Throws for a cursor that was not given out for that list, or is not whole.
+ */
+export function cursorOf(
+  query: { cursor?: string; limit?: string },
+  list = "",
+): { before: Position | null; limit: number } {
   const perPage = Number(query.limit ?? DEFAULT_LIMIT);
   if (query.cursor === undefined) return { before: null, limit: perPage };
-  const match = /^(\d{1,16})\.(\d{1,16})$/.exec(Buffer.from(query.cursor, "base64url").toString("latin1"));
+  const match = /^(\d{1,16})\.(\d{1,16})\./.exec(Buffer.from(query.cursor, "base64url").toString("latin1"));
   if (match === null) throw badCursor();
-  return { before: { createdAt: Number(match[1]), id: Number(match[2]) }, limit: perPage };
+  const before = { createdAt: Number(match[1]), id: Number(match[2]) };
+  // Made again, to the letter: one that was cut, or has something in it that base64 skips over, is not that.
+  if (cursorTo(before, list) !== query.cursor) throw badCursor();
+  return { before, limit: perPage };
+}
+
+/** The checksum makes a part of a cursor, and another list's, no cursor; it keeps nothing secret. */
+function cursorTo({ createdAt, id }: Position, list: string): string {
+  const place = `${createdAt}.${id}`;
+  const checksum = Bun.hash.crc32(`${list} ${place}`).toString(16).padStart(8, "0");
+  return Buffer.from(`${place}.${checksum}`).toString("base64url");
 }
 
 function badCursor(): AppError {
   return validationError([
-    { path: ["cursor"], message: "is not one that this API gave out", hint: "Start again without a cursor." },
+    { path: ["cursor"], message: "is not one that this list gave out", hint: "Start again without a cursor." },
   ]);
 }
 
-/** Cuts a list that was read one item too long into a page and its meta. */
+/** Cuts a list that was read one item too long into a page and its meta; its cursor is good for `list` alone. */
 export function cursorPage<Row extends Position>(
   rows: Row[],
   perPage: number,
+  list = "",
 ): { rows: Row[]; meta: typeof CursorMeta.static } {
   const page = rows.slice(0, perPage);
   const last = page.at(-1);
   const hasMore = rows.length > perPage;
-  const next = hasMore && last !== undefined ? Buffer.from(`${last.createdAt}.${last.id}`).toString("base64url") : null;
+  const next = hasMore && last !== undefined ? cursorTo(last, list) : null;
   return { rows: page, meta: { has_more: hasMore, next_cursor: next } };
 }
