@@ -10,6 +10,8 @@ const MEDIAN_LIMIT_MS = 5;
 
 export interface Reading {
   name: string;
+  /** What the list says that there are; null: no list. */
+  listed: string | null;
   connections: number;
   result: ReadResult;
   hasBound: boolean;
@@ -41,14 +43,15 @@ export function formatReads(figures: ReadsFigures): string {
   const { machine, app, filled, startMs, resident, readings } = figures;
   return [
     ...machineLines(machine, app),
-    `${whole(filled.rows)} emails at their ends, a database of ${(filled.databaseBytes / 1e9).toFixed(1)} GB, written in ` +
+    `${whole(filled.rows)} emails, half of them waiting, a database of ${(filled.databaseBytes / 1e9).toFixed(1)} GB, written in ` +
       `${filled.seconds.toFixed(0)} s; ready ${(startMs / 1000).toFixed(1)} s after the start; ` +
       `${whole(megabytes(resident.peak))} MB at the most`,
     "",
     ...alignRows([
-      ["GET", "connections", "requests/s", "p50 ms", "p99 ms", "max ms", "bytes"],
-      ...readings.map(({ name, connections, result }) => [
+      ["GET", "listed", "connections", "requests/s", "p50 ms", "p99 ms", "max ms", "bytes"],
+      ...readings.map(({ name, listed, connections, result }) => [
         name,
+        listed ?? "",
         `${connections}`,
         whole(result.perSecond),
         ...[result.latencyMs.p50, result.latencyMs.p99, result.latencyMs.max].map((ms) => ms.toFixed(2)),

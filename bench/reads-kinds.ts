@@ -1,0 +1,98 @@
+// What `script/bench reads` asks for.
+
+import { SENDER_DOMAIN } from "./message.ts";
+import { SINGLE_ADDRESS, WAITING_ADDRESS } from "./reads-rows.ts";
+
+const FIRST_PAGES = [1, 2, 3, 4, 5];
+const PAGE_SIZE = 20;
+const DEEP_PAGE = 10_000;
+/** A filter, and a deep page, takes a tenth of the requests: that tells as much of it. */
+const SMALL_SHARE = 10;
+
+/** GETs of one kind. */
+export interface Kind {
+  name: string;
+  key: string;
+  /** Asked in turn. */
+  paths: string[];
+  /** Of the requests: one in so many. */
+  share: number;
+  hasBound: boolean;
+}
+
+interface Keys {
+  workspace: string;
+  /** Of a domain with a twentieth of the emails. */
+  domain: string;
+  /** Of one with a thousandth. */
+  smallDomain: string;
+}
+
+export function kindsOf(keys: Keys, ids: string[], rows: number): Kind[] {
+  const first = `pages 1–${FIRST_PAGES.at(-1)} of the list`;
+  const single = { key: keys.workspace, share: 1, hasBound: true };
+  return [
+    { ...single, name: "an email by its id, with its body", paths: byId(ids) },
+    { ...single, name: first, paths: pages("") },
+    { ...single, name: `${first}, with status`, paths: pages("&include=status") },
+    { ...single, name: `${first}, of one domain's key`, key: keys.domain, paths: pages("") },
+    { ...single, name: "an email's timeline", paths: byId(ids).map((path) => `${path}/events`), hasBound: false },
+    ...deepPages(keys.workspace, rows),
+    ...filters(keys, rows),
+  ];
+}
+
+/** The last page of all, and what lies farthest from both ends. */
+function deepPages(key: string, rows: number): Kind[] {
+  const last = Math.max(1, Math.ceil(rows / PAGE_SIZE));
+  return [Math.min(DEEP_PAGE, last), Math.ceil(last / 2), last].map((page) => ({
+    ...{ name: `page ${page} of the list`, key, share: SMALL_SHARE, hasBound: false },
+    paths: [`/api/v1/emails?limit=${PAGE_SIZE}&page=${page}`],
+  }));
+}
+
+function filters({ workspace, domain, smallDomain }: Keys, rows: number): Kind[] {
+  const one = (key: string, words: string, query: string, hasBound = true): Kind => ({
+    ...{ name: `${words}: ${query}`, key, share: SMALL_SHARE, hasBound },
+    paths: [`/api/v1/emails?limit=${PAGE_SIZE}&${query}`],
+  });
+  const mine = (query: string, hasBound = true) => one(workspace, "workspace", query, hasBound);
+  const middle = (share: number) => `&page=${Math.max(1, Math.floor((rows * share) / PAGE_SIZE / 2))}`;
+  const from = `from=loja@${SENDER_DOMAIN}`;
+  const to = `to=${WAITING_ADDRESS}`;
+  return [
+    mine("status=delivered"),
+    mine(`status=delivered${middle(0.46)}`, false),
+    mine("status=complained"),
+    mine("status=queued"),
+    mine("status=sending"),
+    mine("status=delivery_delayed"),
+    mine(`status=delivery_delayed${middle(0.5)}`, false),
+    mine(`to=${SINGLE_ADDRESS}`),
+    mine(to),
+    mine(`${to}&page=500`),
+    mine(from),
+    mine(`${from}&page=500`),
+    // These read 10,000 emails one by one.
+    mine(`${to}&status=bounced`, false),
+    mine(`${from}&status=delivery_delayed`, false),
+    mine(`${from}&${to}`, false),
+    mine(`${from}&to=${SINGLE_ADDRESS}`),
+    ...["status=delivered", "status=complained", "status=delivery_delayed"].flatMap((query) => [
+      one(domain, "a domain's key", query),
+      one(smallDomain, "a small domain's key", query),
+    ]),
+    ...[to, from].flatMap((query) => [
+      one(domain, "a domain's key", query, false),
+      one(smallDomain, "a small domain's key", query),
+    ]),
+  ];
+}
+
+function byId(ids: string[]): string[] {
+  return ids.map((id) => `/api/v1/emails/${id}`);
+}
+
+function pages(rest: string): string[] {
+  return FIRST_PAGES.map((page) => `/api/v1/emails?limit=${PAGE_SIZE}&page=${page}${rest}`);
+}
