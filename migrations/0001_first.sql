@@ -115,7 +115,7 @@ CREATE TABLE email (
   possible_duplicate INTEGER NOT NULL DEFAULT 0 CHECK (possible_duplicate IN (0, 1))
 ) STRICT;
 CREATE INDEX email_newest ON email (workspace_id, created_at, id);
-CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id);
+CREATE INDEX email_newest_of_domain ON email (domain_id, created_at, id, status);
 CREATE INDEX email_by_status ON email (workspace_id, status, created_at, id, domain_id);
 CREATE INDEX email_to ON email (workspace_id, recipient_address, created_at, id);
 CREATE INDEX email_from ON email (workspace_id, sender_address, created_at, id);

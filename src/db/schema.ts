@@ -161,7 +161,7 @@ export const emails = sqliteTable(
   },
   (t) => [
     index("email_newest").on(t.workspaceId, t.createdAt, t.id),
-    index("email_newest_of_domain").on(t.domainId, t.createdAt, t.id),
+    index("email_newest_of_domain").on(t.domainId, t.createdAt, t.id, t.status),
     index("email_by_status").on(t.workspaceId, t.status, t.createdAt, t.id, t.domainId),
     index("email_to").on(t.workspaceId, t.recipientAddress, t.createdAt, t.id),
     index("email_from").on(t.workspaceId, t.senderAddress, t.createdAt, t.id),

@@ -2,7 +2,16 @@ import { and, count, eq, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { emailQueue, emails, emailTotals, WAITING_STATES } from "../db/schema.ts";
-import { isOrAny, MAX_LOOKED_AT, openAddress, openRange, openReading, type Window, within } from "./range-store.ts";
+import {
+  isOrAny,
+  MAX_LOOKED_AT,
+  openAddress,
+  openRange,
+  openReading,
+  stateInQueue,
+  type Window,
+  within,
+} from "./range-store.ts";
 import type { EmailStatus } from "./schema.ts";
 import type { EmailScope } from "./store.ts";
 
@@ -13,8 +22,8 @@ import type { EmailScope } from "./store.ts";
 // index has the whole question (an address and a status), the emails of the shorter range are read
 // one by one.
 
-/** Entries of an index that are passed over in the time of reading one email. */
-const READ_COST = 20;
+/** Entries of an index that are passed over in the time of looking up one row of the queue. */
+const LOOK_UP_COST = 20;
 
 /** Addresses are in the form compared; null: any. */
 export interface EmailFilter {
@@ -126,31 +135,35 @@ function openTotals(orm: Db["orm"]): TotalOf {
 }
 
 /** The list of everything and of one status: the totals are known, so that pages can be read from either end. */
-function openStatuses({ orm, totalOf, readDomain }: Parts) {
+function openStatuses({ orm, totalOf }: Parts) {
   const withStatus = and(ofWorkspace, eq(emails.status, p("status")));
   const inState = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, p("status")));
-  const everything = { whole: openRange(orm, emails, ofWorkspace), ofDomain: openRange(orm, emails, ofDomain) };
-  // The domain is in these indexes behind the order: those of others are passed over.
+  const stateOfDomain = and(ofDomain, eq(emails.status, "queued"), sql`${stateInQueue} = ${p("status")}`);
+  const all = { whole: openRange(orm, emails, ofWorkspace), ofDomain: openRange(orm, emails, ofDomain) };
+  // A status of a domain is in two ranges: the status's, with the domains of others, and the domain's, with other
+  // statuses. What is not asked for is passed over in the index.
   const ended = {
     whole: openRange(orm, emails, withStatus),
-    ofDomain: openRange(orm, emails, and(withStatus, ofDomain)),
+    ofDomain: openRange(orm, emails, and(withStatus, sql`+${emails.domainId} = ${p("domainId")}`)),
+    inDomain: openRange(orm, emails, and(ofDomain, sql`+${emails.status} = ${p("status")}`)),
   };
   const waiting = {
     whole: openRange(orm, emailQueue, inState),
     ofDomain: openRange(orm, emailQueue, and(inState, eq(emailQueue.domainId, p("domainId")))),
+    inDomain: openRange(orm, emails, stateOfDomain),
   };
 
   return (scope: EmailScope, status: EmailStatus | null, window: Window): Found => {
     const total = totalOf(scope, status);
     const extent = extentOf(scope);
-    const values = { ...scope, status };
-    const found = (ids: number[]) => ({ ids, total, isMinimum: false });
-    if (status === null) return found(everything[extent](values, total, window));
-    const passedOver = extent === "whole" ? 0 : totalOf({ ...scope, domainId: null }, status);
-    if (passedOver > totalOf(scope, null) * READ_COST) {
-      return found(readDomain({ ...values, to: null, from: null }, within(total, window)));
-    }
-    return found((isWaiting(status) ? waiting : ended)[extent](values, total, window));
+    const ids = (range: ReturnType<typeof openRange>) => ({ ids: range({ ...scope, status }, total, window) });
+    const counted = { total, isMinimum: false };
+    if (status === null) return { ...counted, ...ids(all[extent]) };
+    const ranges = isWaiting(status) ? waiting : ended;
+    if (extent === "whole") return { ...counted, ...ids(ranges.whole) };
+    const passedInDomain = totalOf(scope, null) * (isWaiting(status) ? LOOK_UP_COST : 1);
+    const isDomainShorter = passedInDomain < totalOf({ ...scope, domainId: null }, status);
+    return { ...counted, ...ids(isDomainShorter ? ranges.inDomain : ranges.ofDomain) };
   };
 }
 

@@ -21,6 +21,9 @@ type Values = Record<string, string | number | null>;
 
 const p = sql.placeholder;
 
+/** What an email's queue row says of it; null: it has none. */
+export const stateInQueue = sql`(SELECT ${emailQueue.state} FROM ${emailQueue} WHERE ${emailQueue.id} = ${emails.id})`;
+
 /** A page of a range of `total` ids, in the list's order, read from the end that is nearer. */
 export function openRange(orm: Db["orm"], table: typeof emails | typeof emailQueue, where: SQL | undefined) {
   const select = (order: typeof asc) =>
@@ -51,8 +54,7 @@ export function openRange(orm: Db["orm"], table: typeof emails | typeof emailQue
 /** Ids of a range whose emails pass a filter, newest first; every email is read until the window is full. */
 export function openReading(orm: Db["orm"], where: SQL | undefined) {
   // As statusOf() has it.
-  const status = sql`CASE WHEN ${emails.status} <> 'queued' THEN ${emails.status} ELSE COALESCE(
-    (SELECT ${emailQueue.state} FROM ${emailQueue} WHERE ${emailQueue.id} = ${emails.id}), 'queued') END`;
+  const status = sql`CASE WHEN ${emails.status} <> 'queued' THEN ${emails.status} ELSE COALESCE(${stateInQueue}, 'queued') END`;
   const passes = and(
     isOrAny(emails.domainId, "domainId"),
     isOrAny(emails.recipientAddress, "to"),
