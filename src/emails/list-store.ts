@@ -50,9 +50,8 @@ const ofDomain = eq(emails.domainId, p("domainId"));
 /** Prepares the statements of the list. */
 export function openEmailLists(orm: Db["orm"]) {
   const totalOf = openTotals(orm);
-  const parts = { orm, totalOf, readDomain: openReading(orm, ofDomain) };
-  const findByStatus = openStatuses(parts);
-  const findByAddress = openAddresses(parts);
+  const findByStatus = openStatuses(orm, totalOf);
+  const findByAddress = openAddresses(orm, totalOf);
   const listed = openListed(orm);
   return {
     /** A page of those of a scope's emails that the filter lets through, newest first. */
@@ -82,13 +81,10 @@ function openListed(orm: Db["orm"]) {
 
 type TotalOf = (scope: EmailScope, status: EmailStatus | null) => number;
 
-interface Parts {
-  orm: Db["orm"];
-  totalOf: TotalOf;
-  /** Those of a domain's emails that pass a filter. */
-  readDomain: ReturnType<typeof openReading>;
-}
-
+/**
+ * The totals of everything and of each status. An email whose queue row a bug took (queue/worker.ts) counts as queued, as
+ * its record says, and is on no page of that status.
+ */
 function openTotals(orm: Db["orm"]): TotalOf {
   const inWorkspace = and(eq(emailTotals.workspaceId, p("workspaceId")), isOrAny(emailTotals.status, "status"));
   const running = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, "sending"));
@@ -135,7 +131,7 @@ function openTotals(orm: Db["orm"]): TotalOf {
 }
 
 /** The list of everything and of one status: the totals are known, so that pages can be read from either end. */
-function openStatuses({ orm, totalOf }: Parts) {
+function openStatuses(orm: Db["orm"], totalOf: TotalOf) {
   const withStatus = and(ofWorkspace, eq(emails.status, p("status")));
   const inState = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, p("status")));
   const stateOfDomain = and(ofDomain, eq(emails.status, "queued"), sql`${stateInQueue} = ${p("status")}`);
@@ -168,7 +164,8 @@ function openStatuses({ orm, totalOf }: Parts) {
 }
 
 /** The list of an address: counted as it is asked for. */
-function openAddresses({ orm, totalOf, readDomain }: Parts) {
+function openAddresses(orm: Db["orm"], totalOf: TotalOf) {
+  const readDomain = openReading(orm, ofDomain);
   const ranges = { to: openAddress(orm, emails.recipientAddress), from: openAddress(orm, emails.senderAddress) };
 
   return (scope: EmailScope, filter: EmailFilter, window: Window): Found => {
@@ -188,10 +185,10 @@ function openAddresses({ orm, totalOf, readDomain }: Parts) {
       const { end, ...reach } = range.reach(values);
       return { ...reach, read: () => range.read(values, end) };
     });
-    const ofDomainAll = scope.domainId === null ? Infinity : totalOf(scope, null);
-    if (ofDomainAll <= MAX_LOOKED_AT) {
+    const inDomain = scope.domainId === null ? Infinity : totalOf(scope, null);
+    if (inDomain <= MAX_LOOKED_AT) {
       const read = () => readDomain({ ...scope, ...filter }, { limit: MAX_LOOKED_AT, offset: 0 });
-      ways.push({ total: ofDomainAll, isMinimum: false, read });
+      ways.push({ total: inDomain, isMinimum: false, read });
     }
     const [shortest] = ways.toSorted((a, b) => Number(a.isMinimum) - Number(b.isMinimum) || a.total - b.total);
     const ids = shortest?.read() ?? [];

@@ -15,8 +15,8 @@ import type { Job } from "../../src/queue/store.ts";
 import { openStores } from "../../src/stores.ts";
 import { seeded, temporaryFolder } from "../db/temporary.ts";
 
-const STEPS = 260;
-const CHECK_EVERY = 20;
+const STEPS = 240;
+const CHECK_EVERY = 40;
 const WORKSPACES = [1, 2];
 const RECIPIENTS = ["a@example.com", "b@example.com", "c@example.net"];
 const SENDERS = ["loja@loja.test", "caixa@loja.test"];
@@ -52,6 +52,8 @@ const noCounts = { accepted: () => undefined, ended: () => undefined, attempted:
 
 function begin(file: string): Life {
   const db = openDatabase(file);
+  // A crash here is the end of a process, not of the power.
+  db.sqlite.run("PRAGMA synchronous = OFF");
   return { db, committer: new Committer(db), stores: openStores(db, noCounts), running: new Map() };
 }
 
@@ -275,23 +277,31 @@ function questions(on: World, rows: Row[]): Question[] {
 }
 
 function isAskedFor(row: Row, { scope, filter }: Question): boolean {
-  const wanted = { ...filter, ...scope };
-  return Object.entries(wanted).every(([name, value]) => value === null || row[name as keyof Row] === value);
+  const isThis = <T>(value: T, asked: T | null) => asked === null || value === asked;
+  return (
+    row.workspaceId === scope.workspaceId &&
+    isThis(row.domainId, scope.domainId) &&
+    isThis(row.status, filter.status) &&
+    isThis(row.to, filter.to) &&
+    isThis(row.from, filter.from)
+  );
 }
 
 function expectTrue(on: World): void {
   const rows = everyEmail(on);
   const limit = 1 + Math.floor(on.random() * 30);
   for (const question of questions(on, rows)) {
-    const expected = rows.filter((row) => isAskedFor(row, question)).map(({ uid }) => uid);
+    const wanted = rows.filter((row) => isAskedFor(row, question)).map(({ uid }) => uid);
+    const totals = new Set<number>();
     const uids: string[] = [];
-    for (let offset = 0; offset <= expected.length; offset += limit) {
+    for (let offset = 0; offset <= wanted.length; offset += limit) {
       const page = on.life.stores.emails.list(question.scope, question.filter, { limit, offset });
-      expect({ ...question, total: page.total }).toEqual({ ...question, total: expected.length });
-      expect(page.isMinimum).toBe(false);
+      totals.add(page.isMinimum ? NaN : page.total);
       uids.push(...page.emails.map(({ email }) => email.uid));
     }
-    expect({ ...question, uids }).toEqual({ ...question, uids: expected });
+    const isTrue = totals.size === 1 && totals.has(wanted.length) && uids.join() === wanted.join();
+    if (!isTrue)
+      expect({ ...question, totals, uids }).toEqual({ ...question, totals: new Set([wanted.length]), uids: wanted });
   }
 }
 
