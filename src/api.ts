@@ -8,9 +8,10 @@ import { ownerOf, type VerifyKey } from "./http/auth.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { clientNetwork } from "./http/client-address.ts";
 import { openApiDocument } from "./http/document.ts";
-import { errorsPlugin } from "./http/errors.ts";
+import { errorsPlugin, methodNotAllowed } from "./http/errors.ts";
 import { instanceRoutes } from "./http/instance-routes.ts";
-import { methodTable } from "./http/methods.ts";
+import { type MethodTable, methodTable } from "./http/methods.ts";
+import { pathOf } from "./http/path.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
@@ -63,21 +64,23 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     },
   };
 
-  let methodsOf: (path: string) => string[] = () => [];
+  let methods: MethodTable = methodTable([]);
 
   // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
   // binary. normalize off: it would drop unknown members instead of telling of them.
   const app = new Elysia({ name: "api", aot: false, normalize: false })
     .onError(({ request, set }) => limiter.uncountCreation(request, set.headers))
-    .use(errorsPlugin(log, (path) => methodsOf(path)))
+    .use(errorsPlugin(log, (path) => methods.of(path)))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
       admit(request, set.headers, admitParts);
+      const path = pathOf(request);
+      if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
     .use(bodyPlugin(parts.bodyLimits, { clock, ownerOf }));
   for (const room of rooms) app.use(room);
   if (parts.beside !== null) app.use(parts.beside);
 
-  methodsOf = methodTable(app.routes);
+  methods = methodTable(app.routes);
   return app;
 }
