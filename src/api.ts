@@ -1,4 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
+import { completeDocument } from "./docs/complete.ts";
+import { docsRoutes } from "./docs/routes.ts";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
@@ -33,6 +35,8 @@ export interface ApiParts {
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
+  /** The domain that the examples of the API docs send from. */
+  exampleDomain: string;
   /** What keeps the instance from working at the moment; none: it is ready. */
   troubles: () => Trouble[];
   /** Routes beside the API: the sandbox's. */
@@ -47,8 +51,8 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     workspaceRoutes(parts.workspaces),
     keyRoutes(parts.keys),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
+    docsRoutes(),
   ];
-  document = await openApiDocument(rooms);
   const { random, clock, log } = parts.emails;
   const trusted = parseRanges(parts.trustedProxies);
   const limiter = createRateLimiter(parts.rateLimits, {
@@ -63,6 +67,11 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
       isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith("/api/v1/operator/"),
     },
   };
+  document = completeDocument(await openApiDocument(rooms), {
+    exampleDomain: parts.exampleDomain,
+    planNames: parts.workspaces.planNames,
+    isForOperator: (path) => admitParts.rules.isForOperator(path),
+  });
 
   let methods: MethodTable = methodTable([]);
 

@@ -60,6 +60,8 @@ export interface AppOptions {
   edges: Edges;
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
+  /** A domain that can be sent from, for the examples in the API docs; default: example.com. */
+  exampleDomain?: string;
   /** What a person can do when the API's port is taken; default: change the configuration. */
   portHint?: string;
 }
@@ -212,6 +214,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       },
       rateLimits: config.rateLimits,
       trustedProxies: config.http.trustedProxies,
+      exampleDomain: options.exampleDomain ?? "example.com",
       troubles,
       beside: options.beside ?? null,
     });

@@ -109,6 +109,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
     instanceKey,
     edges: { clock: systemClock, random: systemRandom, log },
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN }),
+    exampleDomain: SANDBOX_DOMAIN,
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });
   closers.push(() => app.stop(STOP_GRACE_MS));

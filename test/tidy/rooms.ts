@@ -26,6 +26,7 @@ const PROTOCOL_ROOMS = [
   "db",
   "dkim",
   "dns",
+  "docs",
   "dsn",
   "http",
   "keyring",
@@ -65,6 +66,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "api.ts": [
     "http",
     "net",
+    "docs",
     "domains/routes.ts",
     "emails/routes.ts",
     "type emails/accept.ts",
@@ -120,6 +122,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   queue: ["db"],
   // The one table of status codes must know a full disk from a bug.
   http: ["db/storage-error.ts", "net"],
+  docs: ["http"],
   mime: [],
   dsn: [],
   net: [],
