@@ -1,5 +1,7 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { operatorDomainRoutes, type OperatorDomainParts } from "./domains/operator-routes.ts";
+import { completeDocument } from "./docs/complete.ts";
+import { docsRoutes } from "./docs/routes.ts";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
@@ -9,9 +11,10 @@ import { OPERATOR_PATHS, ownerOf, type VerifyKey } from "./http/auth.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { clientNetwork } from "./http/client-address.ts";
 import { openApiDocument } from "./http/document.ts";
-import { errorsPlugin } from "./http/errors.ts";
+import { errorsPlugin, methodNotAllowed } from "./http/errors.ts";
 import { instanceRoutes } from "./http/instance-routes.ts";
-import { methodTable } from "./http/methods.ts";
+import { type MethodTable, methodTable } from "./http/methods.ts";
+import { pathOf } from "./http/path.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
@@ -52,6 +55,8 @@ export interface ApiParts {
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
+  /** The domain that the examples of the API docs send from. */
+  exampleDomain: string;
   /** What keeps the instance from working at the moment; none: it is ready. */
   troubles: () => Trouble[];
   /** Routes beside the API: the sandbox's. */
@@ -83,8 +88,8 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     suppressionRoutes(parts.suppressions),
     ...operatorRooms(parts.operator),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
+    docsRoutes(),
   ];
-  document = await openApiDocument(rooms);
   const { random, clock, log } = parts.emails;
   const trusted = parseRanges(parts.trustedProxies);
   const limiter = createRateLimiter(parts.rateLimits, {
@@ -99,22 +104,29 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
       isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS),
     },
   };
+  document = completeDocument(await openApiDocument(rooms), {
+    exampleDomain: parts.exampleDomain,
+    planNames: parts.workspaces.planNames,
+    isForOperator: (path) => admitParts.rules.isForOperator(path),
+  });
 
-  let methodsOf: (path: string) => string[] = () => [];
+  let methods: MethodTable = methodTable([]);
 
   // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
   // binary. normalize off: it would drop unknown members instead of telling of them.
   const app = new Elysia({ name: "api", aot: false, normalize: false })
     .onError(({ request, set }) => limiter.uncountCreation(request, set.headers))
-    .use(errorsPlugin(log, (path) => methodsOf(path)))
+    .use(errorsPlugin(log, (path) => methods.of(path)))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
       admit(request, set.headers, admitParts);
+      const path = pathOf(request);
+      if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
     .use(bodyPlugin(parts.bodyLimits, { clock, ownerOf }));
   for (const room of rooms) app.use(room);
   if (parts.beside !== null) app.use(parts.beside);
 
-  methodsOf = methodTable(app.routes);
+  methods = methodTable(app.routes);
   return app;
 }

@@ -67,6 +67,8 @@ export interface AppOptions {
   beside?: AnyElysia;
   /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
   isRateBlocking?: boolean;
+  /** A domain that can be sent from, for the examples in the API docs; default: example.com. */
+  exampleDomain?: string;
   /** What a person can do when the API's port is taken; default: change the configuration. */
   portHint?: string;
 }
@@ -262,6 +264,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       },
       rateLimits: config.rateLimits,
       trustedProxies: config.http.trustedProxies,
+      exampleDomain: options.exampleDomain ?? "example.com",
       troubles,
       beside: options.beside ?? null,
     });

@@ -37,6 +37,7 @@ pombo's sandbox is ready. Nothing that you send leaves this machine.
 
   API    ${url}
   Inbox  ${ready.inboxUrl}   (open it in a browser)
+  Docs   ${url}/docs   (every request, to try)
   Key    ${apiKey}
   Data   ${kept ?? "temporary; keep it between runs with --data DIR"}
 

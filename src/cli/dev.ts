@@ -110,6 +110,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
     edges: { clock: systemClock, random: systemRandom, log: withoutOwnDomain(log) },
     isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN }),
+    exampleDomain: SANDBOX_DOMAIN,
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });
   closers.push(() => app.stop(STOP_GRACE_MS));

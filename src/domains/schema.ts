@@ -9,7 +9,7 @@ const MAX_NAME = 253;
 export const DomainCreate = Type.Object(
   {
     domain: text(
-      { minLength: 1, maxLength: MAX_NAME, description: "The domain you send from.", examples: ["example.com"] },
+      { minLength: 1, maxLength: MAX_NAME, description: "The domain you send from.", examples: ["news.example.com"] },
       (value) => (toAsciiDomain(value) === null ? "must be a domain name, for example example.com" : null),
     ),
   },
@@ -20,11 +20,13 @@ const Time = Type.String({ format: "date-time" });
 const NullableTime = Type.Union([Time, Type.Null()]);
 
 const DnsRecord = Type.Object({
-  type: Type.String({ examples: ["TXT"] }),
-  name: Type.String(),
+  type: Type.Union([Type.Literal("TXT"), Type.Literal("CNAME")]),
+  name: Type.String({ description: "The whole name, without a dot at its end." }),
   value: Type.String(),
   status: Type.Optional(
-    Type.String({ description: "After a check: found, missing or mismatch; absent when DNS did not answer." }),
+    Type.Union([Type.Literal("found"), Type.Literal("missing"), Type.Literal("mismatch")], {
+      description: "After a check; absent when DNS did not answer.",
+    }),
   ),
   found: Type.Optional(Type.Array(Type.String(), { description: "After a check: what DNS holds under that name." })),
   hint: Type.Optional(Type.String({ description: "What to do." })),
@@ -39,7 +41,7 @@ export const DomainWithDns = Type.Object({
   createdAt: Time,
   verifiedAt: NullableTime,
   dns: Dns,
-  hint: Type.Optional(Type.String()),
+  hint: Type.Optional(Type.String({ description: "What stands in the way of sending, or would make it better." })),
 });
 
 /** A domain as the list shows it. */
@@ -75,4 +77,4 @@ export const OperatorDomainQuery = Type.Object({
   workspaceId: Type.Optional(uuid("Only the domains of this workspace.")),
 });
 
-export const DeletedDomain = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Boolean() });
+export const DeletedDomain = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Literal(true) });

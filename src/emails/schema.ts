@@ -1,9 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { ATTEMPT_OUTCOMES } from "../db/schema.ts";
 import { PageMeta, PageQuery } from "../http/pagination.ts";
-import { choice, objectWith, text } from "../http/rules.ts";
+import { choice, objectWith, ONE_LINE, text } from "../http/rules.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
 import { subjectFault } from "../mime/header.ts";
+import { CATEGORIES } from "../smtp/classify-rules.ts";
+import { STAGES } from "../smtp/classify.ts";
 
 const MAX_ADDRESS = 255;
 const MAX_SUBJECT = 255;
@@ -19,7 +21,7 @@ function addressFault(parsed: ParsedMailbox): string | null {
 
 function address(description: string) {
   return text(
-    { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.com"] },
+    { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.net"] },
     (value) => addressFault(parseAddress(value)),
   );
 }
@@ -39,12 +41,21 @@ function body(maxLength: number, description: string) {
   return text({ maxLength, description }, (value) => (value.includes("\0") ? "must not hold the character NUL" : null));
 }
 
+/** It can be sent as it is, where example.com is a domain of the reader's. */
+const EXAMPLE = {
+  from: "Loja <loja@example.com>",
+  to: "maria@example.net",
+  subject: "O seu recibo",
+  html: "<h1>Obrigado!</h1><p>O seu recibo vem a caminho.</p>",
+  replyTo: "ajuda@example.com",
+};
+
 const Members = Type.Object(
   {
     from: mailbox,
     to: address("The recipient: one bare address."),
     subject: text(
-      { minLength: 1, maxLength: MAX_SUBJECT, examples: ["O seu recibo"] },
+      { minLength: 1, maxLength: MAX_SUBJECT, pattern: ONE_LINE, examples: ["O seu recibo"] },
       (value) =>
         // Its sentence begins with the member's name, as every fault's does.
         subjectFault(value)?.replace(/^The subject /, "") ?? null,
@@ -67,13 +78,22 @@ export const EmailSend = objectWith(
           message: "or text is required: an email needs one of them",
           hint: "An empty string counts as absent.",
         },
-  { anyOf: [{ required: ["html"] }, { required: ["text"] }] },
+  {
+    anyOf: ["html", "text"].map((name) => ({ required: [name], properties: { [name]: { minLength: 1 } } })),
+    examples: [EXAMPLE],
+  },
 );
 
 export type EmailSend = typeof Members.static;
 
 export const EmailBatch = Type.Object(
-  { emails: Type.Array(EmailSend, { minItems: 1, maxItems: MAX_BATCH }) },
+  {
+    emails: Type.Array(EmailSend, {
+      minItems: 1,
+      maxItems: MAX_BATCH,
+      examples: [[EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }]],
+    }),
+  },
   { additionalProperties: false },
 );
 
@@ -154,7 +174,10 @@ export const EmailInListWithStatus = Type.Object({ ...EmailInList.properties, st
 /** Why and where an email was refused. */
 export const Bounce = Type.Object({
   type: Type.Union([Type.Literal("permanent"), Type.Literal("transient"), Type.Literal("undetermined")]),
-  category: Type.String({ examples: ["invalid_recipient"] }),
+  category: Type.Union(
+    CATEGORIES.map((category) => Type.Literal(category)),
+    { description: "invalid_recipient, inactive_mailbox and bad_domain suppress the recipient." },
+  ),
   smtpCode: Type.Union([Type.Integer(), Type.Null()]),
   enhancedCode: NullableText,
   mx: NullableText,
@@ -184,6 +207,11 @@ export const EmailRecord = Type.Object({
 /** The same in the answer to a cancel or retry, which may have something to say. */
 export const EmailRecordWithHint = Type.Object({ ...EmailRecord.properties, hint: Type.Optional(Type.String()) });
 
+/** One of the words, or null; the rows that it is read from hold it as text. */
+function wordOrNull(words: readonly string[], description: string) {
+  return Type.Unsafe<string | null>({ type: "string", nullable: true, enum: [...words, null], description });
+}
+
 const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 
 /** Where a connection went and what was said over it. */
@@ -194,9 +222,7 @@ const Connection = Type.Object({
     description: "Protocol and cipher; null: clear text, or no connection.",
     examples: ["TLSv1.3 TLS_AES_256_GCM_SHA384"],
   }),
-  stage: Type.Union([Type.String(), Type.Null()], {
-    description: "Where it ended: dns, connect, greeting, ehlo, starttls, auth, mail, rcpt, data, block or dot.",
-  }),
+  stage: wordOrNull(STAGES, "Where it ended: on the way there, or at which command."),
   code: NullableInteger,
   enhancedCode: NullableText,
   reply: Type.Union([Type.String(), Type.Null()], { description: "The server's words, or why there are none." }),
@@ -215,7 +241,7 @@ const AttemptMembers = Type.Object({
   outcome: Type.Union([...ATTEMPT_OUTCOMES.map((outcome) => Type.Literal(outcome)), Type.Null()], {
     description: "Unknown: the message went whole, and its answer was lost. Null while it runs.",
   }),
-  category: NullableText,
+  category: wordOrNull(CATEGORIES, "What the words mean; null: it was taken, or it runs."),
   ...Connection.properties,
   tries: Type.Union([Type.Array(Try), Type.Null()], {
     description: "Every connection of the attempt in its order, when there were several; the last word is above.",

@@ -21,7 +21,8 @@ const MAX_LARGE_OF_ONE = 2;
 /** A large body holds its place for so long at the most. */
 const LARGE_DEADLINE_MS = 60_000;
 
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+/** `application/json` or `application/…+json`, of the characters of a token (RFC 9110 §5.6.2), with parameters or none. */
+const JSON_TYPE = /^application\/(?:[\w!#$%&'*+.^`|~-]+\+)?json\s*(?:;|$)/i;
 
 /** `ownerOf` names whose request it is, for the share of large bodies. */
 export function bodyPlugin(limits: BodyLimits, parts: { clock: Clock; ownerOf: (request: Request) => string }) {

@@ -39,6 +39,8 @@ const STATUS: Record<ErrorCode, number> = {
   UNAVAILABLE: 503,
 };
 
+export const ERROR_CODES = Object.keys(STATUS);
+
 /** How long a client should wait after a 503 that says nothing better. */
 const UNAVAILABLE_RETRY_S = 5;
 
@@ -69,18 +71,16 @@ export function errorResponse(error: AppError): Response {
 export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {
     const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(pathOf(request)) : [];
-    if (allow.length === 0) {
-      const bug = (found: unknown) => log.bug("http", found, { requestId: String(set.headers["x-request-id"]) });
-      return errorResponse(toAppError(code, error, bug));
-    }
-    return errorResponse(
-      new AppError(
-        "METHOD_NOT_ALLOWED",
-        `${request.method} is not a method of this path; it knows ${allow.join(", ")}`,
-        { allow },
-      ),
-    );
+    if (allow.length > 0) return errorResponse(methodNotAllowed(request.method, allow));
+    const bug = (found: unknown) => log.bug("http", found, { requestId: String(set.headers["x-request-id"]) });
+    return errorResponse(toAppError(code, error, bug));
   });
+}
+
+/** 405 with the methods that the path knows. */
+export function methodNotAllowed(method: string, allow: string[]): AppError {
+  const message = `${method} is not a method of this path; it knows ${allow.join(", ")}`;
+  return new AppError("METHOD_NOT_ALLOWED", message, { allow });
 }
 
 function toAppError(code: unknown, error: unknown, bug: (error: unknown) => void): AppError {

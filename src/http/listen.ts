@@ -28,7 +28,7 @@ export function listen(api: AnyElysia, config: Config["http"], options: ListenOp
   const { portHint, answered } = options;
   return bind({ ...config.listen, key: "[http] listen", portHint }, async (request, peers) => {
     const startedAt = performance.now();
-    const handled = withUsualHost(request);
+    const handled = forRouter(request);
     noteArrival(request, peers, handled);
     const response = await api.handle(handled);
     answered?.(response.status, performance.now() - startedAt);
@@ -88,12 +88,14 @@ async function endWithin(server: Bun.Server<undefined>, graceMs: number): Promis
 const FIRST_PATH_INDEX = 11;
 
 /**
- * Elysia looks for the path from the eleventh character on, past the start of it when the host is
- * called `api`; and HTTP/1.0 needs to name no host, which leaves a URL that is a bare path. Such a
- * request goes on under another host: nothing here depends on its name.
+ * The request as the router finds its route. Elysia looks for the path from the eleventh character on, past
+ * the start of it when the host is called `api`; and HTTP/1.0 needs to name no host, which leaves a URL that
+ * is a bare path: such a request goes on under another host, since nothing here depends on its name. And a
+ * HEAD is a GET of whose answer the server leaves the body out (RFC 9110 §9.3.2).
  */
-function withUsualHost(request: Request): Request {
+function forRouter(request: Request): Request {
   const { url } = request;
   const pathAt = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
-  return pathAt >= FIRST_PATH_INDEX ? request : new Request(`http://localhost${url.slice(pathAt)}`, request);
+  const usual = pathAt >= FIRST_PATH_INDEX ? request : new Request(`http://localhost${url.slice(pathAt)}`, request);
+  return usual.method === "HEAD" ? new Request(usual, { method: "GET" }) : usual;
 }

@@ -1,10 +1,40 @@
-/** Which methods each path knows, to tell "no such path" from "not this method" (Elysia answers 404 to both). */
-export function methodTable(routes: readonly { method: string; path: string }[]): (path: string) => string[] {
+/** Which methods the paths of an application know. Elysia tells neither of what follows. */
+export interface MethodTable {
+  /** The methods of a path, to tell "not this method" from "no such path" (none). */
+  of(path: string): string[];
+  /**
+   * A route says this path in so many words and knows other methods, so that the router would take it for a
+   * template: GET /emails/batch is no GET /emails/{id}.
+   */
+  isTakenForAnother(method: string, path: string): boolean;
+}
+
+export function methodTable(routes: readonly { method: string; path: string }[]): MethodTable {
+  const fixed = new Map<string, string[]>();
   const byPattern = new Map<string, string[]>();
   for (const { method, path } of routes) {
-    const pattern = path.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/:[^/]+/g, "[^/]+");
-    byPattern.set(pattern, [...(byPattern.get(pattern) ?? []), method]);
+    // Whoever knows GET knows HEAD (listen.ts).
+    const methods = method === "GET" ? [method, "HEAD"] : [method];
+    if (!path.includes(":")) add(fixed, withoutSlash(path), methods);
+    else add(byPattern, path.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/:[^/]+/g, "[^/]+"), methods);
   }
-  const table = [...byPattern].map(([pattern, methods]) => ({ pattern: new RegExp(`^${pattern}/?$`), methods }));
-  return (path) => [...new Set(table.filter((entry) => entry.pattern.test(path)).flatMap((entry) => entry.methods))];
+  const templates = [...byPattern].map(([pattern, methods]) => ({ pattern: new RegExp(`^${pattern}/?$`), methods }));
+  const ofTemplates = (path: string) => [
+    ...new Set(templates.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
+  ];
+  // Few, and known beforehand: a request is not held against every pattern.
+  const taken = new Map([...fixed].filter(([path]) => ofTemplates(path).length > 0));
+  return {
+    of: (path) => fixed.get(withoutSlash(path)) ?? ofTemplates(path),
+    isTakenForAnother: (method, path) => taken.get(withoutSlash(path))?.includes(method) === false,
+  };
+}
+
+function add(table: Map<string, string[]>, key: string, methods: string[]): void {
+  table.set(key, [...new Set([...(table.get(key) ?? []), ...methods])]);
+}
+
+/** The router takes a path with a slash at its end for the same. */
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }

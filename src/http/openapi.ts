@@ -1,4 +1,5 @@
 import { Type, type TSchema } from "@sinclair/typebox";
+import { ERROR_CODES } from "./errors.ts";
 
 const DESCRIPTIONS: Record<number, string> = {
   400: "The body is not a JSON object",
@@ -16,25 +17,32 @@ const DESCRIPTIONS: Record<number, string> = {
   503: "Nothing can be stored at the moment; nothing was accepted",
 };
 
-/** The body of every answer that is not 2xx. */
-const ErrorBody = Type.Object({
-  errors: Type.Array(
-    Type.Object({
-      code: Type.Optional(Type.String()),
-      message: Type.String(),
-      field: Type.Optional(Type.String()),
-      path: Type.Optional(Type.String()),
-      hint: Type.Optional(Type.String()),
-    }),
-  ),
-});
+/** The body of every answer that is not 2xx. `x-name`: the document holds it once, under this name. */
+const ErrorBody = Type.Object(
+  {
+    errors: Type.Array(
+      Type.Object({
+        code: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES, description: "For programs." }),
+        message: Type.String({ description: "For people." }),
+        field: Type.Optional(Type.String({ description: "The member or parameter at fault." })),
+        path: Type.Optional(Type.String({ description: "In a list, where it is: `emails[3].from`." })),
+        hint: Type.Optional(Type.String({ description: "What to do." })),
+      }),
+      { minItems: 1, description: "One item for each fault." },
+    ),
+  },
+  { "x-name": "Errors" },
+);
 
 /** Answers of every route that asks for a key. */
 const ANYWHERE = [401, 429, 500];
 
 /** Headers of answers, for the document's components. */
 export const ANSWER_HEADERS = {
-  RequestId: described("The request's id. Of a 500 the operator's log has it too.", { type: "string", format: "uuid" }),
+  RequestId: {
+    ...described("The request's id. Of a 500 the operator's log has it too.", { type: "string", format: "uuid" }),
+    required: true,
+  },
   RetryAfter: described("In how many seconds to try again.", { type: "integer", minimum: 1 }),
   RateLimitPolicy: described(
     "The limit that this request counted for: `q` requests at once, which come again within `w` seconds. " +
@@ -60,8 +68,10 @@ function described(description: string, schema: Record<string, unknown>) {
 interface Answer {
   description: string;
   headers: Record<string, { $ref: string }>;
-  content: { "application/json": { schema: TSchema } };
+  content: { "application/json": { schema: TSchema } } | { "text/html": { schema: TSchema } };
 }
+
+const DONE: Record<number, string> = { 201: "Made", 202: "Accepted" };
 
 /**
  * The answers of a route that asks for a key, for the API docs: `data` in its envelope, then the errors by
@@ -69,7 +79,7 @@ interface Answer {
  */
 export function answers(status: number, data: TSchema, errors: number[], meta?: TSchema): Record<string, Answer> {
   const envelope = meta === undefined ? Type.Object({ data }) : Type.Object({ data, meta });
-  const all: Record<string, Answer> = { [status]: limitedAnswer(status, "Done", envelope) };
+  const all: Record<string, Answer> = { [status]: limitedAnswer(status, DONE[status] ?? "Done", envelope) };
   for (const code of [...errors, ...ANYWHERE])
     all[code] = limitedAnswer(code, DESCRIPTIONS[code] ?? "An error", ErrorBody);
   return all;
@@ -95,6 +105,11 @@ function headersOf(names: Record<string, HeaderName>): Answer["headers"] {
   return Object.fromEntries(all.map(([name, known]) => [name, { $ref: `#/components/headers/${known}` }]));
 }
 
+/** An answer that is a page for a browser. */
+export function htmlAnswer(description: string): Answer {
+  return { description, headers: headersOf({}), content: { "text/html": { schema: Type.String() } } };
+}
+
 interface Description {
   tag: string;
   summary: string;
@@ -102,6 +117,8 @@ interface Description {
   responses: Record<string, Answer>;
   /** It may be asked without a key. */
   isOpen?: boolean;
+  /** The keys that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. */
+  keys?: ("apiKey" | "operatorKey")[];
   /** Headers that the route reads. */
   headers?: { name: string; description: string }[];
 }
@@ -120,6 +137,7 @@ export function describe(detail: Description) {
     // The docs plugin types answers by its own copy of JSON Schema, which TypeBox schemas satisfy only at run time.
     responses: responses as never,
     ...(description === undefined ? {} : { description }),
+    ...(detail.keys === undefined ? {} : { security: detail.keys.map((name) => ({ [name]: [] })) }),
     ...(detail.isOpen === true ? { security: [] } : {}),
     ...(parameters === undefined ? {} : { parameters }),
   };

@@ -29,15 +29,15 @@ export const CursorQuery = Type.Object({
 });
 
 export const PageMeta = Type.Object({
-  total: Type.Integer(),
-  perPage: Type.Integer(),
-  page: Type.Integer(),
-  lastPage: Type.Integer(),
+  total: Type.Integer({ minimum: 0 }),
+  perPage: Type.Integer({ minimum: 1, maximum: MAX_LIMIT }),
+  page: Type.Integer({ minimum: 1 }),
+  lastPage: Type.Integer({ minimum: 1 }),
 });
 
 export const CursorMeta = Type.Object({
   has_more: Type.Boolean(),
-  next_cursor: Type.Union([Type.String(), Type.Null()]),
+  next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Null on the last page." }),
 });
 
 export function pageOf(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {

@@ -35,14 +35,24 @@ function ruleOf(schema: unknown): Rule | undefined {
   return (schema as { [RULE]?: Rule })[RULE];
 }
 
+interface TextOptions {
+  minLength?: number;
+  maxLength: number;
+  format?: string;
+  /** For the docs; `check` is what refuses. */
+  pattern?: string;
+  description?: string;
+  examples?: string[];
+}
+
+/** Text on one line, as a pattern that every dialect understands. */
+export const ONE_LINE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$";
+
 /**
  * A string of `minLength` to `maxLength` Unicode code points (TypeBox would count UTF-16 units) without
  * lone surrogates. `check` may refuse the value with a sentence.
  */
-export function text(
-  options: { minLength?: number; maxLength: number; format?: string; description?: string; examples?: string[] },
-  check?: (value: string) => string | null,
-): TUnsafe<string> {
+export function text(options: TextOptions, check?: (value: string) => string | null): TUnsafe<string> {
   const { minLength = 0, maxLength } = options;
   const faultIn = (value: unknown): string | null => {
     if (typeof value !== "string") return `must be a string, not ${kindOf(value)}`;

@@ -24,7 +24,7 @@ export const CreatedKey = Type.Object({
   domainId: Type.Union([Type.String({ format: "uuid" }), Type.Null()]),
   createdAt: Type.String({ format: "date-time" }),
   lastUsedAt: nullableTime,
-  key: Type.String({ examples: ["svc_…"] }),
+  key: Type.String({ pattern: "^svc_[A-Za-z0-9_-]{43}$", description: "Keep it: it is not shown again." }),
 });
 
 /** A key as lists show it: `prefix` is what tells it from others, the key itself is not kept. */

@@ -7,21 +7,24 @@
  */
 
 /** Why a message was refused or delayed: the 14 categories of the API. */
-export type Category =
-  | "invalid_recipient"
-  | "inactive_mailbox"
-  | "mailbox_full"
-  | "bad_domain"
-  | "policy"
-  | "spam_content"
-  | "spam_block"
-  | "auth_failed"
-  | "rate_limited"
-  | "no_answer"
-  | "bad_connection"
-  | "protocol"
-  | "expired"
-  | "unknown";
+export const CATEGORIES = [
+  "invalid_recipient",
+  "inactive_mailbox",
+  "mailbox_full",
+  "bad_domain",
+  "policy",
+  "spam_content",
+  "spam_block",
+  "auth_failed",
+  "rate_limited",
+  "no_answer",
+  "bad_connection",
+  "protocol",
+  "expired",
+  "unknown",
+] as const;
+
+export type Category = (typeof CATEGORIES)[number];
 
 /** One rule on the words of a reply: lower case, one line, without links and addresses, ≤ 1 KB. */
 export interface TextRule {

@@ -11,18 +11,21 @@ import type { Reply } from "./reply.ts";
 export type { Category } from "./classify-rules.ts";
 
 /** Where in a delivery something was said or went wrong: the way there, then the commands; `block` is the content, `dot` its end. */
-export type Stage =
-  | "dns"
-  | "connect"
-  | "greeting"
-  | "ehlo"
-  | "starttls"
-  | "auth"
-  | "mail"
-  | "rcpt"
-  | "data"
-  | "block"
-  | "dot";
+export const STAGES = [
+  "dns",
+  "connect",
+  "greeting",
+  "ehlo",
+  "starttls",
+  "auth",
+  "mail",
+  "rcpt",
+  "data",
+  "block",
+  "dot",
+] as const;
+
+export type Stage = (typeof STAGES)[number];
 
 /** What an answer means for the message. */
 export interface Verdict {

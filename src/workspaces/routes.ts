@@ -49,6 +49,7 @@ export function workspaceRoutes(parts: WorkspaceParts) {
         summary: "Make a workspace and its first API key",
         description: "By default only the operator key may; the key of the workspace is shown in this answer only.",
         ...(parts.creation === "open" ? { isOpen: true } : {}),
+        ...(parts.creation === "any_key" ? { keys: ["operatorKey", "apiKey"] } : {}),
         responses: answers(201, CreatedWorkspace, [400, 401, 403, 413, 415, 422, 503]),
       }),
     },

@@ -49,6 +49,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/domains/{id}": ["200", "401", "403", "404", "422"],
   "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
   "PATCH /api/v1/operator/domains/{id}": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
+  "GET /docs": ["200"],
   "GET /api/v1/openapi.json": ["200"],
   "GET /health": ["200"],
   "GET /ready": ["200", "503"],

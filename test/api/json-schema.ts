@@ -11,7 +11,18 @@ const FORMATS: Record<string, RegExp> = {
 
 const WORDS = new Set([
   ...["type", "nullable", "enum", "anyOf", "required", "properties", "additionalProperties", "items"],
-  ...["minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "format"],
+  ...[
+    "minProperties",
+    "maxProperties",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "format",
+    "pattern",
+  ],
   ...["description", "example", "default"],
 ]);
 
@@ -32,7 +43,7 @@ export function faultsAgainst(schema: Json, value: Json, path = "$"): string[] {
     case "string":
       return [...faults, ...stringFaults(schema, value, path)];
     case "integer":
-      return Number.isInteger(value) ? faults : [...faults, `${path} is no integer`];
+      return [...faults, ...integerFaults(schema, value, path)];
     case "boolean":
       return typeof value === "boolean" ? faults : [...faults, `${path} is no boolean`];
     default:
@@ -43,9 +54,14 @@ export function faultsAgainst(schema: Json, value: Json, path = "$"): string[] {
   }
 }
 
-/** A choice that only says what is required leaves the rest to the schema around it. */
+/** A choice that only says more of an object's members leaves the rest to the schema around it. */
 function isOneOf(choice: Json, around: Json, value: Json): boolean {
-  const whole = choice.type === undefined ? { type: "object", properties: around.properties, ...choice } : choice;
+  const more = Object.entries<Json>(choice.properties ?? {}).map(([name, words]) => [
+    name,
+    { ...around.properties?.[name], ...words },
+  ]);
+  const properties = { ...around.properties, ...Object.fromEntries(more) };
+  const whole = choice.type === undefined ? { type: "object", ...choice, properties } : choice;
   return faultsAgainst(whole, value).length === 0;
 }
 
@@ -53,6 +69,9 @@ function objectFaults(schema: Json, value: Json, path: string): string[] {
   if (typeof value !== "object" || Array.isArray(value)) return [`${path} is no object`];
   const missing = (schema.required ?? []).filter((name: string) => value[name] === undefined);
   const faults: string[] = missing.map((name: string) => `${path}.${name} is missing`);
+  const count = Object.keys(value).length;
+  if (count < (schema.minProperties ?? 0) || count > (schema.maxProperties ?? Infinity))
+    faults.push(`${path} has ${count} members`);
   // An object without members in the document is one of any members.
   if (schema.properties === undefined || Object.keys(schema.properties).length === 0) return faults;
   for (const [name, member] of Object.entries<Json>(value)) {
@@ -74,12 +93,20 @@ function arrayFaults(schema: Json, value: Json, path: string): string[] {
   return faults;
 }
 
+function integerFaults(schema: Json, value: Json, path: string): string[] {
+  if (!Number.isInteger(value)) return [`${path} is no integer`];
+  const isWithin = value >= (schema.minimum ?? -Infinity) && value <= (schema.maximum ?? Infinity);
+  return isWithin ? [] : [`${path} is ${value}`];
+}
+
 function stringFaults(schema: Json, value: Json, path: string): string[] {
   if (typeof value !== "string") return [`${path} is no string`];
   const faults: string[] = [];
   const length = [...value].length;
   if (length < (schema.minLength ?? 0) || length > (schema.maxLength ?? Infinity))
     faults.push(`${path} has ${length} characters`);
+  if (schema.pattern !== undefined && !new RegExp(schema.pattern, "u").test(value))
+    faults.push(`${path} is not like ${schema.pattern}`);
   if (schema.format !== undefined && FORMATS[schema.format]?.test(value) !== true)
     faults.push(`${path} is no ${schema.format}`);
   return faults;

@@ -1,4 +1,4 @@
-import { validate } from "@apidevtools/swagger-parser";
+import { dereference, validate } from "@apidevtools/swagger-parser";
 import { expect, test } from "bun:test";
 import { type Instance, type Json, type RequestOptions, startInstance } from "../fakes/instance.ts";
 import { faultsAgainst } from "./json-schema.ts";
@@ -7,8 +7,13 @@ import { omit, UNKNOWN_ID } from "./kit.ts";
 
 type Members = Record<string, Json>;
 
-async function documentOf(pombo: Instance): Promise<Members> {
+async function servedBy(pombo: Instance): Promise<Members> {
   return (await pombo.workspace.call("GET", "/api/v1/openapi.json", { key: null })).body;
+}
+
+/** The document with what it points to in its place. */
+async function documentOf(pombo: Instance): Promise<Members> {
+  return dereference((await servedBy(pombo)) as never);
 }
 
 /** Every operation of the document, by `METHOD /path`. */
@@ -30,7 +35,7 @@ function* objectsIn(value: Json, path = ""): Generator<[path: string, object: Me
 
 test("the document is valid OpenAPI 3.0", async () => {
   await using pombo = await startInstance();
-  const document = await documentOf(pombo);
+  const document = await servedBy(pombo);
   expect(document["openapi"]).toMatch(/^3\.0\.\d$/);
   expect(document["info"]).toMatchObject({ title: "pombo", version: "1.0" });
   await validate(structuredClone(document) as never);
@@ -52,6 +57,7 @@ test("nothing in the document is TypeBox's own or beyond OpenAPI 3.0", async () 
     "const",
     "examples",
     "x-default",
+    "x-name",
     "$id",
     "$schema",
     "patternProperties",
@@ -60,7 +66,7 @@ test("nothing in the document is TypeBox's own or beyond OpenAPI 3.0", async () 
     "~kind",
     "error",
   ];
-  for (const [path, object] of objectsIn(await documentOf(pombo))) {
+  for (const [path, object] of objectsIn(await servedBy(pombo))) {
     for (const name of foreign) {
       // A member of a request or answer may be called anything.
       if (!path.endsWith("/properties")) expect([path, name, name in object]).toEqual([path, name, false]);
@@ -82,7 +88,8 @@ test("every route is there with its answers, a summary and its body as JSON alon
     expect([route, Object.keys(operation["responses"]).toSorted()]).toEqual([route, expected.toSorted()]);
     expect([route, operation["summary"]]).toEqual([route, expect.stringMatching(/^[A-Z].{3,}/)]);
     for (const [status, answer] of Object.entries<Members>(operation["responses"])) {
-      expect([route, status, Object.keys(answer["content"])]).toEqual([route, status, ["application/json"]]);
+      const type = route === "GET /docs" ? "text/html" : "application/json";
+      expect([route, status, Object.keys(answer["content"])]).toEqual([route, status, [type]]);
     }
     const hasBody = /^(POST|PATCH) /.test(route) && !/\/(verification-checks|cancel|retry|unblock|rotate)$/.test(route);
     expect([route, operation["requestBody"] !== undefined]).toEqual([route, hasBody]);
@@ -99,11 +106,12 @@ test("every route is there with its answers, a summary and its body as JSON alon
 
 test("answers have their headers, each described once", async () => {
   await using pombo = await startInstance();
-  const document = await documentOf(pombo);
+  const document = await servedBy(pombo);
   const known = Object.keys(document["components"].headers);
   const seen = new Set<string>();
   for (const [route, operation] of Object.entries(operationsOf(document))) {
-    const isKeyed = operation["security"] === undefined;
+    const isKeyed = operation["security"]?.length !== 0;
+    const isRepeatable = operation["parameters"]?.some(({ name }: Json) => name === "Idempotency-Key") === true;
     for (const [status, answer] of Object.entries<Members>(operation["responses"])) {
       const names = Object.keys(answer["headers"]);
       for (const { $ref } of Object.values<{ $ref: string }>(answer["headers"])) seen.add($ref.split("/").at(-1) ?? "");
@@ -115,6 +123,7 @@ test("answers have their headers, each described once", async () => {
           ...(isKeyed ? ["RateLimit", "RateLimit-Policy"] : []),
           ...(isKeyed && ["402", "429", "503"].includes(status) ? ["Retry-After"] : []),
           ...(isKeyed && status === "401" ? ["WWW-Authenticate"] : []),
+          ...(isRepeatable && status === "202" ? ["Idempotent-Replayed", "Idempotency-Mismatch"] : []),
         ].toSorted(),
       ]);
     }
@@ -127,12 +136,12 @@ test("what needs no key says so, and everything else needs one", async () => {
     await using pombo = await startInstance({ configure: (config) => void (config.workspaces.creation = creation) });
     const document = await documentOf(pombo);
     expect(document["security"]).toEqual([{ apiKey: [] }]);
-    expect(document["components"].securitySchemes).toEqual({
-      apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
-    });
+    const key = { type: "apiKey", in: "header", name: "X-API-Key", description: expect.any(String) };
+    expect(document["components"].securitySchemes).toEqual({ apiKey: key, operatorKey: key });
     const open = Object.entries(operationsOf(document)).filter(([, operation]) => operation["security"]?.length === 0);
     const expected = [
       "GET /api/v1/openapi.json",
+      "GET /docs",
       "GET /health",
       "GET /ready",
       ...(creation === "open" ? ["POST /api/v1/workspaces"] : []),
@@ -333,6 +342,7 @@ function examplesFor(
     { route: "DELETE /api/v1/suppressions/{address}", status: 404, path: "/api/v1/suppressions/x%40example.com" },
     { route: "DELETE /api/v1/suppressions/{address}", status: 422, path: "/api/v1/suppressions/%" },
     { route: "GET /api/v1/openapi.json", status: 200 },
+    { route: "GET /docs", status: 200 },
     { route: "GET /health", status: 200 },
     { route: "GET /ready", status: 200 },
     // Last: the workspace is gone then.
@@ -374,8 +384,10 @@ test("answers of real requests are as documented, of every route", async () => {
     const [method = "", documented = ""] = route.split(" ");
     const answer = await pombo.workspace.call(method, path ?? documented, options);
     expect([route, answer.status]).toEqual([route, status]);
-    const schema = operations[route]?.["responses"][status]?.content["application/json"].schema;
-    expect([route, status, schema === undefined ? "undocumented" : faultsAgainst(schema, answer.body)]).toEqual([
+    const { "application/json": json, "text/html": html } = operations[route]?.["responses"][status]?.content ?? {};
+    const schema = json?.schema ?? html?.schema;
+    const body = json === undefined ? answer.text : answer.body;
+    expect([route, status, schema === undefined ? "undocumented" : faultsAgainst(schema, body)]).toEqual([
       route,
       status,
       [],

@@ -81,6 +81,8 @@ export interface InstanceOptions {
   readFree?: ReadFree;
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
+  /** For the examples in the API docs. */
+  exampleDomain?: string;
   /** Changes the configuration before the start. */
   configure?: (config: Config) => void;
 }
@@ -105,11 +107,12 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     event: (name, fields = {}) => void events.push({ name, fields }),
     bug: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
-  const { readFree, beside } = options;
+  const { readFree, beside, exampleDomain } = options;
   const start = () =>
     startApp({
       config,
       instanceKey,
+      ...(exampleDomain === undefined ? {} : { exampleDomain }),
       edges: { clock, random: systemRandom, log, ...(readFree === undefined ? {} : { readFree }) },
       ...(beside === undefined ? {} : { beside }),
     });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { methodTable } from "../../src/http/methods.ts";
 
-const methodsOf = methodTable([
+const table = methodTable([
   { method: "GET", path: "/api/v1/emails" },
   { method: "POST", path: "/api/v1/emails" },
   { method: "POST", path: "/api/v1/emails/batch" },
@@ -12,15 +12,16 @@ const methodsOf = methodTable([
 ]);
 
 test.each([
-  ["/api/v1/emails", ["GET", "POST"]],
-  ["/api/v1/emails/", ["GET", "POST"]],
-  ["/api/v1/emails/019aa5f0", ["GET"]],
-  ["/api/v1/emails/batch", ["GET", "POST"]],
+  ["/api/v1/emails", ["GET", "HEAD", "POST"]],
+  ["/api/v1/emails/", ["GET", "HEAD", "POST"]],
+  ["/api/v1/emails/019aa5f0", ["GET", "HEAD"]],
+  ["/api/v1/emails/batch", ["POST"]],
+  ["/api/v1/emails/batch/", ["POST"]],
   ["/api/v1/domains/x/verification-checks", ["POST"]],
-  ["/api/v1/openapi.json", ["GET"]],
-  ["/a(b)+c", ["GET"]],
+  ["/api/v1/openapi.json", ["GET", "HEAD"]],
+  ["/a(b)+c", ["GET", "HEAD"]],
 ])("%s knows %p", (path, methods) => {
-  expect(methodsOf(path).toSorted()).toEqual(methods);
+  expect(table.of(path).toSorted()).toEqual(methods);
 });
 
 test.each([
@@ -34,5 +35,16 @@ test.each([
   "/api/v1/domains//verification-checks",
   "/abbc",
 ])("%s is no path", (path) => {
-  expect(methodsOf(path)).toEqual([]);
+  expect(table.of(path)).toEqual([]);
+});
+
+test("a path that one route says in so many words is not taken for another's template", () => {
+  for (const method of ["GET", "DELETE"]) {
+    expect([method, table.isTakenForAnother(method, "/api/v1/emails/batch")]).toEqual([method, true]);
+    expect([method, table.isTakenForAnother(method, "/api/v1/emails/batch/")]).toEqual([method, true]);
+  }
+  expect(table.isTakenForAnother("POST", "/api/v1/emails/batch")).toBe(false);
+  expect(table.isTakenForAnother("GET", "/api/v1/emails/019aa5f0")).toBe(false);
+  // No template stands in its way: the router itself says that there is no such method.
+  expect(table.isTakenForAnother("DELETE", "/api/v1/emails")).toBe(false);
 });

@@ -1,18 +1,21 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
-// read back and compared. First the peers are checked by themselves, and the sandbox's mail server by
-// swaks. One line per check; the last line is the sum. Exit code 1: a check failed; 2: programs to
-// check against are missing. `--smoke` leaves out the long tail of samples and sinks.
+// read back and compared. First the page at /docs is looked at in Chromium; then the peers are checked by
+// themselves, and the sandbox's mail server by swaks. One line per check; the last line is the sum. Exit
+// code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long tail of
+// samples and sinks.
 
 import { join } from "node:path";
 import type { Zone } from "../fakes/zone.ts";
+import { CHROMIUM } from "../peers/browser.ts";
 import { ensureTools, OPENDKIM, POSTFIX, SASL, SWAKS } from "../peers/packages.ts";
 import { addDomain, type Api, createWorkspace, findPombo, logTail, startPombo } from "../peers/pombo.ts";
 import { makeFolder, runProgram, type Cleanup } from "../peers/process.ts";
 import { serveZone, withKeyFile } from "../peers/zone.ts";
 import { Checks } from "./checks.ts";
 import { checkDelivery } from "./delivery.ts";
+import { checkDocs } from "./docs-checks.ts";
 import { GREYLISTED_USER, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
 import { checkPeers, PEER_USERS, signedMessage } from "./peer-checks.ts";
 import { checkRefusals } from "./refusals.ts";
@@ -33,7 +36,7 @@ await runProgram(async (cleanup) => {
     console.error("usage: script/interop [--smoke] [--peers]");
     return 2;
   }
-  const trouble = await ensureTools([POSTFIX, OPENDKIM, SWAKS, SASL]);
+  const trouble = await ensureTools([POSTFIX, OPENDKIM, SWAKS, SASL, CHROMIUM]);
   if (trouble !== null) {
     console.error(trouble);
     return 2;
@@ -69,6 +72,7 @@ async function runChecks(options: {
   const users = [...PEER_USERS, ...RELAY_USERS, ...samples.map((sample) => sample.name)];
   const variants = { others: VARIANT_USERS, otherDomains: VARIANT_DOMAINS, services: variantServices };
   const mx = await startMx({ folder, keyFile, users, ...variants, cleanup });
+  if (options.isPombo) await checks.group("docs", () => checkDocs({ folder, checks, cleanup }));
   await checks.group("peers", async () => {
     const signed = await signedMessage(zone);
     await checkPeers({ folder, mx, signed, zone, checks });

@@ -79,6 +79,22 @@ export async function run(command: string[], env: Record<string, string> = {}): 
   return { exitCode: await child.exited, output: out + err };
 }
 
+/** Runs `command` to its end where its output is seen as it comes. @returns its exit code */
+export async function runShown(
+  command: string[],
+  options: { cwd: string; env: Record<string, string> },
+): Promise<number> {
+  const child = Bun.spawn(command, {
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "inherit",
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env },
+  });
+  remember(child);
+  return child.exited;
+}
+
 /** Like `run`, for steps that must work. @throws Error naming the command and what it said. */
 export async function mustRun(command: string[], env: Record<string, string> = {}): Promise<string> {
   const finished = await run(command, env);

@@ -26,6 +26,7 @@ const PROTOCOL_ROOMS = [
   "db",
   "dkim",
   "dns",
+  "docs",
   "dsn",
   "http",
   "keyring",
@@ -71,6 +72,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "http",
     "net",
     "domains/operator-routes.ts",
+    "docs",
     "domains/routes.ts",
     "emails/routes.ts",
     "type emails/accept.ts",
@@ -153,6 +155,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   queue: ["db"],
   // The one table of status codes must know a full disk from a bug.
   http: ["db/storage-error.ts", "net"],
+  docs: ["http"],
   mime: [],
   dsn: [],
   net: [],

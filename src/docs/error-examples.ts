@@ -1,0 +1,88 @@
+import type { Json } from "../http/document.ts";
+
+// What an error looks like, for the API docs: most are the same on every route, some depend on it.
+
+interface Item {
+  [member: string]: Json;
+  code: string;
+  message: string;
+}
+
+const EXAMPLES: Record<number, Item> = {
+  400: {
+    code: "INVALID_JSON",
+    message: "The body is not JSON: Unexpected EOF",
+    hint: "Look for a missing quote, or a comma before a closing bracket; from a shell, put the body in a file: -d @email.json.",
+  },
+  401: {
+    code: "MISSING_API_KEY",
+    message: "The header X-API-Key is missing",
+    hint: "Send your API key in the header X-API-Key. Authorization is not read, and an empty value counts as none.",
+  },
+  402: {
+    code: "PLAN_LIMIT_REACHED",
+    message: "The plan's limit is reached",
+    hint: "Ask the operator to raise the plan's limits.",
+  },
+  403: {
+    code: "API_KEY_RESTRICTED",
+    message: "This key is restricted to one domain: it sends that domain's emails and reads them",
+    hint: "Use a key without domainId.",
+  },
+  404: { code: "NOT_FOUND", message: "There is nothing with this id in this workspace" },
+  413: {
+    code: "PAYLOAD_TOO_LARGE",
+    message: "The body is larger than 64 KiB",
+    hint: "Send less in one request.",
+  },
+  415: {
+    code: "UNSUPPORTED_MEDIA_TYPE",
+    message: "The body must be application/json; it came without a Content-Type",
+    hint: "Send the header Content-Type: application/json.",
+  },
+  422: { code: "VALIDATION_ERROR", message: "id must be a UUID", field: "id" },
+  429: { code: "RATE_LIMITED", message: "Too many requests", hint: "Wait as long as Retry-After says." },
+  503: {
+    code: "UNAVAILABLE",
+    message: "Nothing can be stored at the moment; nothing was accepted",
+    hint: "Send the same request again in a few seconds.",
+  },
+};
+
+const SEND = /^POST .*\/(?:emails|emails\/batch|sms)$/;
+const WITH_OPERATOR_KEY = /^\w+ \/api\/v1\/(?:operator\/|workspaces$)/;
+
+/** The first that fits is taken before the common ones. */
+const OF_ROUTES: [route: RegExp, status: number, item: Item][] = [
+  [
+    SEND,
+    402,
+    {
+      code: "DAILY_QUOTA_EXCEEDED",
+      message: "The plan allows 100 emails a day",
+      hint: "Wait until the day is over (UTC), or ask the operator to raise the plan's limits.",
+    },
+  ],
+  [SEND, 409, { code: "IDEMPOTENCY_KEY_REUSED", message: "This Idempotency-Key was used with another body" }],
+  [SEND, 422, { code: "VALIDATION_ERROR", message: "Domain not verified", field: "from" }],
+  [
+    WITH_OPERATOR_KEY,
+    403,
+    { code: "API_KEY_RESTRICTED", message: "Only the operator key may do this", hint: "Ask the operator." },
+  ],
+  [/\/cancel$/, 409, { code: "NOT_CANCELABLE", message: "The email cannot be canceled: it is delivered" }],
+  [/\/retry$/, 409, { code: "NOT_RETRYABLE", message: "The email cannot be tried again: it is delivered" }],
+  [/\/auth\/keys\//, 409, { code: "LAST_KEY", message: "This is the last key for the whole workspace" }],
+  [
+    /^POST \/api\/v1\/domains$/,
+    409,
+    { code: "DOMAIN_ALREADY_EXISTS", message: "The domain is registered already", field: "domain" },
+  ],
+];
+
+/** The body of an error with this status; `route` as in `POST /api/v1/emails`. Null: nothing can be said for it. */
+export function errorExample(route: string, status: number): Json {
+  const [, , special] = OF_ROUTES.find(([of, on]) => on === status && of.test(route)) ?? [];
+  const item = special ?? EXAMPLES[status];
+  return item === undefined ? null : { errors: [item] };
+}

@@ -1,0 +1,5 @@
+// Imported `with { type: "file" }`: the path of the file, also inside the executable.
+declare module "swagger-ui-dist/*" {
+  const path: string;
+  export default path;
+}

@@ -1,0 +1,38 @@
+// The page at /docs in a real browser: it shows every operation, a request can be tried on it as it
+// stands, and it asks nobody but the instance itself.
+
+import { join } from "node:path";
+import { openBrowser } from "../peers/browser.ts";
+import type { Cleanup } from "../peers/process.ts";
+import { startSandbox } from "../peers/sandbox.ts";
+import type { Checks } from "./checks.ts";
+
+const EMAILS = "#operations-Emails-postEmails";
+
+export async function checkDocs({ folder, checks, cleanup }: { folder: string; checks: Checks; cleanup: Cleanup }) {
+  const { url, apiKey } = await startSandbox(join(folder, "sandbox.log"), cleanup);
+  const page = await openBrowser(folder, cleanup);
+  const { paths } = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as { paths: Record<string, object> };
+  const count = Object.values(paths).flatMap((methods) => Object.keys(methods)).length;
+
+  await page.goTo(`${url}/docs`);
+  await page.until("the operations are shown", `document.querySelectorAll(".opblock").length === ${count}`);
+  checks.claim(`docs: the page shows all ${count} operations`, true);
+
+  await page.click(".auth-wrapper .authorize");
+  await page.type("#api_key_value", apiKey);
+  await page.click(".auth-container .authorize");
+  await page.click(".auth-container .btn-done");
+  await page.click(`${EMAILS} .opblock-summary-control`);
+  await page.click(`${EMAILS} .execute`);
+  const status = `document.querySelector("${EMAILS} .live-responses-table tbody .response-col_status")`;
+  await page.until("the answer is shown", `${status} !== null`);
+  checks.equal("docs: its example is sent as it stands", await page.evaluate(`${status}.innerText.trim()`), "202");
+
+  const strangers = page.requests.filter((request) => new URL(request.url).origin !== url);
+  checks.equal("docs: every request goes to the instance", strangers, []);
+  const failed = page.requests.filter(({ status: got }) => typeof got !== "number" || got >= 300);
+  checks.equal("docs: none of them fails", failed, []);
+  checks.claim("docs: the page, its parts and a request were seen", page.requests.length >= 6, () => page.requests);
+  checks.equal("docs: the browser complains of nothing", page.complaints, []);
+}

@@ -1,0 +1,31 @@
+// `pombo dev` as a test suite of a user's starts it: a process of its own on any port, told by one line of
+// JSON what it made.
+
+import { dirname } from "node:path";
+import { findPombo } from "./pombo.ts";
+import { startProcess, waitUntil, type Cleanup, type Running } from "./process.ts";
+
+const START_TIMEOUT_MS = 20_000;
+
+export interface Sandbox {
+  readonly process: Running;
+  readonly url: string;
+  readonly apiKey: string;
+  readonly operatorKey: string;
+  readonly workspaceId: string;
+  readonly domain: string;
+}
+
+/** Starts a sandbox that writes to `logFile` and keeps its files beside it until it is ended. */
+export async function startSandbox(logFile: string, cleanup: Cleanup): Promise<Sandbox> {
+  const command = [...findPombo().command, "dev", "--port", "0", "--json"];
+  const sandbox = startProcess({ command, logFile, env: { TMPDIR: dirname(logFile) } });
+  cleanup.add(() => sandbox.stop());
+  const firstLine = () => /^\{.*\}$/m.exec(sandbox.output())?.[0] ?? null;
+  await waitUntil("the sandbox is ready", START_TIMEOUT_MS, () => {
+    if (!sandbox.isAlive()) throw new Error(`the sandbox ended at once:\n${sandbox.output()}`);
+    return firstLine() !== null;
+  });
+  const { url, apiKey, operatorKey, workspaceId, domain } = JSON.parse(firstLine() ?? "{}") as Omit<Sandbox, "process">;
+  return { process: sandbox, url, apiKey, operatorKey, workspaceId, domain };
+}
