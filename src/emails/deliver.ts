@@ -2,7 +2,7 @@ import type { PlainKey } from "../dkim/keys.ts";
 import type { Keychain } from "../domains/keychain.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import { comparableAddress, type Mailbox, parseAddress } from "../mime/address.ts";
-import type { Job } from "../queue/store.ts";
+import type { Job } from "../queue/job.ts";
 import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
 import type { SessionPool } from "../smtp/pool.ts";
 import type { Sites } from "../smtp/sites.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { comparableAddress, type Mailbox } from "../mime/address.ts";
-import type { Job } from "../queue/store.ts";
+import type { Job } from "../queue/job.ts";
 import type { Settlement } from "../queue/worker.ts";
 import type { Category, Stage } from "../smtp/classify.ts";
 import { describeTransmission, type Transmission } from "../smtp/transmit.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Resolver } from "../dns/client.ts";
 import type { AddressRanges } from "../net/address.ts";
-import type { Job } from "../queue/store.ts";
+import type { Job } from "../queue/job.ts";
 import type { Random } from "../random.ts";
 import { findRoute, type Route } from "../smtp/destinations.ts";
 import type { Access } from "../smtp/pool.ts";

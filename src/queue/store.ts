@@ -2,6 +2,7 @@ import { and, asc, eq, gt, inArray, lte, min, count, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { emailQueue, lanes } from "../db/schema.ts";
+import type { Deferral, InterruptedJob, Job, LaneHead, NewRow, QueueCounts, RowOwner } from "./job.ts";
 
 // The queue's rows. Claiming a row counts the attempt and postpones the row to its next attempt, in
 // a committed transaction, before anything is connected: there are no leases, and a crash costs one
@@ -11,65 +12,6 @@ import { emailQueue, lanes } from "../db/schema.ts";
 // A row is delayed once an attempt at it has ended and left it there: its attempts, less the one that
 // runs, are above 0. The begin of an attempt changes nothing of that, so that what is delivered at its
 // first one, as most is, never counts as delayed.
-
-/** A claimed row: one attempt at one email. */
-export interface Job {
-  id: number;
-  laneId: number;
-  /** 1 for the first attempt. */
-  attempt: number;
-  startedAt: number;
-  /** When it was due, to be put back if the attempt is never begun. */
-  dueAt: number;
-  /** When the next attempt is due if this one ends without a word. */
-  nextAt: number;
-  expiresAt: number;
-  lastReply: string | null;
-  /** DNS said at this time that the domain does not exist; null when it did not. */
-  badDomainAt: number | null;
-}
-
-/** An email to be queued; whose it is and when it was made as in its own row. */
-export interface NewRow {
-  id: number;
-  laneId: number;
-  workspaceId: number;
-  domainId: number;
-  createdAt: number;
-  nextAt: number;
-  expiresAt: number;
-}
-
-export interface LaneHead {
-  laneId: number;
-  dueAt: number;
-}
-
-export interface Deferral {
-  nextAt: number;
-  lastReply: string | null;
-  badDomainAt: number | null;
-}
-
-/** A row found in flight at start: its attempt was cut off by a crash. */
-export interface InterruptedJob {
-  id: number;
-  attempts: number;
-  startedAt: number | null;
-  dotAt: number | null;
-}
-
-/** Whose a row is. */
-export interface RowOwner {
-  workspaceId: number;
-  domainId: number;
-}
-
-/** Told, inside the transaction, what the queue's rows come to. */
-export interface QueueCounts {
-  /** By how many rows more (1) or less (-1) are delayed. */
-  delayed(owner: RowOwner, change: 1 | -1): void;
-}
 
 /** After so many attempts a retry by hand comes no sooner than this after the last one. */
 const FREE_RETRIES = 5;

@@ -10,7 +10,8 @@ import { lookUpOwners } from "./owners.ts";
 import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
 import type { SiteGate } from "./site-places.ts";
-import type { Deferral, Job, QueueStore } from "./store.ts";
+import type { Deferral, Job } from "./job.ts";
+import type { QueueStore } from "./store.ts";
 
 // The worker takes due rows off the queue and hands each to the handler, which does the I/O and
 // returns what to write; the worker writes it together with the row's fate in one transaction.

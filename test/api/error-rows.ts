@@ -92,6 +92,7 @@ export const ROWS: Record<string, Row> = {
     conflict: () => ({ body: { domain: "loja.test" }, code: "DOMAIN_ALREADY_EXISTS" }),
   },
   "GET /api/v1/domains": {},
+  "GET /api/v1/domains/{id}": { path: ({ domainId }) => `/api/v1/domains/${domainId}` },
   "POST /api/v1/domains/{id}/verification-checks": {
     path: ({ domainId }) => `/api/v1/domains/${domainId}/verification-checks`,
   },
@@ -129,6 +130,15 @@ export const ROWS: Record<string, Row> = {
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": ofWorkspace("/suppressions/import", {
     suppressions: [{ address: "gone@example.com" }],
   }),
+  "GET /api/v1/operator/domains": {
+    caller: "operator",
+    missing: () => ({ path: `/api/v1/operator/domains?workspaceId=${NO_ID}` }),
+  },
+  "PATCH /api/v1/operator/domains/{id}": {
+    path: ({ domainId }) => `/api/v1/operator/domains/${domainId}`,
+    body: () => ({ suspended: false }),
+    caller: "operator",
+  },
   "GET /api/v1/operator/held-suppressions": {
     caller: "operator",
     missing: () => ({ path: `/api/v1/operator/held-suppressions?workspaceId=${NO_ID}` }),
@@ -144,6 +154,7 @@ export const ROWS: Record<string, Row> = {
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
   "GET /api/v1/openapi.json": { caller: "nobody" },
+  "GET /docs": { caller: "nobody" },
   "GET /health": { caller: "nobody" },
   "GET /ready": { caller: "nobody" },
 };

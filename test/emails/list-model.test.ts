@@ -11,7 +11,7 @@ import { EMAIL_STATUSES, type EmailStatus } from "../../src/emails/schema.ts";
 import { statusOf } from "../../src/emails/status.ts";
 import { AppError } from "../../src/errors.ts";
 import { freeInterrupted } from "../../src/queue/recover.ts";
-import type { Job } from "../../src/queue/store.ts";
+import type { Job } from "../../src/queue/job.ts";
 import { openStores } from "../../src/stores.ts";
 import { seeded, temporaryFolder } from "../db/temporary.ts";
 
@@ -187,8 +187,8 @@ async function deleteDomain(on: World): Promise<void> {
     )) {
       const attempts = parts.queue.removeWaiting(id);
       if (attempts === null) continue;
-      const end = { sentAt: null, deliveredAt: null, failedReason: "gone", bounce: null, attempts };
-      parts.emails.end(id, { status: "failed", endedAt: parts.clock.now(), ...end });
+      const failure = { sentAt: null, deliveredAt: null, failedReason: "gone", bounce: null, attempts };
+      parts.emails.end(id, { status: "failed", endedAt: parts.clock.now(), ...failure });
     }
   });
 }

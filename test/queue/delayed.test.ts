@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { openDatabase } from "../../src/db/open.ts";
-import { type Job, openQueueStore, type QueueStore } from "../../src/queue/store.ts";
+import type { Job } from "../../src/queue/job.ts";
+import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 

@@ -3,7 +3,8 @@ import type { CommitterHooks } from "../../src/db/commit.ts";
 import { DiskGuard } from "../../src/db/guard.ts";
 import { emailQueue, instance } from "../../src/db/schema.ts";
 import type { LogFields } from "../../src/log.ts";
-import { type Job, openQueueStore, type QueueStore } from "../../src/queue/store.ts";
+import type { Job } from "../../src/queue/job.ts";
+import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
 import {
   type AttemptContext,
   type Handler,

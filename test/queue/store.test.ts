@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { type Db, openDatabase } from "../../src/db/open.ts";
 import { emailQueue } from "../../src/db/schema.ts";
-import { type Job, openQueueStore, type QueueStore } from "../../src/queue/store.ts";
+import type { Job } from "../../src/queue/job.ts";
+import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const MINUTE = 60_000;
