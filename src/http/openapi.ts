@@ -90,7 +90,8 @@ export function jsonAnswer(description: string, schema: TSchema): Answer {
   return { description, headers: headersOf({}), content: { "application/json": { schema } } };
 }
 
-function limitedAnswer(status: number, description: string, schema: TSchema): Answer {
+/** A further answer of a route that asks for a key, for the API docs. */
+export function limitedAnswer(status: number, description: string, schema: TSchema): Answer {
   const headers = headersOf({
     ...(status === 401 ? { "WWW-Authenticate": "WwwAuthenticate" } : {}),
     ...([402, 429, 503].includes(status) ? { "Retry-After": "RetryAfter" } : {}),

@@ -5,7 +5,7 @@ import type { Commit } from "../db/commit.ts";
 import type { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound, validationError } from "../http/errors.ts";
-import { answers, describe, jsonAnswer } from "../http/openapi.ts";
+import { answers, describe, limitedAnswer } from "../http/openapi.ts";
 import { CursorMeta, cursorOf, cursorPage } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { type Channel, readAddress } from "./address.ts";
@@ -82,7 +82,7 @@ export function suppressionRoutes(parts: SuppressionParts) {
             "It gets no messages any more, those that wait included. Of a suppressed one the first reason stays.",
           responses: {
             ...answers(201, Suppression, [400, 401, 403, 413, 415, 422, 503]),
-            200: jsonAnswer("It was suppressed already; this is how", Type.Object({ data: Suppression })),
+            200: limitedAnswer(200, "It was suppressed already; this is how", Type.Object({ data: Suppression })),
           },
         }),
       },

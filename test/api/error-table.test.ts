@@ -198,7 +198,12 @@ test("405: every other method of every path, with those that it knows", async ()
     () => true,
     async (route) => {
       const path = route.path?.(scene) ?? route.documented;
-      const known = routes.filter((other) => matches(other, path)).map(({ method }) => method);
+      // A path that is written out is no id of another.
+      const written = routes.filter(({ documented }) => documented === path);
+      const found = written.length > 0 ? written : routes.filter((other) => matches(other, path));
+      const named = found.map(({ method }) => method);
+      // What can be read can be asked for without its body.
+      const known = named.includes("GET") ? [...named, "HEAD"] : named;
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
         if (known.includes(method)) continue;
         const answer = await scene.owner.call(method, path, { key: keyFor(route, scene) });
