@@ -23,9 +23,14 @@ interface Counted {
   amount: number;
 }
 
+/** What was counted until then under such keys is not written. */
+interface Dropped {
+  isDropped: (key: CountedKey) => boolean;
+}
+
 export class Tally<Key extends CountedKey = CountedKey> implements Follower {
   readonly #write: (key: Key, amount: number) => void;
-  #ofClosure: Counted[] = [];
+  #ofClosure: (Counted | Dropped)[] = [];
   readonly #ofBatch = new Map<string, Counted>();
 
   /** `write` adds `amount`, which may be negative and is never 0, to what the database holds under `key`. */
@@ -38,12 +43,18 @@ export class Tally<Key extends CountedKey = CountedKey> implements Follower {
     this.#ofClosure.push({ key, amount });
   }
 
+  /**
+   * Inside a closure that takes such keys out of the database: what it and those before it in the
+   * transaction counted under them is not written either. What comes after counts.
+   */
+  drop(isDropped: (key: Key) => boolean): void {
+    this.#ofClosure.push({ isDropped: isDropped as (key: CountedKey) => boolean });
+  }
+
   keep(): void {
-    for (const { key, amount } of this.#ofClosure) {
-      const name = Object.values(key).join("\0");
-      const counted = this.#ofBatch.get(name);
-      if (counted === undefined) this.#ofBatch.set(name, { key, amount });
-      else counted.amount += amount;
+    for (const each of this.#ofClosure) {
+      if ("isDropped" in each) this.#dropFromBatch(each);
+      else this.#addToBatch(each);
     }
     this.#ofClosure = [];
   }
@@ -61,5 +72,16 @@ export class Tally<Key extends CountedKey = CountedKey> implements Follower {
   reset(): void {
     this.undo();
     this.#ofBatch.clear();
+  }
+
+  #addToBatch({ key, amount }: Counted): void {
+    const name = Object.values(key).join("\0");
+    const counted = this.#ofBatch.get(name);
+    if (counted === undefined) this.#ofBatch.set(name, { key, amount });
+    else counted.amount += amount;
+  }
+
+  #dropFromBatch({ isDropped }: Dropped): void {
+    for (const [name, { key }] of this.#ofBatch) if (isDropped(key)) this.#ofBatch.delete(name);
   }
 }

@@ -63,3 +63,37 @@ test("a transaction that fails takes its counts with it", async () => {
   expect(on.written).toEqual([["b", 1]]);
   on.close();
 });
+
+test("what a closure drops is not written, and what is counted after it is", async () => {
+  const on = start();
+  await Promise.all([
+    on.commit(() => {
+      on.tally.add({ name: "a" }, 1);
+      on.tally.add({ name: "b" }, 1);
+    }),
+    on.commit(() => {
+      on.tally.add({ name: "a" }, 10);
+      on.tally.drop(({ name }) => name === "a");
+      on.tally.add({ name: "a" }, 100);
+    }),
+    on.commit(() => on.tally.add({ name: "a" }, 1000)),
+  ]);
+  expect(on.written).toEqual([
+    ["b", 1],
+    ["a", 1100],
+  ]);
+  on.close();
+});
+
+test("a drop is undone with its closure", async () => {
+  const on = start();
+  await Promise.allSettled([
+    on.commit(() => on.tally.add({ name: "a" }, 1)),
+    on.commit(() => {
+      on.tally.drop(() => true);
+      throw new Error("refused");
+    }),
+  ]);
+  expect(on.written).toEqual([["a", 1]]);
+  on.close();
+});
