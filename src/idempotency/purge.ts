@@ -16,20 +16,26 @@ export interface PurgeParts {
 
 /** Forgets stored answers whose time is over, a share at a time; the returned function stops that. */
 export function purgeAnswers(parts: PurgeParts): () => void {
+  let isStopped = false;
   let cancel = parts.clock.after(EVERY_MS, run);
+  const again = (afterMs: number) => {
+    // A run that was under way at the stop must not begin another on a database that is closed by then.
+    if (!isStopped) cancel = parts.clock.after(afterMs, run);
+  };
   function run(): void {
     const notBefore = parts.clock.now() - parts.keepMs;
     parts
       .commit(() => parts.idempotency.purge(notBefore))
       .then(
-        (hasMore) => {
-          cancel = parts.clock.after(hasMore ? 0 : EVERY_MS, run);
-        },
+        (hasMore) => again(hasMore ? 0 : EVERY_MS),
         (error: unknown) => {
           if (!isStorageError(error)) parts.log.bug("idempotency", error);
-          cancel = parts.clock.after(EVERY_MS, run);
+          again(EVERY_MS);
         },
       );
   }
-  return () => cancel();
+  return () => {
+    isStopped = true;
+    cancel();
+  };
 }
