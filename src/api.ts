@@ -11,6 +11,7 @@ import { methodTable } from "./http/methods.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
+import { usageRoutes, type UsageParts } from "./plans/routes.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
 import { type CreditParts, creditRoutes } from "./workspaces/credit-routes.ts";
 import { type DeleteRouteParts, deleteRoutes } from "./workspaces/delete-routes.ts";
@@ -34,6 +35,7 @@ export interface ApiParts {
   keys: KeyParts;
   workspaces: WorkspaceParts;
   operator: OperatorParts;
+  usage: UsageParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
   /** What keeps the instance from working at the moment; none: it is ready. */
@@ -60,6 +62,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     emailRoutes(parts.emails),
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
+    usageRoutes(parts.usage),
     keyRoutes(parts.keys),
     ...operatorRooms(parts.operator),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),

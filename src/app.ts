@@ -32,7 +32,7 @@ import type { Random } from "./random.ts";
 import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildSender } from "./sender.ts";
-import { openStores, planFinder } from "./stores.ts";
+import { namedPlanFinder, openStores, planFinder } from "./stores.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { Removal } from "./workspaces/removal.ts";
 
@@ -222,6 +222,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
           },
         },
       },
+      usage: { ...stores, namedPlanOf: namedPlanFinder(config, stores), clock },
       verifyKey: keyVerifier({
         keys: stores.keys,
         operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),

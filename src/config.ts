@@ -156,6 +156,11 @@ export const ConfigSchema = Type.Object({
 /** The limits of one plan; -1 = unlimited, except `batch`. */
 export type Plan = Static<typeof PlanSchema>;
 
+export interface NamedPlan {
+  name: string;
+  plan: Plan;
+}
+
 /**
  * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
  * `metrics.listen` null = no metrics; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =

@@ -1,4 +1,4 @@
-import type { Config, Plan } from "./config.ts";
+import type { Config, NamedPlan, Plan } from "./config.ts";
 import type { Db } from "./db/open.ts";
 import { openDomainStore } from "./domains/store.ts";
 import { type EmailCounts, openEmailStore } from "./emails/store.ts";
@@ -34,13 +34,22 @@ export function openStores(db: Db, counts: EmailCounts) {
 
 /** The plan of a workspace; throws 401 when that was deleted. */
 export function planFinder(config: Config, stores: Stores): (workspaceId: number) => Plan {
+  const find = namedPlanFinder(config, stores);
+  return (workspaceId) => find(workspaceId).plan;
+}
+
+/** The same with its name. */
+export function namedPlanFinder(config: Config, stores: Stores): (workspaceId: number) => NamedPlan {
+  const { defaultPlan } = config.workspaces;
   return (workspaceId) => {
     const workspace = stores.workspaces.byId(workspaceId);
     if (workspace === undefined) throw workspaceGone();
-    const plan = config.plans[workspace.plan];
+    const { plan: name } = workspace;
+    const plan = config.plans[name];
+    if (plan !== undefined) return { name, plan };
     // A plan that was taken out of the configuration: the default one until the operator sets another.
-    const fallback = config.plans[config.workspaces.defaultPlan];
-    if (plan === undefined && fallback === undefined) throw new Error("there is no default plan");
-    return plan ?? (fallback as Plan);
+    const fallback = config.plans[defaultPlan];
+    if (fallback === undefined) throw new Error("there is no default plan");
+    return { name: defaultPlan, plan: fallback };
   };
 }

@@ -2,10 +2,18 @@ import type { Plan } from "../config.ts";
 import { AppError } from "../errors.ts";
 import type { UsageStore } from "./store.ts";
 
+/** A UTC day: there are no others among the counters' periods. */
+export const DAY_MS = 24 * 60 * 60 * 1000;
+
 /** UTC day and month of a time, as the counters name them: 2026-11-21, 2026-11. */
 export function periodsAt(now: number): { day: string; month: string } {
-  const iso = new Date(now).toISOString();
-  return { day: iso.slice(0, 10), month: iso.slice(0, 7) };
+  const day = dayAt(now);
+  return { day, month: day.slice(0, 7) };
+}
+
+/** The UTC day of a time: 2026-11-21. */
+export function dayAt(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
 }
 
 /**
@@ -18,24 +26,26 @@ export function takeEmailQuota(
 ): void {
   const { workspaceId, plan, amount, now } = request;
   const { day, month } = periodsAt(now);
-  const isOverMonth =
-    plan.emailsPerMonth >= 0 && usage.ofMonth(workspaceId, "emails", month) + amount > plan.emailsPerMonth;
-  if (isOverMonth) {
-    throw overQuota(
-      "MONTHLY_QUOTA_EXCEEDED",
-      `month allows ${plan.emailsPerMonth} emails`,
-      startOfNextMonth(now) - now,
-    );
+  if (plan.emailsPerMonth >= 0) {
+    const left = plan.emailsPerMonth - usage.ofMonth(workspaceId, "emails", month);
+    if (amount > left)
+      throw overQuota("month", { allowed: plan.emailsPerMonth, left, endsInMs: startOfNextMonth(now) - now });
   }
   if (!usage.take({ workspaceId, name: "emails", day }, amount, plan.emailsPerDay)) {
-    throw overQuota("DAILY_QUOTA_EXCEEDED", `day allows ${plan.emailsPerDay} emails`, startOfNextDay(now) - now);
+    const left = plan.emailsPerDay - usage.ofDay(workspaceId, "emails", day);
+    throw overQuota("day", { allowed: plan.emailsPerDay, left, endsInMs: startOfNextDay(now) - now });
   }
 }
 
-function overQuota(code: "DAILY_QUOTA_EXCEEDED" | "MONTHLY_QUOTA_EXCEEDED", what: string, waitMs: number): AppError {
-  return new AppError(code, `The quota is used up: the plan's ${what}`, {
-    retryAfterS: Math.ceil(waitMs / 1000),
-    hint: "Wait until the period ends (UTC), or ask the operator to raise the plan's limits.",
+/** `left` is below 0 when the plan was changed for a smaller one. */
+function overQuota(period: "day" | "month", quota: { allowed: number; left: number; endsInMs: number }): AppError {
+  const { allowed, left, endsInMs } = quota;
+  const isPart = left > 0;
+  const code = period === "day" ? "DAILY_QUOTA_EXCEEDED" : "MONTHLY_QUOTA_EXCEEDED";
+  const message = isPart ? `The quota does not reach: ${left} emails are left, and` : "The quota is used up:";
+  return new AppError(code, `${message} the plan's ${period} allows ${allowed} emails`, {
+    retryAfterS: Math.ceil(endsInMs / 1000),
+    hint: `${isPart ? "Send fewer at once, wait" : "Wait"} until the period ends (UTC), or ask the operator to raise the plan's limits.`,
   });
 }
 

@@ -1,10 +1,17 @@
-import { and, between, eq, sql } from "drizzle-orm";
+import { and, between, eq, inArray, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { usage } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
 
-/** What is counted. */
-export type UsageName = "emails" | "sms";
+/**
+ * Of the emails sent to the recipients' own servers: those that got an answer about themselves, those of
+ * them that bounced hard, and those that were complained about. rates.ts says what follows from them.
+ */
+const RATE_NAMES = ["answered", "hard_bounces", "complaints"] as const;
+export type RateName = (typeof RATE_NAMES)[number];
+
+/** What is counted: `emails` and `sms` when they are accepted. */
+export type UsageName = "emails" | "sms" | RateName;
 
 /** One day's count of a workspace; `day` is a UTC date like 2026-11-21. */
 export interface DayOfUse {
@@ -12,6 +19,9 @@ export interface DayOfUse {
   name: UsageName;
   day: string;
 }
+
+/** Sums over some days. */
+export type RateSums = Record<RateName, number>;
 
 export type UsageStore = ReturnType<typeof openUsageStore>;
 
@@ -43,6 +53,20 @@ export function openUsageStore(db: Db) {
       )
       .prepare(),
   );
+  const sumRates = fast(
+    orm
+      .select({ name: usage.name, count: sql<number>`SUM(${usage.count})` })
+      .from(usage)
+      .where(
+        and(
+          eq(usage.workspaceId, p("workspaceId")),
+          inArray(usage.name, [...RATE_NAMES]),
+          between(usage.day, p("first"), p("last")),
+        ),
+      )
+      .groupBy(usage.name)
+      .prepare(),
+  );
 
   return {
     /** Counts `amount` more if the day stays within `limit` (-1: none), inside the accepting transaction. False: nothing counted. */
@@ -50,12 +74,28 @@ export function openUsageStore(db: Db) {
       if (limit >= 0 && amount > limit) return false;
       return add.run({ ...counter, amount, limit }).changes > 0;
     },
+    add(counter: DayOfUse, amount: number): void {
+      add.run({ ...counter, amount, limit: -1 });
+    },
     /** Of a UTC day like 2026-11-21. */
     ofDay: (workspaceId: number, name: UsageName, day: string): number =>
       sum.get({ workspaceId, name, first: day, last: day })?.count ?? 0,
     /** The sum of a UTC month like 2026-11. */
     ofMonth(workspaceId: number, name: UsageName, month: string): number {
       return sum.get({ workspaceId, name, first: `${month}-01`, last: `${month}-31` })?.count ?? 0;
+    },
+    /** Over the UTC days from `first` to `last`, both included. */
+    rates(workspaceId: number, first: string, last: string): RateSums {
+      const sums: RateSums = { answered: 0, hard_bounces: 0, complaints: 0 };
+      for (const { name, count } of sumRates.all({ workspaceId, first, last })) sums[name as RateName] = count;
+      return sums;
+    },
+    /** Forgets what was counted for the rates, of every day. */
+    forgetRates(workspaceId: number): void {
+      orm
+        .delete(usage)
+        .where(and(eq(usage.workspaceId, workspaceId), inArray(usage.name, [...RATE_NAMES])))
+        .run();
     },
   };
 }

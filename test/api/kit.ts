@@ -22,6 +22,8 @@ export interface HeldInstance extends AsyncDisposable {
   clock: FakeClock;
   /** Lets what was accepted come to its end, then moves the time on. */
   advance(ms: number): Promise<void>;
+  /** Ends the app and starts it again on the same data; that takes some milliseconds of its time. */
+  restart(): Promise<void>;
 }
 
 /** An instance whose time stands still at `startMs`. */
@@ -35,17 +37,20 @@ export async function startHeld(startMs: number, options: Omit<InstanceOptions, 
       await pombo.app.worker.idle();
       clock.advance(ms);
     },
-    async [Symbol.asyncDispose]() {
-      let isEnded = false;
-      const ending = pombo[Symbol.asyncDispose]().finally(() => (isEnded = true));
-      // What ends a stop's grace and an attempt's waits is a timer too.
-      while (!isEnded) {
-        clock.advance(1);
-        await new Promise<void>((next) => setImmediate(next));
-      }
-      await ending;
-    },
+    restart: () => whileTimePasses(clock, pombo.restart()),
+    [Symbol.asyncDispose]: () => whileTimePasses(clock, pombo[Symbol.asyncDispose]()),
   };
+}
+
+/** What ends a stop's grace and an attempt's waits is a timer too. */
+async function whileTimePasses(clock: FakeClock, ending: Promise<void>): Promise<void> {
+  let isEnded = false;
+  const watched = ending.finally(() => (isEnded = true));
+  while (!isEnded) {
+    clock.advance(1);
+    await new Promise<void>((next) => setImmediate(next));
+  }
+  await watched;
 }
 
 /** What an error item must be; a pattern where the words may change. */

@@ -59,6 +59,8 @@ const CASES: Record<string, Case> = {
   },
   "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/workspaces": { kind: "nobodys" },
+  // Counts of the caller's own; usage.test.ts looks at them beside a busy neighbour.
+  "GET /api/v1/workspace/usage": { kind: "nobodys" },
   "POST /api/v1/auth/keys": { kind: "by_body", body: ({ domainId }) => ({ name: "x", domainId }), status: 404 },
   "GET /api/v1/operator/workspaces": operators("workspaces"),
   "GET /api/v1/operator/workspaces/{id}": operators("workspaces/{id}"),

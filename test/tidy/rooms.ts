@@ -69,6 +69,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "emails/routes.ts",
     "type emails/accept.ts",
     "keys/routes.ts",
+    "plans/routes.ts",
     "workspaces/routes.ts",
     "workspaces/block-routes.ts",
     "workspaces/credit-routes.ts",
@@ -156,7 +157,7 @@ export const ROOMS: Record<string, readonly string[]> = {
 
   idempotency: ["db", "http"],
   suppressions: ["db"],
-  plans: ["db"],
+  plans: ["db", "http"],
   domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
   keys: ["db", "http", "type domains/store.ts"],
   // A workspace is made with its first key, in one transaction.
