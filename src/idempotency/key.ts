@@ -21,6 +21,19 @@ export function idempotencyOf(request: Request): IdempotencyRequest | null {
 }
 
 function keyIn(request: Request, header: string): string | null {
-  const given = request.headers.get(header)?.trim() ?? "";
+  const given = decoded(request.headers.get(header) ?? "").trim();
   return given === "" ? null : [...given].slice(0, KEPT_CHARACTERS).join("");
+}
+
+const NOT_ASCII = /[^\0-\x7f]/;
+const UTF_8 = new TextDecoder("utf-8", { fatal: true });
+
+/** A header's value has a character for each byte. Characters are counted, and space trimmed, in the text that was meant. */
+function decoded(value: string): string {
+  if (!NOT_ASCII.test(value)) return value;
+  try {
+    return UTF_8.decode(Buffer.from(value, "latin1"));
+  } catch {
+    return value;
+  }
 }

@@ -53,6 +53,16 @@ function toEmail(row: Row): StoredEmail {
   return { uid, subject, status, attempts, possibleDuplicate: row.possible_duplicate === 1, queue };
 }
 
+/** The counters of all workspaces and days, by their names; as above, the process must be gone. */
+export function readUsage(dataDir: string): Record<string, number> {
+  return withCopy(dataDir, (database) => {
+    const rows = database
+      .query<{ name: string; count: number }, []>("SELECT name, SUM(count) AS count FROM usage GROUP BY name")
+      .all();
+    return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
+  });
+}
+
 /** Also checks that the file is whole. */
 function withCopy<T>(dataDir: string, read: (database: Database) => T): T {
   const folder = mkdtempSync(join(tmpdir(), "pombo-copy-"));
