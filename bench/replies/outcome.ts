@@ -42,7 +42,7 @@ export function readOutcomes(dataFolder: string): { outcomes: Outcome[]; waits: 
     .query<Omit<Outcome, "domain"> & { endedAt: number | null; createdAt: number }, []>(
       `SELECT recipient, status, COALESCE(email_queue.attempts, email.attempts) AS attempts,
          (SELECT COUNT(*) FROM attempt WHERE email_id = email.id AND outcome = 'deferred') AS deferrals,
-         ended_at - created_at AS finalMs
+         ended_at - email.created_at AS finalMs
        FROM email LEFT JOIN email_queue ON email_queue.id = email.id`,
     )
     .all();
