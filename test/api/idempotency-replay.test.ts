@@ -61,6 +61,21 @@ test("a replay is answered although the quota has run out since", async () => {
   );
 });
 
+test("a replay is answered although the workspace is blocked since, by the operator or for its rates", async () => {
+  await expectReplaysAfter(
+    (pombo, workspace) =>
+      pombo.operator.call("POST", `/api/v1/operator/workspaces/${workspace.id}/block`, { body: {} }),
+    { status: 403, code: "SENDING_BLOCKED" },
+  );
+  await expectReplaysAfter(
+    async (pombo, workspace) => {
+      pombo.app.db.sqlite.run("UPDATE workspace SET rate_blocked_at = 1 WHERE uid = ?", [workspace.id]);
+      await pombo.restart();
+    },
+    { status: 403, code: "SENDING_BLOCKED" },
+  );
+});
+
 test("a replay is answered although the recipient was suppressed since", async () => {
   await expectReplaysAfter(
     (pombo) =>

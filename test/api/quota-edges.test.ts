@@ -150,6 +150,37 @@ test("what was used is remembered over a restart", async () => {
   expect((await sendBatch(pombo, workspace, 2)).status).toBe(202);
 });
 
+test("another plan holds from the next send on, and so does the one before", async () => {
+  await using small = await startSmall(NOON, { emailsPerDay: 2, emailsPerMonth: 5 });
+  const { pombo, workspace } = small;
+  const setPlan = async (plan: string) => {
+    const path = `/api/v1/operator/workspaces/${workspace.id}`;
+    expect((await pombo.operator.call("PATCH", path, { body: { plan } })).status).toBe(200);
+    expect((await workspace.call("GET", "/api/v1/workspace/usage")).body.data.plan).toBe(plan);
+  };
+  expect((await sendBatch(pombo, workspace, 2)).status).toBe(202);
+  expectErrors(await sendOne(pombo, workspace), 402, [{ code: "DAILY_QUOTA_EXCEEDED" }]);
+  await setPlan("starter");
+  expect((await sendBatch(pombo, workspace, 90)).status).toBe(202);
+  await setPlan("launch");
+  // Far above what it allows: nothing is left, and no less than nothing.
+  expectErrors(await sendOne(pombo, workspace), 402, [
+    { code: "MONTHLY_QUOTA_EXCEEDED", message: "used up: the plan's month allows 5 emails" },
+  ]);
+  expectErrors(await sendBatch(pombo, workspace, 51), 422, [{ code: "BATCH_LIMIT_EXCEEDED", field: "emails" }]);
+  await setPlan("scale");
+  // While others send, the plan changes: each send goes by the one or the other.
+  const answers = await Promise.all([
+    ...Array.from({ length: 30 }, () => sendOne(pombo, workspace)),
+    setPlan("launch"),
+    ...Array.from({ length: 30 }, () => sendOne(pombo, workspace)),
+  ]);
+  const statuses = answers.map((answer) => answer?.status);
+  expect(statuses.filter((status) => status !== undefined && status !== 202 && status !== 402)).toEqual([]);
+  expect((await sendOne(pombo, workspace)).status).toBe(402);
+  expect(await totalOf(workspace)).toBe(92 + statuses.filter((status) => status === 202).length);
+});
+
 test("of many domains or keys at once exactly as many are made as the plan allows", async () => {
   await using small = await startSmall(NOON, { domains: 4, apiKeys: 6 });
   const { pombo, workspace } = small;
