@@ -27,6 +27,7 @@ import type { Log } from "./log.ts";
 import { createCounters } from "./metrics/counters.ts";
 import { Registry } from "./metrics/registry.ts";
 import { serveMetrics } from "./metrics/serve.ts";
+import { SendingRates } from "./plans/rates.ts";
 import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
 import { lookupsAtOnce } from "./smtp/destinations.ts";
@@ -61,6 +62,8 @@ export interface AppOptions {
   edges: Edges;
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
+  /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
+  isRateBlocking?: boolean;
   /** What a person can do when the API's port is taken; default: change the configuration. */
   portHint?: string;
 }
@@ -157,7 +160,10 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     closers.push(() => preparing.close());
     closers.push(() => composing.close());
     const composer = createComposer(composing);
-    const sender = buildSender({ config, edges, stores, keyring, committer, guard, resolver, findRelay, composer });
+    const rates = new SendingRates({ ...stores, clock, log, isBlocking: options.isRateBlocking ?? true });
+    db.followers.push(rates);
+    const sending = { config, edges, stores, keyring, committer, guard, resolver, findRelay, composer, rates };
+    const sender = buildSender(sending);
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
@@ -214,7 +220,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
           ...stores,
           ...common,
           planNames,
-          forgetRates: () => undefined,
+          forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
           holdChanged: (workspaceId, isHeld) => (isHeld ? heldExpiry.look() : worker.release(workspaceId)),
           deleted({ domainIds }) {
             for (const id of domainIds) keychain.forget(id);

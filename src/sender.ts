@@ -62,6 +62,7 @@ export interface SenderParts {
   resolver: DnsClient;
   findRelay: FindRelay;
   composer: Composer;
+  rates: SettleParts["rates"];
 }
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
@@ -101,6 +102,7 @@ export function buildSender(parts: SenderParts) {
     sites,
     slots,
     refusals: new RefusalWatch(),
+    rates: parts.rates,
     allowed: parseRanges(email.allowAddresses),
     findRelay: parts.findRelay,
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },

@@ -108,6 +108,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
     config,
     instanceKey,
     edges: { clock: systemClock, random: systemRandom, log },
+    isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN }),
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });

@@ -61,6 +61,8 @@ export interface SettleParts {
   emails: EmailStore;
   suppressions: SuppressionStore;
   refusals: RefusalWatch;
+  /** Counts what recipients' servers answer, for the sending block (plans/rates.ts). */
+  rates: { answered(workspaceId: number, isHardBounce: boolean): void };
   clock: Pick<Clock, "now">;
   log: Log;
   /** What of words, and of the recipient's address in them, may stand in the log. */
@@ -175,7 +177,7 @@ function settleTransmitted(
   ending: Extract<Ending, { kind: "transmitted" }>,
   parts: SettleParts,
 ): Settlement {
-  const { job } = ended;
+  const { job, email } = ended;
   const { transmission, endedAt } = ending;
   const { result } = transmission;
   const sentAt = transmission.isReached ? (ending.envelopeAcceptedAt ?? endedAt) : null;
@@ -190,8 +192,10 @@ function settleTransmitted(
       record(isHeld) {
         parts.emails.insertAttempt(attemptOf(job, ending, { outcome: status, category: null }));
         const end = { deliveredAt, failedReason: null, bounce: null, attempts: job.attempt };
-        if (isHeld) parts.emails.end(job.id, { status, endedAt, sentAt, ...end });
-        else if (deliveredAt !== null) parts.emails.setDeliveredAt(job.id, deliveredAt);
+        if (isHeld) {
+          parts.emails.end(job.id, { status, endedAt, sentAt, ...end });
+          if (ending.relay === null) parts.rates.answered(email.workspaceId, false);
+        } else if (deliveredAt !== null) parts.emails.setDeliveredAt(job.id, deliveredAt);
         else if (sentAt !== null) parts.emails.setSentAt(job.id, sentAt);
       },
       committed: () => tell(parts, `email.${status}`, ended, describeTransmission(transmission)),
@@ -217,6 +221,9 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
   const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx: transmission.host };
   const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
   const suppression = verdict.isHard ? suppressFor({ site: ending.site, recipient, now: endedAt }, parts) : null;
+  const { result } = transmission;
+  // What a relay says is about its own rules; what we refuse ourselves (a size limit, R19) nobody has answered.
+  const isAnswered = ending.relay === null && result.kind === "refused" && !result.isOurs;
   return {
     fate: { kind: "finish" },
     isReached: true,
@@ -225,6 +232,8 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
       if (!isHeld) return;
       const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
       parts.emails.end(job.id, { status: "bounced", endedAt, sentAt, ...end });
+      // Those in masses too, whom nobody suppresses: a mass of unknown recipients is what a bought list looks like.
+      if (isAnswered) parts.rates.answered(email.workspaceId, verdict.isHard);
       suppression?.write();
     },
     committed() {

@@ -131,6 +131,13 @@ export async function createWorkspace(app: PomboApp, name: string): Promise<Api>
   return apiOf(app.port, created.data.apiKey.key);
 }
 
+/** Lifts what blocks sending, of every workspace: the run's mail is meant to bounce. */
+export async function unblockAll(app: PomboApp): Promise<void> {
+  const operator = apiOf(app.port, app.operatorKey);
+  const { data } = await operator.expect(200, "GET", "/api/v1/operator/workspaces");
+  for (const { id } of data) await operator.expect(200, "POST", `/api/v1/operator/workspaces/${id}/unblock`);
+}
+
 /** Registers `domain`, publishes what the answer asks for in `zone`, and has it checked. @throws Error unless verified. */
 export async function addDomain(api: Api, domain: string, zone: Zone): Promise<string> {
   const created = await api.expect(201, "POST", "/api/v1/domains", { domain });

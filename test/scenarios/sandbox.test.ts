@@ -124,6 +124,16 @@ test("recipients behave on purpose: bounce@ is refused and shut out, slow@ takes
   await interrupt(dev);
 });
 
+test("bounces on purpose block nobody, however many a test suite makes", async () => {
+  using at = scratch();
+  await using dev = spawnDev(at.folder);
+  const ready = await readyOf(dev);
+  const ids = await Promise.all(Array.from({ length: 25 }, (_, n) => send(ready, `bounce+${n}@one.example`, `${n}`)));
+  for (const id of ids) await untilStatus(ready, id, "bounced");
+  await send(ready, "maria@example.com", "still open");
+  await interrupt(dev);
+});
+
 test("with --data keys, emails and inbox are there again at the next run, after Ctrl-C and after a kill at any moment of a start", async () => {
   using at = scratch();
   const more = ["--data", join(at.folder, "kept")];

@@ -62,6 +62,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "idempotency/purge.ts",
     "keys/verify.ts",
     "workspaces/removal.ts",
+    "plans/rates.ts",
   ],
   "api.ts": [
     "http",
