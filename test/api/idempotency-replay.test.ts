@@ -1,6 +1,8 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { type Answer, type Instance, startInstance, type Workspace } from "../fakes/instance.ts";
 import { exchange, expectErrors, head, startHeld, totalOf } from "./kit.ts";
+
+setDefaultTimeout(30_000);
 
 const EMAILS = "/api/v1/emails";
 const BATCH = "/api/v1/emails/batch";
@@ -134,7 +136,7 @@ test("of 200 batches at once under one key one is accepted and all get its answe
   expect([pombo.mx.messages.length, await totalOf(pombo.workspace)]).toEqual([3, 3]);
   const { body } = await pombo.workspace.call("GET", "/api/v1/workspace/usage");
   expect(body.data.usage.emailsToday).toBe(3);
-}, 30_000);
+});
 
 test("a batch under a key that another batch has used gets that one's answer with a mark, or 409 when strict", async () => {
   await using pombo = await startInstance();
@@ -261,7 +263,7 @@ test("the key of a request that was refused, for whatever reason, works once the
     expectReplay(await send(operation, "k", { "idempotency-strict": "true" }), accepted);
   }
   expect(pombo.bugs).toEqual([]);
-}, 30_000);
+});
 
 test("an answer is kept as long as the setting says, for batches too", async () => {
   await using held = await startHeld(Date.UTC(2026, 10, 21, 12), {

@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { seeded } from "../db/temporary.ts";
 import type { Instance, Workspace } from "../fakes/instance.ts";
 import { errorItems, expectErrors, startHeld, totalOf } from "./kit.ts";
+
+setDefaultTimeout(30_000);
 
 const EMAILS = "/api/v1/emails";
 const HOUR_S = 3600;
@@ -198,4 +200,4 @@ test("of many domains or keys at once exactly as many are made as the plan allow
   const { body } = await workspace.call("GET", "/api/v1/workspace/usage");
   expect(body.data.usage).toMatchObject({ domains: 4, apiKeys: 6 });
   expect(pombo.bugs).toEqual([]);
-}, 30_000);
+});

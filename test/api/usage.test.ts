@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { seeded } from "../db/temporary.ts";
 import { type Client, type Instance, type Json, startInstance, type Workspace } from "../fakes/instance.ts";
 import { expectErrors, startHeld } from "./kit.ts";
+
+setDefaultTimeout(30_000);
 
 const EMAILS = "/api/v1/emails";
 const USAGE = "/api/v1/workspace/usage";
@@ -197,4 +199,4 @@ test("the report equals the emails answered with 202, whatever else was asked, o
   expect(byDay.size).toBeGreaterThan(4);
   expect([...statuses].toSorted()).toEqual([0, 202, 400, 401, 402, 422]);
   expect(pombo.bugs).toEqual([]);
-}, 30_000);
+});
