@@ -1,10 +1,12 @@
 // How the checks in the background run: how many at once, over restarts, stops, a full disk and a clock
 // that is set.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { turn } from "../db/temporary.ts";
 import { DAY, HOUR, MINUTE, START, startLife, toolsFor } from "./life.ts";
+
+setDefaultTimeout(60_000);
 
 const RSA = /^pombo1\._domainkey\./;
 
@@ -88,7 +90,7 @@ test("a few checks run at once, and one workspace's mute DNS leaves room for the
   expect(mutes()).toBe(4);
   pombo.dns.faults = {};
   pombo.dns.release();
-}, 30_000);
+});
 
 test("after a long pause the daily checks are spread over the next hour, and what is pending does not wait for them", async () => {
   const clock = fakeClock(START);
@@ -118,7 +120,7 @@ test("after a long pause the daily checks are spread over the next hour, and wha
   const next = rows(pombo, "name LIKE 'd%'").map(({ next_check_at: at }) => at ?? 0);
   expect(Math.max(...next) - Math.min(...next)).toBeGreaterThan(4 * HOUR);
   expect(pombo.bugs).toEqual([]);
-}, 60_000);
+});
 
 test("a restart goes on where the last run ended", async () => {
   const clock = fakeClock(START);

@@ -1,6 +1,6 @@
 // Mail that waits when its domain is deleted: it fails at once and with the reason, whatever comes
 // between, and never goes out under the keys of a domain that is registered after it.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { createAbandoner } from "../../src/emails/abandon.ts";
 import { openEmailStore } from "../../src/emails/store.ts";
 import { openQueueStore } from "../../src/queue/store.ts";
@@ -9,6 +9,8 @@ import { turn } from "../db/temporary.ts";
 import { HOUR, MINUTE, START } from "../domains/life.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { type Instance, type Json, startInstance } from "../fakes/instance.ts";
+
+setDefaultTimeout(60_000);
 
 const REASON = "The sending domain was deleted before this email could be delivered";
 
@@ -109,7 +111,7 @@ test("2,000 queued emails of a deleted domain fail with the reason, and no other
   expect(list.body.meta.total).toBe(2_001);
   expect(pombo.mx.messages).toHaveLength(1);
   expect(pombo.bugs).toEqual([]);
-}, 60_000);
+});
 
 test("attempts that run when the domain is deleted end as they end, and what they put off fails within a minute", async () => {
   const answers = { taken: Promise.withResolvers<string>(), later: Promise.withResolvers<string>() };
@@ -167,7 +169,7 @@ test("what a kill leaves over is failed at the next start, however late it is du
   expect(totals(pombo, domainId)).toEqual([{ status: "failed", count: 700 }]);
   expect(pombo.mx.connections).toHaveLength(0);
   expect(pombo.bugs).toEqual([]);
-}, 30_000);
+});
 
 test("the name can be registered again at once, and the old mail does not get the new keys", async () => {
   const clock = fakeClock(START);
@@ -222,4 +224,4 @@ test("a storage that fails in the middle only puts off the rest, and a stop ends
   expect(bugs).toEqual([]);
   abandoner.stop();
   abandoner.begin();
-}, 30_000);
+});
