@@ -47,6 +47,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   cli: ["app.ts", "lock.ts", "sandbox", ...PARTS, "keys/key.ts"],
   "app.ts": [
     "api.ts",
+    "operator-api.ts",
     "lock.ts",
     "sender.ts",
     "stores.ts",
@@ -68,6 +69,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "workspaces/removal.ts",
     "plans/rates.ts",
   ],
+  // Of the API the operator's routes alone.
+  "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
     "http",
     "net",
