@@ -44,7 +44,16 @@ export const ROOMS: Record<string, readonly string[]> = {
   "main.ts": ["cli"],
   // The entry of the second thread.
   "thread.ts": ["threads", "dkim", "emails/compose.ts", "emails/prepare.ts"],
-  cli: ["app.ts", "lock.ts", "sandbox", ...PARTS, "keys/key.ts"],
+  cli: [
+    "app.ts",
+    "offline.ts",
+    "lock.ts",
+    "sandbox",
+    ...PARTS,
+    "keys/key.ts",
+    "suppressions/operator-schema.ts",
+    "type workspaces/operator-schema.ts",
+  ],
   "app.ts": [
     "api.ts",
     "operator-api.ts",
@@ -69,6 +78,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "workspaces/removal.ts",
     "plans/rates.ts",
   ],
+  "offline.ts": ["app.ts", "lock.ts"],
   // Of the API the operator's routes alone.
   "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
@@ -222,6 +232,7 @@ export const PURE = [
   "net/",
   "build.ts",
   "cli/csv.ts",
+  "cli/help.ts",
   "cli/suppression-file.ts",
   "cli/table.ts",
   "cli/words.ts",
@@ -282,6 +293,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "metrics/loop-lag.ts": "measures the event loop, whatever the clock says",
   "threads/line.ts": "a thread that hangs must be given up, also where a test holds the clock",
   "cli/dev.ts": "asks its own instance for a workspace",
+  "cli/operator.ts": "asks the running instance",
   "cli/dev-words.ts": "stamps lines for a person",
   "sandbox/page-list.ts": "runs in the browser",
   "sandbox/page-reader.ts": "runs in the browser",
