@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyElysia } from "elysia";
-import { createApi } from "./api.ts";
+import { type ApiParts, createApi } from "./api.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { Committer } from "./db/commit.ts";
@@ -22,11 +22,13 @@ import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
 import { listen } from "./http/listen.ts";
+import { listenOnSocket } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
 import { keyVerifier } from "./keys/verify.ts";
-import { takeLock } from "./lock.ts";
+import { type Purpose, takeInstanceLock } from "./lock.ts";
 import type { Log } from "./log.ts";
+import { createOperatorApi } from "./operator-api.ts";
 import { createCounters } from "./metrics/counters.ts";
 import { Registry } from "./metrics/registry.ts";
 import { serveMetrics } from "./metrics/serve.ts";
@@ -90,10 +92,12 @@ export interface App {
 /** Starts the instance of a data directory. Throws StartError with what a person can do about it. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options;
-  const lock = takeLock(config.dataDir);
+  const lock = await takeInstanceLock(config.dataDir, options.edges.clock);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
   try {
-    return await startLocked(options, () => lock.release());
+    const started = await start(options, "instance", () => lock.release());
+    if (started.kind === "instance") return started.app;
+    throw new Error("a start that was to act did not");
   } catch (error) {
     lock.release();
     throw error;
@@ -109,7 +113,18 @@ export function databaseFile(dataDir: string): string {
   return join(dataDir, "pombo.db");
 }
 
-async function startLocked(options: AppOptions, releaseLock: () => void): Promise<App> {
+/** Where a running instance takes the operator's commands. */
+export function socketFile(dataDir: string): string {
+  return join(dataDir, "pombo.sock");
+}
+
+export type Started =
+  | { kind: "instance"; app: App }
+  /** Nothing of it listens or sends. */
+  | { kind: "command"; handle(request: Request): Promise<Response>; close(): Promise<void> };
+
+/** Opens the database and makes every part; of an instance it takes requests then, and sends. */
+export async function start(options: AppOptions, purpose: Purpose, releaseLock: () => void): Promise<Started> {
   const { config, edges } = options;
   const { clock, random, log } = edges;
   // Opening would make an empty one, which then stands in the way of init.
@@ -192,7 +207,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const abandoner = createAbandoner({ ...stores, ...common });
     closers.push(() => abandoner.stop());
     const nudge = (laneId: number, dueAt: number, expiresAt?: number) => worker.nudge(laneId, dueAt, expiresAt);
-    const api = await createApi({
+    const apiParts: ApiParts = {
       emails: {
         ...stores,
         ...common,
@@ -267,7 +282,17 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       exampleDomain: options.exampleDomain ?? "example.com",
       troubles,
       beside: options.beside ?? null,
-    });
+    };
+    const operatorApi = createOperatorApi(apiParts);
+    const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));
+    if (purpose === "command") {
+      // What a command sets off goes on at the next start.
+      closers.push(() => committer.flush());
+      closers.push(() => heldExpiry.stop());
+      closers.push(() => removal.stop());
+      return { kind: "command", handle, close: endAll };
+    }
+    const api = await createApi(apiParts);
 
     // The port is taken before the worker starts: a start that fails there has sent nothing.
     const server = listen(api, config.http, {
@@ -275,6 +300,8 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       answered: counters.http.answered,
     });
     closers.push(() => server.stop(0));
+    const socket = listenOnSocket(socketFile(config.dataDir), handle);
+    closers.push(() => socket.stop(0));
     const metrics =
       config.metrics.listen === null
         ? null
@@ -317,12 +344,14 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         checkResolver.close();
         composing.close();
       });
-      await Promise.all([server.stop(Math.min(graceMs, REQUEST_GRACE_MS)), worker.stop(graceMs)]);
+      const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
+      await Promise.all([server.stop(requestGraceMs), socket.stop(requestGraceMs), worker.stop(graceMs)]);
       cancel();
       await pool.close();
       await endAll();
     };
-    return { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, domainWatch, stop };
+    const app = { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, domainWatch, stop };
+    return { kind: "instance", app };
   } catch (error) {
     closers.shift(); // the lock is released by the caller
     await endAll();

@@ -201,6 +201,13 @@ export function parseConfig(source: string, origin: ConfigOrigin): ParsedConfig 
     : checkTable(parsed.table, origin.env);
 }
 
+/** The data directory that a text names, be the rest of it right or wrong; null: it names none. */
+export function dataDirOf(source: string): string | null {
+  const parsed = parseToml(source);
+  const named = parsed.kind === "table" ? parsed.table["data_dir"] : undefined;
+  return (typeof named === "string" ? TEXT_FORMATS.data_dir.read(named) : null) ?? null;
+}
+
 /** One line per mistake: file, key, what was found, what is expected. */
 export function formatMistakes(file: string, mistakes: Mistake[]): string {
   return mistakes.map(({ key, found, expected }) => `${file}: ${key}: found ${found}; expected ${expected}`).join("\n");

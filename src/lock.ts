@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Clock } from "./clock.ts";
 import { StartError } from "./errors.ts";
 
 // One instance per data directory. <data_dir>/lock is an SQLite file held in BEGIN EXCLUSIVE for life:
@@ -11,19 +12,26 @@ import { StartError } from "./errors.ts";
 // POSIX drops all of a process's locks on a file when the process closes any descriptor of it. So this
 // process must never open <data_dir>/lock in any other way than through SQLite, which knows the rule.
 
-export type Lock = { kind: "locked"; release(): void } | { kind: "held"; pid: number | null };
+/** `byCommand`: one of the operator's commands has it and will soon be through; an instance has it for life. */
+export type Lock = { kind: "locked"; release(): void } | { kind: "held"; pid: number | null; byCommand?: true };
 
-const PID_TEXT_MAX = 20;
+const PID_TEXT_MAX = 30;
+
+/** Behind the PID of a command. */
+const COMMAND = " command";
 
 /** Open locks are kept from the garbage collector here: a collected Database closes its file and frees the lock. */
 const openLocks = new Set<Database>();
+
+/** Who takes it: one for life, the other for a moment. */
+export type Purpose = "instance" | "command";
 
 /**
  * Takes the lock of a data directory, at once or not at all. `pid` is the holder's, null when it is not
  * known (it has only just started, or runs in another container). `release` may be called twice.
  * Throws StartError when the directory cannot be used.
  */
-export function takeLock(dataDir: string): Lock {
+export function takeLock(dataDir: string, purpose: Purpose = "instance"): Lock {
   const path = join(dataDir, "lock");
   const pidPath = join(dataDir, "lock.pid");
   const database = openLockFile(path, dataDir);
@@ -33,17 +41,33 @@ export function takeLock(dataDir: string): Lock {
     database.run("BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
-    if (codeOf(error).startsWith("SQLITE_BUSY")) return { kind: "held", pid: readPid(pidPath) };
+    if (codeOf(error).startsWith("SQLITE_BUSY")) return { kind: "held", ...readHolder(pidPath) };
     throw unusable(path, error);
   }
   openLocks.add(database);
   try {
-    writePid(pidPath);
+    writeHolder(pidPath, purpose);
   } catch (error) {
     free(database);
     throw unusable(pidPath, error);
   }
   return { kind: "locked", release: () => release(database, pidPath) };
+}
+
+/** How long an instance waits for a command that has the lock; and for a holder that is not known (yet). */
+const COMMAND_PATIENCE_MS = 30_000;
+const UNKNOWN_PATIENCE_MS = 1_000;
+const AGAIN_MS = 50;
+
+/** The same for an instance that starts: what a command has, it waits for; what another instance has, it does not. */
+export async function takeInstanceLock(dataDir: string, clock: Clock): Promise<Lock> {
+  for (let waitedMs = 0; ; waitedMs += AGAIN_MS) {
+    const lock = takeLock(dataDir, "instance");
+    if (lock.kind === "locked") return lock;
+    const patienceMs = lock.byCommand ? COMMAND_PATIENCE_MS : lock.pid === null ? UNKNOWN_PATIENCE_MS : 0;
+    if (waitedMs >= patienceMs) return lock;
+    await new Promise<void>((resolve) => clock.after(AGAIN_MS, resolve));
+  }
 }
 
 function release(database: Database, pidPath: string): void {
@@ -78,21 +102,22 @@ function openLockFile(path: string, dataDir: string): Database {
 }
 
 /** Renamed into place, so that a reader never sees half a number. */
-function writePid(pidPath: string): void {
+function writeHolder(pidPath: string, purpose: Purpose): void {
   const draft = `${pidPath}.new`;
   rmSync(draft, { force: true });
-  writeFileSync(draft, `${process.pid}\n`, { mode: 0o600, flag: "wx" });
+  writeFileSync(draft, `${process.pid}${purpose === "command" ? COMMAND : ""}\n`, { mode: 0o600, flag: "wx" });
   renameSync(draft, pidPath);
 }
 
 /** The file may still be that of a holder killed earlier: a PID that no longer lives is not told. */
-function readPid(pidPath: string): number | null {
+function readHolder(pidPath: string): { pid: number | null; byCommand?: true } {
   try {
     const text = readFileSync(pidPath, "utf8").slice(0, PID_TEXT_MAX);
-    const pid = /^[1-9]\d*\n$/.test(text) ? Number(text) : null;
-    return pid !== null && isAlive(pid) ? pid : null;
+    const [, digits, command] = /^([1-9]\d*)( command)?\n$/.exec(text) ?? [];
+    if (digits === undefined || !isAlive(Number(digits))) return { pid: null };
+    return { pid: Number(digits), ...(command === undefined ? {} : { byCommand: true }) };
   } catch {
-    return null;
+    return { pid: null };
   }
 }
 

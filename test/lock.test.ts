@@ -3,7 +3,8 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../src/errors.ts";
-import { takeLock } from "../src/lock.ts";
+import { type Lock, type Purpose, takeInstanceLock, takeLock } from "../src/lock.ts";
+import { fakeClock } from "./fakes/clock.ts";
 
 let dataDir = "";
 const holders: { kill(signal: NodeJS.Signals): void; exited: Promise<number> }[] = [];
@@ -62,6 +63,50 @@ test("the first process gets the lock, the second is told the first one's PID", 
   const third = await startProcess();
   expect(third.outcome).toEqual({ kind: "held", pid: first.pid });
 });
+
+test("a command that holds the lock is told from an instance, which will not let go of it", async () => {
+  const lock = takeLock(dataDir, "command");
+  expect(readFileSync(join(dataDir, "lock.pid"), "utf8")).toBe(`${process.pid} command\n`);
+  expect(takeLock(dataDir)).toEqual({ kind: "held", pid: process.pid, byCommand: true });
+  if (lock.kind === "locked") lock.release();
+  // What a killed command left says nothing of the next holder.
+  writeFileSync(join(dataDir, "lock.pid"), "2147483647 command\n");
+  const holder = await startProcess();
+  expect(takeLock(dataDir)).toEqual({ kind: "held", pid: holder.pid });
+});
+
+test("an instance that starts waits half a minute for a command, a second for a holder unknown, for an instance not at all", async () => {
+  const clock = fakeClock();
+  const waitFor = async (isOver: () => boolean) => {
+    const startedAt = clock.now();
+    let outcome: Lock | null = null;
+    void takeInstanceLock(dataDir, clock).then((lock) => (outcome = lock));
+    while (outcome === null) {
+      await new Promise<void>((next) => setImmediate(next));
+      if (isOver()) lock.release();
+      if (clock.pending > 0) clock.advance(50);
+    }
+    return { waitedMs: clock.now() - startedAt, outcome: outcome as Lock };
+  };
+  const never = () => false;
+  let lock = locked("command");
+  expect(await waitFor(never)).toMatchObject({ waitedMs: 30_000, outcome: { kind: "held", pid: process.pid } });
+  const startedAt = clock.now();
+  const followed = await waitFor(() => clock.now() - startedAt >= 5_000);
+  expect(followed).toMatchObject({ waitedMs: 5_050, outcome: { kind: "locked" } });
+  if (followed.outcome.kind === "locked") followed.outcome.release();
+  lock = locked("instance");
+  expect(await waitFor(never)).toEqual({ waitedMs: 0, outcome: { kind: "held", pid: process.pid } });
+  rmSync(join(dataDir, "lock.pid"));
+  expect(await waitFor(never)).toEqual({ waitedMs: 1_000, outcome: { kind: "held", pid: null } });
+  lock.release();
+});
+
+function locked(purpose: Purpose) {
+  const lock = takeLock(dataDir, purpose);
+  if (lock.kind === "held") throw new Error("it is held");
+  return lock;
+}
 
 test("kill -9 of the holder frees the lock at once, whatever files it leaves", async () => {
   const holder = await startProcess();

@@ -1,9 +1,18 @@
-import { parseArgs } from "node:util";
-import { StartError } from "../errors.ts";
+import { CREDITS_COMMANDS } from "./credits.ts";
+import { type Command, type Given, readArguments } from "./definition.ts";
 import { dev } from "./dev.ts";
+import { DOMAIN_COMMANDS } from "./domain.ts";
+import { CommandError, UsageError } from "./failure.ts";
+import { commandHelp, groupHelp, overview } from "./help.ts";
 import { init } from "./init.ts";
+import { KEY_COMMANDS } from "./key.ts";
+import { operatorCommand } from "./operator-command.ts";
+import { SENDER_COMMANDS } from "./sender.ts";
 import { serve } from "./serve.ts";
+import { SUPPRESSION_COMMANDS } from "./suppression.ts";
 import { versionText } from "./version.ts";
+import { plain } from "./words.ts";
+import { WORKSPACE_COMMANDS } from "./workspace.ts";
 
 /** The process around a command. */
 export interface Terminal {
@@ -12,82 +21,129 @@ export interface Terminal {
   out: (text: string) => void;
   /** The same to standard error. */
   err: (text: string) => void;
+  /** Resolves when what was put out has been taken: a long list waits for its reader. */
+  flushed: () => Promise<void>;
+  /** Columns of the screen that standard output is; null: another program reads it. */
+  width: number | null;
+  /** Standard input. */
+  input: () => AsyncIterable<Uint8Array>;
   /** Resolves with the signal that asks the process to end. */
   stopSignal: () => Promise<string>;
   /** From now on `tell` is told of failures that nobody waited for, instead of standard error. */
   tellBugsBy: (tell: (error: unknown) => void) => void;
 }
 
-const USAGE = `pombo: your own transactional email API
+const JSON_OPTION = { about: "one line of JSON for programs" };
 
-  pombo dev      Try it out: a sandbox with its own DNS and mail server. Nothing leaves this machine.
-                 --port N (8080)  --data DIR (kept between runs)  --json
-  pombo init     Set up an instance: writes its configuration and shows its keys once.
-                 --hostname NAME  --data-dir DIR (/var/lib/pombo)  --config FILE (pombo.toml)  --json
-  pombo serve    Run the instance.
-                 --config FILE (pombo.toml, then /etc/pombo/pombo.toml; or POMBO_CONFIG)
-  pombo version  Say what this is.`;
-
-/** Runs the command that `args` name. Throws StartError for what a person can mend. */
-export async function runCommand(args: string[], terminal: Terminal): Promise<void> {
-  const [name = "help", ...rest] = args;
-  if (rest.includes("--help") || rest.includes("-h")) return terminal.out(USAGE);
-  switch (name) {
-    case "dev": {
-      const { port, data, json } = options(name, rest, { port: "string", data: "string", json: "boolean" });
-      return dev({ port: portOf(port), data: asText(data), json: json === true }, terminal);
-    }
-    case "init": {
-      const given = options(name, rest, {
-        config: "string",
-        "data-dir": "string",
-        hostname: "string",
-        json: "boolean",
-      });
-      const { config, "data-dir": dataDir, hostname, json } = given;
-      return init(
-        { config: asText(config), dataDir: asText(dataDir), hostname: asText(hostname), json: json === true },
+/** Every command. */
+const COMMANDS: readonly Command[] = [
+  {
+    name: "dev",
+    arguments: [],
+    options: {
+      port: { value: "N", about: "the API's port (8080)" },
+      data: { value: "DIR", about: "keep everything there between runs" },
+      json: JSON_OPTION,
+    },
+    about: "Try it out: a sandbox with its own DNS and mail server. Nothing leaves this machine.",
+    run: (given, terminal) =>
+      dev({ port: portOf(given), data: given.text("data"), json: given.isSet("json") }, terminal),
+  },
+  {
+    name: "init",
+    arguments: [],
+    options: {
+      hostname: { value: "NAME", about: "the name of this server, as in its address's reverse DNS" },
+      "data-dir": { value: "DIR", about: "where everything is kept (/var/lib/pombo)" },
+      config: { value: "FILE", about: "the configuration to write (pombo.toml)" },
+      json: JSON_OPTION,
+    },
+    about: "Set up an instance: writes its configuration and shows its keys once.",
+    run: (given, terminal) =>
+      init(
+        {
+          config: given.text("config"),
+          dataDir: given.text("data-dir"),
+          hostname: given.text("hostname"),
+          json: given.isSet("json"),
+        },
         terminal,
-      );
-    }
-    case "serve": {
-      const { config } = options(name, rest, { config: "string" });
-      return serve({ config: asText(config) }, terminal);
-    }
-    case "version":
-    case "--version":
-      return terminal.out(versionText());
-    case "help":
-    case "--help":
-    case "-h":
-      return terminal.out(USAGE);
-    default:
-      throw new StartError(`pombo has no command ${name}.\n\n${USAGE}`);
-  }
-}
+      ),
+  },
+  {
+    name: "serve",
+    arguments: [],
+    options: {
+      config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/pombo.toml; or POMBO_CONFIG)" },
+    },
+    about: "Run the instance.",
+    run: (given, terminal) => serve({ config: given.text("config") }, terminal),
+  },
+  {
+    name: "version",
+    arguments: [],
+    options: {},
+    about: "Say what this is.",
+    run: (_, terminal) => terminal.out(versionText()),
+  },
+  ...[WORKSPACE_COMMANDS, KEY_COMMANDS, CREDITS_COMMANDS, SENDER_COMMANDS, SUPPRESSION_COMMANDS, DOMAIN_COMMANDS]
+    .flat()
+    .map(operatorCommand),
+];
 
-type Given = Record<string, string | boolean | undefined>;
-
-function options(command: string, args: string[], known: Record<string, "string" | "boolean">): Given {
+/** Runs the command that `args` name. Throws StartError or CommandError for what a person can mend. */
+export async function runCommand(args: string[], terminal: Terminal): Promise<void> {
+  const words = args[0] === "--version" ? ["version"] : args;
+  const [first = "help", ...rest] = words;
+  if (["help", "--help", "-h"].includes(first)) return terminal.out(helpOn(rest));
+  if (asksForHelp(words)) return terminal.out(helpOn(words));
+  const command = findCommand(words);
+  if (command === null) throw unknownCommand(words);
   try {
-    const described = Object.fromEntries(Object.entries(known).map(([name, type]) => [name, { type }]));
-    return parseArgs({ args, options: described, strict: true }).values;
+    const behind = words.slice(command.name.split(" ").length);
+    await command.run(readArguments(command, behind), terminal);
   } catch (error) {
-    const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
-    const names = Object.keys(known).map((name) => `--${name}`);
-    throw new StartError(`pombo ${command}: ${reason}. It knows ${names.join(", ")}.`);
+    if (!(error instanceof UsageError)) throw error;
+    throw new CommandError(`pombo ${command.name}: ${error.message}\n\n${commandHelp(command)}`, 2);
   }
 }
 
-function asText(value: string | boolean | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
+function findCommand(words: string[]): Command | null {
+  return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => words[index] === word)) ?? null;
+}
+
+function groupOf(words: string[]): Command[] {
+  return COMMANDS.filter(({ name }) => name.split(" ")[0] === words[0]);
+}
+
+function asksForHelp(words: string[]): boolean {
+  const end = words.indexOf("--");
+  return words.slice(0, end < 0 ? undefined : end).some((word) => word === "--help" || word === "-h");
+}
+
+function helpOn(words: string[]): string {
+  if (words.length === 0) return overview(COMMANDS);
+  const command = findCommand(words);
+  if (command !== null) return commandHelp(command);
+  const group = groupOf(words);
+  if (group.length > 0) return groupHelp(group);
+  throw unknownCommand(words);
+}
+
+function unknownCommand([first = "", second]: string[]): CommandError {
+  const group = groupOf([first]);
+  if (group.length === 0) return new CommandError(`pombo has no command ${plain(first)}.\n\n${overview(COMMANDS)}`, 2);
+  const known = group.map(({ name }) => name.split(" ")[1] ?? "").join(", ");
+  const fault = second === undefined ? "does nothing by itself" : `has no command ${plain(second)}`;
+  return new CommandError(`pombo ${first} ${fault}. It has ${known}.\n\n${groupHelp(group)}`, 2);
 }
 
 const DEV_PORT = 8080;
 
-function portOf(value: string | boolean | undefined): number {
+function portOf(given: Given): number {
+  const value = given.text("port");
   if (value === undefined) return DEV_PORT;
   const port = Number(value);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new StartError(`pombo dev: --port must be a number from 0 to 65535, not ${String(value)}.`);
+  throw new UsageError(`--port must be a number from 0 to 65535, not ${plain(value)}.`);
 }

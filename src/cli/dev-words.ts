@@ -29,7 +29,7 @@ function wordsOf(key: string, value: string | number | boolean | null): string[]
 /** What the sandbox shows when it is ready; the lines work as pasted. */
 export function welcome(
   ready: { url: string; apiKey: string; operatorKey: string; domain: string; inboxUrl: string },
-  kept: string | null,
+  place: { directory: string; isKept: boolean },
 ): string {
   const { url, apiKey, domain } = ready;
   return `
@@ -39,7 +39,7 @@ pombo's sandbox is ready. Nothing that you send leaves this machine.
   Inbox  ${ready.inboxUrl}   (open it in a browser)
   Docs   ${url}/docs   (every request, to try)
   Key    ${apiKey}
-  Data   ${kept ?? "temporary; keep it between runs with --data DIR"}
+  Data   ${place.directory}${place.isKept ? "" : "   (temporary; keep it between runs with --data DIR)"}
 
 Send an email:
 

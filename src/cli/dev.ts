@@ -55,7 +55,7 @@ export async function dev(options: DevOptions, terminal: Terminal): Promise<void
       const { url, apiKey, operatorKey, workspaceId, domain, inboxUrl } = ready;
       terminal.out(JSON.stringify({ url, apiKey, operatorKey, workspaceId, domain, inboxUrl }));
     } else {
-      terminal.out(welcome(ready, options.data === undefined ? null : directory));
+      terminal.out(welcome(ready, { directory, isKept: options.data !== undefined }));
     }
     await terminal.stopSignal();
     const isBusy = app.worker.runningCount > 0;

@@ -43,7 +43,7 @@ export function init(options: InitOptions, terminal: Terminal): void {
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...made };
-  terminal.out(options.json ? JSON.stringify(shown) : summary(shown, config.http.listen));
+  terminal.out(options.json ? JSON.stringify(shown) : summary(shown));
 }
 
 /** `text` null: the file stays as it is. */
@@ -106,16 +106,14 @@ function fill(template: string, values: Record<string, string>): string {
   return text;
 }
 
-function summary(
-  made: { config: string; dataDir: string; operatorKey: string; recoveryKey: string },
-  listen: { address: string; port: number },
-): string {
+function summary(made: { config: string; dataDir: string; operatorKey: string; recoveryKey: string }): string {
   return `pombo is set up.
 
   Configuration  ${made.config}
   Data           ${made.dataDir}
 
-Operator key, shown only now. It makes workspaces; keep it in a password manager:
+Operator key, shown only now. Programs on other machines make workspaces with it; commands on this one
+need none. Keep it in a password manager:
   ${made.operatorKey}
 
 Recovery key, shown only now. Without it a backup of the database cannot be used;
@@ -125,8 +123,6 @@ keep it somewhere else than on this server:
 Start it:
   ${existsSync(SERVICE) ? "sudo systemctl enable --now pombo" : `pombo serve --config ${made.config}`}
 
-Then make the first workspace, which answers its API key:
-  curl -s http://${listen.address}:${listen.port}/api/v1/workspaces \\
-    -H 'X-API-Key: ${made.operatorKey}' \\
-    -H 'Content-Type: application/json' -d '{"name": "My company", "plan": "starter"}'`;
+Then make the first workspace, which shows its API key:
+  ${existsSync(SERVICE) ? "sudo -u pombo " : ""}pombo workspace create "My company" --plan starter --config ${made.config}`;
 }

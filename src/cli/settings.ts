@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type Config, formatMistakes, parseConfig } from "../config.ts";
+import { join, resolve } from "node:path";
+import { type Config, dataDirOf, formatMistakes, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 
 type Environment = Record<string, string | undefined>;
@@ -9,17 +10,60 @@ const PLACES = ["pombo.toml", "/etc/pombo/pombo.toml"];
 
 /** Reads and checks the configuration file. Throws StartError with every mistake. */
 export function readConfig(named: string | undefined, env: Environment): Config {
-  const file = named ?? env["POMBO_CONFIG"] ?? PLACES.find((place) => read(place) !== null) ?? null;
-  if (file === null) {
-    throw new StartError(
-      `There is no configuration: looked for ${PLACES.join(" and ")}. Make one with pombo init, or name it with --config FILE.`,
-    );
-  }
+  const file = findFile(named, env);
   const parsed = parseConfig(readOrExplain(file), { file, env });
   if (parsed.kind === "config") return parsed.config;
   const count = parsed.mistakes.length;
   throw new StartError(
     `${formatMistakes(file, parsed.mistakes)}\n${count === 1 ? "This mistake" : `These ${count} mistakes`} must be mended before pombo starts.`,
+  );
+}
+
+/** An instance that is to be found, running or not. */
+export interface InstancePlace {
+  dataDir: string;
+  /** The whole configuration: what runs does not need it to be right, or readable here. Throws StartError. */
+  config(): Config;
+}
+
+/**
+ * Finds an instance by its data directory, or by its configuration as `pombo serve` finds it. Both: the
+ * configuration is used for that directory. Throws StartError.
+ */
+export function findInstance(
+  named: { config: string | undefined; dataDir: string | undefined },
+  env: Environment,
+): InstancePlace {
+  if (named.dataDir === undefined) {
+    const file = findFile(named.config, env);
+    return {
+      dataDir: dataDirOf(readOrExplain(file)) ?? readConfig(file, env).dataDir,
+      config: () => readConfig(file, env),
+    };
+  }
+  const dataDir = resolve(named.dataDir);
+  return { dataDir, config: () => configFor(dataDir, named.config, env) };
+}
+
+function configFor(dataDir: string, named: string | undefined, env: Environment): Config {
+  const config = readConfig(named, env);
+  if (config.dataDir === dataDir) return config;
+  if (named === undefined) {
+    throw new StartError(
+      `No pombo runs on ${dataDir}, and the configuration that was found belongs to ${config.dataDir}. Name that of ${dataDir} with --config FILE.`,
+    );
+  }
+  const { secrets } = config;
+  const isKeyInside = secrets.instanceKeyFile === join(config.dataDir, "instance.key");
+  const instanceKeyFile = isKeyInside ? join(dataDir, "instance.key") : secrets.instanceKeyFile;
+  return { ...config, dataDir, secrets: { ...secrets, instanceKeyFile } };
+}
+
+function findFile(named: string | undefined, env: Environment): string {
+  const file = named ?? env["POMBO_CONFIG"] ?? PLACES.find((place) => read(place) !== null) ?? null;
+  if (file !== null) return file;
+  throw new StartError(
+    `There is no configuration: looked for ${PLACES.join(" and ")}. Make one with pombo init, or name it with --config FILE.`,
   );
 }
 

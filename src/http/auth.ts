@@ -62,6 +62,14 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
   return caller;
 }
 
+/**
+ * Counts a request as the operator's, whatever key it carries: it came by a way that is the operator's alone
+ * (the socket in the data directory, a command that holds its lock).
+ */
+export function asOperator(request: Request): void {
+  callers.set(request, { kind: "operator" });
+}
+
 function operatorElsewhere(): AppError {
   const message = `The operator key works on POST /api/v1/workspaces and under ${OPERATOR_PATHS} only`;
   return new AppError("API_KEY_RESTRICTED", message, { hint: "Use a key of the workspace." });

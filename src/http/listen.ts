@@ -8,7 +8,7 @@ import { noteArrival, type Peers } from "./client-address.ts";
  * (body.ts), and of what no route reads Bun keeps nothing.
  */
 const MAX_BODY_BYTES = Number.MAX_SAFE_INTEGER;
-const IDLE_TIMEOUT_S = 60;
+export const IDLE_TIMEOUT_S = 60;
 
 export interface Listener {
   url: string;
@@ -76,7 +76,7 @@ export function bind(place: Place, fetch: (request: Request, peers: Peers) => Pr
 }
 
 /** A client that never ends its request must not keep the instance from stopping: nothing of it was accepted. */
-async function endWithin(server: Bun.Server<undefined>, graceMs: number): Promise<void> {
+export async function endWithin(server: Bun.Server<undefined>, graceMs: number): Promise<void> {
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, graceMs);
   await Promise.race([server.stop(false), isOver]);
@@ -93,7 +93,7 @@ const FIRST_PATH_INDEX = 11;
  * is a bare path: such a request goes on under another host, since nothing here depends on its name. And a
  * HEAD is a GET of whose answer the server leaves the body out (RFC 9110 §9.3.2).
  */
-function forRouter(request: Request): Request {
+export function forRouter(request: Request): Request {
   const { url } = request;
   const pathAt = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   const usual = pathAt >= FIRST_PATH_INDEX ? request : new Request(`http://localhost${url.slice(pathAt)}`, request);

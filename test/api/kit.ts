@@ -115,10 +115,10 @@ export function omit(value: Record<string, unknown>, ...names: string[]): Record
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
-/** Sends these bytes over a connection of their own; resolves with the first answer, or what came until the end. */
+/** Sends these bytes over a connection of their own, to a URL or a socket's path; resolves with the first answer, or what came until the end. */
 export function exchange(base: string, ...pieces: (string | Uint8Array)[]): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const socket = connect(Number(new URL(base).port), "127.0.0.1");
+  const socket = base.startsWith("/") ? connect(base) : connect(Number(new URL(base).port), "127.0.0.1");
   let received: Buffer = Buffer.alloc(0);
   const finish = () => {
     socket.destroy();

@@ -26,14 +26,20 @@ export interface Child {
 
 const UNTIL_LIMIT_MS = 20_000;
 
-/** Starts `pombo ...args`; `through` is put before its command, as a shell or unshare. */
-export function spawnPombo(
-  args: string[],
-  options: { env?: Record<string, string>; through?: string[]; cwd?: string } = {},
-): Child {
+interface SpawnOptions {
+  env?: Record<string, string>;
+  /** Put before its command, as a shell or unshare. */
+  through?: string[];
+  cwd?: string;
+  /** Its standard input; undefined: none. */
+  input?: string;
+}
+
+/** Starts `pombo ...args`. */
+export function spawnPombo(args: string[], options: SpawnOptions = {}): Child {
   const { command } = findPombo();
   const process_ = Bun.spawn([...(options.through ?? []), ...command, ...args], {
-    stdin: "ignore",
+    stdin: options.input === undefined ? "ignore" : Buffer.from(options.input),
     stdout: "pipe",
     stderr: "pipe",
     env: { ...process.env, ...options.env },
@@ -96,7 +102,7 @@ export function spawnPombo(
 }
 
 /** Runs a pombo command to its end. */
-export async function runPombo(args: string[], options: { env?: Record<string, string>; cwd?: string } = {}) {
+export async function runPombo(args: string[], options: SpawnOptions = {}) {
   const startedAt = performance.now();
   await using child = spawnPombo(args, options);
   const { code, signal } = await within(20_000, `pombo ${args[0] ?? ""}`, child.ended);

@@ -1,6 +1,6 @@
 // Everything that can be wrong between pombo and its relay.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { EXPIRED_CERTIFICATE, OTHER_CERTIFICATE, RELAY_CERTIFICATE } from "../fakes/certificates.ts";
 import { drop, type MxScript, startMx } from "../fakes/mx.ts";
@@ -39,7 +39,8 @@ for (const [what, script, words] of [
     expect(suppressedAddresses(pombo)).toEqual([]);
     expect(relay.messages).toEqual([]);
     expect(JSON.stringify([pombo.events, email])).not.toMatch(new RegExp(`${PASSWORD}|${USERNAME}`));
-    for (const file of readdirSync(pombo.directory)) {
+    const files = readdirSync(pombo.directory).filter((each) => statSync(join(pombo.directory, each)).isFile());
+    for (const file of files) {
       const bytes = readFileSync(join(pombo.directory, file)).toString("latin1");
       expect([file, bytes.includes(PASSWORD), bytes.includes(USERNAME)]).toEqual([file, false, false]);
     }

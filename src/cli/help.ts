@@ -1,0 +1,106 @@
+import type { Command } from "./definition.ts";
+
+// The words of `pombo help`, of `pombo workspace --help` and of `pombo workspace list --help`, from the table.
+
+const INDENT = "  ";
+const WIDTH = 100;
+
+/** Every command: those of one word with their options, the others by their first word. */
+export function overview(commands: readonly Command[]): string {
+  const single = commands.filter(({ name }) => !name.includes(" "));
+  const groups = [
+    ...Map.groupBy(
+      commands.filter(({ name }) => name.includes(" ")),
+      ({ name }) => firstWord(name),
+    ),
+  ];
+  const width = Math.max(...commands.map(({ name }) => firstWord(name).length)) + "pombo ".length;
+  const line = (name: string, about: string) => `${INDENT}${`pombo ${name}`.padEnd(width)}${INDENT}${about}`;
+  const beneath = " ".repeat(width + 2 * INDENT.length);
+  return [
+    "pombo: your own transactional email API",
+    "",
+    ...single.flatMap((command) => [
+      ...wrap(command.about, WIDTH).map((text, index) => (index === 0 ? line(command.name, text) : beneath + text)),
+      ...(Object.keys(command.options).length > 0 ? [beneath + optionsInShort(command)] : []),
+    ]),
+    "",
+    "For the operator, while pombo runs and while it does not:",
+    "",
+    ...groups.map(([name, members]) => line(name, members.map((each) => lastWords(each.name)).join(" | "))),
+    "",
+    "pombo COMMAND --help says more of each. They end with 0 when done, 1 when refused or failed, 2 when not understood.",
+  ].join("\n");
+}
+
+/** The commands that begin with one word. */
+export function groupHelp(members: readonly Command[]): string {
+  return [
+    ...members.flatMap((command) => [
+      INDENT + synopsis(command),
+      ...wrap(command.about, WIDTH).map((line) => `${INDENT}${INDENT}${INDENT}${line}`),
+    ]),
+    "",
+    `${INDENT}Each knows --config FILE, --data-dir DIR, --json and --help.`,
+  ].join("\n");
+}
+
+/** One command with all its options. */
+export function commandHelp(command: Command): string {
+  const options = Object.entries(command.options).map(
+    ([name, { value, about }]) => [`--${name}${value === undefined ? "" : ` ${value}`}`, about] as const,
+  );
+  const width = Math.max(0, ...options.map(([name]) => name.length));
+  return [
+    `Usage: ${synopsis(command)}`,
+    "",
+    ...wrap(command.about, WIDTH),
+    ...(options.length > 0 ? [""] : []),
+    ...options.map(([name, about]) => `${INDENT}${name.padEnd(width)}${INDENT}${about}`),
+  ].join("\n");
+}
+
+/** `pombo workspace block WORKSPACE [options]`. */
+function synopsis(command: Command): string {
+  return ["pombo", command.name, ...command.arguments, ...(hasOwnOptions(command) ? [ownOptions(command)] : [])].join(
+    " ",
+  );
+}
+
+/** What every operator's command has need not be said each time. */
+const EVERYWHERE = new Set(["config", "data-dir", "json"]);
+
+function hasOwnOptions(command: Command): boolean {
+  return Object.keys(command.options).some((name) => !EVERYWHERE.has(name));
+}
+
+function ownOptions(command: Command): string {
+  return Object.entries(command.options)
+    .filter(([name]) => !EVERYWHERE.has(name))
+    .map(([name, { value }]) => `[--${name}${value === undefined ? "" : ` ${value}`}]`)
+    .join(" ");
+}
+
+function optionsInShort(command: Command): string {
+  return Object.entries(command.options)
+    .map(([name, { value }]) => `--${name}${value === undefined ? "" : ` ${value}`}`)
+    .join("  ");
+}
+
+function firstWord(name: string): string {
+  return name.split(" ")[0] ?? "";
+}
+
+function lastWords(name: string): string {
+  return name.split(" ").slice(1).join(" ");
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

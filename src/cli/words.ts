@@ -1,0 +1,43 @@
+// What a command says to a person. Names and reasons come from tenants and mail servers: nothing in them may
+// move a terminal's cursor, turn text around or begin a line of its own.
+
+/** Control characters, line and paragraph separators, and what changes the direction of text. */
+const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** `text` on one line, without what a terminal would obey. */
+export function plain(text: string): string {
+  return text.replaceAll(/[\t\n\r]+/g, " ").replaceAll(UNSEEN, "\ufffd");
+}
+
+/** A sentence whose values are made plain. */
+export function say(texts: TemplateStringsArray, ...values: (string | number)[]): string {
+  return texts.reduce((said, text, index) => said + plain(String(values[index - 1] ?? "")) + text);
+}
+
+/** JSON in one line that a terminal can show: what JSON leaves as it is and a terminal might obey is escaped. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replaceAll(UNSEEN, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** "2026-01-31 08:15:00 UTC", from ISO 8601. */
+export function timeText(iso: string): string {
+  return `${timeCell(iso)} UTC`;
+}
+
+/** The same for a column that says UTC in its title. */
+export function timeCell(iso: string): string {
+  return iso.slice(0, 19).replace("T", " ");
+}
+
+/** "1 email", "2 emails", "12,000 emails". */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}
+
+/** Names and values under one another; values are said as they are. */
+export function facts(rows: readonly (readonly [name: string, value: string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`.trimEnd()).join("\n");
+}

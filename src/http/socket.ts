@@ -1,0 +1,111 @@
+import { lstatSync, renameSync, type Stats, unlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { StartError } from "../errors.ts";
+import { endWithin, forRouter, IDLE_TIMEOUT_S } from "./listen.ts";
+
+// The socket of the operator's commands: a file in the data directory that only its owner (and root) can
+// open, which is why requests over it need no key. Whoever listens holds the directory's lock, so that a
+// socket found there is one that a killed instance left.
+//
+// It is bound under another name and then renamed: Bun removes what it has bound at a stop, whatever
+// stands there by then, and this way nothing does.
+
+/** Shorter than the socket's own name, whose length the configuration has made room for. */
+const DRAFT = "sock.new";
+/** For the owner alone from its first moment, in a directory that others may enter too. */
+const UMASK = 0o177;
+
+export interface SocketListener {
+  /** Takes no more requests, removes the file and resolves when the running requests are answered. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/**
+ * Listens on the socket `path`, mode 0600; a stale one is replaced. Throws StartError with what to do when
+ * something else stands in its place, or it cannot be made.
+ */
+export function listenOnSocket(path: string, handle: (request: Request) => Promise<Response>): SocketListener {
+  const draft = join(dirname(path), DRAFT);
+  removeStale(path);
+  removeStale(draft);
+  const server = bindAt(draft, path, (request) => handle(forRouter(request)));
+  let own: Stats;
+  try {
+    renameSync(draft, path);
+    own = lstatSync(path);
+  } catch (error) {
+    void server.stop(true);
+    throw notMade(path, error);
+  }
+  return {
+    async stop(graceMs) {
+      removeOwn(path, own);
+      await endWithin(server, graceMs);
+    },
+  };
+}
+
+function bindAt(draft: string, path: string, fetch: (request: Request) => Promise<Response>): Bun.Server<undefined> {
+  const umask = process.umask(UMASK);
+  try {
+    // Bun's types know no idleTimeout for sockets; Bun does. And without `development: false` it would answer what
+    // is thrown here with its source.
+    const options = { unix: draft, idleTimeout: IDLE_TIMEOUT_S, development: false, fetch } as unknown as Bun.Serve.Options<undefined>;
+    return Bun.serve(options);
+  } catch (error) {
+    throw notMade(path, error);
+  } finally {
+    process.umask(umask);
+  }
+}
+
+/** Removes what a killed instance left, and nothing else. */
+function removeStale(path: string): void {
+  const found = lookAt(path);
+  if (found === null) return;
+  if (!found.isSocket()) {
+    const what = found.isSymbolicLink() ? "a symbolic link" : found.isDirectory() ? "a directory" : "a file";
+    throw new StartError(
+      `${path} is ${what} that pombo did not make, where its socket for the operator's commands belongs. ` +
+        "Look at it, then move it away or delete it.",
+    );
+  }
+  if (found.uid !== process.geteuid?.()) {
+    throw new StartError(
+      `${path} is a socket of another user (uid ${found.uid}). Run pombo as the user that owns the data directory, ` +
+        "or delete the socket once you know where it comes from.",
+    );
+  }
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    throw notMade(path, error);
+  }
+}
+
+/** At a stop: unless something else has taken the place. */
+function removeOwn(path: string, own: Stats): void {
+  try {
+    const found = lstatSync(path);
+    if (found.isSocket() && found.ino === own.ino && found.dev === own.dev) unlinkSync(path);
+  } catch {
+    // It is gone already, or will be found stale at the next start.
+  }
+}
+
+function lookAt(path: string): Stats | null {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw notMade(path, error);
+  }
+}
+
+function notMade(path: string, error: unknown): StartError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new StartError(
+    `The socket ${path} for the operator's commands cannot be made (${reason}): run pombo as the user that owns ` +
+      "the data directory, on a file system of this machine that is writable and knows sockets.",
+  );
+}

@@ -1,0 +1,36 @@
+import { type AnyElysia, Elysia } from "elysia";
+import { type ApiParts, operatorRooms } from "./api.ts";
+import { asOperator, OPERATOR_PATHS, ownerOf } from "./http/auth.ts";
+import { bodyPlugin } from "./http/body.ts";
+import { errorsPlugin, notFound } from "./http/errors.ts";
+import { methodTable } from "./http/methods.ts";
+import { pathOf } from "./http/path.ts";
+import { newId } from "./id.ts";
+import { workspaceRoutes, WORKSPACES_PATH } from "./workspaces/routes.ts";
+
+/** A share of what a command sends: more than over the network, where tenants could use it up. */
+const BODY_BYTES = 1024 * 1024;
+
+/**
+ * The operator's routes alone, without a key: for the socket in the data directory, and for commands while no
+ * instance runs. What is not the operator's does not exist in it.
+ */
+export function createOperatorApi(parts: ApiParts): AnyElysia {
+  const { random, clock, log } = parts.emails;
+  let methodsOf: (path: string) => string[] = () => [];
+  const { bodyLimits } = parts;
+  const otherBytes = Math.max(bodyLimits.otherBytes, BODY_BYTES);
+  const app = new Elysia({ name: "operator-api", aot: false, normalize: false })
+    .use(errorsPlugin(log, (path) => methodsOf(path)))
+    .onRequest(({ request, set }) => {
+      set.headers["x-request-id"] = newId(clock.now(), random);
+      const path = pathOf(request);
+      if (path !== WORKSPACES_PATH && !path.startsWith(OPERATOR_PATHS))
+        throw notFound("There is nothing at this path of the operator's socket");
+      asOperator(request);
+    })
+    .use(bodyPlugin({ ...bodyLimits, otherBytes }, { clock, ownerOf }));
+  for (const room of [workspaceRoutes(parts.workspaces), ...operatorRooms(parts.operator)]) app.use(room);
+  methodsOf = methodTable(app.routes);
+  return app;
+}

@@ -1,0 +1,101 @@
+// The command line itself: what is understood, and what a person is told when it is not.
+import { expect, test } from "bun:test";
+import { runHere, startDesk, workspaceRecord } from "./kit.ts";
+
+const GROUPS = {
+  workspace: ["list", "create", "show", "plan", "rename", "block", "unblock", "delete"],
+  key: ["create", "operator"],
+  credits: ["add", "list"],
+  sender: ["list", "add", "remove"],
+  suppression: ["list", "import", "export", "held"],
+  domain: ["list", "suspend", "resume"],
+};
+
+test("help names every command, on standard output", async () => {
+  for (const args of [[], ["help"], ["--help"], ["-h"]]) {
+    const { code, out, err } = await runHere(args);
+    expect([code, err]).toEqual([0, ""]);
+    for (const name of ["dev", "init", "serve", "version", ...Object.keys(GROUPS)])
+      expect(out).toContain(`  pombo ${name}`);
+    expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
+  }
+});
+
+test("every command says how it is used, by --help anywhere and by help before it", async () => {
+  for (const [group, members] of Object.entries(GROUPS)) {
+    const overview = await runHere([group, "--help"]);
+    expect(overview.code).toBe(0);
+    for (const name of members) {
+      expect(overview.out).toContain(`  pombo ${group} ${name}`);
+      const own = await runHere([group, name, "--help"]);
+      expect([own.code, own.err]).toEqual([0, ""]);
+      expect(own.out).toStartWith(`Usage: pombo ${group} ${name}`);
+      for (const option of ["--config FILE", "--data-dir DIR", "--json"]) expect(own.out).toContain(option);
+      expect((await runHere(["help", group, name])).out).toBe(own.out);
+      expect((await runHere([group, name, "something", "-h"])).out).toBe(own.out);
+    }
+  }
+  expect((await runHere(["serve", "--help"])).out).toStartWith("Usage: pombo serve");
+});
+
+test("a word that is no command is told with those that are, and ends with 2", async () => {
+  const unknown = await runHere(["frobnicate"]);
+  expect([unknown.code, unknown.out]).toEqual([2, ""]);
+  expect(unknown.err).toStartWith("pombo has no command frobnicate.");
+  expect(unknown.err).toContain("  pombo workspace");
+  for (const [group, members] of Object.entries(GROUPS)) {
+    const within = await runHere([group, "frobnicate"]);
+    expect([within.code, within.out]).toEqual([2, ""]);
+    expect(within.err).toStartWith(`pombo ${group} has no command frobnicate. It has ${members.join(", ")}.`);
+    const alone = await runHere([group]);
+    expect(alone.code).toBe(2);
+    expect(alone.err).toStartWith(`pombo ${group} does nothing by itself. It has ${members.join(", ")}.`);
+  }
+  expect((await runHere(["help", "frobnicate"])).code).toBe(2);
+});
+
+test.each([
+  [["workspace", "create"], "NAME is missing."],
+  [["workspace", "plan", "x"], "PLAN is missing."],
+  [["credits", "add"], "WORKSPACE and AMOUNT are missing."],
+  [["workspace", "list", "x"], '"x" is one argument too many.'],
+  [["workspace", "create", ""], "NAME must not be empty."],
+  [["workspace", "list", "--frob"], "Unknown option '--frob'."],
+  [["workspace", "block", "x", "--reason"], "Option '--reason <value>' argument missing."],
+  [["workspace", "block", "x", "--reason", ""], "--reason needs a value."],
+  [["workspace", "block", "x", "--hold=yes"], "Option '--hold' does not take an argument."],
+  [["workspace", "create", "x", "-x"], "Unknown option '-x'."],
+  [["workspace", "list", "--data-dir="], "--data-dir needs a value."],
+  [["credits", "add", "x", "much"], 'AMOUNT must be a whole number and not 0, not "much".'],
+  [["credits", "add", "x", "0"], 'AMOUNT must be a whole number and not 0, not "0".'],
+  [["credits", "add", "x", "-1.5"], 'AMOUNT must be a whole number and not 0, not "-1.5".'],
+  [["key", "operator"], "The operator key is kept nowhere and can only be replaced: add --rotate."],
+  [["suppression", "held", "--apply"], "--apply needs --workspace, --site, or --all for every one of them."],
+  [["suppression", "held", "--drop"], "--drop needs --workspace, --site, or --all for every one of them."],
+  [["suppression", "held", "--apply", "--drop", "--all"], "--apply and --drop exclude each other."],
+  [["suppression", "held", "x", "--workspace", "y"], "The workspace is named twice."],
+  [["suppression", "held", "--apply", "--all", "--site", "y"], "--all goes with neither a workspace nor --site."],
+  [["dev", "--port", "70000"], "--port must be a number from 0 to 65535, not 70000."],
+  [["serve", "x"], '"x" is one argument too many.'],
+])("pombo %j is refused with 2 and the command's usage, before anything is asked", async (args, reason) => {
+  await using desk = startDesk(() => ({ data: [] }));
+  const said = args.includes("--data-dir=") ? await runHere(args) : await desk.run(args);
+  const name = args[0] === "dev" || args[0] === "serve" ? args[0] : args.slice(0, 2).join(" ");
+  expect([said.code, said.out]).toEqual([2, ""]);
+  expect(said.err).toStartWith(`pombo ${name}: ${reason}\n\nUsage: pombo ${name}`);
+  expect(desk.asked).toEqual([]);
+});
+
+test("a negative number is an argument, and a name may begin with a dash behind --", async () => {
+  await using desk = startDesk(() => ({
+    data: { ...workspaceRecord(), balance: 1, workspaceName: "-x", apiKey: { key: "k" } },
+  }));
+  const { id } = workspaceRecord();
+  expect((await desk.run(["credits", "add", id, "-5", "--note", "-1 too many"])).code).toBe(0);
+  expect(desk.asked.at(-1)).toEqual({
+    line: `POST /operator/workspaces/${id}/credits`,
+    body: { amount: -5, note: "-1 too many" },
+  });
+  expect((await runHere(["workspace", "create", "--data-dir", desk.folder, "--", "-x"])).code).toBe(0);
+  expect(desk.asked.at(-1)?.body).toEqual({ name: "-x" });
+});
