@@ -3,7 +3,7 @@ import { type ApiParts, operatorRooms } from "./api.ts";
 import { asOperator, OPERATOR_PATHS, ownerOf } from "./http/auth.ts";
 import { bodyPlugin } from "./http/body.ts";
 import { errorsPlugin, notFound } from "./http/errors.ts";
-import { methodTable } from "./http/methods.ts";
+import { type MethodTable, methodTable } from "./http/methods.ts";
 import { pathOf } from "./http/path.ts";
 import { newId } from "./id.ts";
 import { workspaceRoutes, WORKSPACES_PATH } from "./workspaces/routes.ts";
@@ -17,11 +17,11 @@ const BODY_BYTES = 1024 * 1024;
  */
 export function createOperatorApi(parts: ApiParts): AnyElysia {
   const { random, clock, log } = parts.emails;
-  let methodsOf: (path: string) => string[] = () => [];
+  let methods: MethodTable = methodTable([]);
   const { bodyLimits } = parts;
   const otherBytes = Math.max(bodyLimits.otherBytes, BODY_BYTES);
   const app = new Elysia({ name: "operator-api", aot: false, normalize: false })
-    .use(errorsPlugin(log, (path) => methodsOf(path)))
+    .use(errorsPlugin(log, (path) => methods.of(path)))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
       const path = pathOf(request);
@@ -31,6 +31,6 @@ export function createOperatorApi(parts: ApiParts): AnyElysia {
     })
     .use(bodyPlugin({ ...bodyLimits, otherBytes }, { clock, ownerOf }));
   for (const room of [workspaceRoutes(parts.workspaces), ...operatorRooms(parts.operator)]) app.use(room);
-  methodsOf = methodTable(app.routes);
+  methods = methodTable(app.routes);
   return app;
 }

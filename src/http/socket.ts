@@ -50,7 +50,12 @@ function bindAt(draft: string, path: string, fetch: (request: Request) => Promis
   try {
     // Bun's types know no idleTimeout for sockets; Bun does. And without `development: false` it would answer what
     // is thrown here with its source.
-    const options = { unix: draft, idleTimeout: IDLE_TIMEOUT_S, development: false, fetch } as unknown as Bun.Serve.Options<undefined>;
+    const options = {
+      unix: draft,
+      idleTimeout: IDLE_TIMEOUT_S,
+      development: false,
+      fetch,
+    } as unknown as Bun.Serve.Options<undefined>;
     return Bun.serve(options);
   } catch (error) {
     throw notMade(path, error);
