@@ -62,7 +62,11 @@ export function text(options: TextOptions, check?: (value: string) => string | n
     if (length > maxLength) return `must have at most ${maxLength.toLocaleString("en")} characters`;
     return check?.(value) ?? null;
   };
-  return ruled<string>({ type: "string", ...(minLength > 0 ? { minLength } : {}), ...options }, leafRule(faultIn));
+  const line = check === lineFault ? { pattern: ONE_LINE } : {};
+  return ruled<string>(
+    { type: "string", ...(minLength > 0 ? { minLength } : {}), ...line, ...options },
+    leafRule(faultIn),
+  );
 }
 
 /** For `text`: what is written into lists, logs and terminals stands on one line and moves no cursor. */

@@ -58,6 +58,9 @@ export const HeldSuppression = Type.Object({
   hint: Type.Optional(Type.String({ description: "Of what waits for long." })),
 });
 
+/** What goes with a narrower choice. */
+const NOT_ALL = { all: { enum: [false] } };
+
 /** Which held suppressions are meant: it must be said. */
 export const HeldChoice = objectWith(
   Type.Object(
@@ -81,6 +84,17 @@ export const HeldChoice = objectWith(
       message: "or workspaceId or site is required: say which of the held suppressions are meant",
       hint: '"all": true means every one.',
     };
+  },
+  {
+    anyOf: [
+      { required: ["workspaceId"], properties: NOT_ALL },
+      { required: ["site"], properties: NOT_ALL },
+      {
+        required: ["all"],
+        properties: { all: { enum: [true] } },
+        not: { anyOf: [{ required: ["workspaceId"] }, { required: ["site"] }] },
+      },
+    ],
   },
 );
 
