@@ -22,7 +22,7 @@ import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
 import { listen } from "./http/listen.ts";
-import { listenOnSocket } from "./http/socket.ts";
+import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
 import { keyVerifier } from "./keys/verify.ts";
@@ -111,11 +111,6 @@ export function lockHeld(dataDir: string, pid: number | null): string {
 
 export function databaseFile(dataDir: string): string {
   return join(dataDir, "pombo.db");
-}
-
-/** Where a running instance takes the operator's commands. */
-export function socketFile(dataDir: string): string {
-  return join(dataDir, "pombo.sock");
 }
 
 export type Started =

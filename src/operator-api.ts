@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import { type ApiParts, operatorRooms } from "./api.ts";
 import { asOperator, OPERATOR_PATHS, ownerOf } from "./http/auth.ts";
 import { bodyPlugin } from "./http/body.ts";
-import { errorsPlugin, notFound } from "./http/errors.ts";
+import { errorsPlugin, methodNotAllowed, notFound } from "./http/errors.ts";
 import { type MethodTable, methodTable } from "./http/methods.ts";
 import { pathOf } from "./http/path.ts";
 import { newId } from "./id.ts";
@@ -28,6 +28,7 @@ export function createOperatorApi(parts: ApiParts): AnyElysia {
       if (path !== WORKSPACES_PATH && !path.startsWith(OPERATOR_PATHS))
         throw notFound("There is nothing at this path of the operator's socket");
       asOperator(request);
+      if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
     .use(bodyPlugin({ ...bodyLimits, otherBytes }, { clock, ownerOf }));
   for (const room of [workspaceRoutes(parts.workspaces), ...operatorRooms(parts.operator)]) app.use(room);

@@ -1,3 +1,4 @@
+import type { OperatorDomain } from "../domains/schema.ts";
 import { findDomain, findWorkspace } from "./find.ts";
 import { list, type OperatorCommand, record, type Work } from "./operator-command.ts";
 import type { Column } from "./table.ts";
@@ -5,14 +6,7 @@ import { say } from "./words.ts";
 
 // `pombo domain …`: the sending domains of all workspaces.
 
-interface Domain {
-  id: string;
-  workspaceId: string;
-  domain: string;
-  status: string;
-  createdAt: string;
-  verifiedAt: string | null;
-}
+type Domain = typeof OperatorDomain.static;
 
 const COLUMNS: Column<Domain>[] = [
   { title: "ID", of: ({ id }) => id },

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
-import { socketFile } from "../app.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { ErrorItem } from "../errors.ts";
+import { socketFile } from "../http/socket.ts";
 import { loadInstanceKey } from "../keyring/file.ts";
 import { errorText, type Log } from "../log.ts";
 import { type Offline, openOffline } from "../offline.ts";

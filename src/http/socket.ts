@@ -15,6 +15,11 @@ const DRAFT = "sock.new";
 /** For the owner alone from its first moment, in a directory that others may enter too. */
 const UMASK = 0o177;
 
+/** Where the instance of a data directory takes the operator's commands. */
+export function socketFile(dataDir: string): string {
+  return join(dataDir, "pombo.sock");
+}
+
 export interface SocketListener {
   /** Takes no more requests, removes the file and resolves when the running requests are answered. */
   stop(graceMs: number): Promise<void>;

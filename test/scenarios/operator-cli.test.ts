@@ -96,6 +96,8 @@ async function operate(
 
   await suppress(world, id);
 
+  await suspend(world);
+
   const gone = await ask(world, ["workspace", "create", "Gone"]);
   expect(await refused(world, ["workspace", "delete", "Gone"], 2)).toContain(
     `pombo workspace delete ${gone.workspaceId} --yes`,
@@ -123,6 +125,16 @@ async function suppress(world: World, id: string): Promise<void> {
   expect(await ask(world, ["suppression", "held", id])).toEqual([]);
   expect(await ask(world, ["suppression", "held", "--apply", "--all"])).toEqual({ applied: 0 });
   expect(await ask(world, ["suppression", "held", id, "--drop", "--site", "mx.test"])).toEqual({ dropped: 0 });
+}
+
+/** The domain that the world's own workspace has verified. */
+async function suspend(world: World): Promise<void> {
+  const [domain] = await ask(world, ["domain", "list", "Scenario"]);
+  expect(domain).toMatchObject({ domain: "loja.test", status: "verified" });
+  expect(await ask(world, ["domain", "suspend", "loja.test"])).toMatchObject({ id: domain.id, status: "suspended" });
+  expect(await said(world, ["domain", "list"])).toContain("\tsuspended\t");
+  expect((await ask(world, ["domain", "resume", domain.id.slice(0, 18)])).status).toMatch(/^(pending|verified)$/);
+  expect(await refused(world, ["domain", "suspend", "other.test"])).toContain('There is no domain "other.test"');
 }
 
 /** What `operate` did holds for whoever asks over HTTP. */
