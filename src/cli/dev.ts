@@ -104,10 +104,11 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   closers.push(() => mx.close());
   config.email.destinationPort = mx.port;
 
+  let isFurnished = false;
   const app = await startApp({
     config,
     instanceKey,
-    edges: { clock: systemClock, random: systemRandom, log: withoutOwnDomain(log) },
+    edges: { clock: systemClock, random: systemRandom, log: withoutOwn(log, () => isFurnished) },
     isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN }),
     exampleDomain: SANDBOX_DOMAIN,
@@ -116,15 +117,18 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   closers.push(() => app.stop(STOP_GRACE_MS));
   domains = openDomainStore(app.db);
   const keys = operatorKey === null ? readKeys(directory) : await furnish(app.url, operatorKey);
+  isFurnished = true;
   if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
   return { app, keys };
 }
 
-/** That the sandbox's own domain is verified is no news to anybody. */
-function withoutOwnDomain(log: Log): Log {
+/** That the sandbox makes its own workspace, and that its own domain is verified, is no news to anybody. */
+function withoutOwn(log: Log, isFurnished: () => boolean): Log {
   return {
     event(name, fields, level) {
-      if (name !== "domain.verified" || fields?.["domain"] !== SANDBOX_DOMAIN) log.event(name, fields, level);
+      const isOwnDomain = name === "domain.verified" && fields?.["domain"] === SANDBOX_DOMAIN;
+      const isOwnWorkspace = name === "workspace.created" && !isFurnished();
+      if (!isOwnDomain && !isOwnWorkspace) log.event(name, fields, level);
     },
     bug: (where, error) => log.bug(where, error),
   };
