@@ -316,19 +316,16 @@ test("a hundred thousand suppressions go in and come out again as they were", ()
     });
     await slow.ended;
     expect([slow.stdout().trim(), slow.stderr()]).toEqual(["100000", ""]);
+    // One that has seen enough ends the command without a word.
+    await using brief = spawnPombo(["suppression", "export", id, "--config", world.configFile], {
+      through: ["sh", "-c", '"$@" | head -1', "sh"],
+    });
+    await brief.ended;
+    expect([brief.stdout(), brief.stderr()]).toEqual(["address,channel,reason,suppressedAt\r\n", ""]);
     expect(bugsOf(served)).toEqual([]);
     served.signal("SIGTERM");
     await served.ended;
     expect(await said(world, ["suppression", "import", id, "-"], exported)).toBe(
       "0 addresses imported; 100,000 were there already.\n",
     );
-  }));
-
-test("a reader that has seen enough ends the command without a word", () =>
-  withWorld(async (world) => {
-    await using child = spawnPombo(["workspace", "list", "--config", world.configFile], {
-      through: ["sh", "-c", '"$@" | true; exit 0', "sh"],
-    });
-    expect(await child.ended).toEqual({ code: 0, signal: null });
-    expect(child.stderr()).toBe("");
   }));
