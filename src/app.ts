@@ -195,7 +195,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const planOf = planFinder(config, stores);
     const planNames = Object.keys(config.plans);
     const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
-    const verifier = createVerifier({ ...stores, ...common, keychain, resolver: checkResolver, settings });
+    const { hostname } = config;
+    const verifier = createVerifier({ ...stores, ...common, keychain, resolver: checkResolver, hostname, settings });
     const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
     closers.push(() => verifier.close());
     closers.push(() => domainWatch.stop());

@@ -20,8 +20,8 @@ operator of the server has a key of another kind, for the routes under Operator.
 
 Bodies are JSON, with the header \`Content-Type: application/json\`. What a request asked for is in the
 member \`data\` of the answer; lists have a \`meta\` beside it. Ids are UUIDs, times are ISO 8601 in UTC, and
-a member whose moment has not come yet is \`null\`. Members and query parameters that a route does not know
-are refused, so that a slip of the pen does not go unnoticed. Every answer has an \`X-Request-Id\`, by which
+a member whose moment has not come yet is \`null\`. Members of a body and parameters of a list that are not
+known are refused, so that a slip of the pen does not go unnoticed. Every answer has an \`X-Request-Id\`, by which
 the operator finds the request in the log.
 
 ### Errors
@@ -49,7 +49,7 @@ from 1, and \`meta\` tells \`total\` and \`lastPage\`.
 ### Rate limits
 
 How many requests a workspace may make in a second is set by the operator, apart for sends, other writes and
-reads. More are answered with 429 and \`Retry-After\`. A batch counts as one request. How many emails it
+reads. \`RateLimit\` on each answer tells what is left; more are answered with 429 and \`Retry-After\`. A batch counts as one request. How many emails it
 may send in a day and a month is set by its plan (402).
 `;
 

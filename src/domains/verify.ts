@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
 import type { Keychain } from "./keychain.ts";
-import { recordsOf } from "./records.ts";
+import { type DomainRecords, recordsOf } from "./records.ts";
 import type { Dns } from "./schema.ts";
 import { dnsAfterCheck, parseDns } from "./show.ts";
 import { type Change, givenUpAt, lifeAfterCheck, nextCheckAt } from "./status.ts";
@@ -22,7 +22,9 @@ export interface VerifyParts {
   clock: Clock;
   random: Random;
   log: Log;
-  resolver: { fresh(preferredServer: number): Resolver };
+  resolver: { readonly serverCount: number; fresh(preferredServer: number): Resolver };
+  /** Our own name, which must resolve before DNS is believed that a key is gone. */
+  hostname: string;
   settings: { bounceHost: string; dmarcRua: string | null };
 }
 
@@ -90,7 +92,8 @@ async function verifyDomain(id: number, asking: Asking, parts: VerifyParts): Pro
   const domain = parts.domains.byId(id);
   if (domain === undefined) return null;
   const records = recordsOf(domain, parts.domains.keysOf(id), parts.settings);
-  const check = await checkDomain({ domain: domain.name, records, resolver: parts.resolver.fresh(0) });
+  const seen = await checkDomain({ domain: domain.name, records, resolver: parts.resolver.fresh(0) });
+  const check = seen.rsa === "no" ? await doubted(domain, records, { seen, parts }) : seen;
   if (asking.isOver()) return null;
   const recorded = await parts.commit(() => record(id, check, asking, parts));
   parts.keychain.forget(id);
@@ -98,6 +101,33 @@ async function verifyDomain(id: number, asking: Asking, parts: VerifyParts): Pro
   const { change, ...verification } = recorded;
   if (change !== null) tell(change, verification, parts.log);
   return verification;
+}
+
+/**
+ * That a key is gone costs its owner the sending, and a resolver that denies everything would say so of
+ * all domains: where it would change a domain's status it is believed only of DNS that finds our own
+ * name, and where two servers are configured only when both say so. Else nothing is known.
+ */
+async function doubted(
+  domain: DomainRow,
+  records: DomainRecords,
+  { seen, parts }: { seen: DomainCheck; parts: VerifyParts },
+): Promise<DomainCheck> {
+  const { resolver, hostname, clock } = parts;
+  const { change } = lifeAfterCheck(domain, { rsa: "no", isHeldElsewhere: false }, clock.now());
+  if (change === null) return seen;
+  const [rsa, ed25519] = seen.dkim;
+  const unknown = (hint: string): DomainCheck => ({
+    ...seen,
+    rsa: "unknown",
+    dkim: [{ ...rsa, status: "unknown", hint }, ed25519],
+  });
+  const own = await Promise.all([resolver.fresh(0).a(hostname), resolver.fresh(0).aaaa(hostname)]);
+  if (!own.some(({ kind }) => kind === "found"))
+    return unknown("DNS denies this record, but the operator's own name too, so nothing changes.");
+  if (resolver.serverCount === 1) return seen;
+  const other = await checkDomain({ domain: domain.name, records, resolver: resolver.fresh(1) });
+  return other.rsa === "no" ? seen : unknown("DNS servers do not agree on this record, so nothing changes.");
 }
 
 function record(

@@ -128,7 +128,7 @@ export class DomainWatch {
       await verifier.verifyUnasked(id, () => this.#isStopped);
     } catch (error) {
       if (isStorageError(error)) this.#pausedAt = clock.now();
-      else {
+      else if (!this.#isStopped) {
         log.bug("domains", error);
         // It must neither be begun again at once, nor keep the others waiting.
         const nextAt = clock.now() + AFTER_BUG_MS;

@@ -1,5 +1,6 @@
 // A domain's whole life by the clock: what is looked up when, and what follows.
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { startFakeDns } from "../fakes/dns-server.ts";
 import { DAY, gaps, HOUR, MINUTE, START, startLife } from "./life.ts";
 
 setDefaultTimeout(60_000);
@@ -144,6 +145,43 @@ test("SERVFAIL for a week changes nothing, and is asked again sooner than in a d
   expect((await life.show(verified)).status).toBe("warning");
   expect((await life.show(pending)).status).toBe("failed");
   expect(pombo.bugs).toEqual([]);
+});
+
+test("a resolver that denies everything, our own name too, changes nothing", async () => {
+  await using life = await startLife();
+  const { pombo } = life;
+  const verified = await pombo.addDomain(pombo.workspace, "verified.test");
+  const warning = await pombo.addDomain(pombo.workspace, "warning.test");
+  life.withdraw("warning.test");
+  await life.check(warning);
+  pombo.app.db.sqlite.run("UPDATE domain SET warning_at = warning_at - ? WHERE name = 'warning.test'", [71 * HOUR]);
+  pombo.dns.faults["*"] = "no_name";
+  await life.until(START + 1.2 * DAY);
+  expect(await life.show(verified)).toMatchObject({ status: "verified" });
+  expect((await life.show(warning)).status).toBe("warning");
+  const denied = await life.check(verified);
+  expect(denied.dns.dkim[0]).not.toHaveProperty("status");
+  expect(denied.dns.dkim[0].hint).toContain("the operator's own name too");
+  delete pombo.dns.faults["*"];
+  await life.until(START + 1.4 * DAY);
+  expect((await life.show(verified)).status).toBe("verified");
+  expect((await life.show(warning)).status).toBe("failed");
+});
+
+test("of two DNS servers one alone takes no domain into warning", async () => {
+  await using other = await startFakeDns();
+  await using life = await startLife(START, { configure: (config) => void config.dns.servers.push(other.address) });
+  const { pombo } = life;
+  const id = await pombo.addDomain(pombo.workspace, "one.test");
+  other.zone = { ...pombo.dns.zone };
+  life.withdraw("one.test");
+  const doubted = await life.check(id);
+  expect(doubted.dns.dkim[0]).not.toHaveProperty("status");
+  expect(doubted.dns.dkim[0].hint).toContain("do not agree");
+  expect((await life.show(id)).status).toBe("verified");
+  other.zone = {};
+  await life.check(id);
+  expect((await life.show(id)).status).toBe("warning");
 });
 
 test("72 hours of warning end only with a definite no", async () => {

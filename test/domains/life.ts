@@ -1,6 +1,6 @@
 /** A domain's life under a clock that a test holds: its checks in the background, each at its time. */
 import type { FakeClock } from "../fakes/clock.ts";
-import type { Client, Instance, Json } from "../fakes/instance.ts";
+import type { Client, Instance, InstanceOptions, Json } from "../fakes/instance.ts";
 import { type HeldInstance, startHeld } from "../api/kit.ts";
 
 export const MINUTE = 60_000;
@@ -30,9 +30,9 @@ export interface Life extends HeldInstance {
   told(): string[];
 }
 
-export async function startLife(start = START): Promise<Life> {
+export async function startLife(start = START, options: Omit<InstanceOptions, "clock"> = {}): Promise<Life> {
   // The disk is looked at every five seconds, which in a fortnight is often.
-  const held = await startHeld(start, { readFree: () => ({ freeBytes: 2 ** 40, freeInodesPercent: 100 }) });
+  const held = await startHeld(start, { readFree: () => ({ freeBytes: 2 ** 40, freeInodesPercent: 100 }), ...options });
   return Object.assign(held, toolsFor(held.pombo, held.clock));
 }
 
