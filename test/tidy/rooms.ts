@@ -121,7 +121,8 @@ export const ROOMS: Record<string, readonly string[]> = {
   // The one table of status codes must know a full disk from a bug.
   http: ["db/storage-error.ts", "net"],
   mime: [],
-  dsn: [],
+  // A bounce repeats a server's answer: the same words mean the same, and are cleaned the same way.
+  dsn: ["smtp/classify.ts", "smtp/reply.ts"],
   net: [],
   dns: [],
   keyring: [],
