@@ -97,7 +97,7 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "spam_block",
     pattern:
-      /black.?(?:list|hole)|block.?list|deny.?list|reputation|user complaints|(?:is|are|been|was|currently|temporarily|permanently) (?:blocked|banned|listed)|\bbanned\b|blocked (?:by|using|due|because|for|from|until|address|ip|as)|listed (?:in|on|at|by)\b/,
+      /black.?(?:list|hole)|block.?list|deny.?list|reputation|user complaints|(?:is|are|been|was|currently|temporarily|permanently) (?:blocked|banned|listed)|\bbanned\b|blocked (?:by|using|due|because|for|from|until|address|ip|as)|(?<!not )listed (?:in|on|at|by)\b/,
   },
   {
     category: "spam_block",

@@ -41,7 +41,8 @@ export interface Verdict {
   isHard: boolean;
 }
 
-const HARD = new Set<Category>(["invalid_recipient", "inactive_mailbox", "bad_domain"]);
+/** The three that suppress where they were said for good. */
+export const HARD: ReadonlySet<Category> = new Set<Category>(["invalid_recipient", "inactive_mailbox", "bad_domain"]);
 const PASSING = new Set<Category>(["mailbox_full", "rate_limited", "no_answer", "bad_connection", "expired"]);
 const BEFORE_MAIL = new Set<Stage>(["connect", "greeting", "ehlo", "starttls", "auth"]);
 /** Longest part of a reply that the rules look at. */
@@ -85,7 +86,8 @@ function verdict(kind: Verdict["kind"], category: Category, reply: Reply, stage:
   };
 }
 
-function bounceType(kind: Verdict["kind"], category: Category): Verdict["type"] {
+/** The API's `bounce.type`. */
+export function bounceType(kind: Verdict["kind"], category: Category): Verdict["type"] {
   if (kind === "deferred" || PASSING.has(category)) return "transient";
   return category === "unknown" ? "undetermined" : "permanent";
 }
@@ -97,7 +99,8 @@ function placed(category: Category, stage: Stage): Category {
   return stage === "mail" ? "policy" : "unknown";
 }
 
-function wordsCategory(reply: Reply): Category | null {
+/** What the words of an answer say; null when no rule knows them. */
+export function wordsCategory(reply: Reply): Category | null {
   const words = ruleInput(reply);
   for (const rule of TEXT_RULES) {
     if (rule.enhanced !== undefined && !rule.enhanced.test(reply.enhanced ?? "")) continue;
@@ -121,7 +124,8 @@ function ruleInput(reply: Reply): string {
     .join(" ");
 }
 
-function enhancedCategory(reply: Reply): Category | null {
+/** What the enhanced code of an answer says, its class aside. */
+export function enhancedCategory(reply: Reply): Category | null {
   if (reply.enhanced === null) return null;
   // RFC 3463 §2: class.subject.detail. The class is left out: the basic code has spoken (R36).
   const [, subject, detail] = reply.enhanced.split(".");

@@ -24,6 +24,7 @@ test("user unknown at RCPT suppresses, in the words of many servers (R38)", () =
     "550 5.1.1 <x@example.net>: Recipient address rejected: User unknown in virtual mailbox table",
     "550 5.1.1 <x@example.net>... User unknown",
     "550 Unrouteable address",
+    "550 User x (x@example.net) not listed in Domino Directory",
     "550 sorry, no mailbox here by that name. (#5.1.1)",
     "550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup",
     "550 5.4.1 Recipient address rejected: Access denied. [AM5EUR02FT0.eop-EUR02.prod.protection.outlook.com]",

@@ -170,7 +170,8 @@ export const ROOMS: Record<string, readonly string[]> = {
   http: ["db/storage-error.ts", "net"],
   docs: ["http"],
   mime: [],
-  dsn: [],
+  // A bounce repeats a server's answer: the same words mean the same, and are cleaned the same way.
+  dsn: ["smtp/classify.ts", "smtp/reply.ts"],
   net: [],
   dns: [],
   keyring: [],

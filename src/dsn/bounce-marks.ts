@@ -1,0 +1,96 @@
+/**
+ * What makes a mail without a delivery-status a report of one: who signs for it, its subject, the
+ * words of its text. One of these is not enough, since people answer from every address and about
+ * everything. On plain text (charset.ts). Pure.
+ */
+import { answersBySubject, isAutoReply } from "./auto-reply.ts";
+import { plain } from "./charset.ts";
+import { decodeWords, valueOf } from "./fields.ts";
+import type { Message } from "./message.ts";
+import type { Notice } from "./notice.ts";
+
+/** One pattern of several, so that each language has its line. */
+function anyOf(...patterns: RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => source).join("|"));
+}
+
+/** Nobody's answering machine has such a name. */
+const DAEMON = /mailer[-_. ]?daemon|mail ?deliver|delivery (?:sub)?system|<>/;
+const SENDER = anyOf(
+  DAEMON,
+  /post[-_. ]?master|mdaemon|bounces?[@+-]|mail (?:system|administrator)|system administrator|microsoft outlook/,
+);
+
+const SUBJECT = anyOf(
+  /undeliver|not deliver|non[- ]?deliver|returned (?:mail|message|to sender)|return(?:ing|ed) message/,
+  /(?:mail|message|delivery) (?:delivery )?(?:status|failure|failed|has failed|problem|error|report|notification|system error)/,
+  /failure notice|delivery (?:status )?notification|mail system error|error (?:sending|delivering) your|(?:rejected|delayed) (?:mail|message)|user unknown/,
+  /(?:could not|couldn't|cannot|can't|unable to) (?:be )?(?:deliver|send)/,
+  // Portuguese, Spanish
+  /nao (?:foi |pode |pude )?(?:possivel )?(?:ser )?entreg|falha (?:na|de|ao) (?:entrega|envio|entregar)|mensagem (?:devolvida|nao)|devolvid[ao]|erro (?:na|de) entrega/,
+  /no (?:se |pudo |puede )?(?:ha )?(?:podido |pudo )?(?:ser )?entreg|devuelt[ao]|(?:error|fallo) (?:en|de) (?:la )?entrega/,
+  // French, German, Italian, Dutch
+  /non (?:remis|distribu)|echec de (?:la )?(?:remise|distribution|livraison)/,
+  /unzustellbar|nicht zugestellt|zustellung (?:fehl|nicht)|fehler bei der zustellung/,
+  /mancata consegna|non recapitat|impossibile (?:consegnare|recapitare)|onbestelbaar/,
+  // Russian, Chinese, Japanese
+  /не доставлен|недостав|退信|无法投递|無法傳遞|配信(?:でき|不能)|送信できません/,
+);
+
+const WORDS = anyOf(
+  /(?:could|can|was|were|has|have|is|are|did)(?: ?not|n't)(?: been| be)? (?:deliver|sent)|unable to deliver|undeliverable|not (?:be )?delivered/,
+  /delivery (?:to|of|has|failed|attempt)|(?:permanent|fatal|delivery) (?:error|problem|failure)|rejected by|returned to (?:the )?sender/,
+  /failure reasons|transcript of (?:the )?session|requested action not taken|error message below|generated response|did not reach the following/,
+  /qmail-send|mail delivery (?:software|agent|system)|mailbox is full|\(expanded from/,
+  /nao (?:pode|foi|pude)[a-z]{0,4} (?:ser )?(?:possivel )?(?:entreg|enviad)|nao entregue/,
+  /no (?:se )?(?:ha )?(?:pudo|podido|fue|puede) (?:ser )?entreg/,
+  /n'a pas (?:pu|ete) |impossible de (?:remettre|distribuer)/,
+  /konnten? nicht (?:zugestellt|ubermittelt)|nicht zugestellt|non e stato possibile|impossibile (?:consegnare|recapitare)/,
+  /не может быть доставлен|не удалось доставить|无法|配信できません/,
+);
+
+/** Words that only a mail system writes, KDDI's under a sender and a subject that say nothing. */
+const SYSTEM_WORDS =
+  /this is the (?:qmail-send program|mail (?:delivery agent|system) at)|could not be delivered to: <[^<>\s]{1,320}>/;
+
+/** Whether the message reports that a message was not delivered, or not yet. */
+export function looksLikeBounce(message: Message, notice: Notice): boolean {
+  const { fields } = message;
+  if (message.reportType === "delivery-status" || valueOf(fields, "x-failed-recipients") !== null) return true;
+  if (answersBySubject(fields)) return false;
+  if (SYSTEM_WORDS.test(notice.whole)) return true;
+  const hasSubject = SUBJECT.test(plain(decodeWords(valueOf(fields, "subject") ?? "")));
+  const hasWords = WORDS.test(notice.whole);
+  const from = senderOf(message);
+  if (DAEMON.test(from)) return hasSubject || hasWords;
+  // An answering machine quotes: our own subject may speak of a delivery that failed.
+  const isAnswer = isAutoReply(fields);
+  if (SENDER.test(from)) return hasSubject || (hasWords && !isAnswer);
+  return hasSubject && hasWords && !isAnswer;
+}
+
+/** Whether a mail system signs for it, by its name. */
+export function isFromMailSystem(message: Message): boolean {
+  return SENDER.test(senderOf(message));
+}
+
+function senderOf({ fields }: Message): string {
+  return plain(decodeWords(valueOf(fields, "from") ?? ""));
+}
+
+const DELAY_SUBJECT =
+  /\bdelay|still being retried|^warning\b|warning: |warning--|atrasad|atraso|adiad|demorad|retrasad|retraso|\bretard|verzoger|ritard|vertraag/;
+
+const DELAY_WORDS = anyOf(
+  /warning (?:message )?only|temporary failure report|has been delayed|is (?:being )?delayed|not need to re-?send|no action is required/,
+  /(?:will|shall) (?:be retried|keep (?:on )?trying|retry|continue (?:to try|trying)|try again|attempt)|(?:not yet|still) (?:been )?(?:deliver|undeliver|being)/,
+  /tentara(?:o)? novamente|sera reenviada|nova tentativa|se volvera a intentar|intentara de nuevo/,
+  /nouvelle tentative|erneut versuch|weitere zustellversuche|verra ritentat/,
+);
+
+/** Whether the reporter goes on trying. `message` null: the text alone decides. */
+export function looksLikeDelay(notice: Notice, message: Message | null): boolean {
+  const isToldSo = DELAY_WORDS.test(notice.whole);
+  if (message === null) return isToldSo;
+  return DELAY_SUBJECT.test(plain(decodeWords(valueOf(message.fields, "subject") ?? ""))) || isToldSo;
+}

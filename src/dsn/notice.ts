@@ -1,0 +1,153 @@
+/**
+ * What a bounce says to people: its first text part, without the copy of the message that came back
+ * and without the sentences that every such text has. Many reports have no other part (qmail, old
+ * Exim and Exchange, carriers), and in those that have one the text tells what their fields leave
+ * out: at which command the server refused. Pure.
+ */
+import { plain } from "./charset.ts";
+import { type Field, lines, readFields, valueOf } from "./fields.ts";
+import { MAX_HEADER_BYTES, type Message, type Part, textOf } from "./message.ts";
+
+const MAX_NOTICE_LINES = 400;
+const MAX_LINE_CHARACTERS = 1_000;
+const MAX_PARAGRAPH_CHARACTERS = 4_000;
+const MAX_WHOLE_CHARACTERS = 16 * 1024;
+const MAX_HTML_CHARACTERS = 128 * 1024;
+
+/** Parts that are the message that came back. */
+const RETURNED_TYPES = new Set([
+  "message/rfc822",
+  "message/global",
+  "text/rfc822-headers",
+  "text/rfc822",
+  "message/global-headers",
+  "message/partial",
+]);
+const NO_TEXT = /^(?:message\/|image\/|application\/|audio\/|video\/|multipart\/)/;
+
+/** From such a line on the text is a copy of the message that came back. On plain text, without the characters that draw lines. */
+const COPY_BEGINS = new RegExp(
+  `^(?:${[
+    /below (?:this line )?is a copy of|(?:this|here|following|attached) is (?:a |the )?(?:copy|original)|copy of (?:the|your) (?:original )?message/,
+    /(?:the )?(?:original|returned|unsent|undelivered|rejected|failed) (?:message|mail|e-mail)(?: (?:headers?|text|follows|is|below|content).{0,30})?$/,
+    /(?:the )?(?:original )?message (?:headers?|text)(?: follows?)?$|unsent message follows|(?:start|beginning) of (?:the )?(?:original|returned|undelivered)/,
+    /(?:the )?(?:header|headers|text|body|first \d{1,5} (?:lines|bytes)) (?:and body )?of (?:the|your) (?:original )?(?:message|mail)/,
+    /mensagem original|mensaje original|message d'origine|message original|ursprungliche nachricht|nachricht im original|messaggio originale|cabecalhos? da mensagem/,
+  ]
+    .map(({ source }) => source)
+    .join("|")})`,
+);
+/** A line that only a header has; reports that quote the message's fields indent them. */
+const HEADER_LINE =
+  /^(?:received: (?:from|by)|return-path: ?<|dkim-signature: |message-id: ?<|mime-version: 1|x-[a-z-]+: )/i;
+const RULE_CHARACTERS = /^[\s\-_=*#+~.>|]+|[\s\-_=*#+~:|]+$/g;
+
+/** Sentences that say nothing of why. */
+const EMPTY_WORDS =
+  /^(?:hi[.!]|hello|dear |this is (?:the|an automat|a mime|a multi)|(?:i'm|we are|we're) (?:sorry|afraid)|for further (?:assistance|information)|for more information|if you (?:do so|have|need|continue|think|would)|delete your own text|(?:this|a) (?:message|mail|notice|notification|e-mail) (?:was|is|has been) (?:created|generated|sent) automatically|a message that you sent|(?:its )?recipients\.? this is a permanent error|your (?:mail )?message(?:$| to(?:$|:))|the original message was received|the mail system|from (?:\S+@|\S+ \[|localhost)|from ?:|to ?: |subject ?: |sent ?: |date ?: |message-id ?: |cc ?: |thank|regards|reporting-mta|arrival-date|please (?:do not|check|verify|contact|visit)|sorry it didn't work|giving up on )/;
+
+export interface Notice {
+  /** All of the text but the copy of the message, plain (charset.ts): for what kind of report it is. */
+  whole: string;
+  /** What says something of why, as it was written: lines that go on are joined, since reporters wrap replies. */
+  paragraphs: string[];
+}
+
+/** The notice of a message; without a text part it has no lines. */
+export function readNotice(message: Message): Notice {
+  const found: string[] = [];
+  for (const part of noticeParts(message)) {
+    for (const line of noticeLines(part)) {
+      if (found.length === MAX_NOTICE_LINES) break;
+      found.push(line);
+    }
+  }
+  const told = found.filter((line) => line.trim() === "" || !EMPTY_WORDS.test(plain(line)));
+  return { whole: plain(found.join("\n")).slice(0, MAX_WHOLE_CHARACTERS), paragraphs: paragraphsOf(told) };
+}
+
+/** Whether the part is, or is like, the message that came back. */
+function isReturned(part: Part): boolean {
+  return RETURNED_TYPES.has(part.type);
+}
+
+/** The header of the message that came back; none where there is no such part. */
+export function returnedFields(message: Message): Field[] {
+  const part = message.parts.find(isReturned);
+  if (part === undefined) return [];
+  const end = part.body.search(/\n\r?\n/);
+  return readFields(part.body.slice(0, end === -1 ? MAX_HEADER_BYTES : Math.min(end, MAX_HEADER_BYTES)));
+}
+
+/** The text before the first part that came back: plain text if there is any, else what html has. */
+function noticeParts(message: Message): Part[] {
+  const end = message.parts.findIndex(isReturned);
+  const before = (end === -1 ? message.parts : message.parts.slice(0, end)).filter(({ type }) => !NO_TEXT.test(type));
+  // X1 gives the returned message's header as the header of a text part.
+  const own = before.filter(
+    (part, at) => at === 0 || (valueOf(part.fields, "from") ?? valueOf(part.fields, "return-path")) === null,
+  );
+  const texts = own.filter(({ type, body }) => type !== "text/html" && body.trim() !== "");
+  return texts.length > 0 ? texts : own;
+}
+
+function* noticeLines(part: Part): Generator<string> {
+  const text = part.type === "text/html" ? textOfHtml(textOf(part)) : textOf(part);
+  for (const line of lines(text)) {
+    const cut = line.slice(0, MAX_LINE_CHARACTERS);
+    const words = plain(cut);
+    if (COPY_BEGINS.test(words.replace(RULE_CHARACTERS, "")) || HEADER_LINE.test(cut)) return;
+    yield cut;
+  }
+}
+
+/** A tag stripper for notices of which nobody sees the looks. */
+function textOfHtml(html: string): string {
+  return withoutStyle(html.slice(0, MAX_HTML_CHARACTERS))
+    .replace(/<(?:br|p|div|tr|h\d|li|table)\b[^<>]{0,2000}>/gi, "\n")
+    .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, " ")
+    .replace(/&(lt|gt|amp|quot|nbsp|#39);/gi, (_entity, name: string) => ENTITIES[name.toLowerCase()] ?? " ");
+}
+
+/** Without what stands between the tags of styles: it is full of words and numbers. */
+function withoutStyle(html: string): string {
+  const [before = "", ...styles] = html.split(/<style/i);
+  return before + styles.map((style) => style.slice(endOfStyle(style))).join("");
+}
+
+function endOfStyle(style: string): number {
+  const end = style.search(/<\/style/i);
+  return end === -1 ? style.length : end;
+}
+
+const ENTITIES: Record<string, string> = { lt: "<", gt: ">", amp: "&", quot: '"', nbsp: " ", "#39": "'" };
+
+/** A line that begins what is said of another address: `<a@b>: …`, `a@b`, `550 <a@b>… `. */
+const ABOUT_AN_ADDRESS =
+  /^(?:[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?(?:[<"][^<>@\s"]{1,64}@[^<>@\s"]{1,255}[>"]|[^<>@\s:;,"()]{1,64}@[a-z0-9.-]{1,255}(?:$|[:;\s([,]))/;
+
+const OF_A_SESSION = /^(?:>>>|<<<|[45]\d\d )/;
+const SESSION = /^(?:\.\.\. )?while talking to/;
+
+/** Whether a line begins another statement. In Sendmail's transcripts the session comes before the address that it was about. */
+function begins(line: string, open: string): boolean {
+  return (
+    ABOUT_AN_ADDRESS.test(line) || SESSION.test(line) || (OF_A_SESSION.test(line) && /^[45]\d\d .{0,20}</.test(open))
+  );
+}
+
+/** Lines up to an empty one, or to one that names another address, belong together. */
+function paragraphsOf(told: string[]): string[] {
+  const paragraphs: string[] = [];
+  let open = "";
+  for (const line of told) {
+    const words = plain(line);
+    if (open !== "" && (words === "" || begins(words, open))) {
+      paragraphs.push(open);
+      open = "";
+    }
+    if (words !== "") open = `${open} ${line.replace(/\s+/g, " ").trim()}`.trim().slice(0, MAX_PARAGRAPH_CHARACTERS);
+  }
+  if (open !== "") paragraphs.push(open);
+  return paragraphs;
+}
