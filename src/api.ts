@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
+import { eventRoutes, type EventParts } from "./events/routes.ts";
 import { authenticate, type AuthRules, ownerOf, type VerifyKey } from "./http/auth.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { openApiDocument } from "./http/document.ts";
@@ -11,6 +12,8 @@ import { methodTable } from "./http/methods.ts";
 import { newId } from "./id.ts";
 import type { Trouble } from "./trouble.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
+import type { AgainParts } from "./webhooks/again.ts";
+import { webhookRoutes } from "./webhooks/routes.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspaces/routes.ts";
 
 // All routes in one application. Order of a request: its id, who calls (before the body is read),
@@ -22,6 +25,8 @@ export interface ApiParts {
   domains: DomainParts;
   keys: KeyParts;
   workspaces: WorkspaceParts;
+  webhooks: AgainParts;
+  events: EventParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
   /** What keeps the instance from working at the moment; none: it is ready. */
@@ -37,6 +42,8 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
     keyRoutes(parts.keys),
+    webhookRoutes(parts.webhooks),
+    eventRoutes(parts.events),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
   ];
   document = await openApiDocument(rooms);

@@ -33,6 +33,7 @@ import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildSender } from "./sender.ts";
 import { openStores, planFinder } from "./stores.ts";
+import { buildTeller, type Teller } from "./teller.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
@@ -72,6 +73,8 @@ export interface App {
   db: Db;
   committer: Committer;
   worker: Worker;
+  /** Who tells of what happens. */
+  teller: Teller;
   guard: DiskGuard;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
@@ -150,6 +153,10 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     const checkResolver = createResolver({ servers, clock, random });
     closers.push(() => checkResolver.close());
     closers.push(() => dnsWatch.stop());
+    // Receivers of webhooks whose DNS is mute must not take the places of the mail's look-ups.
+    const callResolver = createResolver({ servers, clock, random });
+    closers.push(() => callResolver.close());
+    const teller = buildTeller({ config, edges, db, stores, keyring, committer, guard, resolver: callResolver });
     const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
     const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
@@ -191,6 +198,21 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         deleted: (domain) => void failQueuedOf(domain, { ...stores, ...common }),
       },
       keys: { ...stores, ...common, planOf },
+      webhooks: {
+        ...common,
+        record: teller.record,
+        subscribers: teller.subscribers,
+        rules: teller.rules,
+        look: teller.look,
+        webhooks: stores.webhooks,
+        jobs: stores.webhookJobs,
+        deliveries: stores.webhookDeliveries,
+        events: stores.events,
+        keyring,
+        planOf,
+        workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
+      },
+      events: { events: stores.events, listeners: teller.listeners },
       workspaces: {
         ...stores,
         ...common,
@@ -246,20 +268,22 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
     );
     await worker.start();
+    await teller.start();
     const stop = async (graceMs = STOP_GRACE_MS) => {
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => {
         resolver.close();
         checkResolver.close();
+        callResolver.close();
         composing.close();
       });
-      await Promise.all([server.stop(Math.min(graceMs, REQUEST_GRACE_MS)), worker.stop(graceMs)]);
+      await Promise.all([server.stop(Math.min(graceMs, REQUEST_GRACE_MS)), worker.stop(graceMs), teller.stop(graceMs)]);
       cancel();
       await pool.close();
       await endAll();
     };
-    return { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, stop };
+    return { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, teller, guard, stop };
   } catch (error) {
     closers.shift(); // the lock is released by the caller
     await endAll();

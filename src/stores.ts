@@ -2,11 +2,15 @@ import type { Config, Plan } from "./config.ts";
 import type { Db } from "./db/open.ts";
 import { openDomainStore } from "./domains/store.ts";
 import { type EmailCounts, openEmailStore } from "./emails/store.ts";
+import { openEventStore } from "./events/store.ts";
 import { openIdempotencyStore } from "./idempotency/store.ts";
 import { openKeyStore } from "./keys/store.ts";
 import { openUsageStore } from "./plans/store.ts";
 import { openQueueStore } from "./queue/store.ts";
 import { openSuppressionStore } from "./suppressions/store.ts";
+import { openDeliveryStore } from "./webhooks/delivery-store.ts";
+import { openWebhookJobStore } from "./webhooks/job-store.ts";
+import { openWebhookStore } from "./webhooks/store.ts";
 import { openWorkspaceStore } from "./workspaces/store.ts";
 
 export type Stores = ReturnType<typeof openStores>;
@@ -22,6 +26,10 @@ export function openStores(db: Db, counts: EmailCounts) {
     idempotency: openIdempotencyStore(db),
     suppressions: openSuppressionStore(db),
     usage: openUsageStore(db),
+    events: openEventStore(db),
+    webhooks: openWebhookStore(db),
+    webhookJobs: openWebhookJobStore(db),
+    webhookDeliveries: openDeliveryStore(db),
   };
 }
 

@@ -64,6 +64,12 @@ const MAX_REMEMBERED_LANES = 20_000;
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
+/** What the worker needs of a queue: the emails' or another whose rows are claimed as these are. */
+export type WorkerQueue = Pick<
+  QueueStore,
+  "workspaceOf" | "claim" | "headOf" | "markDot" | "finish" | "defer" | "giveBack" | "heads" | "inFlight" | "release"
+>;
+
 /** Prepares the statements of the queue. */
 export function openQueueStore(db: Db) {
   const { orm } = db;

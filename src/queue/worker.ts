@@ -8,7 +8,7 @@ import type { Trouble } from "../trouble.ts";
 import { type Lane, Lanes, type SiteGate } from "./lanes.ts";
 import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
-import type { Deferral, Job, QueueStore } from "./store.ts";
+import type { Deferral, Job, WorkerQueue } from "./store.ts";
 
 // The worker takes due rows off the queue and hands each to the handler, which does the I/O and
 // returns what to write; the worker writes it together with the row's fate in one transaction.
@@ -64,7 +64,7 @@ export interface Handler {
 }
 
 export interface WorkerOptions {
-  queue: QueueStore;
+  queue: WorkerQueue;
   handler: Handler;
   commit: Commit;
   guard: DiskGuard;

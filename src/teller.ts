@@ -1,0 +1,121 @@
+import type { Edges } from "./app.ts";
+import { BUILD } from "./build.ts";
+import type { Config } from "./config.ts";
+import type { Committer } from "./db/commit.ts";
+import type { DiskGuard } from "./db/guard.ts";
+import type { Db } from "./db/open.ts";
+import type { DnsClient } from "./dns/client.ts";
+import { Listeners } from "./events/listeners.ts";
+import { createRecorder, type RecordFact, type Subscribers } from "./events/record.ts";
+import type { Keyring } from "./keyring/seal.ts";
+import { parseRanges } from "./net/address.ts";
+import { Worker } from "./queue/worker.ts";
+import type { Stores } from "./stores.ts";
+import { webhookHandler } from "./webhooks/deliver.ts";
+import { lookBy } from "./webhooks/look.ts";
+import { RETRY_MS } from "./webhooks/outcome.ts";
+import { CALLS_PER_WEBHOOK, MAX_CALLS, POOLS } from "./webhooks/pools.ts";
+import { purgeEvents } from "./webhooks/purge.ts";
+import { openSecrets } from "./webhooks/secrets.ts";
+import { isSubscribed } from "./webhooks/subscribed.ts";
+import type { Look, TargetRules } from "./webhooks/target.ts";
+
+// The telling half of the composition root: facts, who wants them, and the worker that calls webhooks.
+
+export interface TellerParts {
+  config: Config;
+  edges: Edges;
+  db: Db;
+  stores: Stores;
+  keyring: Keyring;
+  committer: Committer;
+  guard: DiskGuard;
+  /** Of its own: receivers whose DNS is mute must not take the places of the mail's look-ups. */
+  resolver: DnsClient;
+}
+
+export interface Teller {
+  record: RecordFact;
+  listeners: Listeners;
+  subscribers: Subscribers;
+  rules: TargetRules;
+  look: Look;
+  worker: Worker;
+  /** Begins to call, and to forget what is too old. */
+  start(): Promise<void>;
+  stop(graceMs: number): Promise<void>;
+}
+
+export function buildTeller(parts: TellerParts): Teller {
+  const { config, edges, db, stores, keyring, committer, guard, resolver } = parts;
+  const { clock, random, log } = edges;
+  const { commit } = committer;
+  const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
+  const rules: TargetRules = {
+    allowHttp: config.webhooks.allowHttp,
+    allowed: parseRanges(config.webhooks.allowAddresses),
+  };
+  const look = lookBy(resolver);
+  const listeners = new Listeners(clock);
+  const subscribers: Subscribers = {
+    webhooksFor(workspaceId, type) {
+      const all = webhooks.subscriptionsOf(workspaceId);
+      // Most workspaces have none, and each fact of each email asks.
+      return all.length === 0 ? [] : all.filter((each) => isSubscribed(each.events, type)).map(({ id }) => id);
+    },
+    isListening: (workspaceId) => listeners.isListening(workspaceId),
+    enqueue: (webhookId, eventId, at) => jobs.add({ webhookId, eventId, nextAt: at }),
+    nudge: (webhookId, at) => worker.nudge(webhookId, at),
+  };
+  const record = createRecorder(db, {
+    events,
+    random,
+    workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
+    subscribers,
+    recorded: (workspaceId) => listeners.wake(workspaceId),
+  });
+  const handler = webhookHandler({
+    webhooks,
+    jobs,
+    deliveries,
+    secrets: openSecrets(keyring),
+    record,
+    look,
+    rules,
+    clock,
+    random,
+    log,
+    userAgent: `pombo/${BUILD.version}`,
+  });
+  const worker: Worker = new Worker({
+    queue: jobs.queue,
+    handler,
+    commit,
+    guard,
+    clock,
+    random,
+    log,
+    scheduleMs: RETRY_MS,
+    maxJobs: MAX_CALLS,
+    maxJobsPerLane: CALLS_PER_WEBHOOK,
+    gate: POOLS,
+  });
+  let stopPurge: (() => void) | null = null;
+  return {
+    record,
+    listeners,
+    subscribers,
+    rules,
+    look,
+    worker,
+    async start() {
+      await worker.start();
+      stopPurge = purgeEvents({ events, deliveries, webhooks, commit, clock, log, keepMs: config.webhooks.keepMs });
+    },
+    async stop(graceMs) {
+      stopPurge?.();
+      listeners.close();
+      await worker.stop(graceMs);
+    },
+  };
+}
