@@ -11,6 +11,7 @@ import { createResolver, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";
 import { failQueuedOf } from "./emails/abandon.ts";
 import type { StoredBody } from "./emails/body.ts";
+import { emailTeller } from "./emails/facts.ts";
 import { relayFinder } from "./emails/relay.ts";
 import { openRelays } from "./emails/relay-settings.ts";
 import type { Composed, ComposeInput } from "./emails/compose.ts";
@@ -163,7 +164,12 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
     closers.push(() => preparing.close());
     closers.push(() => composing.close());
     const composer = createComposer(composing);
-    const sender = buildSender({ config, edges, stores, keyring, committer, guard, resolver, findRelay, composer });
+    const tellOfEmail = emailTeller(stores.emails, teller.recorder);
+    stores.emails.followEnds(({ status, ...end }) => {
+      if (status !== "queued") tellOfEmail({ ...end, type: `email.${status}` });
+    });
+    const mail = { resolver, findRelay, composer, tellOfEmail };
+    const sender = buildSender({ config, edges, stores, keyring, committer, guard, ...mail });
     const { worker, pool, slots, sites, keychain } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
@@ -179,6 +185,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
         preparer: createPreparer(preparing),
         nudge: (laneId, dueAt, expiresAt) => worker.nudge(laneId, dueAt, expiresAt),
         findRelay,
+        tellOfEmail,
         settings: {
           ...settings,
           lifetimeMs: config.email.lifetimeMs,
@@ -200,7 +207,7 @@ async function startLocked(options: AppOptions, releaseLock: () => void): Promis
       keys: { ...stores, ...common, planOf },
       webhooks: {
         ...common,
-        record: teller.record,
+        record: teller.recorder.record,
         subscribers: teller.subscribers,
         rules: teller.rules,
         look: teller.look,

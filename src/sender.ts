@@ -7,6 +7,7 @@ import { openKeychain } from "./domains/keychain.ts";
 import type { DomainStore } from "./domains/store.ts";
 import type { Composer } from "./emails/composer.ts";
 import { emailHandler } from "./emails/deliver.ts";
+import type { TellOfEmail } from "./emails/facts.ts";
 import { RefusalWatch } from "./emails/refusals.ts";
 import type { FindRelay } from "./emails/relay.ts";
 import type { EmailStore } from "./emails/store.ts";
@@ -57,6 +58,7 @@ export interface SenderParts {
   resolver: DnsClient;
   findRelay: FindRelay;
   composer: Composer;
+  tellOfEmail: TellOfEmail;
 }
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
@@ -97,6 +99,7 @@ export function buildSender(parts: SenderParts) {
     refusals: new RefusalWatch(),
     allowed: parseRanges(email.allowAddresses),
     findRelay: parts.findRelay,
+    tellOfEmail: parts.tellOfEmail,
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
     isIpv6Ready: email.sourceIpv6 !== null,
     clock,

@@ -6,7 +6,7 @@ import type { DiskGuard } from "./db/guard.ts";
 import type { Db } from "./db/open.ts";
 import type { DnsClient } from "./dns/client.ts";
 import { Listeners } from "./events/listeners.ts";
-import { createRecorder, type RecordFact, type Subscribers } from "./events/record.ts";
+import { createRecorder, type Recorder, type Subscribers } from "./events/record.ts";
 import type { Keyring } from "./keyring/seal.ts";
 import { parseRanges } from "./net/address.ts";
 import { Worker } from "./queue/worker.ts";
@@ -35,7 +35,7 @@ export interface TellerParts {
 }
 
 export interface Teller {
-  record: RecordFact;
+  recorder: Recorder;
   listeners: Listeners;
   subscribers: Subscribers;
   rules: TargetRules;
@@ -67,7 +67,7 @@ export function buildTeller(parts: TellerParts): Teller {
     enqueue: (webhookId, eventId, at) => jobs.add({ webhookId, eventId, nextAt: at }),
     nudge: (webhookId, at) => worker.nudge(webhookId, at),
   };
-  const record = createRecorder(db, {
+  const recorder = createRecorder(db, {
     events,
     random,
     workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
@@ -79,7 +79,7 @@ export function buildTeller(parts: TellerParts): Teller {
     jobs,
     deliveries,
     secrets: openSecrets(keyring),
-    record,
+    record: recorder.record,
     look,
     rules,
     clock,
@@ -102,7 +102,7 @@ export function buildTeller(parts: TellerParts): Teller {
   });
   let stopPurge: (() => void) | null = null;
   return {
-    record,
+    recorder,
     listeners,
     subscribers,
     rules,

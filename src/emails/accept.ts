@@ -18,6 +18,7 @@ import type { QueueStore } from "../queue/store.ts";
 import type { Random } from "../random.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { StoredBody } from "./body.ts";
+import type { TellOfEmail } from "./facts.ts";
 import type { Preparer } from "./preparer.ts";
 import type { FindRelay } from "./relay.ts";
 import type { EmailSend } from "./schema.ts";
@@ -45,6 +46,7 @@ export interface AcceptParts {
   /** Told after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
   findRelay: FindRelay;
+  tellOfEmail: TellOfEmail;
   settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
 }
 
@@ -253,5 +255,6 @@ function write(
     expiresAt: now + settings.lifetimeMs,
   });
   lanes.set(laneId, destination);
+  parts.tellOfEmail({ id, workspaceId: domain.workspaceId, type: "email.queued", at: now });
   return uid;
 }

@@ -25,6 +25,12 @@ export interface Fact {
 /** Tells the room of a fact, inside the transaction that makes it true. */
 export type RecordFact = (fact: Fact) => void;
 
+export interface Recorder {
+  record: RecordFact;
+  /** Whether a fact of this type would be written: what it costs to put it in words can be saved. */
+  isWanted(workspaceId: number, type: EventType): boolean;
+}
+
 export interface RecorderParts {
   events: EventStore;
   random: Random;
@@ -50,16 +56,19 @@ export interface Subscribers {
 /** Types that are written for those who want them alone. */
 const ON_DEMAND = /^(email|sms)\./;
 
-export function createRecorder(db: Db, parts: RecorderParts): RecordFact {
+export function createRecorder(db: Db, parts: RecorderParts): Recorder {
   const { events, random, workspaceUid, subscribers, recorded } = parts;
   const facts = new Facts();
   db.followers.push(facts);
 
-  return (fact) => {
+  const isWanted: Recorder["isWanted"] = (workspaceId, type) =>
+    !ON_DEMAND.test(type) ||
+    subscribers.webhooksFor(workspaceId, type).length > 0 ||
+    subscribers.isListening(workspaceId);
+  const record: RecordFact = (fact) => {
     const { workspaceId, type, at } = fact;
+    if (!isWanted(workspaceId, type)) return;
     const webhooks = subscribers.webhooksFor(workspaceId, type);
-    const isListening = subscribers.isListening(workspaceId);
-    if (webhooks.length === 0 && !isListening && ON_DEMAND.test(type)) return;
     const uid = workspaceUid(workspaceId);
     if (uid === null) return;
     const body = { type, timestamp: new Date(at).toISOString(), workspaceId: uid, data: fact.data() };
@@ -77,4 +86,5 @@ export function createRecorder(db: Db, parts: RecorderParts): RecordFact {
       recorded(workspaceId);
     });
   };
+  return { record, isWanted };
 }
