@@ -11,6 +11,7 @@ import type { Keyring } from "./keyring/seal.ts";
 import { parseRanges } from "./net/address.ts";
 import { Worker } from "./queue/worker.ts";
 import type { Stores } from "./stores.ts";
+import { createCaller } from "./webhooks/call.ts";
 import { webhookHandler } from "./webhooks/deliver.ts";
 import { lookBy } from "./webhooks/look.ts";
 import { RETRY_MS } from "./webhooks/outcome.ts";
@@ -74,6 +75,7 @@ export function buildTeller(parts: TellerParts): Teller {
     subscribers,
     recorded: (workspaceId) => listeners.wake(workspaceId),
   });
+  const caller = createCaller({ clock });
   const handler = webhookHandler({
     webhooks,
     jobs,
@@ -82,6 +84,7 @@ export function buildTeller(parts: TellerParts): Teller {
     record: recorder.record,
     look,
     rules,
+    caller,
     clock,
     random,
     log,
@@ -116,6 +119,7 @@ export function buildTeller(parts: TellerParts): Teller {
       stopPurge?.();
       listeners.close();
       await worker.stop(graceMs);
+      caller.close();
     },
   };
 }

@@ -1,9 +1,11 @@
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Clock } from "../clock.ts";
 import type { Target } from "./target.ts";
 
-// One HTTP call to a receiver. The address that was judged is the one dialled: the URL that is fetched
-// holds it in place of the name, which goes into the header Host and into TLS, where the certificate is
-// verified against it. Redirects are not followed: they would lead past every check.
+// One HTTP call to a receiver. The address that was judged is the one dialled, in place of the name, which
+// goes into the header Host and into TLS, where the certificate is verified against it. Redirects are
+// not followed: they would lead past every check.
 
 /** For the whole call, its answer's end included. */
 const TIMEOUT_MS = 15_000;
@@ -12,6 +14,9 @@ const MAX_ANSWER_BYTES = 16 * 1024;
 /** Of it, what a failure shows. */
 const SHOWN_CHARACTERS = 200;
 const MAX_ERROR = 500;
+/** Connections kept open to one receiver, and for how long. */
+const MAX_IDLE = 16;
+const IDLE_MS = 20_000;
 
 export interface Call {
   target: Target;
@@ -25,76 +30,104 @@ export type CallResult =
   | { kind: "answer"; status: number; text: string; retryAfter: string | null }
   | { kind: "broken"; reason: string; isTimeout: boolean };
 
-export interface CallParts {
+/** Makes calls, each over a connection that an earlier one has left open where there is one. */
+export interface Caller {
+  /** Never rejects. `stopping` ends it early. */
+  call(request: Call, stopping: AbortSignal): Promise<CallResult>;
+  /** Ends the connections that are left open. */
+  close(): void;
+}
+
+export interface CallerParts {
   clock: Pick<Clock, "after">;
   /** For laboratories: further authorities, PEM. */
   authorities?: string;
 }
 
-/** Makes the call; never rejects. `stopping` ends it early. */
-export async function call(request: Call, stopping: AbortSignal, parts: CallParts): Promise<CallResult> {
-  const ending = new AbortController();
-  let isLate = false;
-  const cancel = parts.clock.after(TIMEOUT_MS, () => {
-    isLate = true;
-    ending.abort();
-  });
-  const stop = () => ending.abort();
-  stopping.addEventListener("abort", stop);
-  try {
-    if (stopping.aborted) return { kind: "broken", reason: "pombo was stopped", isTimeout: false };
-    const response = await fetch(urlOf(request), optionsOf(request, ending.signal, parts));
-    const text = await beginningOf(response);
-    return { kind: "answer", status: response.status, text, retryAfter: response.headers.get("retry-after") };
-  } catch (error) {
-    if (isLate) return { kind: "broken", reason: `no answer within ${TIMEOUT_MS / 1000} s`, isTimeout: true };
-    if (stopping.aborted) return { kind: "broken", reason: "pombo was stopped", isTimeout: false };
-    return { kind: "broken", reason: reasonOf(error, request.target), isTimeout: false };
-  } finally {
-    cancel();
-    stopping.removeEventListener("abort", stop);
-  }
-}
-
-function urlOf({ target, address }: Call): string {
-  const host = address.includes(":") ? `[${address}]` : address;
-  return `${target.isSecure ? "https" : "http"}://${host}:${target.port}${target.path}`;
-}
-
-function optionsOf({ target, headers, body }: Call, signal: AbortSignal, parts: CallParts): BunFetchRequestInit {
-  const { authorities } = parts;
+// By node:http and not by fetch, of which the runtime lets no more than 256 be under way at once: nine
+// hundred receivers that hang would stop all others. It knows no proxies either, which would dial for us.
+export function createCaller(parts: CallerParts): Caller {
+  const options = { keepAlive: true, maxFreeSockets: MAX_IDLE, timeout: IDLE_MS };
+  const agents = { plain: new HttpAgent(options), secure: new HttpsAgent(options) };
   return {
-    method: "POST",
-    body,
-    headers: { ...headers, host: target.host, "content-type": "application/json" },
-    redirect: "manual",
-    // A compressed answer must not grow without a bound.
-    decompress: false,
-    signal,
-    ...(target.isSecure
-      ? { tls: { serverName: target.hostname, ...(authorities === undefined ? {} : { ca: authorities }) } as object }
-      : {}),
+    async call(request, stopping) {
+      if (stopping.aborted) return STOPPED;
+      const { promise, resolve } = Promise.withResolvers<CallResult>();
+      const sent = begin(request, agents, parts);
+      const end = (result: CallResult) => {
+        resolve(result);
+        sent.destroy();
+      };
+      const cancel = parts.clock.after(TIMEOUT_MS, () =>
+        end({ kind: "broken", reason: `no answer within ${TIMEOUT_MS / 1000} s`, isTimeout: true }),
+      );
+      const stop = () => end(STOPPED);
+      stopping.addEventListener("abort", stop);
+      sent.on("error", (error) => end({ kind: "broken", reason: reasonOf(error, request.target), isTimeout: false }));
+      sent.on(
+        "response",
+        (response) => void readAnswer(response).then(resolve, (error: unknown) => sent.destroy(error as Error)),
+      );
+      sent.end(request.body);
+      const result = await promise;
+      cancel();
+      stopping.removeEventListener("abort", stop);
+      return result;
+    },
+    close() {
+      agents.plain.destroy();
+      agents.secure.destroy();
+    },
   };
 }
 
-/** At most so much is read; the rest is given up with its connection. */
-async function beginningOf(response: Response): Promise<string> {
-  if (response.body === null) return "";
-  const chunks: Uint8Array[] = [];
+const STOPPED: CallResult = { kind: "broken", reason: "pombo was stopped", isTimeout: false };
+
+function begin(
+  { target, address, headers, body }: Call,
+  agents: { plain: HttpAgent; secure: HttpsAgent },
+  { authorities }: CallerParts,
+): ClientRequest {
+  const options = {
+    host: address,
+    port: target.port,
+    path: target.path,
+    method: "POST",
+    headers: {
+      ...headers,
+      host: target.host,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    },
+  };
+  if (!target.isSecure) return httpRequest({ ...options, agent: agents.plain });
+  // Of an address there is no name to ask for; its certificate must carry the address.
+  const name = target.isAddress ? {} : { servername: target.hostname };
+  return httpsRequest({
+    ...options,
+    ...name,
+    agent: agents.secure,
+    ...(authorities === undefined ? {} : { ca: authorities }),
+  });
+}
+
+/** At most so much is read; of an answer that is longer the connection is given up. */
+async function readAnswer(response: IncomingMessage): Promise<CallResult> {
+  const chunks: Buffer[] = [];
   let length = 0;
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    length += value.byteLength;
-    chunks.push(value);
-    if (length > MAX_ANSWER_BYTES) {
-      await reader.cancel();
-      break;
-    }
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.byteLength;
+    chunks.push(chunk);
+    if (length > MAX_ANSWER_BYTES) break;
   }
-  const text = Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString("utf8");
-  return clean(text).slice(0, SHOWN_CHARACTERS);
+  if (length > MAX_ANSWER_BYTES) response.destroy();
+  const text = clean(Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString("utf8")).slice(0, SHOWN_CHARACTERS);
+  return {
+    kind: "answer",
+    status: response.statusCode ?? 0,
+    text,
+    retryAfter: response.headers["retry-after"] ?? null,
+  };
 }
 
 /** Words from outside, on one line. */

@@ -6,7 +6,7 @@ import type { Log } from "../log.ts";
 import type { Job } from "../queue/store.ts";
 import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
 import type { Random } from "../random.ts";
-import { call, type CallResult } from "./call.ts";
+import type { Caller, CallResult } from "./call.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
 import { healthAfter, judge, type Outcome } from "./outcome.ts";
@@ -32,8 +32,8 @@ export interface DeliverParts {
   clock: Clock;
   random: Random;
   log: Log;
+  caller: Caller;
   userAgent: string;
-  authorities?: string;
 }
 
 /** A call that was made. */
@@ -115,7 +115,7 @@ async function callReceiver(
   const now = parts.clock.now();
   const signed = { id: event.uid, timestampS: Math.floor(now / 1_000), body: event.body };
   const headers = { ...signatureHeaders(signed, parts.secrets.of(webhook, now)), "user-agent": parts.userAgent };
-  return await call({ target, address, headers, body: event.body }, context.cutOff, parts);
+  return await parts.caller.call({ target, address, headers, body: event.body }, context.cutOff);
 }
 
 function broken(reason: string): CallResult {

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
-import { call, type CallParts } from "../../src/webhooks/call.ts";
+import { type CallerParts, type CallResult, createCaller } from "../../src/webhooks/call.ts";
 import type { Target } from "../../src/webhooks/target.ts";
 import { AUTHORITY, RELAY_CERTIFICATE } from "../fakes/certificates.ts";
 import { fakeClock } from "../fakes/clock.ts";
@@ -10,30 +10,48 @@ import { startReceiver } from "../fakes/receiver.ts";
 const RUNNING = new AbortController().signal;
 
 function targetAt(port: number, change: Partial<Target> = {}): Target {
-  return { isSecure: false, hostname: "hook.test", isAddress: false, port, path: "/hook?a=b", host: `hook.test:${port}`, ...change };
+  return {
+    isSecure: false,
+    hostname: "hook.test",
+    isAddress: false,
+    port,
+    path: "/hook?a=b",
+    host: `hook.test:${port}`,
+    ...change,
+  };
 }
 
-function post(target: Target, parts: CallParts = { clock: systemClock }, address = "127.0.0.1") {
-  return call({ target, address, headers: { "webhook-id": "1" }, body: "{}" }, RUNNING, parts);
+async function post(target: Target, parts: CallerParts = { clock: systemClock }): Promise<CallResult> {
+  const caller = createCaller(parts);
+  const request = { target, address: "127.0.0.1", headers: { "webhook-id": "1" }, body: "{}" };
+  const result = await caller.call(request, RUNNING);
+  caller.close();
+  return result;
 }
 
 test("the address given is dialled, and the receiver is asked by its name", async () => {
   await using receiver = startReceiver();
   expect(await post(targetAt(receiver.port))).toEqual({ kind: "answer", status: 204, text: "", retryAfter: null });
-  expect(receiver.calls[0]).toMatchObject({ path: "/hook", body: "{}", headers: { host: `hook.test:${receiver.port}` } });
+  expect(receiver.calls[0]).toMatchObject({
+    path: "/hook",
+    body: "{}",
+    headers: { host: `hook.test:${receiver.port}` },
+  });
 });
 
 test("a certificate is verified against the name, not the address, and its authority must be known", async () => {
   await using receiver = startReceiver({ tls: RELAY_CERTIFICATE });
   const secure = targetAt(receiver.port, { isSecure: true, hostname: "relay.test", host: "relay.test" });
-  const parts = { clock: systemClock, authorities: AUTHORITY };
-  expect(await post(secure, parts)).toMatchObject({ kind: "answer", status: 204 });
+  const caller = createCaller({ clock: systemClock, authorities: AUTHORITY });
+  const call = (target: Target) => caller.call({ target, address: "127.0.0.1", headers: {}, body: "{}" }, RUNNING);
+  expect(await call(secure)).toMatchObject({ kind: "answer", status: 204 });
   // Over the connection that the first call has left open neither.
-  expect(await post({ ...secure, hostname: "other.test", host: "other.test" }, parts)).toEqual({
+  expect(await call({ ...secure, hostname: "other.test", host: "other.test" })).toEqual({
     kind: "broken",
     reason: "the certificate of other.test is for another name",
     isTimeout: false,
   });
+  caller.close();
   expect(await post(secure)).toMatchObject({ kind: "broken", reason: expect.stringContaining("cannot be verified") });
   expect(receiver.calls).toHaveLength(1);
 });
@@ -74,7 +92,11 @@ test("an answer that begins and never ends is late", async () => {
         },
       }),
     );
-  expect(await post(targetAt(receiver.port), { clock })).toEqual({ kind: "broken", reason: "no answer within 15 s", isTimeout: true });
+  expect(await post(targetAt(receiver.port), { clock })).toEqual({
+    kind: "broken",
+    reason: "no answer within 15 s",
+    isTimeout: true,
+  });
 });
 
 test("control characters of an answer do not reach who reads of it", async () => {
@@ -87,9 +109,16 @@ test("a receiver that is not there, and one that hangs up, are told apart", asyn
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
-  expect(await post(targetAt(port))).toMatchObject({ kind: "broken", reason: `hook.test:${port} closed the connection without an answer` });
+  expect(await post(targetAt(port))).toMatchObject({
+    kind: "broken",
+    reason: `hook.test:${port} closed the connection without an answer`,
+  });
   await new Promise((resolve) => server.close(resolve));
-  expect(await post(targetAt(port))).toEqual({ kind: "broken", reason: `hook.test:${port} refused the connection`, isTimeout: false });
+  expect(await post(targetAt(port))).toEqual({
+    kind: "broken",
+    reason: `hook.test:${port} refused the connection`,
+    isTimeout: false,
+  });
 });
 
 test("a stop ends a call", async () => {
@@ -100,7 +129,13 @@ test("a stop ends a call", async () => {
     ending.abort();
     return never.promise;
   };
-  const result = await call({ target: targetAt(receiver.port), address: "127.0.0.1", headers: {}, body: "{}" }, ending.signal, { clock: systemClock });
-  expect(result).toEqual({ kind: "broken", reason: "pombo was stopped", isTimeout: false });
+  const caller = createCaller({ clock: systemClock });
+  const request = { target: targetAt(receiver.port), address: "127.0.0.1", headers: {}, body: "{}" };
+  expect(await caller.call(request, ending.signal)).toEqual({
+    kind: "broken",
+    reason: "pombo was stopped",
+    isTimeout: false,
+  });
+  caller.close();
   never.resolve(new Response());
 });
