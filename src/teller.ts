@@ -15,11 +15,14 @@ import { createCaller } from "./webhooks/call.ts";
 import { webhookHandler } from "./webhooks/deliver.ts";
 import { lookBy } from "./webhooks/look.ts";
 import { RETRY_MS } from "./webhooks/outcome.ts";
-import { CALLS_PER_WEBHOOK, MAX_CALLS, POOLS } from "./webhooks/pools.ts";
+import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS } from "./webhooks/pools.ts";
 import { purgeEvents } from "./webhooks/purge.ts";
 import { openSecrets } from "./webhooks/secrets.ts";
 import { isSubscribed } from "./webhooks/subscribed.ts";
 import type { Look, TargetRules } from "./webhooks/target.ts";
+
+/** A stop waits for calls no longer than this: what is cut off is called again. */
+const STOP_GRACE_MS = 5_000;
 
 // The telling half of the composition root: facts, who wants them, and the worker that calls webhooks.
 
@@ -100,7 +103,7 @@ export function buildTeller(parts: TellerParts): Teller {
     log,
     scheduleMs: RETRY_MS,
     maxJobs: MAX_CALLS,
-    maxJobsPerLane: CALLS_PER_WEBHOOK,
+    maxJobsPerLane: JOBS_PER_WEBHOOK,
     gate: POOLS,
   });
   let stopPurge: (() => void) | null = null;
@@ -118,7 +121,7 @@ export function buildTeller(parts: TellerParts): Teller {
     async stop(graceMs) {
       stopPurge?.();
       listeners.close();
-      await worker.stop(graceMs);
+      await worker.stop(Math.min(graceMs, STOP_GRACE_MS));
       caller.close();
     },
   };

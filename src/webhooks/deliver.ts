@@ -10,7 +10,7 @@ import type { Caller, CallResult } from "./call.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
 import { healthAfter, judge, type Outcome } from "./outcome.ts";
-import { poolOf } from "./pools.ts";
+import { poolOf, Turns } from "./pools.ts";
 import type { Secrets } from "./secrets.ts";
 import { showWebhook } from "./show.ts";
 import { signatureHeaders } from "./sign.ts";
@@ -52,6 +52,9 @@ const NOT_BEGUN: Settlement = { fate: { kind: "give_back" }, isReached: null, re
 export function webhookHandler(parts: DeliverParts): Handler {
   /** By webhook and resource: the end of the call that was last begun. */
   const underWay = new Map<string, Promise<void>>();
+  const turns = new Turns();
+  /** Those whose last call timed out: who waits for a turn there goes back into the queue. */
+  const slow = new Set<number>();
 
   return {
     async attempt(job, context) {
@@ -63,11 +66,15 @@ export function webhookHandler(parts: DeliverParts): Handler {
       const before = underWay.get(place);
       const { promise, resolve } = Promise.withResolvers<void>();
       underWay.set(place, promise);
+      let endTurn: (() => void) | null = null;
       try {
         await before;
-        if (context.stopping.aborted) return NOT_BEGUN;
-        return await deliver(job, { webhook, event }, { context, parts });
+        const wasSlow = slow.has(webhook.id);
+        endTurn = await turns.take(webhook.id);
+        if (context.stopping.aborted || (slow.has(webhook.id) && !wasSlow)) return NOT_BEGUN;
+        return await deliver(job, { webhook, event }, { context, parts, slow });
       } finally {
+        endTurn?.();
         resolve();
         if (underWay.get(place) === promise) underWay.delete(place);
       }
@@ -80,7 +87,7 @@ export function webhookHandler(parts: DeliverParts): Handler {
 async function deliver(
   job: Job,
   { webhook, event }: { webhook: WebhookRow; event: EventRow },
-  { context, parts }: { context: AttemptContext; parts: DeliverParts },
+  { context, parts, slow }: { context: AttemptContext; parts: DeliverParts; slow: Set<number> },
 ): Promise<Settlement> {
   const startedAt = parts.clock.now();
   const result = await callReceiver(job, { webhook, event }, { context, parts });
@@ -88,6 +95,8 @@ async function deliver(
   if (context.cutOff.aborted && result.kind === "broken") return NOT_BEGUN;
   const isTimeout = result.kind === "broken" && result.isTimeout;
   context.locate(poolOf(webhook.id, isTimeout));
+  if (isTimeout) slow.add(webhook.id);
+  else slow.delete(webhook.id);
   const endedAt = parts.clock.now();
   const made: Made = { webhook, event, startedAt, endedAt, outcome: judge(result, job.attempt, endedAt) };
   return {
