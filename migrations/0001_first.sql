@@ -231,3 +231,72 @@ CREATE TABLE suppression_held (
   created_at   INTEGER NOT NULL,
   UNIQUE (workspace_id, channel, address)
 ) STRICT;
+
+-- Facts, written in the transactions that make them true; of emails only while somebody of the workspace
+-- subscribes to them. Webhooks and listeners are fed from them.
+CREATE TABLE event (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid          TEXT NOT NULL UNIQUE,            -- the webhook-id of its deliveries
+  workspace_id INTEGER NOT NULL,
+  type         TEXT NOT NULL,                   -- email.delivered, …: see src/events/schema.ts
+  resource     TEXT NOT NULL,                   -- the uid (of a suppression the address) of what it is about
+  body         TEXT NOT NULL,                   -- JSON as it is sent: type, timestamp, workspaceId, data
+  created_at   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX event_of_workspace ON event (workspace_id, id);
+CREATE INDEX event_age ON event (created_at);
+
+CREATE TABLE webhook (
+  id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid                 TEXT NOT NULL UNIQUE,
+  workspace_id        INTEGER NOT NULL,
+  url                 TEXT NOT NULL,
+  events              TEXT NOT NULL,            -- JSON: the names, email.* and * among them
+  description         TEXT,
+  is_enabled          INTEGER NOT NULL CHECK (is_enabled IN (0, 1)),
+  disabled_reason     TEXT,                     -- by pombo; null: by its owner, or it is enabled
+  secret              BLOB NOT NULL,            -- 32 bytes, sealed under the instance key
+  old_secret          BLOB,                     -- signs beside it until old_secret_until
+  old_secret_until    INTEGER,
+  created_at          INTEGER NOT NULL,
+  last_delivery_at    INTEGER,                  -- the last success
+  last_failure_at     INTEGER,
+  last_failure_reason TEXT,
+  failing_since       INTEGER,                  -- nothing but failures since; null: the last call succeeded
+  delivery_count      INTEGER NOT NULL DEFAULT 0  -- rows of webhook_delivery
+) STRICT;
+CREATE INDEX webhook_newest ON webhook (workspace_id, created_at, id);
+
+-- Calls still to be made: the queue of the webhooks, one lane each. Claiming a row postpones it.
+CREATE TABLE webhook_job (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  webhook_id INTEGER NOT NULL,
+  event_id   INTEGER NOT NULL,
+  next_at    INTEGER NOT NULL,
+  attempts   INTEGER NOT NULL DEFAULT 0,        -- begun, the running one included
+  in_flight  INTEGER NOT NULL DEFAULT 0 CHECK (in_flight IN (0, 1)),
+  UNIQUE (webhook_id, event_id)
+) STRICT;
+CREATE INDEX webhook_job_due ON webhook_job (webhook_id, next_at, id);
+CREATE INDEX webhook_job_in_flight ON webhook_job (id) WHERE in_flight = 1;
+
+-- One row an HTTP attempt.
+CREATE TABLE webhook_delivery (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid             TEXT NOT NULL UNIQUE,
+  webhook_id      INTEGER NOT NULL,
+  event_id        INTEGER NOT NULL,
+  event_uid       TEXT NOT NULL,
+  event_type      TEXT NOT NULL,
+  attempt         INTEGER NOT NULL,             -- 1, 2, … since it was queued, or replayed
+  response_status INTEGER,                      -- null: there was no answer
+  error_message   TEXT,
+  created_at      INTEGER NOT NULL,             -- when the call began
+  delivered_at    INTEGER,                      -- one of these two is set
+  failed_at       INTEGER,
+  duration_ms     INTEGER NOT NULL,
+  next_attempt_at INTEGER
+) STRICT;
+CREATE INDEX webhook_delivery_newest ON webhook_delivery (webhook_id, created_at, id);
+CREATE INDEX webhook_delivery_of_event ON webhook_delivery (webhook_id, event_id);
+CREATE INDEX webhook_delivery_age ON webhook_delivery (created_at);

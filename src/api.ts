@@ -8,6 +8,7 @@ import { emailRoutes } from "./emails/routes.ts";
 import type { Config } from "./config.ts";
 import { admit, type AdmitParts } from "./http/admit.ts";
 import { OPERATOR_PATHS, ownerOf, type VerifyKey } from "./http/auth.ts";
+import { eventRoutes, type EventParts } from "./events/routes.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { clientNetwork } from "./http/client-address.ts";
 import { openApiDocument } from "./http/document.ts";
@@ -29,6 +30,8 @@ import { type DeleteRouteParts, deleteRoutes } from "./workspaces/delete-routes.
 import { type OperatorKeyParts, operatorKeyRoutes } from "./workspaces/operator-key-routes.ts";
 import { type OperatorWorkspaceParts, operatorWorkspaceRoutes } from "./workspaces/operator-routes.ts";
 import { type SenderIdParts, senderIdRoutes } from "./workspaces/sender-id-routes.ts";
+import type { AgainParts } from "./webhooks/again.ts";
+import { webhookRoutes } from "./webhooks/routes.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./workspaces/routes.ts";
 
 // All routes in one application. Order of a request: its id, who calls and how often (before the body is
@@ -50,6 +53,8 @@ export interface ApiParts {
   suppressions: SuppressionParts;
   operator: OperatorParts;
   usage: UsageParts;
+  webhooks: AgainParts;
+  events: EventParts;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
   rateLimits: Config["rateLimits"];
@@ -87,6 +92,8 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     keyRoutes(parts.keys),
     suppressionRoutes(parts.suppressions),
     ...operatorRooms(parts.operator),
+    webhookRoutes(parts.webhooks),
+    eventRoutes(parts.events),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
     docsRoutes(),
   ];

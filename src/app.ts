@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyElysia } from "elysia";
-import { type ApiParts, createApi } from "./api.ts";
+import { createApi } from "./api.ts";
+import { apiPartsOf } from "./api-parts.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { Committer } from "./db/commit.ts";
@@ -17,7 +18,6 @@ import { relayFinder } from "./emails/relay.ts";
 import { openRelays } from "./emails/relay-settings.ts";
 import type { Composed, ComposeInput } from "./emails/compose.ts";
 import { createComposer } from "./emails/composer.ts";
-import { hastenMailOf } from "./emails/hasten.ts";
 import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
@@ -25,7 +25,6 @@ import { listen } from "./http/listen.ts";
 import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
-import { keyVerifier } from "./keys/verify.ts";
 import { type Purpose, takeInstanceLock } from "./lock.ts";
 import type { Log } from "./log.ts";
 import { createOperatorApi } from "./operator-api.ts";
@@ -38,7 +37,8 @@ import type { Random } from "./random.ts";
 import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildSender } from "./sender.ts";
-import { namedPlanFinder, openStores, planFinder } from "./stores.ts";
+import { openStores } from "./stores.ts";
+import { buildTeller, type Teller } from "./teller.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { Removal } from "./workspaces/removal.ts";
 
@@ -83,6 +83,8 @@ export interface App {
   db: Db;
   committer: Committer;
   worker: Worker;
+  /** Who tells of what happens. */
+  teller: Teller;
   guard: DiskGuard;
   domainWatch: DomainWatch;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
@@ -170,16 +172,29 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const checkResolver = createResolver({ servers, clock, random });
     closers.push(() => checkResolver.close());
     closers.push(() => dnsWatch.stop());
+    // Receivers of webhooks whose DNS is mute must not take the places of the mail's look-ups.
+    const callResolver = createResolver({ servers, clock, random });
+    closers.push(() => callResolver.close());
+    const teller = buildTeller({ config, edges, db, stores, keyring, committer, guard, resolver: callResolver });
     const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
     const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
     closers.push(() => preparing.close());
     closers.push(() => composing.close());
     const composer = createComposer(composing);
-    const rates = new SendingRates({ ...stores, clock, log, isBlocking: options.isRateBlocking ?? true });
+    const { tellOfEmail } = teller;
+    const { record } = teller.recorder;
+    const isBlocking = options.isRateBlocking ?? true;
+    const rates = new SendingRates({
+      ...stores,
+      clock,
+      log,
+      isBlocking,
+      blocked: (block) => teller.tellOfBlock(block),
+    });
     db.followers.push(rates);
-    const sending = { config, edges, stores, keyring, committer, guard, resolver, findRelay, composer, rates };
-    const sender = buildSender(sending);
+    const mail = { resolver, findRelay, composer, tellOfEmail, rates };
+    const sender = buildSender({ config, edges, stores, keyring, committer, guard, ...mail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
@@ -192,93 +207,42 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         worker.forgetLanes(laneIds);
       },
     });
-    const planOf = planFinder(config, stores);
-    const planNames = Object.keys(config.plans);
     const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
     const { hostname } = config;
-    const verifier = createVerifier({ ...stores, ...common, keychain, resolver: checkResolver, hostname, settings });
+    const verifier = createVerifier({
+      ...stores,
+      ...common,
+      keychain,
+      record,
+      resolver: checkResolver,
+      hostname,
+      settings,
+    });
     const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
     closers.push(() => verifier.close());
     closers.push(() => domainWatch.stop());
     const abandoner = createAbandoner({ ...stores, ...common });
     closers.push(() => abandoner.stop());
-    const nudge = (laneId: number, dueAt: number, expiresAt?: number) => worker.nudge(laneId, dueAt, expiresAt);
-    const apiParts: ApiParts = {
-      emails: {
-        ...stores,
-        ...common,
-        guard,
-        planOf,
-        standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
-        preparer: createPreparer(preparing),
-        nudge,
-        findRelay,
-        settings: {
-          ...settings,
-          lifetimeMs: config.email.lifetimeMs,
-          keepAnswersMs: config.idempotency.keepMs,
-          returnPathKey: keyring.hmacKey("return-path"),
-        },
-      },
-      domains: {
-        ...stores,
-        ...common,
-        keyring,
-        keychain,
-        planOf,
-        verifier,
-        settings,
-        deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
-        deleted: () => abandoner.begin(),
-      },
-      keys: { ...stores, ...common, planOf },
-      suppressions: { ...stores, ...common },
-      workspaces: {
-        ...stores,
-        ...common,
-        creation: config.workspaces.creation,
-        defaultPlan: config.workspaces.defaultPlan,
-        planNames,
-      },
-      operator: {
-        suppressions: { ...stores, ...common },
-        domains: {
-          ...stores,
-          ...common,
-          verifier,
-          lifted: (domain) => void hastenMailOf(domain, { ...stores, ...common, nudge }),
-        },
-        workspaces: {
-          ...stores,
-          ...common,
-          planNames,
-          forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
-          holdChanged: (workspaceId, isHeld) => (isHeld ? heldExpiry.look() : worker.release(workspaceId)),
-          deleted({ domainIds }) {
-            for (const id of domainIds) keychain.forget(id);
-            removal.look();
-          },
-        },
-      },
-      usage: { ...stores, namedPlanOf: namedPlanFinder(config, stores), clock },
-      verifyKey: keyVerifier({
-        keys: stores.keys,
-        operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
-        commit,
-        clock,
-        log,
-      }),
-      bodyLimits: {
-        sendBytes: config.http.maxBodyBytes,
-        batchBytes: config.http.maxBatchBodyBytes,
-        otherBytes: config.http.maxOtherBodyBytes,
-      },
-      rateLimits: config.rateLimits,
-      trustedProxies: config.http.trustedProxies,
-      exampleDomain: options.exampleDomain ?? "example.com",
+    const apiParts = apiPartsOf({
+      config,
+      stores,
+      common,
+      guard,
+      keyring,
+      keychain,
+      findRelay,
+      teller,
+      verifier,
+      abandoner,
+      worker,
+      rates,
+      heldExpiry,
+      removal,
       troubles,
+      preparer: createPreparer(preparing),
+      exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
-    };
+    });
     const operatorApi = createOperatorApi(apiParts);
     const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));
     if (purpose === "command") {
@@ -330,6 +294,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     removal.look();
     abandoner.begin();
     domainWatch.start();
+    await teller.start();
     const stop = async (graceMs = STOP_GRACE_MS) => {
       domainWatch.stop();
       abandoner.stop();
@@ -338,15 +303,22 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       const cancel = clock.after(graceMs, () => {
         resolver.close();
         checkResolver.close();
+        callResolver.close();
         composing.close();
       });
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
-      await Promise.all([server.stop(requestGraceMs), socket.stop(requestGraceMs), worker.stop(graceMs)]);
+      await Promise.all([
+        server.stop(requestGraceMs),
+        socket.stop(requestGraceMs),
+        worker.stop(graceMs),
+        teller.stop(graceMs),
+      ]);
       cancel();
       await pool.close();
       await endAll();
     };
-    const app = { url: server.url, metricsUrl: metrics?.url ?? null, db, committer, worker, guard, domainWatch, stop };
+    const seen = { url: server.url, metricsUrl: metrics?.url ?? null };
+    const app = { ...seen, db, committer, worker, teller, guard, domainWatch, stop };
     return { kind: "instance", app };
   } catch (error) {
     closers.shift(); // the lock is released by the caller

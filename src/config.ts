@@ -144,6 +144,23 @@ export const ConfigSchema = Type.Object({
       "127.0.0.1:9464",
     ),
   }),
+  webhooks: Type.Object({
+    allowHttp: Type.Boolean({
+      description: "Whether webhooks may be called without TLS; events then cross the network in the clear.",
+      default: false,
+    }),
+    allowAddresses: list(
+      text("range", "One range."),
+      [0, 100],
+      "Address ranges that may be called although they are private: receivers of your own network.",
+      [],
+    ),
+    keepMs: duration(
+      ["1h", "365d"],
+      "How long events and deliveries are kept, to be looked at and delivered again.",
+      "30d",
+    ),
+  }),
   log: Type.Object({
     addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
       default: "redacted",

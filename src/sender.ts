@@ -7,13 +7,14 @@ import { openKeychain } from "./domains/keychain.ts";
 import type { DomainStore } from "./domains/store.ts";
 import type { Composer } from "./emails/composer.ts";
 import { emailHandler } from "./emails/deliver.ts";
+import type { TellOfEmail } from "./emails/facts.ts";
 import { HeldExpiry } from "./emails/expire.ts";
 import { RefusalWatch } from "./emails/refusals.ts";
 import type { FindRelay } from "./emails/relay.ts";
 import type { SettleParts } from "./emails/settle.ts";
 import type { EmailStore } from "./emails/store.ts";
 import type { Keyring } from "./keyring/seal.ts";
-import { redact } from "./log.ts";
+import { type Log, redact } from "./log.ts";
 import { parseRanges } from "./net/address.ts";
 import { ownAddresses, requireSources } from "./own-addresses.ts";
 import type { QueueStore } from "./queue/store.ts";
@@ -63,6 +64,7 @@ export interface SenderParts {
   findRelay: FindRelay;
   composer: Composer;
   rates: SettleParts["rates"];
+  tellOfEmail: TellOfEmail;
 }
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
@@ -86,10 +88,7 @@ export function buildSender(parts: SenderParts) {
     clock,
     maxSessions: email.sessionsPerDestination,
     rules,
-    tell: (site, block) =>
-      block === null
-        ? log.event("site.open", { site })
-        : log.event("site.blocked", { site, until: new Date(block.until).toISOString(), reason: block.reason }),
+    tell: (site, block) => tellOfSite(site, block, log),
   });
   const slots = new SessionSlots({ perSite: (site) => sites.sessionsOf(site), total: email.maxSessions });
   const show: SettleParts["show"] = config.log.addresses === "full" ? (words) => words : redact;
@@ -103,6 +102,7 @@ export function buildSender(parts: SenderParts) {
     slots,
     refusals: new RefusalWatch(),
     rates: parts.rates,
+    tellOfEmail: parts.tellOfEmail,
     allowed: parseRanges(email.allowAddresses),
     findRelay: parts.findRelay,
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
@@ -147,4 +147,9 @@ function gatesOf(sites: Sites, workspaces: WorkspaceStore) {
   // Nothing of a deleted workspace is sent; 0 is nobody, whose lane could not be looked up.
   const isHeld = (id: number) => id !== 0 && (workspaces.byId(id)?.isHeld ?? true);
   return { gate, isHeld };
+}
+
+function tellOfSite(site: string, block: { until: number; reason: string } | null, log: Log): void {
+  if (block === null) log.event("site.open", { site });
+  else log.event("site.blocked", { site, until: new Date(block.until).toISOString(), reason: block.reason });
 }

@@ -2,6 +2,7 @@ import type { Config, NamedPlan, Plan } from "./config.ts";
 import type { Db } from "./db/open.ts";
 import { openDomainStore } from "./domains/store.ts";
 import { type EmailCounts, openEmailStore } from "./emails/store.ts";
+import { openEventStore } from "./events/store.ts";
 import { openIdempotencyStore } from "./idempotency/store.ts";
 import { openKeyStore } from "./keys/store.ts";
 import { workspaceGone } from "./plans/block.ts";
@@ -12,6 +13,9 @@ import { openSuppressionStore } from "./suppressions/store.ts";
 import { openCreditStore } from "./workspaces/credit-store.ts";
 import { openRemovalStore } from "./workspaces/removal-store.ts";
 import { openSenderIdStore } from "./workspaces/sender-store.ts";
+import { openDeliveryStore } from "./webhooks/delivery-store.ts";
+import { openWebhookJobStore } from "./webhooks/job-store.ts";
+import { openWebhookStore } from "./webhooks/store.ts";
 import { openWorkspaceStore } from "./workspaces/store.ts";
 
 export type Stores = ReturnType<typeof openStores>;
@@ -33,6 +37,10 @@ export function openStores(db: Db, counts: EmailCounts) {
     suppressions: openSuppressionStore(db),
     held: openHeldStore(db),
     usage: openUsageStore(db),
+    events: openEventStore(db),
+    webhooks: openWebhookStore(db),
+    webhookJobs: openWebhookJobStore(db),
+    webhookDeliveries: openDeliveryStore(db),
   };
 }
 

@@ -166,6 +166,8 @@ function sandboxConfig(directory: string, port: number, dnsServer: string): Conf
   config.email.allowAddresses = ["127.0.0.0/8"];
   config.workspaces.defaultPlan = "scale";
   config.rateLimits = NO_RATE_LIMITS;
+  config.webhooks.allowHttp = true;
+  config.webhooks.allowAddresses = ["127.0.0.0/8", "::1/128"];
   // Developers' machines run full; the sandbox stops only when nothing can be written.
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;

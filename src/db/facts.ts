@@ -33,6 +33,8 @@ export class Facts implements Follower {
   }
 
   committed(): void {
+    // What was noted while others wrote their sums belongs to no closure, and is as durable.
+    this.keep();
     for (const tell of this.#ofBatch) tell();
     this.#ofBatch.length = 0;
   }

@@ -97,6 +97,7 @@ export const TAGS: { name: string; description: string }[] = [
     name: "Webhooks",
     description: "Addresses of yours that are called when something happens, and what was delivered to them.",
   },
+  { name: "Events", description: "What happens, as it happens, for those whom a webhook cannot reach." },
   { name: "API keys", description: "The keys of this workspace. A key itself is shown once, when it is made." },
   { name: "Workspace", description: "The workspace that a key belongs to: its plan, its limits and what it has used." },
   { name: "Operator", description: "For the operator of this server, with the operator key: every workspace." },

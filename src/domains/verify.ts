@@ -1,13 +1,14 @@
 import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import type { Resolver } from "../dns/client.ts";
+import type { RecordFact } from "../events/record.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
 import type { Keychain } from "./keychain.ts";
 import { type DomainRecords, recordsOf } from "./records.ts";
 import type { Dns } from "./schema.ts";
-import { dnsAfterCheck, parseDns } from "./show.ts";
+import { dnsAfterCheck, inList, parseDns } from "./show.ts";
 import { type Change, givenUpAt, lifeAfterCheck, nextCheckAt } from "./status.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 
@@ -26,6 +27,7 @@ export interface VerifyParts {
   /** Our own name, which must resolve before DNS is believed that a key is gone. */
   hostname: string;
   settings: { bounceHost: string; dmarcRua: string | null };
+  record: RecordFact;
 }
 
 export interface Verification {
@@ -162,6 +164,10 @@ function record(
     ...(check.ed25519 === "unknown" ? {} : { signsEd25519: check.ed25519 === "yes" }),
     ...(check.bounce === "unknown" ? {} : { hasReturnPath: check.bounce === "yes" }),
   });
+  if (change !== null) {
+    const { workspaceId, uid } = updated;
+    parts.record({ workspaceId, type: `domain.${change}`, resource: uid, at: now, data: () => inList(updated) });
+  }
   return { domain: updated, dns, isTaken: check.rsa === "yes" && isHeldElsewhere, change };
 }
 

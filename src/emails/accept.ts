@@ -13,12 +13,14 @@ import type { IdempotencyScope, IdempotencyStore } from "../idempotency/store.ts
 import type { Log } from "../log.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
 import { refusalOf, type Standing } from "../plans/block.ts";
-import { takeEmailQuota } from "../plans/quota.ts";
+import { type QuotaWarning, takeEmailQuota } from "../plans/quota.ts";
 import type { UsageStore } from "../plans/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { Random } from "../random.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { StoredBody } from "./body.ts";
+import type { RecordFact } from "../events/record.ts";
+import type { TellOfEmail } from "./facts.ts";
 import type { Preparer } from "./preparer.ts";
 import type { FindRelay } from "./relay.ts";
 import type { EmailSend } from "./schema.ts";
@@ -42,12 +44,14 @@ export interface AcceptParts {
   log: Log;
   preparer: Preparer;
   /** Whether a workspace may send; undefined: it was deleted. */
-  standingOf: (workspaceId: number) => Standing | undefined;
+  standingOf: (workspaceId: number) => (Standing & { uid: string }) | undefined;
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
   /** Told after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
   findRelay: FindRelay;
+  tellOfEmail: TellOfEmail;
+  record: RecordFact;
   settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
 }
 
@@ -131,7 +135,9 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   const senders = chooseDomains(request, prepared, parts);
   refuseSuppressed(request, prepared, parts);
   const plan = parts.planOf(caller.workspaceId);
-  takeEmailQuota({ workspaceId: caller.workspaceId, plan, amount: prepared.length, now }, parts.usage);
+  const quota = { workspaceId: caller.workspaceId, plan, amount: prepared.length, now };
+  const warnings = takeEmailQuota(quota, parts.usage);
+  if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, parts);
 
   const lanes = new Map<number, string>();
   const accepted = prepared.map((email, index) => {
@@ -148,6 +154,12 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
     );
   }
   return { body, isReplay: false, isMismatch: false, lanes, dueAt: now };
+}
+
+function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, parts: AcceptParts): void {
+  const resource = parts.standingOf(workspaceId)?.uid ?? "";
+  for (const warning of warnings)
+    parts.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
 }
 
 function scopeOf(request: AcceptRequest, key: string): IdempotencyScope {
@@ -259,5 +271,6 @@ function write(
     expiresAt: now + settings.lifetimeMs,
   });
   lanes.set(laneId, destination);
+  parts.tellOfEmail({ id, workspaceId: domain.workspaceId, type: "email.queued", at: now });
   return uid;
 }

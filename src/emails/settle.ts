@@ -6,6 +6,7 @@ import type { Settlement } from "../queue/worker.ts";
 import type { Category, Stage } from "../smtp/classify.ts";
 import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
+import type { TellOfEmail } from "./facts.ts";
 import type { RefusalWatch } from "./refusals.ts";
 import { judge, type Judgement, type Relay } from "./relay.ts";
 import type { Bounce } from "./schema.ts";
@@ -65,6 +66,7 @@ export interface SettleParts {
   rates: { answered(workspaceId: number, isHardBounce: boolean): void };
   clock: Pick<Clock, "now">;
   log: Log;
+  tellOfEmail: TellOfEmail;
   /** What of words, and of the recipient's address in them, may stand in the log. */
   show: (words: string, recipient: string) => string;
 }
@@ -125,14 +127,16 @@ function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt },
     // DNS and signing say nothing of the destination's servers.
     isReached: null,
-    record: () =>
+    record(isHeld) {
       parts.emails.insertAttempt({
         ...blankAttempt(job, endedAt),
         stage,
         reply: reason,
         outcome: "deferred",
         category,
-      }),
+      });
+      if (isHeld) tellDelayed(ended, endedAt, parts);
+    },
     committed: () => tell(parts, "email.delivery_delayed", ended, reason),
   };
 }
@@ -261,9 +265,15 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
       if (sentAt !== null) parts.emails.setSentAt(job.id, sentAt);
       // R28: it may have been taken, and it will be sent again.
       if (isUnknown) parts.emails.setPossibleDuplicate(job.id);
+      tellDelayed(ended, ending.endedAt, parts);
     },
     committed: () => tell(parts, "email.delivery_delayed", ended, reason),
   };
+}
+
+/** Inside the transaction, after the queue's row was put off. */
+function tellDelayed({ job, email }: Ended, at: number, parts: SettleParts): void {
+  parts.tellOfEmail({ id: job.id, workspaceId: email.workspaceId, type: "email.delivery_delayed", at });
 }
 
 /** It may have arrived as often as it was sent: sending it for three days would fill somebody's inbox. */

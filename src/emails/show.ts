@@ -23,10 +23,14 @@ export function showInList(email: ListedEmail["email"], attemptsBegun: number | 
 
 export function showRecord({ email, body, queue }: Found): typeof EmailRecord.static {
   const parts = body === null ? { html: null, text: null } : unpackBody(body);
+  return { ...showState({ email, queue }), ...parts };
+}
+
+/** An email's record without its parts, as events carry it. */
+export function showState({ email, queue }: EmailState): Omit<typeof EmailRecord.static, "html" | "text"> {
   const isWaiting = queue !== null && !queue.inFlight;
   return {
     ...showInList(email, queue?.attempts ?? null),
-    ...parts,
     failedReason: email.failedReason,
     lastReply: queue?.lastReply ?? null,
     status: stateOf({ email, queue }),

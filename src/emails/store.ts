@@ -176,6 +176,8 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
       .prepare(),
   );
 
+  /** Told of each end, inside its transaction. */
+  let ended: ((end: { id: number; workspaceId: number; status: StoredStatus; at: number }) => void) | null = null;
   const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
   });
@@ -206,9 +208,14 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
       const { workspaceId, domainId } = updateEnd.get({ id, ...end });
       totals.add({ workspaceId, domainId, status: "queued" }, -1);
       totals.add({ workspaceId, domainId, status: end.status }, 1);
+      ended?.({ id, workspaceId, status: end.status, at: end.endedAt });
       if (counts === null) return;
       const category = end.bounce === null ? null : (JSON.parse(end.bounce) as Bounce).category;
       facts.note(() => counts.ended(end.status, category));
+    },
+    /** From now on `tell` is told of each email that ends, inside the transaction that ends it: nobody who ends one can forget it. */
+    followEnds(tell: NonNullable<typeof ended>): void {
+      ended = tell;
     },
     /** The first attempt that reached the recipient's server. */
     setSentAt(id: number, sentAt: number): void {
@@ -256,7 +263,19 @@ function reads(orm: Db["orm"]) {
       .prepare(),
   );
 
+  const selectStateById = fast(
+    orm
+      .select({ email: emails, queue: emailQueue })
+      .from(emails)
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .where(eq(emails.id, p("id")))
+      .prepare(),
+  );
+
   return {
+    /** An email without its body, whoever's it is; undefined when it is gone. */
+    stateById: (id: number): EmailState | undefined => selectStateById.get({ id }),
+
     /** All that composing a message needs; undefined when the email is gone. */
     forDelivery: (id: number) => selectForDelivery.get({ id }),
 

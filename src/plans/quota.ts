@@ -16,14 +16,25 @@ export function dayAt(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
+/** Shares of a quota, in percent, at which its owner is warned. */
+const WARNED_AT = [80, 100];
+
+/** A share of a quota that was reached. */
+export interface QuotaWarning {
+  period: "day" | "month";
+  percent: number;
+  used: number;
+  limit: number;
+}
+
 /**
- * Takes `amount` emails from the workspace's quotas, inside the accepting transaction; throws 402 with
- * the time until the period ends.
+ * Takes `amount` emails from the workspace's quotas, inside the accepting transaction; what shares of them
+ * that reached. Throws 402 with the time until the period ends.
  */
 export function takeEmailQuota(
   request: { workspaceId: number; plan: Plan; amount: number; now: number },
   usage: UsageStore,
-): void {
+): QuotaWarning[] {
   const { workspaceId, plan, amount, now } = request;
   const { day, month } = periodsAt(now);
   if (plan.emailsPerMonth >= 0) {
@@ -35,6 +46,21 @@ export function takeEmailQuota(
     const left = plan.emailsPerDay - usage.ofDay(workspaceId, "emails", day);
     throw overQuota("day", { allowed: plan.emailsPerDay, left, endsInMs: startOfNextDay(now) - now });
   }
+  const { emailsPerDay, emailsPerMonth } = plan;
+  return [
+    ...(emailsPerDay < 0 ? [] : reached("day", usage.ofDay(workspaceId, "emails", day), emailsPerDay, amount)),
+    ...(emailsPerMonth < 0
+      ? []
+      : reached("month", usage.ofMonth(workspaceId, "emails", month), emailsPerMonth, amount)),
+  ];
+}
+
+/** The shares of `limit` that the last `amount` of `used` went over. */
+function reached(period: QuotaWarning["period"], used: number, limit: number, amount: number): QuotaWarning[] {
+  return WARNED_AT.filter((percent) => {
+    const share = (limit * percent) / 100;
+    return used >= share && used - amount < share;
+  }).map((percent) => ({ period, percent, used, limit }));
 }
 
 /** `left` is below 0 when the plan was changed for a smaller one. */

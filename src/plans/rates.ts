@@ -75,6 +75,8 @@ interface RateParts {
     byId(id: number): RateState | undefined;
     update(id: number, change: Partial<Omit<RateState, "uid">>): unknown;
   };
+  /** Told inside the transaction that blocks. */
+  blocked: (block: { workspaceId: number; workspace: string; reason: string; at: number }) => void;
   clock: Pick<Clock, "now">;
   log: Log;
   /** False: outcomes are counted and nothing follows from them. */
@@ -158,8 +160,10 @@ export class SendingRates implements Follower {
     // A block keeps the figures that it was set with.
     if (state === undefined || state.rateBlockedAt !== null) return;
     const { kind, reason } = verdict;
-    if (kind === "blocked") workspaces.update(workspaceId, { rateBlockedAt: now, rateBlockReason: reason });
-    else if (state.rateWarnedAt !== null && dayAt(state.rateWarnedAt) === last) return;
+    if (kind === "blocked") {
+      workspaces.update(workspaceId, { rateBlockedAt: now, rateBlockReason: reason });
+      this.#parts.blocked({ workspaceId, workspace: state.uid, reason, at: now });
+    } else if (state.rateWarnedAt !== null && dayAt(state.rateWarnedAt) === last) return;
     else workspaces.update(workspaceId, { rateWarnedAt: now });
     this.#toTell.push({ event: EVENTS[kind], workspace: state.uid, reason });
   }

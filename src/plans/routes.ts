@@ -16,6 +16,7 @@ export interface UsageParts {
   usage: UsageStore;
   domains: Counting;
   keys: Counting;
+  webhooks: Counting;
   workspaces: { byId(id: number): { smsCredits: number } | undefined };
   /** The plan that holds for a workspace. */
   namedPlanOf: (workspaceId: number) => NamedPlan;
@@ -55,8 +56,8 @@ function reportOf(workspaceId: number, parts: UsageParts): typeof UsageReport.st
       smsCreditsBalance: workspaces.byId(workspaceId)?.smsCredits ?? 0,
       domains: domains.countOf(workspaceId),
       apiKeys: keys.countOf(workspaceId),
+      webhooks: parts.webhooks.countOf(workspaceId),
       // There are none yet.
-      webhooks: 0,
       members: 0,
     },
   };

@@ -4,7 +4,7 @@ import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import type { InterruptedJob, LaneHead } from "./job.ts";
-import type { QueueStore } from "./store.ts";
+import type { WorkerQueue } from "./store.ts";
 
 // Rows in flight that nobody works on: after a crash, or by a bug. An attempt without dot_at sent
 // nothing, and starts again soon; from the third on it keeps the delay of its claim, in case it is
@@ -18,7 +18,7 @@ const TRUSTED_ATTEMPTS = 2;
 const RESTART_SPREAD_MS = 1_000;
 
 export interface RecoverParts {
-  queue: QueueStore;
+  queue: WorkerQueue;
   handler: { recordInterrupted(job: { id: number; attempts: number; startedAt: number; dotAt: number }): void };
   commit: Commit;
   clock: Clock;

@@ -22,6 +22,12 @@ const MAX_REMEMBERED_LANES = 20_000;
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
+/** What the worker needs of a queue: the emails' or another whose rows are claimed as these are. */
+export type WorkerQueue = Pick<
+  QueueStore,
+  "workspaceOf" | "claim" | "headOf" | "markDot" | "finish" | "defer" | "giveBack" | "heads" | "inFlight" | "release"
+>;
+
 /** Prepares the statements of the queue; `counts` is told of every row that comes to be delayed or ceases to be. */
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm } = db;

@@ -11,7 +11,7 @@ import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
 import type { SiteGate } from "./site-places.ts";
 import type { Deferral, Job } from "./job.ts";
-import type { QueueStore } from "./store.ts";
+import type { WorkerQueue } from "./store.ts";
 
 // The worker takes due rows off the queue and hands each to the handler, which does the I/O and
 // returns what to write; the worker writes it together with the row's fate in one transaction.
@@ -67,7 +67,7 @@ export interface Handler {
 }
 
 export interface WorkerOptions {
-  queue: QueueStore;
+  queue: WorkerQueue;
   handler: Handler;
   commit: Commit;
   guard: DiskGuard;

@@ -8,6 +8,12 @@ import type { Channel, Reason } from "./address.ts";
 export type SuppressionRow = typeof suppressions.$inferSelect;
 export type NewSuppression = Omit<SuppressionRow, "id">;
 
+/** What happened to an address. */
+export interface SuppressionChange {
+  type: "suppression.created" | "suppression.deleted";
+  row: NewSuppression;
+}
+
 export type SuppressionStore = ReturnType<typeof openSuppressionStore>;
 
 /** Newer than every row. */
@@ -61,7 +67,19 @@ export function openSuppressionStore(db: Db) {
   const ofAll = { rest: selectPage(...isRest), older: selectPage(isOlder) };
   const ofChannel = { rest: selectPage(isOfChannel, ...isRest), older: selectPage(isOfChannel, isOlder) };
 
+  /** Told of each change, inside its transaction. */
+  let changed: ((change: SuppressionChange) => void) | null = null;
+  const lifted = (rows: SuppressionRow[]): boolean => {
+    for (const row of rows) changed?.({ type: "suppression.deleted", row });
+    return rows.length > 0;
+  };
+
   return {
+    /** From now on `tell` is told of each suppression that is made or lifted, inside its transaction. */
+    followChanges(tell: (change: SuppressionChange) => void): void {
+      changed = tell;
+    },
+
     /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */
     reasonFor: (workspaceId: number, address: string): Reason | null =>
       select.get({ workspaceId, channel: "email", address })?.reason ?? null,
@@ -90,7 +108,11 @@ export function openSuppressionStore(db: Db) {
     },
 
     /** Suppresses; the first reason stays. False: it was suppressed already. */
-    insert: (row: NewSuppression): boolean => insertRow.run({ ...row }).changes > 0,
+    insert(row: NewSuppression): boolean {
+      const isNew = insertRow.run({ ...row }).changes > 0;
+      if (isNew) changed?.({ type: "suppression.created", row });
+      return isNew;
+    },
 
     /** Lifts the suppressions of an address, of one channel or of all. False: there was none. */
     delete(of: { workspaceId: number; address: string; channel: Channel | null }): boolean {
@@ -103,9 +125,9 @@ export function openSuppressionStore(db: Db) {
             of.channel === null ? undefined : eq(suppressions.channel, of.channel),
           ),
         )
-        .returning({ id: suppressions.id })
+        .returning()
         .all();
-      return removed.length > 0;
+      return lifted(removed);
     },
 
     /** Keeps for the operator what would have suppressed an address; the first reason stays. */
@@ -125,9 +147,9 @@ export function openSuppressionStore(db: Db) {
             eq(suppressions.reason, "hard_bounce"),
           ),
         )
-        .returning({ address: suppressions.address })
+        .returning()
         .all();
-      return removed.length > 0;
+      return lifted(removed);
     },
   };
 }

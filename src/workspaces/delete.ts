@@ -17,6 +17,8 @@ export interface DeleteParts {
   workspaces: WorkspaceStore;
   keys: KeyStore;
   domains: DomainStore;
+  /** What else must not act any more. */
+  webhooks: { deleteOfWorkspace(workspaceId: number): void };
   clock: Pick<Clock, "now">;
 }
 
@@ -24,6 +26,7 @@ export interface DeleteParts {
 export function deleteWorkspace(workspace: WorkspaceRow, parts: DeleteParts): GoneWorkspace {
   const { id } = workspace;
   parts.keys.deleteOfWorkspace(id);
+  parts.webhooks.deleteOfWorkspace(id);
   const domainIds = parts.domains.deleteOfWorkspace(id);
   parts.workspaces.update(id, { deletedAt: parts.clock.now() });
   return { workspace, domainIds };

@@ -7,6 +7,7 @@ import {
   emailQueue,
   emails,
   emailTotals,
+  events,
   heldSuppressions,
   idempotency,
   lanes,
@@ -14,6 +15,7 @@ import {
   smsCredits,
   suppressions,
   usage,
+  webhooks,
 } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
 
@@ -35,6 +37,8 @@ const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteCol
   [heldSuppressions, [heldSuppressions.id]],
   [senderIds, [senderIds.workspaceId, senderIds.name]],
   [smsCredits, [smsCredits.id]],
+  [events, [events.id]],
+  [webhooks, [webhooks.id]],
 ];
 
 export type RemovalStore = ReturnType<typeof openRemovalStore>;

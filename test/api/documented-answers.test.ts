@@ -57,9 +57,16 @@ function operatorExamples(pombo: Instance): Example[] {
 /** Requests that together give most of the documented answers. */
 function examplesFor(
   pombo: Instance,
-  ids: { email: string; waiting: string; domain: string; keys: string[] },
+  ids: {
+    email: string;
+    waiting: string;
+    domain: string;
+    keys: string[];
+    hook: { id: string; deliveryId: string };
+  },
 ): Example[] {
-  const { email, waiting, domain, keys } = ids;
+  const { email, waiting, domain, keys, hook } = ids;
+  const ofHook = `/api/v1/webhooks/${hook.id}`;
   const one = "/api/v1/emails/{id}";
   const body = (value: unknown) => ({ options: { body: value } });
   const key = { key: pombo.operator.key };
@@ -136,6 +143,26 @@ function examplesFor(
     },
     { route: "DELETE /api/v1/suppressions/{address}", status: 404, path: "/api/v1/suppressions/x%40example.com" },
     { route: "DELETE /api/v1/suppressions/{address}", status: 422, path: "/api/v1/suppressions/%" },
+    { route: "POST /api/v1/webhooks", status: 201, ...body({ url: "https://hooks.example.com/", events: ["*"] }) },
+    { route: "POST /api/v1/webhooks", status: 422, ...body({ url: "http://127.0.0.1/", events: [] }) },
+    { route: "GET /api/v1/webhooks", status: 200 },
+    { route: "PATCH /api/v1/webhooks/{id}", status: 200, path: ofHook, ...body({ description: "x" }) },
+    { route: "GET /api/v1/webhooks/{id}/deliveries", status: 200, path: `${ofHook}/deliveries` },
+    { route: "POST /api/v1/webhooks/{id}/test", status: 202, path: `${ofHook}/test` },
+    { route: "POST /api/v1/webhooks/{id}/rotate-secret", status: 200, path: `${ofHook}/rotate-secret`, ...body({}) },
+    {
+      route: "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay",
+      status: 202,
+      path: `${ofHook}/deliveries/${hook.deliveryId}/replay`,
+    },
+    {
+      route: "POST /api/v1/webhooks/{id}/recover",
+      status: 202,
+      path: `${ofHook}/recover`,
+      ...body({ since: "2026-01-01T00:00:00Z" }),
+    },
+    { route: "DELETE /api/v1/webhooks/{id}", status: 200, path: ofHook },
+    { route: "GET /api/v1/events", status: 200 },
     { route: "GET /api/v1/openapi.json", status: 200 },
     { route: "GET /docs", status: 200 },
     { route: "GET /health", status: 200 },
@@ -143,6 +170,17 @@ function examplesFor(
     // Last: the workspace is gone then.
     ...operatorExamples(pombo),
   ];
+}
+
+/** A webhook with a delivery, which failed: there is no such name. */
+async function makeHook({ workspace, app }: Instance): Promise<{ id: string; deliveryId: string }> {
+  const url = "https://nobody.example.com/";
+  const made = await workspace.call("POST", "/api/v1/webhooks", { body: { url, events: ["*"] } });
+  const { id } = made.body.data;
+  await workspace.call("POST", `/api/v1/webhooks/${id}/test`);
+  await app.teller.worker.idle();
+  const { body } = await workspace.call("GET", `/api/v1/webhooks/${id}/deliveries`);
+  return { id, deliveryId: body.data[0].id };
 }
 
 test("answers of real requests are as documented, of every route", async () => {
@@ -171,6 +209,7 @@ test("answers of real requests are as documented, of every route", async () => {
     waiting: later.body.data.id,
     domain: domains.body.data[0].id,
     keys: [made.body.data.id],
+    hook: await makeHook(pombo),
   };
   const examples = examplesFor(pombo, ids);
   for (const { route, status, path, options } of examples) {

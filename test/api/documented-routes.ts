@@ -7,6 +7,7 @@ const CHANGE_STATUSES = ["400", "403", "404", "409", "413", "415", "422", "503"]
 const CREATE_STATUSES = ["201", "400", "403", "413", "415", "422", "503"];
 const OPERATOR_READ_STATUSES = ["200", "401", "403", "404", "422"];
 const OPERATOR_CHANGE_STATUSES = ["400", "401", "403", "404", "413", "415", "422", "503"];
+const HOOK_STATUSES = ["400", "403", "404", "413", "415", "422", "503"];
 
 /** Every route and the statuses that it is documented with. */
 export const ROUTES: Record<string, string[]> = {
@@ -50,6 +51,16 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
   "PATCH /api/v1/operator/domains/{id}": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
   "GET /docs": ["200"],
+  "POST /api/v1/webhooks": [...CREATE_STATUSES, "402"],
+  "GET /api/v1/webhooks": ["200", "403", "422"],
+  "PATCH /api/v1/webhooks/{id}": ["200", ...HOOK_STATUSES],
+  "DELETE /api/v1/webhooks/{id}": ["200", "403", "404", "422", "503"],
+  "GET /api/v1/webhooks/{id}/deliveries": ["200", "403", "404", "422"],
+  "POST /api/v1/webhooks/{id}/test": ["202", ...HOOK_STATUSES],
+  "POST /api/v1/webhooks/{id}/rotate-secret": ["200", ...HOOK_STATUSES],
+  "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": ["202", ...HOOK_STATUSES],
+  "POST /api/v1/webhooks/{id}/recover": ["202", ...HOOK_STATUSES],
+  "GET /api/v1/events": ["200", "403", "422"],
   "GET /api/v1/openapi.json": ["200"],
   "GET /health": ["200"],
   "GET /ready": ["200", "503"],

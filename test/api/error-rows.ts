@@ -18,6 +18,9 @@ export interface Scene extends AsyncDisposable {
   waitingId: string;
   /** The only key for the whole workspace, and the one of the domain. */
   lastKeyId: string;
+  /** Called once, in vain: nobody listens there. */
+  hookId: string;
+  deliveryId: string;
   keyId: string;
 }
 
@@ -33,6 +36,8 @@ interface Row {
   path?: (scene: Scene) => string;
   /** A body that would be accepted. */
   body?: (scene: Scene) => unknown;
+  /** It may come without a body. */
+  mayLackBody?: true;
   /** Whose key it is for; default: a workspace's. */
   caller?: "operator" | "nobody";
   /** It is for a domain's key too. */
@@ -58,6 +63,13 @@ function ofWorkspace(rest: string, body?: unknown): Row {
     path: ({ workspaceId }) => `/api/v1/operator/workspaces/${workspaceId}${rest}`,
     ...(body === undefined ? {} : { body: () => body }),
     caller: "operator",
+  };
+}
+
+function ofHook(rest: string, body?: unknown): Row {
+  return {
+    path: ({ hookId }) => `/api/v1/webhooks/${hookId}${rest}`,
+    ...(body === undefined ? {} : { body: () => body }),
   };
 }
 
@@ -153,6 +165,18 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
+  "POST /api/v1/webhooks": { body: () => ({ url: "https://hooks.example.com/", events: ["*"] }) },
+  "GET /api/v1/webhooks": {},
+  "PATCH /api/v1/webhooks/{id}": ofHook("", { enabled: true }),
+  "DELETE /api/v1/webhooks/{id}": ofHook(""),
+  "GET /api/v1/webhooks/{id}/deliveries": ofHook("/deliveries"),
+  "POST /api/v1/webhooks/{id}/test": ofHook("/test"),
+  "POST /api/v1/webhooks/{id}/rotate-secret": { ...ofHook("/rotate-secret", {}), mayLackBody: true },
+  "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": {
+    path: ({ hookId, deliveryId }) => `/api/v1/webhooks/${hookId}/deliveries/${deliveryId}/replay`,
+  },
+  "POST /api/v1/webhooks/{id}/recover": ofHook("/recover", { since: "2026-01-01T00:00:00Z" }),
+  "GET /api/v1/events": {},
   "GET /api/v1/openapi.json": { caller: "nobody" },
   "GET /docs": { caller: "nobody" },
   "GET /health": { caller: "nobody" },
@@ -190,6 +214,11 @@ export async function routesOf(pombo: Instance): Promise<Route[]> {
 export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Promise<Scene> {
   const pombo = await startInstance({
     ...options,
+    configure(config) {
+      config.webhooks.allowHttp = true;
+      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      options.configure?.(config);
+    },
     mx: { rcpt: (command) => (command.includes("later") ? "450 4.2.0 Later" : "250 Ok") },
   });
   const owner = pombo.workspace;
@@ -202,6 +231,13 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "one domain", domainId } });
   const keys = await owner.call("GET", "/api/v1/auth/keys");
   await owner.call("POST", "/api/v1/suppressions", { body: { address: "listed@example.com" } });
+  const hook = await owner.call("POST", "/api/v1/webhooks", {
+    body: { url: "http://127.0.0.1:9/", events: ["webhook.disabled"] },
+  });
+  const hookId = hook.body.data.id;
+  await owner.call("POST", `/api/v1/webhooks/${hookId}/test`);
+  await pombo.app.teller.worker.idle();
+  const deliveries = await owner.call("GET", `/api/v1/webhooks/${hookId}/deliveries`);
   await pombo.mx.until(() => pombo.mx.messages.length === 2);
   await pombo.app.worker.idle();
   return {
@@ -214,6 +250,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
       waitingId: waiting.body.data.id,
     },
     ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },
+    ...{ hookId, deliveryId: deliveries.body.data[0].id },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
   };
 }

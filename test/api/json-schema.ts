@@ -4,6 +4,7 @@ import type { Json } from "../fakes/instance.ts";
 // the answers are not judged by the library that describes them. A word it does not know is a fault.
 
 const FORMATS: Record<string, RegExp> = {
+  uri: /^[a-z][a-z0-9+.-]*:\S+$/i,
   uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   "date-time": /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/,
   email: /^[^@\s]+@[^@\s]+$/,

@@ -13,6 +13,7 @@ interface Scene {
   domainId: string;
   keyId: string;
   suppressed: string;
+  hookId: string;
 }
 
 type Case =
@@ -24,6 +25,8 @@ type Case =
   | { kind: "own_list" }
   /** A request that names the owner's things in its body. */
   | { kind: "by_body"; body: (scene: Scene) => unknown; status: number }
+  /** What happens from now on: test/api/webhook-events.test.ts has a stranger listen. */
+  | { kind: "events" }
   /** Nothing of a workspace is in it. */
   | { kind: "nobodys" }
   /** For the operator key alone: no workspace's key opens it, not for its own things either. */
@@ -103,6 +106,42 @@ const CASES: Record<string, Case> = {
     path: ({ suppressed }) => `/api/v1/suppressions/${suppressed}`,
     status: 404,
   },
+  "POST /api/v1/webhooks": { kind: "nobodys" },
+  "GET /api/v1/webhooks": { kind: "list" },
+  "PATCH /api/v1/webhooks/{id}": {
+    kind: "by_id",
+    path: ({ hookId }) => `/api/v1/webhooks/${hookId}`,
+    body: () => ({ enabled: true }),
+    status: 404,
+  },
+  "DELETE /api/v1/webhooks/{id}": { kind: "by_id", path: ({ hookId }) => `/api/v1/webhooks/${hookId}`, status: 404 },
+  "GET /api/v1/webhooks/{id}/deliveries": {
+    kind: "by_id",
+    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/deliveries`,
+    status: 404,
+  },
+  "POST /api/v1/webhooks/{id}/test": {
+    kind: "by_id",
+    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/test`,
+    status: 404,
+  },
+  "POST /api/v1/webhooks/{id}/rotate-secret": {
+    kind: "by_id",
+    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/rotate-secret`,
+    status: 404,
+  },
+  "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": {
+    kind: "by_id",
+    path: ({ hookId, emailId }) => `/api/v1/webhooks/${hookId}/deliveries/${emailId}/replay`,
+    status: 404,
+  },
+  "POST /api/v1/webhooks/{id}/recover": {
+    kind: "by_id",
+    path: ({ hookId }) => `/api/v1/webhooks/${hookId}/recover`,
+    body: () => ({ since: "2026-01-01T00:00:00Z" }),
+    status: 404,
+  },
+  "GET /api/v1/events": { kind: "events" },
   "GET /api/v1/openapi.json": { kind: "nobodys" },
   "GET /docs": { kind: "nobodys" },
   "GET /health": { kind: "nobodys" },
@@ -127,6 +166,9 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
   const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "second" } });
   const suppressed = "nobody@example.com";
   await owner.call("POST", "/api/v1/suppressions", { body: { address: suppressed } });
+  const hook = await owner.call("POST", "/api/v1/webhooks", {
+    body: { url: "https://hooks.example.com/", events: ["webhook.disabled"] },
+  });
   await pombo.mx.until(() => pombo.mx.messages.length === 1);
   await pombo.app.worker.idle();
   return {
@@ -139,6 +181,7 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
       waitingId: waiting.body.data.id,
       domainId: domains.body.data[0].id,
       keyId: key.body.data.id,
+      hookId: hook.body.data.id,
     },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
   };
@@ -162,6 +205,10 @@ function contentsOf({ pombo }: Scene): string {
     "email_total",
     "usage",
     "idempotency",
+    "webhook",
+    "webhook_job",
+    "webhook_delivery",
+    "event",
   ];
   const { sqlite } = pombo.app.db;
   const keys = sqlite.query("SELECT uid, workspace_id, domain_id, name, hash FROM api_key").all();

@@ -64,6 +64,24 @@ const senderId: Seed = async (world) => {
   return { id, name };
 };
 
+const webhook: Seed = async (world) => {
+  const hook = { url: `https://${uniqueName()}.example.net/hook`, events: ["webhook.disabled"] };
+  const { id } = await made(world.workspace, "/api/v1/webhooks", hook);
+  return { id };
+};
+
+/** Nobody is there, which makes a delivery that failed. */
+const delivery: Seed = async (world) => {
+  const { id = "" } = await webhook(world);
+  await made(world.workspace, `/api/v1/webhooks/${id}/test`, undefined);
+  for (const startedAt = performance.now(); performance.now() - startedAt < WAIT_MS;) {
+    const { body } = await world.workspace.call("GET", `/api/v1/webhooks/${id}/deliveries`);
+    const [first] = body.data;
+    if (first !== undefined) return { id, deliveryId: first.id };
+  }
+  throw new Error(`a test event was not tried within ${WAIT_MS} ms`);
+};
+
 /** By operation, as in `GET /api/v1/emails/{id}`; those of routes that a build does not have are not used. */
 const SEEDS: Record<string, Seed> = {
   "GET /api/v1/emails/{id}": email,
@@ -75,6 +93,13 @@ const SEEDS: Record<string, Seed> = {
   "DELETE /api/v1/domains/{id}": domain,
   "DELETE /api/v1/auth/keys/{id}": key,
   "DELETE /api/v1/suppressions/{address}": suppression,
+  "PATCH /api/v1/webhooks/{id}": webhook,
+  "DELETE /api/v1/webhooks/{id}": webhook,
+  "GET /api/v1/webhooks/{id}/deliveries": webhook,
+  "POST /api/v1/webhooks/{id}/test": webhook,
+  "POST /api/v1/webhooks/{id}/rotate-secret": webhook,
+  "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": delivery,
+  "POST /api/v1/webhooks/{id}/recover": webhook,
   "GET /api/v1/operator/workspaces/{id}": workspace,
   "PATCH /api/v1/operator/workspaces/{id}": workspace,
   "DELETE /api/v1/operator/workspaces/{id}": workspace,

@@ -31,6 +31,7 @@ async function startVerifier() {
     random: { bytes: (count) => new Uint8Array(count), unit: () => 0.5 },
     log: { event: () => undefined, bug: (_, error) => void bugs.push(error) },
     hostname: "mail.pombo.test",
+    record: () => undefined,
     settings: { bounceHost: "bounce.pombo.test", dmarcRua: null },
     resolver: {
       serverCount: 1,

@@ -79,6 +79,7 @@ function start(isBlocking = true) {
     workspaces,
     clock,
     isBlocking,
+    blocked: () => undefined,
     log: { event: (name, fields = {}) => void told.push({ name, fields }), bug: () => undefined },
   });
   db.followers.push(rates);

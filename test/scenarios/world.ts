@@ -14,7 +14,7 @@ const SENDING_DOMAIN = "loja.test";
 /** Recipient domains, all at the scenario's mail server: as many lanes of one site. */
 export const DESTINATIONS = ["one.test", "two.test", "three.test"];
 
-type Values = Record<string, string | number | string[]>;
+type Values = Record<string, string | number | boolean | string[]>;
 
 export interface Reply {
   status: number;

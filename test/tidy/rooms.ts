@@ -55,6 +55,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type workspaces/operator-schema.ts",
   ],
   "app.ts": [
+    "api-parts.ts",
+    "teller.ts",
     "api.ts",
     "operator-api.ts",
     "lock.ts",
@@ -82,6 +84,9 @@ export const ROOMS: Record<string, readonly string[]> = {
   // Of the API the operator's routes alone.
   "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
+    "events/routes.ts",
+    "webhooks/routes.ts",
+    "type webhooks/again.ts",
     "http",
     "net",
     "domains/operator-routes.ts",
@@ -101,7 +106,55 @@ export const ROOMS: Record<string, readonly string[]> = {
     "workspaces/operator-routes.ts",
     "workspaces/sender-id-routes.ts",
   ],
+  // What each room of the API is handed.
+  "api-parts.ts": [
+    "type api.ts",
+    "stores.ts",
+    "type teller.ts",
+    "type db/commit.ts",
+    "type db/guard.ts",
+    "type domains/keychain.ts",
+    "type domains/verify.ts",
+    "type emails/abandon.ts",
+    "type emails/expire.ts",
+    "emails/hasten.ts",
+    "type emails/preparer.ts",
+    "type emails/relay.ts",
+    "type keyring/seal.ts",
+    "keys/verify.ts",
+    "type plans/rates.ts",
+    "type queue/worker.ts",
+    "type workspaces/removal.ts",
+  ],
+  // The telling half of the composition root.
+  "teller.ts": [
+    "db",
+    "dns",
+    "keyring",
+    "net",
+    "queue",
+    "stores.ts",
+    "type app.ts",
+    "emails/facts.ts",
+    "events",
+    "events/listeners.ts",
+    "suppressions/show.ts",
+    "webhooks/call.ts",
+    "webhooks/deliver.ts",
+    "webhooks/look.ts",
+    "webhooks/outcome.ts",
+    "webhooks/pools.ts",
+    "webhooks/purge.ts",
+    "webhooks/secrets.ts",
+    "webhooks/subscribed.ts",
+    "type webhooks/target.ts",
+  ],
   "stores.ts": [
+    "events",
+    "webhooks",
+    "webhooks/delivery-store.ts",
+    "webhooks/job-store.ts",
+
     "db",
     "domains",
     "emails",
@@ -119,6 +172,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   // The sending half of the composition root.
   "sender.ts": [
+    "type emails/facts.ts",
     "db",
     "dns",
     "keyring",
@@ -181,11 +235,13 @@ export const ROOMS: Record<string, readonly string[]> = {
   dkim: ["type dns/client.ts"],
   smtp: ["dns", "net"],
 
+  events: ["db", "http"],
+  webhooks: ["db", "http", "queue", "net", "keyring", "type dns/lookup.ts", "events"],
   idempotency: ["db", "http"],
   // The operator names a workspace by its id.
   suppressions: ["db", "http", "mime", "type workspaces/store.ts", "workspaces/find.ts"],
   plans: ["db", "http"],
-  domains: ["db", "http", "keyring", "mime", "dkim", "dns"],
+  domains: ["events", "db", "http", "keyring", "mime", "dkim", "dns"],
   keys: ["db", "http", "type domains/store.ts"],
   // A workspace is made with its first key, in one transaction.
   workspaces: [
@@ -200,6 +256,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "plans/quota.ts",
   ],
   emails: [
+    "events",
     "db",
     "queue",
     "http",

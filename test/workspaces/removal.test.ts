@@ -20,6 +20,9 @@ const ROWS: Record<string, string> = {
     "(workspace_id, channel, address, reason, site, created_at) VALUES ({w}, 'email', 'a@b', 'hard_bounce', 'x', 0)",
   sender_id: "VALUES ({w}, 'Loja', 1, 0)",
   sms_credit: "(workspace_id, kind, amount, note, created_at) VALUES ({w}, 'grant', 5, NULL, 0)",
+  webhook:
+    "(uid, workspace_id, url, events, is_enabled, secret, created_at) VALUES ('h{w}', {w}, 'https://x/', '[]', 1, x'00', 0)",
+  event: "(uid, workspace_id, type, resource, body, created_at) VALUES ('v{w}', {w}, 'x', 'x', '{}', 0)",
   lane: "(id, workspace_id, destination) VALUES ({w}, {w}, 'example.com')",
   email: `(id, uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient, recipient_address, subject,
     return_path, created_at, status) VALUES ({w}, 'e{w}', {w}, {w}0, 'a', 'a', 'a', 'a', 'a', 'a', 'a', 0, 'queued')`,

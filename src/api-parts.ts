@@ -1,0 +1,164 @@
+import type { AnyElysia } from "elysia";
+import type { ApiParts } from "./api.ts";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Commit } from "./db/commit.ts";
+import type { DiskGuard } from "./db/guard.ts";
+import type { Keychain } from "./domains/keychain.ts";
+import type { Verifier } from "./domains/verify.ts";
+import type { Abandoner } from "./emails/abandon.ts";
+import type { HeldExpiry } from "./emails/expire.ts";
+import { hastenMailOf } from "./emails/hasten.ts";
+import type { Preparer } from "./emails/preparer.ts";
+import type { FindRelay } from "./emails/relay.ts";
+import type { Keyring } from "./keyring/seal.ts";
+import { keyVerifier } from "./keys/verify.ts";
+import type { Log } from "./log.ts";
+import type { SendingRates } from "./plans/rates.ts";
+import type { Worker } from "./queue/worker.ts";
+import type { Random } from "./random.ts";
+import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
+import type { Teller } from "./teller.ts";
+import type { Removal } from "./workspaces/removal.ts";
+
+type PlanOf = ReturnType<typeof planFinder>;
+
+/** What app.ts has built by the time that the API is. */
+export interface Built {
+  config: Config;
+  stores: Stores;
+  common: { commit: Commit; clock: Clock; random: Random; log: Log };
+  guard: DiskGuard;
+  keyring: Keyring;
+  keychain: Keychain;
+  preparer: Preparer;
+  findRelay: FindRelay;
+  teller: Teller;
+  verifier: Verifier;
+  abandoner: Abandoner;
+  worker: Worker;
+  rates: SendingRates;
+  heldExpiry: HeldExpiry;
+  removal: Removal;
+  troubles: ApiParts["troubles"];
+  exampleDomain: string;
+  beside: AnyElysia | null;
+}
+
+/** What each room of the API is handed. */
+export function apiPartsOf(built: Built): ApiParts {
+  const { config, stores, common, guard, keyring, keychain, preparer, findRelay, teller, verifier } = built;
+  const { abandoner, worker, troubles } = built;
+  const { commit, clock, log } = common;
+  const planOf = planFinder(config, stores);
+  const planNames = Object.keys(config.plans);
+  const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
+  return {
+    emails: {
+      ...stores,
+      ...common,
+      guard,
+      planOf,
+      standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
+      preparer,
+      nudge: nudgeBy(worker),
+      findRelay,
+      tellOfEmail: teller.tellOfEmail,
+      record: teller.recorder.record,
+      settings: {
+        ...settings,
+        lifetimeMs: config.email.lifetimeMs,
+        keepAnswersMs: config.idempotency.keepMs,
+        returnPathKey: keyring.hmacKey("return-path"),
+      },
+    },
+    domains: {
+      ...stores,
+      ...common,
+      keyring,
+      keychain,
+      planOf,
+      verifier,
+      settings,
+      deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
+      deleted: () => abandoner.begin(),
+    },
+    keys: { ...stores, ...common, planOf },
+    suppressions: { ...stores, ...common },
+    webhooks: webhookPartsOf(built, planOf),
+    events: { events: stores.events, listeners: teller.listeners },
+    workspaces: {
+      ...stores,
+      ...common,
+      creation: config.workspaces.creation,
+      defaultPlan: config.workspaces.defaultPlan,
+      planNames,
+    },
+    operator: operatorPartsOf(built),
+    usage: { ...stores, namedPlanOf: namedPlanFinder(config, stores), clock },
+    verifyKey: keyVerifier({
+      keys: stores.keys,
+      commit,
+      clock,
+      log,
+      operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
+    }),
+    bodyLimits: {
+      sendBytes: config.http.maxBodyBytes,
+      batchBytes: config.http.maxBatchBodyBytes,
+      otherBytes: config.http.maxOtherBodyBytes,
+    },
+    rateLimits: config.rateLimits,
+    trustedProxies: config.http.trustedProxies,
+    exampleDomain: built.exampleDomain,
+    troubles,
+    beside: built.beside,
+  };
+}
+
+function operatorPartsOf(built: Built): ApiParts["operator"] {
+  const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal } = built;
+  return {
+    suppressions: { ...stores, ...common },
+    domains: {
+      ...stores,
+      ...common,
+      verifier,
+      lifted: (domain) => void hastenMailOf(domain, { ...stores, ...common, nudge: nudgeBy(worker) }),
+    },
+    workspaces: {
+      ...stores,
+      ...common,
+      planNames: Object.keys(config.plans),
+      forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
+      holdChanged: (workspaceId, isHeld) => (isHeld ? heldExpiry.look() : worker.release(workspaceId)),
+      deleted({ domainIds }) {
+        for (const id of domainIds) keychain.forget(id);
+        removal.look();
+      },
+    },
+  };
+}
+
+function webhookPartsOf(built: Built, planOf: PlanOf): ApiParts["webhooks"] {
+  const { stores, common, keyring, teller } = built;
+  const { subscribers, rules, look } = teller;
+  return {
+    ...common,
+    subscribers,
+    rules,
+    look,
+    keyring,
+    planOf,
+    record: teller.recorder.record,
+    webhooks: stores.webhooks,
+    jobs: stores.webhookJobs,
+    deliveries: stores.webhookDeliveries,
+    events: stores.events,
+    workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
+  };
+}
+
+function nudgeBy(worker: Worker) {
+  return (laneId: number, dueAt: number, expiresAt?: number) => worker.nudge(laneId, dueAt, expiresAt);
+}

@@ -1,0 +1,46 @@
+import { Type } from "@sinclair/typebox";
+
+/** Everything that can be told of, by the name that a webhook subscribes to. */
+export const EVENT_TYPES = [
+  "email.queued",
+  "email.sent",
+  "email.delivered",
+  "email.delivery_delayed",
+  "email.bounced",
+  "email.complained",
+  "email.failed",
+  "email.suppressed",
+  "email.canceled",
+  "sms.queued",
+  "sms.sent",
+  "sms.delivered",
+  "sms.undelivered",
+  "sms.failed",
+  "sms.expired",
+  "sms.received",
+  "domain.verified",
+  "domain.warning",
+  "domain.failed",
+  "suppression.created",
+  "suppression.deleted",
+  "workspace.quota_warning",
+  "workspace.sending_blocked",
+  "webhook.disabled",
+  "webhook.test",
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** An event as webhooks and listeners get it. */
+export const EventBody = Type.Object({
+  type: Type.String({ examples: ["email.delivered"] }),
+  timestamp: Type.String({ format: "date-time" }),
+  workspaceId: Type.String({ format: "uuid" }),
+  data: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: "What it is about, as the API shows it, without the parts of a message.",
+    },
+  ),
+});

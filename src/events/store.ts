@@ -1,0 +1,90 @@
+import { and, asc, desc, eq, gt, lt, lte, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { events } from "../db/schema.ts";
+import { fast } from "../db/statement.ts";
+
+export type EventRow = typeof events.$inferSelect;
+export type NewEventRow = Omit<EventRow, "id">;
+
+/** Rows that one transaction of the clean-up removes. */
+const PURGE_ROWS = 1_000;
+
+export type EventStore = ReturnType<typeof openEventStore>;
+
+/** Prepares the statements of the events. */
+export function openEventStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const insert = fast(
+    orm
+      .insert(events)
+      .values({
+        uid: p("uid"),
+        workspaceId: p("workspaceId"),
+        type: p("type"),
+        resource: p("resource"),
+        body: p("body"),
+        createdAt: p("createdAt"),
+      })
+      .prepare(),
+  );
+  const selectById = fast(
+    orm
+      .select()
+      .from(events)
+      .where(eq(events.id, p("id")))
+      .prepare(),
+  );
+  const selectByUid = fast(
+    orm
+      .select()
+      .from(events)
+      .where(and(eq(events.uid, p("uid")), eq(events.workspaceId, p("workspaceId"))))
+      .prepare(),
+  );
+  const selectAfter = fast(
+    orm
+      .select()
+      .from(events)
+      .where(and(eq(events.workspaceId, p("workspaceId")), gt(events.id, p("after"))))
+      .orderBy(asc(events.id))
+      .limit(p("limit"))
+      .prepare(),
+  );
+  const selectLast = fast(
+    orm
+      .select({ id: events.id })
+      .from(events)
+      .where(eq(events.workspaceId, p("workspaceId")))
+      .orderBy(desc(events.id))
+      .limit(1)
+      .prepare(),
+  );
+
+  return {
+    /** Writes a fact, inside the transaction that makes it true; its integer id. */
+    insert: (row: NewEventRow): number => Number(insert.run({ ...row }).lastInsertRowid),
+    byId: (id: number): EventRow | undefined => selectById.get({ id }),
+    byUid: (workspaceId: number, uid: string): EventRow | undefined => selectByUid.get({ workspaceId, uid }),
+    /** A workspace's events after the one with this id (0: from the first that is kept), oldest first. */
+    after: (workspaceId: number, after: number, limit: number): EventRow[] =>
+      selectAfter.all({ workspaceId, after, limit }),
+    /** The id of a workspace's last event; 0: it has none. */
+    lastOf: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
+
+    /** Removes a share of what is older than `notBefore`; true when there may be more. */
+    purge(notBefore: number): boolean {
+      const edge = orm
+        .select({ createdAt: events.createdAt })
+        .from(events)
+        .where(lt(events.createdAt, notBefore))
+        .orderBy(events.createdAt)
+        .limit(1)
+        .offset(PURGE_ROWS)
+        .get();
+      const until = edge === undefined ? lt(events.createdAt, notBefore) : lte(events.createdAt, edge.createdAt);
+      orm.delete(events).where(until).run();
+      return edge !== undefined;
+    },
+  };
+}

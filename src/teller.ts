@@ -1,0 +1,168 @@
+import type { Edges } from "./app.ts";
+import { BUILD } from "./build.ts";
+import type { Config } from "./config.ts";
+import type { Committer } from "./db/commit.ts";
+import type { DiskGuard } from "./db/guard.ts";
+import type { Db } from "./db/open.ts";
+import type { DnsClient } from "./dns/client.ts";
+import { emailTeller, type TellOfEmail } from "./emails/facts.ts";
+import { Listeners } from "./events/listeners.ts";
+import { createRecorder, type Recorder, type Subscribers } from "./events/record.ts";
+import type { Keyring } from "./keyring/seal.ts";
+import { parseRanges } from "./net/address.ts";
+import { Worker } from "./queue/worker.ts";
+import type { Stores } from "./stores.ts";
+import { createCaller } from "./webhooks/call.ts";
+import { webhookHandler } from "./webhooks/deliver.ts";
+import { showSuppression } from "./suppressions/show.ts";
+import { lookBy } from "./webhooks/look.ts";
+import { RETRY_MS } from "./webhooks/outcome.ts";
+import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS } from "./webhooks/pools.ts";
+import { purgeEvents } from "./webhooks/purge.ts";
+import { openSecrets } from "./webhooks/secrets.ts";
+import { isSubscribed } from "./webhooks/subscribed.ts";
+import type { Look, TargetRules } from "./webhooks/target.ts";
+
+/** A stop waits for calls no longer than this: what is cut off is called again. */
+const STOP_GRACE_MS = 5_000;
+
+// The telling half of the composition root: facts, who wants them, and the worker that calls webhooks.
+
+export interface TellerParts {
+  config: Config;
+  edges: Edges;
+  db: Db;
+  stores: Stores;
+  keyring: Keyring;
+  committer: Committer;
+  guard: DiskGuard;
+  /** Of its own: receivers whose DNS is mute must not take the places of the mail's look-ups. */
+  resolver: DnsClient;
+}
+
+export interface Teller {
+  recorder: Recorder;
+  listeners: Listeners;
+  subscribers: Subscribers;
+  rules: TargetRules;
+  look: Look;
+  worker: Worker;
+  tellOfEmail: TellOfEmail;
+  /** A workspace's sending was blocked for its rates. */
+  tellOfBlock(block: { workspaceId: number; workspace: string; reason: string; at: number }): void;
+  /** Begins to call, and to forget what is too old. */
+  start(): Promise<void>;
+  stop(graceMs: number): Promise<void>;
+}
+
+export function buildTeller(parts: TellerParts): Teller {
+  const { config, edges, db, stores, keyring, committer, guard, resolver } = parts;
+  const { clock, random, log } = edges;
+  const { commit } = committer;
+  const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
+  const rules: TargetRules = {
+    allowHttp: config.webhooks.allowHttp,
+    allowed: parseRanges(config.webhooks.allowAddresses),
+  };
+  const look = lookBy(resolver);
+  const listeners = new Listeners(clock);
+  const subscribers = subscribersOf(stores, listeners, (webhookId, at) => worker.nudge(webhookId, at));
+  const recorder = createRecorder(db, {
+    events,
+    random,
+    workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
+    subscribers,
+    recorded: (workspaceId) => listeners.wake(workspaceId),
+  });
+  const caller = createCaller({ clock });
+  const handler = webhookHandler({
+    webhooks,
+    jobs,
+    deliveries,
+    secrets: openSecrets(keyring),
+    record: recorder.record,
+    look,
+    rules,
+    caller,
+    clock,
+    random,
+    log,
+    userAgent: `pombo/${BUILD.version}`,
+  });
+  const worker: Worker = new Worker({
+    queue: jobs.queue,
+    handler,
+    commit,
+    guard,
+    clock,
+    random,
+    log,
+    scheduleMs: RETRY_MS,
+    maxJobs: MAX_CALLS,
+    maxJobsPerLane: JOBS_PER_WEBHOOK,
+    gate: POOLS,
+  });
+  const tellOfEmail = emailTeller(stores.emails, recorder);
+  followStores(stores, recorder, { clock, tellOfEmail });
+  let stopPurge: (() => void) | null = null;
+  return {
+    recorder,
+    listeners,
+    subscribers,
+    rules,
+    look,
+    worker,
+    tellOfEmail,
+    tellOfBlock: (block) => tellOfBlock(block, recorder),
+    async start() {
+      await worker.start();
+      stopPurge = purgeEvents({ events, deliveries, webhooks, commit, clock, log, keepMs: config.webhooks.keepMs });
+    },
+    async stop(graceMs) {
+      stopPurge?.();
+      listeners.close();
+      await worker.stop(Math.min(graceMs, STOP_GRACE_MS));
+      caller.close();
+    },
+  };
+}
+
+/** What the stores write is told where it is written: nobody who ends an email or suppresses an address can forget it. */
+function followStores(
+  { emails, suppressions }: Stores,
+  recorder: Recorder,
+  { clock, tellOfEmail }: { clock: Edges["clock"]; tellOfEmail: TellOfEmail },
+): void {
+  emails.followEnds(({ status, ...end }) => {
+    if (status !== "queued") tellOfEmail({ ...end, type: `email.${status}` });
+  });
+  suppressions.followChanges(({ type, row }) => {
+    const { workspaceId, address } = row;
+    const data = () => showSuppression(row);
+    recorder.record({ workspaceId, type, resource: address, at: clock.now(), data });
+  });
+}
+
+/** Who wants to be told: webhooks, and those who listen. */
+function subscribersOf(
+  { webhooks, webhookJobs }: Stores,
+  listeners: Listeners,
+  nudge: Subscribers["nudge"],
+): Subscribers {
+  return {
+    webhooksFor(workspaceId, type) {
+      const all = webhooks.subscriptionsOf(workspaceId);
+      // Most workspaces have none, and each fact of each email asks.
+      return all.length === 0 ? [] : all.filter((each) => isSubscribed(each.events, type)).map(({ id }) => id);
+    },
+    isListening: (workspaceId) => listeners.isListening(workspaceId),
+    enqueue: (webhookId, eventId, at) => webhookJobs.add({ webhookId, eventId, nextAt: at }),
+    nudge,
+  };
+}
+
+function tellOfBlock(block: Parameters<Teller["tellOfBlock"]>[0], { record }: Recorder): void {
+  const { workspaceId, workspace, reason, at } = block;
+  const data = () => ({ workspaceId: workspace, reason });
+  record({ workspaceId, type: "workspace.sending_blocked", resource: workspace, at, data });
+}

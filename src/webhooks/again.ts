@@ -1,0 +1,99 @@
+import { newId } from "../id.ts";
+import type { EventStore } from "../events/store.ts";
+import type { EventType } from "../events/schema.ts";
+import { AppError } from "../errors.ts";
+import type { WebhookParts } from "./change.ts";
+import { showWebhook } from "./show.ts";
+import type { WebhookRow } from "./store.ts";
+import { isSubscribed } from "./subscribed.ts";
+
+// Deliveries by hand: a test, one event once more, all that were missed since a time.
+
+/** Events queued in one transaction of a recovery. */
+const SHARE = 500;
+
+export interface AgainParts extends WebhookParts {
+  events: EventStore;
+  workspaceUid: (workspaceId: number) => string | null;
+}
+
+interface Place {
+  workspaceId: number;
+  uid: string;
+}
+
+/** Sends the event webhook.test to this webhook alone; its id, or null when there is no such webhook. */
+export async function testWebhook(place: Place, parts: AgainParts): Promise<string | null> {
+  const queued = await parts.commit(() => {
+    const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
+    if (webhook === undefined) return null;
+    requireEnabled(webhook);
+    const now = parts.clock.now();
+    const uid = newId(now, parts.random);
+    const body = {
+      type: "webhook.test",
+      timestamp: new Date(now).toISOString(),
+      workspaceId: parts.workspaceUid(webhook.workspaceId),
+      data: showWebhook(webhook),
+    };
+    const eventId = parts.events.insert({
+      uid,
+      workspaceId: webhook.workspaceId,
+      type: body.type,
+      resource: webhook.uid,
+      body: JSON.stringify(body),
+      createdAt: now,
+    });
+    parts.jobs.add({ webhookId: webhook.id, eventId, nextAt: now });
+    return { uid, webhookId: webhook.id, at: now };
+  });
+  if (queued !== null) parts.subscribers.nudge(queued.webhookId, queued.at);
+  return queued?.uid ?? null;
+}
+
+/** Delivers the event of one delivery once more; its id, or null when there is no such webhook or delivery. */
+export async function replayDelivery(place: Place, deliveryUid: string, parts: AgainParts): Promise<string | null> {
+  const queued = await parts.commit(() => {
+    const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
+    const delivery = webhook === undefined ? undefined : parts.deliveries.byUid(webhook.id, deliveryUid);
+    if (webhook === undefined || delivery === undefined) return null;
+    requireEnabled(webhook);
+    const event = parts.events.byId(delivery.eventId);
+    if (event === undefined) return null;
+    const now = parts.clock.now();
+    parts.jobs.add({ webhookId: webhook.id, eventId: event.id, nextAt: now });
+    return { uid: event.uid, webhookId: webhook.id, at: now };
+  });
+  if (queued !== null) parts.subscribers.nudge(queued.webhookId, queued.at);
+  return queued?.uid ?? null;
+}
+
+/** Queues, a share at a time, every event from `since` on that a webhook wants and has never got; how many, or null. */
+export async function recover(place: Place, since: number, parts: AgainParts): Promise<number | null> {
+  const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
+  if (webhook === undefined) return null;
+  requireEnabled(webhook);
+  const names = JSON.parse(webhook.events) as string[];
+  let queued = 0;
+  for (let after = 0; ;) {
+    const from = after;
+    const share = await parts.commit(() => {
+      const missed = parts.deliveries.missedBy(webhook, { since, after: from }, SHARE);
+      const wanted = missed.filter(({ type }) => isSubscribed(names, type as EventType));
+      const now = parts.clock.now();
+      for (const { id } of wanted) parts.jobs.add({ webhookId: webhook.id, eventId: id, nextAt: now });
+      return { count: wanted.length, isFull: missed.length === SHARE, last: missed.at(-1)?.id ?? from, now };
+    });
+    queued += share.count;
+    after = share.last;
+    if (share.count > 0) parts.subscribers.nudge(webhook.id, share.now);
+    if (!share.isFull) return queued;
+  }
+}
+
+function requireEnabled(webhook: WebhookRow): void {
+  if (webhook.isEnabled) return;
+  throw new AppError("VALIDATION_ERROR", "The webhook is turned off", {
+    hint: `Turn it on first: PATCH /api/v1/webhooks/${webhook.uid} with {"enabled": true}.`,
+  });
+}

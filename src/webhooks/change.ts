@@ -1,0 +1,140 @@
+import type { Clock } from "../clock.ts";
+import type { Plan } from "../config.ts";
+import type { Commit } from "../db/commit.ts";
+import { AppError } from "../errors.ts";
+import type { RecordFact, Subscribers } from "../events/record.ts";
+import { validationError } from "../http/errors.ts";
+import { newId } from "../id.ts";
+import type { Keyring } from "../keyring/seal.ts";
+import type { Random } from "../random.ts";
+import type { DeliveryStore } from "./delivery-store.ts";
+import type { WebhookJobStore } from "./job-store.ts";
+import { sealContext } from "./secrets.ts";
+import { makeSecret, showSecret } from "./sign.ts";
+import type { WebhookRow, WebhookStore } from "./store.ts";
+import { type Look, parseTarget, reach, type TargetRules } from "./target.ts";
+
+// What the owner of a workspace does to its webhooks: make, change, give a new secret.
+
+export interface WebhookParts {
+  webhooks: WebhookStore;
+  jobs: WebhookJobStore;
+  deliveries: DeliveryStore;
+  subscribers: Pick<Subscribers, "nudge">;
+  record: RecordFact;
+  keyring: Pick<Keyring, "seal">;
+  look: Look;
+  rules: TargetRules;
+  commit: Commit;
+  clock: Clock;
+  random: Random;
+  planOf: (workspaceId: number) => Plan;
+}
+
+export interface WebhookRequest {
+  url: string;
+  events: string[];
+  description?: string;
+  enabled?: boolean;
+}
+
+/** A webhook and its secret, which is shown this once. */
+export interface WithSecret {
+  webhook: WebhookRow;
+  secret: string;
+}
+
+/** Makes a webhook. Throws 402 at the plan's limit, 422 for a URL that must not be called. */
+export async function createWebhook(
+  workspaceId: number,
+  request: WebhookRequest,
+  parts: WebhookParts,
+): Promise<WithSecret> {
+  await requireCallable(request.url, parts);
+  return parts.commit(() => {
+    refuseOverLimit(workspaceId, parts);
+    const now = parts.clock.now();
+    const uid = newId(now, parts.random);
+    const secret = makeSecret(parts.random);
+    const webhook = parts.webhooks.insert({
+      uid,
+      workspaceId,
+      url: request.url,
+      events: JSON.stringify([...new Set(request.events)]),
+      description: request.description ?? null,
+      isEnabled: request.enabled ?? true,
+      secret: Buffer.from(parts.keyring.seal(secret, sealContext(uid))),
+      createdAt: now,
+    });
+    return { webhook, secret: showSecret(secret) };
+  });
+}
+
+/** Changes a webhook; null: there is none. Turning it on takes back what pombo turned off. */
+export async function changeWebhook(
+  place: { workspaceId: number; uid: string },
+  change: Partial<WebhookRequest>,
+  parts: WebhookParts,
+): Promise<WebhookRow | null> {
+  if (change.url !== undefined) await requireCallable(change.url, parts);
+  return parts.commit(() => {
+    const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
+    if (webhook === undefined) return null;
+    const { url, events, description, enabled } = change;
+    return parts.webhooks.update(webhook, {
+      ...(url === undefined ? {} : { url }),
+      ...(events === undefined ? {} : { events: JSON.stringify([...new Set(events)]) }),
+      ...(description === undefined ? {} : { description }),
+      ...(enabled === undefined ? {} : { isEnabled: enabled, disabledReason: null }),
+      // What failed before says nothing of what it is now.
+      ...(enabled === true || url !== undefined ? { failingSince: null } : {}),
+    });
+  });
+}
+
+/** Gives a webhook a new secret; the old one signs beside it for so many hours. Null: there is none. */
+export async function rotateSecret(
+  place: { workspaceId: number; uid: string },
+  graceHours: number,
+  parts: WebhookParts,
+): Promise<WithSecret | null> {
+  return parts.commit(() => {
+    const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
+    if (webhook === undefined) return null;
+    const secret = makeSecret(parts.random);
+    const until = parts.clock.now() + graceHours * 3_600_000;
+    const updated = parts.webhooks.update(webhook, {
+      secret: Buffer.from(parts.keyring.seal(secret, sealContext(webhook.uid))),
+      oldSecret: graceHours > 0 ? webhook.secret : null,
+      oldSecretUntil: graceHours > 0 ? until : null,
+    });
+    return { webhook: updated, secret: showSecret(secret) };
+  });
+}
+
+/** A name that DNS does not know now may come to be: only what is known to be wrong is refused. */
+async function requireCallable(url: string, { rules, look }: WebhookParts): Promise<void> {
+  const parsed = parseTarget(url, rules);
+  if (parsed.kind === "fault") {
+    const { message, hint } = parsed;
+    throw validationError([{ path: ["url"], message, ...(hint === undefined ? {} : { hint }) }]);
+  }
+  const reached = await reach(parsed.target, rules, look);
+  if (reached.kind === "refused") {
+    throw validationError([
+      {
+        path: ["url"],
+        message: `cannot be called: ${reached.reason}`,
+        hint: "Use a host that is reachable from the internet.",
+      },
+    ]);
+  }
+}
+
+function refuseOverLimit(workspaceId: number, parts: WebhookParts): void {
+  const limit = parts.planOf(workspaceId).webhooks;
+  if (limit < 0 || parts.webhooks.countOf(workspaceId) < limit) return;
+  throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "webhook" : "webhooks"}`, {
+    hint: "Delete a webhook that is not needed, or ask the operator to raise the plan's limits.",
+  });
+}

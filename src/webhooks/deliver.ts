@@ -1,0 +1,174 @@
+import type { Clock } from "../clock.ts";
+import type { RecordFact } from "../events/record.ts";
+import type { EventRow } from "../events/store.ts";
+import { newId } from "../id.ts";
+import type { Log } from "../log.ts";
+import type { Job } from "../queue/job.ts";
+import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
+import type { Random } from "../random.ts";
+import type { Caller, CallResult } from "./call.ts";
+import type { DeliveryStore } from "./delivery-store.ts";
+import type { WebhookJobStore } from "./job-store.ts";
+import { healthAfter, judge, type Outcome } from "./outcome.ts";
+import { poolOf, Turns } from "./pools.ts";
+import type { Secrets } from "./secrets.ts";
+import { showWebhook } from "./show.ts";
+import { signatureHeaders } from "./sign.ts";
+import type { WebhookRow, WebhookStore } from "./store.ts";
+import { type Look, parseTarget, reach, type TargetRules } from "./target.ts";
+
+// One call of one event to one webhook: wait for an earlier event of the same resource that is being
+// delivered, find and judge the receiver's address, sign, post, judge the answer. The worker writes the
+// delivery's row and the webhook's health together with the queue row's fate.
+
+export interface DeliverParts {
+  webhooks: WebhookStore;
+  jobs: WebhookJobStore;
+  deliveries: DeliveryStore;
+  secrets: Secrets;
+  record: RecordFact;
+  look: Look;
+  rules: TargetRules;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  caller: Caller;
+  userAgent: string;
+}
+
+/** A call that was made. */
+interface Made {
+  webhook: WebhookRow;
+  event: EventRow;
+  startedAt: number;
+  endedAt: number;
+  outcome: Outcome;
+}
+
+const NOTHING_TO_DO: Settlement = { fate: { kind: "finish" }, isReached: null, record: () => undefined };
+const NOT_BEGUN: Settlement = { fate: { kind: "give_back" }, isReached: null, record: () => undefined };
+
+/** Delivers what the worker takes off the webhooks' queue. */
+export function webhookHandler(parts: DeliverParts): Handler {
+  /** By webhook and resource: the end of the call that was last begun. */
+  const underWay = new Map<string, Promise<void>>();
+  const turns = new Turns();
+  /** Those whose last call timed out: who waits for a turn there goes back into the queue. */
+  const slow = new Set<number>();
+
+  return {
+    async attempt(job, context) {
+      const found = parts.jobs.callOf(job.id);
+      // Deleted, or turned off since: nothing is to be called any more.
+      if (found === undefined || !found.webhook.isEnabled) return NOTHING_TO_DO;
+      const { webhook, event } = found;
+      const place = `${webhook.id} ${event.resource}`;
+      const before = underWay.get(place);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      underWay.set(place, promise);
+      let endTurn: (() => void) | null = null;
+      try {
+        await before;
+        const wasSlow = slow.has(webhook.id);
+        endTurn = await turns.take(webhook.id);
+        if (context.stopping.aborted || (slow.has(webhook.id) && !wasSlow)) return NOT_BEGUN;
+        return await deliver(job, { webhook, event }, { context, parts, slow });
+      } finally {
+        endTurn?.();
+        resolve();
+        if (underWay.get(place) === promise) underWay.delete(place);
+      }
+    },
+    // A call that a crash cut off is made again; nothing was written of it.
+    recordInterrupted: () => undefined,
+  };
+}
+
+async function deliver(
+  job: Job,
+  { webhook, event }: { webhook: WebhookRow; event: EventRow },
+  { context, parts, slow }: { context: AttemptContext; parts: DeliverParts; slow: Set<number> },
+): Promise<Settlement> {
+  const startedAt = parts.clock.now();
+  const result = await callReceiver(job, { webhook, event }, { context, parts });
+  // Stopped in the middle: it counts as not made, and is made again.
+  if (context.cutOff.aborted && result.kind === "broken") return NOT_BEGUN;
+  const isTimeout = result.kind === "broken" && result.isTimeout;
+  context.locate(poolOf(webhook.id, isTimeout));
+  if (isTimeout) slow.add(webhook.id);
+  else slow.delete(webhook.id);
+  const endedAt = parts.clock.now();
+  const made: Made = { webhook, event, startedAt, endedAt, outcome: judge(result, job.attempt, endedAt) };
+  return {
+    fate: made.outcome.isLast
+      ? { kind: "finish" }
+      : { kind: "defer", at: made.outcome.retryAt, lastReply: null, badDomainAt: null },
+    isReached: result.kind === "answer",
+    record: (isHeld, nextAt) => record(job, made, isHeld && !made.outcome.isLast ? nextAt : null, parts),
+    committed: () => tell(made, parts),
+  };
+}
+
+async function callReceiver(
+  job: Job,
+  { webhook, event }: { webhook: WebhookRow; event: EventRow },
+  { context, parts }: { context: AttemptContext; parts: DeliverParts },
+): Promise<CallResult> {
+  const parsed = parseTarget(webhook.url, parts.rules);
+  if (parsed.kind === "fault") return broken(`The URL ${parsed.message}`);
+  const { target } = parsed;
+  const reached = await reach(target, parts.rules, parts.look);
+  if (reached.kind !== "addresses") return broken(reached.reason);
+  // Another one the next time, where there are several.
+  const address = reached.addresses[(job.attempt - 1) % reached.addresses.length] ?? "";
+  const now = parts.clock.now();
+  const signed = { id: event.uid, timestampS: Math.floor(now / 1_000), body: event.body };
+  const headers = { ...signatureHeaders(signed, parts.secrets.of(webhook, now)), "user-agent": parts.userAgent };
+  return await parts.caller.call({ target, address, headers, body: event.body }, context.cutOff);
+}
+
+function broken(reason: string): CallResult {
+  return { kind: "broken", reason, isTimeout: false };
+}
+
+/** Inside the transaction, whoever holds the row: the call was made. */
+function record(job: Job, made: Made, nextAttemptAt: number | null, parts: DeliverParts): void {
+  const { event, startedAt, endedAt, outcome } = made;
+  // Others of its calls may have ended meanwhile.
+  const webhook = parts.webhooks.byId(made.webhook.id);
+  if (webhook === undefined) return;
+  parts.deliveries.insert({
+    uid: newId(startedAt, parts.random),
+    webhookId: webhook.id,
+    eventId: event.id,
+    eventUid: event.uid,
+    eventType: event.type,
+    attempt: job.attempt,
+    responseStatus: outcome.status,
+    errorMessage: outcome.message,
+    createdAt: startedAt,
+    deliveredAt: outcome.isDelivered ? endedAt : null,
+    failedAt: outcome.isDelivered ? null : endedAt,
+    durationMs: Math.max(0, endedAt - startedAt),
+    nextAttemptAt,
+  });
+  const health = healthAfter(webhook, outcome, endedAt);
+  parts.webhooks.setHealth(webhook, health);
+  if (!webhook.isEnabled || health.isEnabled) return;
+  parts.record({
+    workspaceId: webhook.workspaceId,
+    type: "webhook.disabled",
+    resource: webhook.uid,
+    at: endedAt,
+    data: () => showWebhook({ ...webhook, ...health }),
+  });
+}
+
+function tell({ webhook, event, outcome }: Made, parts: DeliverParts): void {
+  if (outcome.isDelivered) return;
+  parts.log.event("webhook.failed", {
+    id: webhook.uid,
+    event: event.type,
+    detail: outcome.message,
+  });
+}

@@ -1,0 +1,159 @@
+import { and, asc, eq, lte, min, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { events, webhookJobs, webhooks } from "../db/schema.ts";
+import { fast } from "../db/statement.ts";
+import type { Deferral, InterruptedJob, Job, LaneHead } from "../queue/job.ts";
+import type { WorkerQueue } from "../queue/store.ts";
+
+// The queue of the calls, as the worker of src/queue takes it: a lane is a webhook. Calls are made at least
+// once: one that a crash cut off is made again, under the same event's id.
+
+/** A call has no end of life of its own: it ends with the schedule. */
+const NEVER = 8_640_000_000_000_000;
+
+export type WebhookJobStore = ReturnType<typeof openWebhookJobStore>;
+
+/** Prepares the statements of the calls still to be made. */
+export function openWebhookJobStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const isThisAttempt = and(eq(webhookJobs.id, p("id")), eq(webhookJobs.attempts, p("attempt")));
+  const insert = fast(
+    orm
+      .insert(webhookJobs)
+      .values({ webhookId: p("webhookId"), eventId: p("eventId"), nextAt: p("nextAt") })
+      // Asked for again while it waits: now, from the beginning of the schedule.
+      .onConflictDoUpdate({
+        target: [webhookJobs.webhookId, webhookJobs.eventId],
+        set: { nextAt: sql`MIN(${webhookJobs.nextAt}, excluded.next_at)`, attempts: 0 },
+        setWhere: sql`in_flight = 0`,
+      })
+      .prepare(),
+  );
+  const selectDue = fast(
+    orm
+      .select()
+      .from(webhookJobs)
+      .where(
+        and(eq(webhookJobs.webhookId, p("laneId")), lte(webhookJobs.nextAt, p("now")), eq(webhookJobs.inFlight, false)),
+      )
+      .orderBy(asc(webhookJobs.nextAt), asc(webhookJobs.id))
+      .limit(p("limit"))
+      .prepare(),
+  );
+  const updateClaimed = fast(
+    orm
+      .update(webhookJobs)
+      .set({ attempts: sql`${webhookJobs.attempts} + 1`, inFlight: true, nextAt: sql`${p("nextAt")}` })
+      .where(eq(webhookJobs.id, p("id")))
+      .prepare(),
+  );
+  const selectHead = fast(
+    orm
+      .select({ dueAt: webhookJobs.nextAt })
+      .from(webhookJobs)
+      .where(and(eq(webhookJobs.webhookId, p("laneId")), eq(webhookJobs.inFlight, false)))
+      .orderBy(asc(webhookJobs.nextAt))
+      .limit(1)
+      .prepare(),
+  );
+  const remove = fast(orm.delete(webhookJobs).where(isThisAttempt).returning({ id: webhookJobs.id }).prepare());
+  const updateDeferred = fast(
+    orm
+      .update(webhookJobs)
+      .set({ nextAt: sql`${p("nextAt")}`, inFlight: false })
+      .where(isThisAttempt)
+      .returning({ id: webhookJobs.id })
+      .prepare(),
+  );
+  const updateGivenBack = fast(
+    orm
+      .update(webhookJobs)
+      .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${webhookJobs.attempts} - 1`, inFlight: false })
+      .where(isThisAttempt)
+      .prepare(),
+  );
+  const selectWorkspace = fast(
+    orm
+      .select({ workspaceId: webhooks.workspaceId })
+      .from(webhooks)
+      .where(eq(webhooks.id, p("id")))
+      .prepare(),
+  );
+  const selectCall = fast(
+    orm
+      .select({ webhook: webhooks, event: events })
+      .from(webhookJobs)
+      .innerJoin(webhooks, eq(webhooks.id, webhookJobs.webhookId))
+      .innerJoin(events, eq(events.id, webhookJobs.eventId))
+      .where(eq(webhookJobs.id, p("id")))
+      .prepare(),
+  );
+
+  const queue: WorkerQueue = {
+    workspaceOf: (laneId) => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
+    claim({ laneId, now, limit, retryAt }): Job[] {
+      return selectDue.all({ laneId, now, limit }).map((row) => {
+        const attempt = row.attempts + 1;
+        const nextAt = Math.max(now + 1, retryAt(attempt));
+        updateClaimed.run({ id: row.id, nextAt });
+        const times = { startedAt: now, dueAt: row.nextAt, nextAt, expiresAt: NEVER };
+        return { id: row.id, laneId, attempt, ...times, lastReply: null, badDomainAt: null };
+      });
+    },
+    headOf(laneId) {
+      const head = selectHead.get({ laneId });
+      return head === undefined ? null : { dueAt: head.dueAt, expiresAt: NEVER };
+    },
+    // Nothing of a call is lost when it is made twice.
+    markDot: () => true,
+    finish: ({ id, attempt }) => remove.get({ id, attempt }) !== undefined,
+    defer: ({ id, attempt }, { nextAt }: Deferral) => updateDeferred.get({ id, attempt, nextAt }) !== undefined,
+    giveBack: ({ id, attempt, dueAt }) => void updateGivenBack.run({ id, attempt, dueAt }),
+    heads: (): LaneHead[] =>
+      orm
+        .select({ laneId: webhookJobs.webhookId, dueAt: sql<number>`${min(webhookJobs.nextAt)}` })
+        .from(webhookJobs)
+        .groupBy(webhookJobs.webhookId)
+        .all(),
+    inFlight: (): InterruptedJob[] =>
+      orm
+        .select({ id: webhookJobs.id, attempts: webhookJobs.attempts })
+        .from(webhookJobs)
+        .where(eq(webhookJobs.inFlight, true))
+        .all()
+        .map((row) => ({ ...row, startedAt: null, dotAt: null })),
+    release(id, nextAt) {
+      orm
+        .update(webhookJobs)
+        .set(nextAt === null ? { inFlight: false } : { inFlight: false, nextAt })
+        .where(eq(webhookJobs.id, id))
+        .run();
+    },
+  };
+
+  return {
+    queue,
+    /** Queues a call, inside a transaction; one that waits already is due by `nextAt`, with all its attempts. */
+    add(call: { webhookId: number; eventId: number; nextAt: number }): void {
+      insert.run({ ...call });
+    },
+    /** What a claimed call needs; undefined: its webhook or event is gone. */
+    callOf: (id: number) => selectCall.get({ id }),
+    /** Takes a share of a webhook's calls off the queue, running ones included; true when there may be more. */
+    removeOf(webhookId: number, limit: number): boolean {
+      const share = orm
+        .select({ id: webhookJobs.id })
+        .from(webhookJobs)
+        .where(eq(webhookJobs.webhookId, webhookId))
+        .limit(limit);
+      return (
+        orm
+          .delete(webhookJobs)
+          .where(sql`id IN ${share}`)
+          .returning({ id: webhookJobs.id })
+          .all().length === limit
+      );
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { and, count, desc, eq, lt, or, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { webhooks } from "../db/schema.ts";
+import { fast } from "../db/statement.ts";
+import type { Follower } from "../db/tally.ts";
+import type { Position } from "../http/pagination.ts";
+
+export type WebhookRow = typeof webhooks.$inferSelect;
+
+/** Workspaces whose webhooks are remembered. */
+const MAX_REMEMBERED = 10_000;
+
+/** A webhook that is enabled, and what it wants. */
+export interface Subscription {
+  id: number;
+  /** Names, `email.*` and `*` among them. */
+  events: string[];
+}
+
+/** What the end of a call changes. */
+export type WebhookHealth = Pick<
+  WebhookRow,
+  "lastDeliveryAt" | "lastFailureAt" | "lastFailureReason" | "failingSince" | "isEnabled" | "disabledReason"
+>;
+
+export type WebhookStore = ReturnType<typeof openWebhookStore>;
+
+/** Prepares the statements of the webhooks. */
+export function openWebhookStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const selectById = fast(
+    orm
+      .select()
+      .from(webhooks)
+      .where(eq(webhooks.id, p("id")))
+      .prepare(),
+  );
+  const selectOfWorkspace = fast(
+    orm
+      .select({ id: webhooks.id, events: webhooks.events })
+      .from(webhooks)
+      .where(and(eq(webhooks.workspaceId, p("workspaceId")), eq(webhooks.isEnabled, true)))
+      .prepare(),
+  );
+  const updateHealth = fast(
+    orm
+      .update(webhooks)
+      .set({
+        lastDeliveryAt: sql`${p("lastDeliveryAt")}`,
+        lastFailureAt: sql`${p("lastFailureAt")}`,
+        lastFailureReason: sql`${p("lastFailureReason")}`,
+        failingSince: sql`${p("failingSince")}`,
+        isEnabled: sql`${p("isEnabled")}`,
+        disabledReason: sql`${p("disabledReason")}`,
+        deliveryCount: sql`${webhooks.deliveryCount} + 1`,
+      })
+      .where(eq(webhooks.id, p("id")))
+      .prepare(),
+  );
+
+  // Every fact asks who wants it. Webhooks change through this store alone, which forgets them then; so it
+  // does when a transaction is rolled back, whose closures may have seen what never came to be.
+  const remembered = new Map<number, Subscription[]>();
+  const forgetful: Follower = {
+    keep: () => undefined,
+    undo: () => remembered.clear(),
+    flush: () => undefined,
+    reset: () => remembered.clear(),
+  };
+  db.followers.push(forgetful);
+
+  return {
+    insert(row: typeof webhooks.$inferInsert): WebhookRow {
+      remembered.delete(row.workspaceId);
+      return orm.insert(webhooks).values(row).returning().get();
+    },
+    /** A row as it is now; undefined when it is gone. */
+    byId: (id: number): WebhookRow | undefined => selectById.get({ id }),
+    byUid: (workspaceId: number, uid: string): WebhookRow | undefined =>
+      orm
+        .select()
+        .from(webhooks)
+        .where(and(eq(webhooks.uid, uid), eq(webhooks.workspaceId, workspaceId)))
+        .get(),
+    countOf: (workspaceId: number): number =>
+      orm.select({ count: count() }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId)).get()?.count ?? 0,
+
+    /** A page of a workspace's webhooks, newest first, and one row more when there are more. */
+    list: (workspaceId: number, before: Position | null, limit: number): WebhookRow[] =>
+      orm
+        .select()
+        .from(webhooks)
+        .where(and(eq(webhooks.workspaceId, workspaceId), before === null ? undefined : isBefore(before)))
+        .orderBy(desc(webhooks.createdAt), desc(webhooks.id))
+        .limit(limit + 1)
+        .all(),
+
+    update(row: { id: number; workspaceId: number }, change: Partial<typeof webhooks.$inferInsert>): WebhookRow {
+      remembered.delete(row.workspaceId);
+      return orm.update(webhooks).set(change).where(eq(webhooks.id, row.id)).returning().get();
+    },
+
+    /** Writes what a call came to, and counts its row of the deliveries. */
+    setHealth(row: { id: number; workspaceId: number }, health: WebhookHealth): void {
+      if (!health.isEnabled) remembered.delete(row.workspaceId);
+      updateHealth.run({ id: row.id, ...health, isEnabled: Number(health.isEnabled) });
+    },
+
+    /** So many rows of its deliveries were removed. */
+    uncount(id: number, amount: number): void {
+      orm
+        .update(webhooks)
+        .set({ deliveryCount: sql`MAX(0, ${webhooks.deliveryCount} - ${amount})` })
+        .where(eq(webhooks.id, id))
+        .run();
+    },
+
+    delete(row: { id: number; workspaceId: number }): void {
+      remembered.delete(row.workspaceId);
+      orm.delete(webhooks).where(eq(webhooks.id, row.id)).run();
+    },
+
+    /** A deleted workspace takes its webhooks and their secrets with it. */
+    deleteOfWorkspace(workspaceId: number): void {
+      remembered.delete(workspaceId);
+      orm.delete(webhooks).where(eq(webhooks.workspaceId, workspaceId)).run();
+    },
+
+    /** The enabled webhooks of a workspace. */
+    subscriptionsOf(workspaceId: number): readonly Subscription[] {
+      const known = remembered.get(workspaceId);
+      if (known !== undefined) return known;
+      const found = selectOfWorkspace
+        .all({ workspaceId })
+        .map(({ id, events }) => ({ id, events: JSON.parse(events) as string[] }));
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+      remembered.set(workspaceId, found);
+      return found;
+    },
+  };
+}
+
+function isBefore({ createdAt, id }: Position) {
+  return or(lt(webhooks.createdAt, createdAt), and(eq(webhooks.createdAt, createdAt), lt(webhooks.id, id)));
+}

@@ -1,0 +1,74 @@
+import { expect, test } from "bun:test";
+import { type InstanceOptions, startInstance } from "../fakes/instance.ts";
+import { startReceiver } from "../fakes/receiver.ts";
+
+const LOOPBACK: NonNullable<InstanceOptions["configure"]> = (config) => {
+  config.webhooks.allowHttp = true;
+  config.webhooks.allowAddresses = ["127.0.0.0/8"];
+};
+
+test("an email's life is told in its order, as the record is at each moment", async () => {
+  await using receiver = startReceiver();
+  let isLater = true;
+  await using pombo = await startInstance({
+    configure(config) {
+      LOOPBACK(config);
+      config.email.retryMs = [50];
+    },
+    mx: { rcpt: () => (isLater ? ((isLater = false), "450 4.2.0 Later") : "250 Ok") },
+  });
+  await pombo.workspace.call("POST", "/api/v1/webhooks", { body: { url: receiver.url, events: ["email.*"] } });
+  const sent = await pombo.workspace.call("POST", "/api/v1/emails", {
+    body: pombo.email({ html: "<b>secret words</b>" }),
+  });
+  await receiver.until(() => receiver.calls.length === 3);
+  expect(receiver.calls.map(({ event }) => [event.type, event.data.status])).toEqual([
+    ["email.queued", "queued"],
+    ["email.delivery_delayed", "delivery_delayed"],
+    ["email.delivered", "delivered"],
+  ]);
+  const [, delayed, delivered] = receiver.calls;
+  expect(delayed?.event.data.lastReply).toContain("450 4.2.0 Later");
+  const { html, text, ...record } = (await pombo.workspace.call("GET", `/api/v1/emails/${sent.body.data.id}`)).body
+    .data;
+  expect([typeof html, typeof text]).toEqual(["string", "string"]);
+  expect(delivered?.event.data).toEqual(record);
+  for (const call of receiver.calls) expect(call.body).not.toContain("secret words");
+});
+
+test("events of emails are written only while somebody wants them", async () => {
+  await using pombo = await startInstance({ configure: LOOPBACK });
+  const count = () =>
+    pombo.app.db.sqlite.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM event WHERE type LIKE 'email.%'").get()?.n;
+  await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
+  await pombo.mx.until(() => pombo.mx.messages.length === 1);
+  await pombo.app.worker.idle();
+  expect(count()).toBe(0);
+  await pombo.workspace.call("POST", "/api/v1/webhooks", {
+    body: { url: "http://127.0.0.1:9/", events: ["email.delivered"] },
+  });
+  await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
+  await pombo.mx.until(() => pombo.mx.messages.length === 2);
+  await pombo.app.worker.idle();
+  expect(count()).toBe(1);
+});
+
+test("a listener hears what happens from its first question on, another workspace hears nothing of it", async () => {
+  await using pombo = await startInstance({ configure: LOOPBACK });
+  const stranger = await pombo.newWorkspace();
+  const listen = async (client: typeof stranger, query: string) =>
+    (await client.call("GET", `/api/v1/events${query}`)).body;
+  const first = await listen(pombo.workspace, "");
+  const other = await listen(stranger, "");
+  expect(first.data).toEqual([]);
+  const asked = listen(pombo.workspace, `?cursor=${first.meta.next_cursor}&wait=20&limit=1`);
+  await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
+  const heard = await asked;
+  expect(heard.data.map(({ type }: { type: string }) => type)).toEqual(["email.queued"]);
+  await pombo.mx.until(() => pombo.mx.messages.length === 1);
+  await pombo.app.worker.idle();
+  const rest = await listen(pombo.workspace, `?cursor=${heard.meta.next_cursor}`);
+  expect(rest.data.map(({ type }: { type: string }) => type)).toEqual(["email.delivered"]);
+  expect(rest.meta.has_more).toBe(false);
+  expect((await listen(stranger, `?cursor=${other.meta.next_cursor}`)).data).toEqual([]);
+});

@@ -1,0 +1,175 @@
+import { expect, test } from "bun:test";
+import { type Receiver, startReceiver } from "../fakes/receiver.ts";
+import { startHeld } from "./kit.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const NOON = Date.UTC(2026, 5, 30, 12);
+
+async function startCalled(receiver: Receiver, keepMs = 30 * DAY) {
+  const held = await startHeld(NOON, {
+    configure(config) {
+      config.webhooks.allowHttp = true;
+      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      config.webhooks.keepMs = keepMs;
+    },
+  });
+  const { workspace } = held.pombo;
+  const created = await workspace.call("POST", "/api/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
+  const path = `/api/v1/webhooks/${created.body.data.id}`;
+  return {
+    ...held,
+    path,
+    test: () => workspace.call("POST", `${path}/test`),
+    shown: async () => (await workspace.call("GET", "/api/v1/webhooks")).body.data[0],
+    deliveries: async () => (await workspace.call("GET", `${path}/deliveries?limit=100`)).body.data,
+  };
+}
+
+test("a failed call is made again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with the same id, then given up", async () => {
+  await using receiver = startReceiver();
+  receiver.answer = () => new Response("on fire", { status: 500 });
+  await using on = await startCalled(receiver);
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.pombo.app.teller.worker.idle();
+  const waits = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
+  for (const [index, wait] of waits.entries()) {
+    // Not a tenth sooner, and within a tenth more.
+    await on.advance(wait * 0.9 - SECOND);
+    await on.pombo.app.teller.worker.idle();
+    expect([wait, receiver.calls.length]).toEqual([wait, index + 1]);
+    await on.advance(wait * 0.2 + 2 * SECOND);
+    await receiver.until(() => receiver.calls.length === index + 2);
+    await on.pombo.app.teller.worker.idle();
+  }
+  await on.advance(DAY);
+  await on.pombo.app.teller.worker.idle();
+  expect(receiver.calls).toHaveLength(8);
+  expect(new Set(receiver.calls.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  const deliveries = await on.deliveries();
+  expect(deliveries.map(({ attempt }: { attempt: number }) => attempt)).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
+  for (const each of deliveries) {
+    expect(each).toMatchObject({ responseStatus: 500, errorMessage: "answered 500: on fire", deliveredAt: null });
+    expect(each.failedAt).not.toBeNull();
+    expect([each.attempt, each.nextAttemptAt === null]).toEqual([each.attempt, each.attempt === 8]);
+  }
+  expect(await on.shown()).toMatchObject({
+    lastDeliveryAt: null,
+    lastFailureReason: "answered 500: on fire",
+    enabled: true,
+  });
+});
+
+test("Retry-After puts the next call off, and a success ends it", async () => {
+  await using receiver = startReceiver();
+  receiver.answer = () => new Response(null, { status: 503, headers: { "retry-after": "3600" } });
+  await using on = await startCalled(receiver);
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.pombo.app.teller.worker.idle();
+  receiver.answer = () => new Response(null, { status: 200 });
+  await on.advance(HOUR - SECOND);
+  await on.pombo.app.teller.worker.idle();
+  expect(receiver.calls).toHaveLength(1);
+  await on.advance(2 * SECOND);
+  await receiver.until(() => receiver.calls.length === 2);
+  await on.pombo.app.teller.worker.idle();
+  await on.advance(2 * DAY);
+  await on.pombo.app.teller.worker.idle();
+  expect(receiver.calls).toHaveLength(2);
+});
+
+test("410 turns a webhook off, says so, and what waited is not called; turned on again it gets what it missed", async () => {
+  await using receiver = startReceiver();
+  receiver.answer = () => new Response(null, { status: 500 });
+  await using on = await startCalled(receiver);
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.pombo.app.teller.worker.idle();
+  receiver.answer = () => new Response(null, { status: 410 });
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 2);
+  await on.pombo.app.teller.worker.idle();
+  expect(await on.shown()).toMatchObject({ enabled: false, disabledReason: "The receiver answered 410 Gone" });
+  await on.advance(DAY);
+  await on.pombo.app.teller.worker.idle();
+  expect(receiver.calls).toHaveLength(2);
+
+  receiver.answer = () => new Response(null, { status: 200 });
+  const { workspace } = on.pombo;
+  expect(
+    (await workspace.call("POST", `${on.path}/recover`, { body: { since: new Date(NOON).toISOString() } })).status,
+  ).toBe(422);
+  await workspace.call("PATCH", on.path, { body: { enabled: true } });
+  expect(await on.shown()).toMatchObject({ enabled: true, disabledReason: null });
+  const recovered = await workspace.call("POST", `${on.path}/recover`, {
+    body: { since: new Date(NOON).toISOString() },
+  });
+  // What its own turning-off told is among what it missed.
+  expect([recovered.status, recovered.body.data.queued >= 1]).toEqual([202, true]);
+  await receiver.until(() => receiver.calls.some(({ event }) => event.type === "webhook.disabled"));
+});
+
+test("one event can be delivered once more, under its old id", async () => {
+  await using receiver = startReceiver();
+  await using on = await startCalled(receiver);
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.pombo.app.teller.worker.idle();
+  const [delivery] = await on.deliveries();
+  const replayed = await on.pombo.workspace.call("POST", `${on.path}/deliveries/${delivery.id}/replay`);
+  expect([replayed.status, replayed.body.data]).toEqual([202, { eventId: delivery.eventId }]);
+  await receiver.until(() => receiver.calls.length === 2);
+  await on.pombo.app.teller.worker.idle();
+  expect(receiver.calls[1]?.headers["webhook-id"]).toBe(receiver.calls[0]?.headers["webhook-id"]);
+  expect((await on.deliveries()).map(({ attempt }: { attempt: number }) => attempt)).toEqual([1, 1]);
+});
+
+test("no answer within 15 s is a failure", async () => {
+  await using receiver = startReceiver();
+  const never = Promise.withResolvers<Response>();
+  receiver.answer = () => never.promise;
+  await using on = await startCalled(receiver);
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.advance(15 * SECOND);
+  await on.pombo.app.teller.worker.idle();
+  expect((await on.deliveries())[0]).toMatchObject({ responseStatus: null, errorMessage: "no answer within 15 s" });
+  never.resolve(new Response());
+});
+
+test("redirects are not followed", async () => {
+  await using receiver = startReceiver();
+  await using elsewhere = startReceiver();
+  receiver.answer = () => new Response(null, { status: 307, headers: { location: elsewhere.url } });
+  await using on = await startCalled(receiver);
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.pombo.app.teller.worker.idle();
+  expect(elsewhere.calls).toHaveLength(0);
+  expect((await on.deliveries())[0]).toMatchObject({
+    responseStatus: 307,
+    errorMessage: "answered 307: a redirect, which is not followed",
+  });
+});
+
+test("events and deliveries are forgotten after their time, and the total with them", async () => {
+  await using receiver = startReceiver();
+  await using on = await startCalled(receiver, HOUR);
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.pombo.app.teller.worker.idle();
+  const listed = async () => (await on.pombo.workspace.call("GET", `${on.path}/deliveries`)).body;
+  await on.advance(HOUR - SECOND);
+  expect((await listed()).meta.total).toBe(1);
+  // It is looked for every ten minutes.
+  for (let minutes = 0; minutes < 20; minutes += 10) {
+    await on.advance(10 * MINUTE);
+    await listed();
+  }
+  expect(await listed()).toEqual({ data: [], meta: { total: 0, perPage: 20, page: 1, lastPage: 1 } });
+  expect(on.pombo.app.db.sqlite.query("SELECT * FROM event").all()).toEqual([]);
+});
