@@ -60,10 +60,8 @@ export function buildTeller(parts: TellerParts): Teller {
   const { clock, random, log } = edges;
   const { commit } = committer;
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
-  const rules: TargetRules = {
-    allowHttp: config.webhooks.allowHttp,
-    allowed: parseRanges(config.webhooks.allowAddresses),
-  };
+  const { allowHttp, allowAddresses } = config.webhooks;
+  const rules: TargetRules = { allowHttp, allowed: parseRanges(allowAddresses) };
   const look = lookBy(resolver);
   const listeners = new Listeners(clock);
   const subscribers = subscribersOf(stores, listeners, (webhookId, at) => worker.nudge(webhookId, at));

@@ -11,6 +11,7 @@ import { SENDER_COMMANDS } from "./sender.ts";
 import { serve } from "./serve.ts";
 import { SUPPRESSION_COMMANDS } from "./suppression.ts";
 import { versionText } from "./version.ts";
+import { listenToEvents } from "./webhook-listen.ts";
 import { plain } from "./words.ts";
 import { WORKSPACE_COMMANDS } from "./workspace.ts";
 
@@ -33,6 +34,7 @@ export interface Terminal {
   tellBugsBy: (tell: (error: unknown) => void) => void;
 }
 
+const DEFAULT_API = "http://127.0.0.1:8080";
 const JSON_OPTION = { about: "one line of JSON for programs" };
 
 /** Every command. */
@@ -78,6 +80,27 @@ const COMMANDS: readonly Command[] = [
     },
     about: "Run the instance.",
     run: (given, terminal) => serve({ config: given.text("config") }, terminal),
+  },
+  {
+    name: "webhook listen",
+    arguments: [],
+    options: {
+      forward: { value: "URL", about: "post each event there, as a webhook is called" },
+      api: { value: "URL", about: `the API (${DEFAULT_API})` },
+      key: { value: "KEY", about: "a workspace's API key; better in the variable POMBO_KEY" },
+      json: { about: "a line of JSON an event, for programs" },
+    },
+    about: "Shows a workspace's events on a developer's machine, and forwards them.",
+    run: (given, terminal) =>
+      listenToEvents(
+        {
+          api: (given.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
+          key: given.text("key") ?? terminal.env["POMBO_KEY"],
+          forward: given.text("forward"),
+          json: given.isSet("json"),
+        },
+        terminal,
+      ),
   },
   {
     name: "version",
