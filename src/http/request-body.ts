@@ -9,19 +9,12 @@ import { faultsOf, ruled } from "./rules.ts";
  * there is no body. Elysia's own error would write the whole body into its message first, which for a
  * batch of 30 MB holds everybody else up for a third of a second.
  */
-export function requestBody<T extends TSchema>(schema: T): TUnsafe<Static<T>>;
-/** The same where there may be no body. */
-export function requestBody<T extends TSchema>(
-  schema: T,
-  options: { isOptional: true },
-): TUnsafe<Static<T> | undefined>;
-export function requestBody<T extends TSchema>(schema: T, options = { isOptional: false }): TUnsafe<Static<T>> {
+export function requestBody<T extends TSchema>(schema: T): TUnsafe<Static<T>> {
   const checker = TypeCompiler.Compile(schema);
   const faults = (value: unknown) => faultsOf(checker, value);
   return ruled<Static<T>>(schema, {
     faults,
     isValid(value) {
-      if (value === undefined && options.isOptional) return true;
       if (value === undefined) throw missingBody();
       if (checker.Check(value)) return true;
       throw validationError(faults(value));

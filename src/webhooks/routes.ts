@@ -149,13 +149,13 @@ export function webhookRoutes(parts: AgainParts) {
     .post(
       "/:id/rotate-secret",
       async ({ request, params, body }) => {
-        const rotated = await rotateSecret(placeOf(request, params.id), body?.graceHours ?? DEFAULT_GRACE_HOURS, parts);
+        const rotated = await rotateSecret(placeOf(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, parts);
         if (rotated === null) throw noSuchWebhook();
         return { data: withSecret(rotated) };
       },
       {
         params: OneWebhook,
-        body: requestBody(SecretRotation, { isOptional: true }),
+        body: requestBody(SecretRotation),
         parse: "json",
         detail: describe({
           tag: TAG,

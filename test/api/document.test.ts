@@ -80,9 +80,9 @@ test("what says that it takes a key takes it, and what says that it takes none a
     expect([route, (await call(null)).status === 401]).toEqual([route, kinds.length > 0]);
     expect([route, kinds.length === 0 || value.responses["401"] !== undefined]).toEqual([route, true]);
     // Without a body nothing is made: what a key may do comes out in 400 and 422 before that.
+    if (LEAVES_NO_KEY.test(path) || kinds.length === 0) continue;
     const byOperator = await call(pombo.operator.key);
-    if (!LEAVES_NO_KEY.test(path) && kinds.length > 0)
-      expect([route, byOperator.status === 403]).toEqual([route, !kinds.includes("operatorKey")]);
+    expect([route, byOperator.status === 403]).toEqual([route, !kinds.includes("operatorKey")]);
   }
 });
 

@@ -36,8 +36,6 @@ interface Row {
   path?: (scene: Scene) => string;
   /** A body that would be accepted. */
   body?: (scene: Scene) => unknown;
-  /** It may come without a body. */
-  mayLackBody?: true;
   /** Whose key it is for; default: a workspace's. */
   caller?: "operator" | "nobody";
   /** It is for a domain's key too. */
@@ -171,7 +169,7 @@ export const ROWS: Record<string, Row> = {
   "DELETE /api/v1/webhooks/{id}": ofHook(""),
   "GET /api/v1/webhooks/{id}/deliveries": ofHook("/deliveries"),
   "POST /api/v1/webhooks/{id}/test": ofHook("/test"),
-  "POST /api/v1/webhooks/{id}/rotate-secret": { ...ofHook("/rotate-secret", {}), mayLackBody: true },
+  "POST /api/v1/webhooks/{id}/rotate-secret": ofHook("/rotate-secret", {}),
   "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": {
     path: ({ hookId, deliveryId }) => `/api/v1/webhooks/${hookId}/deliveries/${deliveryId}/replay`,
   },

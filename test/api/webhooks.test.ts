@@ -98,7 +98,7 @@ test("during a rotation a call carries both signatures, afterwards the new one a
   await using receiver = startReceiver();
   await using pombo = await startInstance({ configure: LOOPBACK });
   const { id, secret: old } = await make(pombo.workspace, receiver.url);
-  const rotated = await pombo.workspace.call("POST", `/api/v1/webhooks/${id}/rotate-secret`);
+  const rotated = await pombo.workspace.call("POST", `/api/v1/webhooks/${id}/rotate-secret`, { body: {} });
   expect(rotated.status).toBe(200);
   const { secret } = rotated.body.data;
   expect(secret).not.toBe(old);
