@@ -7,7 +7,7 @@ import type { AcceptParts } from "./emails/accept.ts";
 import { emailRoutes } from "./emails/routes.ts";
 import type { Config } from "./config.ts";
 import { admit, type AdmitParts } from "./http/admit.ts";
-import { OPERATOR_PATHS, ownerOf, type VerifyKey } from "./http/auth.ts";
+import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./http/auth.ts";
 import { eventRoutes, type EventParts } from "./events/routes.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { clientNetwork } from "./http/client-address.ts";
@@ -102,6 +102,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
   const limiter = createRateLimiter(parts.rateLimits, {
     clock,
     networkOf: (request) => clientNetwork(request, trusted),
+    isCreationOpen: parts.workspaces.creation === "open",
   });
   const admitParts: AdmitParts = {
     verifyKey: parts.verifyKey,
@@ -117,6 +118,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     isForOperator: (path) => admitParts.rules.isForOperator(path),
   });
 
+  const arrived = (request: Request) => requireStillValid(request, parts.verifyKey);
   let methods: MethodTable = methodTable([]);
 
   // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
@@ -130,7 +132,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
       const path = pathOf(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin(parts.bodyLimits, { clock, ownerOf }));
+    .use(bodyPlugin(parts.bodyLimits, { clock, ownerOf, arrived }));
   for (const room of rooms) app.use(room);
   if (parts.beside !== null) app.use(parts.beside);
 

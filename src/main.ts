@@ -6,25 +6,27 @@ import { errorText } from "./log.ts";
 // The only reader of argv and env, and the only place that ends the process.
 
 /** Lines of one turn of the event loop go out in one write. */
-function lineWriter(stream: NodeJS.WriteStream): (text: string) => void {
+function lineWriter(stream: NodeJS.WriteStream): { write: (text: string) => void; flushed: () => Promise<void> } {
   let waiting = "";
-  return (text) => {
-    if (waiting === "") {
-      setImmediate(() => {
-        stream.write(waiting);
-        waiting = "";
-      });
-    }
-    waiting += `${text}\n`;
+  let written: Promise<void> = Promise.resolve();
+  const send = () => {
+    const text = waiting;
+    waiting = "";
+    // The callback of an empty write comes at once, whatever is still on its way.
+    written = new Promise((resolve) => stream.write(text, () => resolve()));
   };
-}
-
-/** Resolves when the stream has taken everything. */
-function flushed(stream: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => {
-    // Behind the lines of this turn.
-    setImmediate(() => stream.write("", () => resolve()));
-  });
+  return {
+    write(text) {
+      if (waiting === "") setImmediate(send);
+      waiting += `${text}\n`;
+    },
+    /** Resolves when the stream has taken everything. */
+    async flushed() {
+      // Behind the lines of this turn.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      await written;
+    },
+  };
 }
 
 /** A screen that does not tell. */
@@ -48,11 +50,12 @@ function stopSignal(): Promise<string> {
 
 async function main(): Promise<void> {
   let tellBug = (error: unknown) => terminal.err(`BUG: a failure that nobody waited for: ${errorText(error)}`);
+  const [out, err] = [lineWriter(process.stdout), lineWriter(process.stderr)];
   const terminal: Terminal = {
     env: process.env,
-    out: lineWriter(process.stdout),
-    err: lineWriter(process.stderr),
-    flushed: () => flushed(process.stdout),
+    out: (text) => out.write(text),
+    err: (text) => err.write(text),
+    flushed: () => out.flushed(),
     width: process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : null,
     input: () => process.stdin as AsyncIterable<Uint8Array>,
     stopSignal,
@@ -73,7 +76,8 @@ async function main(): Promise<void> {
     process.exitCode = error instanceof CommandError ? error.exitCode : 1;
   }
   // Whatever timer or socket a part forgot must not keep a stopped process alive.
-  setImmediate(() => process.stdout.write("", () => process.exit(process.exitCode ?? 0)));
+  await Promise.all([out.flushed(), err.flushed()]);
+  process.exit(process.exitCode ?? 0);
 }
 
 void main();

@@ -171,7 +171,11 @@ async function askSocket(socket: string, path: string, init: RequestInit): Promi
       );
     }
     if (name === "TimeoutError") {
-      throw new CommandError(`The pombo behind ${socket} has not answered for ${ANSWER_MS / 1000} s: look at its log.`);
+      const doubt =
+        init.method === "GET" ? "" : " Whether it did what was asked is not known: look before you repeat it.";
+      throw new CommandError(
+        `The pombo behind ${socket} has not answered for ${ANSWER_MS / 1000} s: look at its log.${doubt}`,
+      );
     }
     // It ended in the middle. What only looks can look again.
     if (init.method === "GET") return null;

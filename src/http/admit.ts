@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import { authenticate, type AuthRules, type Caller, domainKeyElsewhere, type VerifyKey } from "./auth.ts";
+import { authenticate, type AuthRules, type Caller, callerOf, domainKeyElsewhere, type VerifyKey } from "./auth.ts";
 import { pathOf } from "./path.ts";
 import type { LimitedRequest, RateLimiter } from "./rate-limit.ts";
 
@@ -29,6 +29,9 @@ function knownCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: Admit
   } catch (error) {
     if (error instanceof AppError && (error.code === "MISSING_API_KEY" || error.code === "INVALID_API_KEY"))
       limiter.countFailure(asked);
+    // A valid key where it has no business is counted as any of its requests.
+    else if (error instanceof AppError && error.code === "API_KEY_RESTRICTED")
+      limiter.count(callerOf(asked.request), asked);
     throw error;
   }
 }

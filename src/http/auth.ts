@@ -51,15 +51,26 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
   }
   const caller = KEY_FORM.test(key) ? verifyKey(key) : null;
   if (caller === null) {
-    throw new AppError("INVALID_API_KEY", "The API key is not valid", {
-      hint: "Check for a cut or a space when it was copied; a deleted key is not valid any more.",
-    });
+    throw invalidKey();
   }
   // Before the body is read: that key has no business here, whatever the request says.
+  callers.set(request, caller);
   if (caller.kind === "operator" && !rules.isForOperator(path)) throw operatorElsewhere();
   if (caller.kind !== "operator" && path.startsWith(OPERATOR_PATHS)) throw notTheOperator();
-  callers.set(request, caller);
   return caller;
+}
+
+/** Throws 401 when the key of an admitted request was deleted or replaced while its body came, which takes a minute if its sender likes. */
+export function requireStillValid(request: Request, verifyKey: VerifyKey): void {
+  const kind = callers.get(request)?.kind;
+  if (kind !== "key" && kind !== "operator") return;
+  if (verifyKey(request.headers.get("x-api-key")?.trim() ?? "")?.kind !== kind) throw invalidKey();
+}
+
+function invalidKey(): AppError {
+  return new AppError("INVALID_API_KEY", "The API key is not valid", {
+    hint: "Check for a cut or a space when it was copied; a deleted key is not valid any more.",
+  });
 }
 
 /**

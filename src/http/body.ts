@@ -24,8 +24,15 @@ const LARGE_DEADLINE_MS = 60_000;
 /** `application/json` or `application/…+json`, of the characters of a token (RFC 9110 §5.6.2), with parameters or none. */
 const JSON_TYPE = /^application\/(?:[\w!#$%&'*+.^`|~-]+\+)?json\s*(?:;|$)/i;
 
-/** `ownerOf` names whose request it is, for the share of large bodies. */
-export function bodyPlugin(limits: BodyLimits, parts: { clock: Clock; ownerOf: (request: Request) => string }) {
+export interface BodyParts {
+  clock: Clock;
+  /** Whose request it is, for the share of large bodies. */
+  ownerOf: (request: Request) => string;
+  /** Called when the body has come; throws when its sender may not make it any more. */
+  arrived?: (request: Request) => void;
+}
+
+export function bodyPlugin(limits: BodyLimits, parts: BodyParts) {
   const slots: Slots = { taken: 0, byOwner: new Map() };
   return new Elysia({ name: "body" })
     .onParse({ as: "global" }, async ({ request }) => {
@@ -36,12 +43,14 @@ export function bodyPlugin(limits: BodyLimits, parts: { clock: Clock; ownerOf: (
       const announced = Number(request.headers.get("content-length") ?? Number.NaN);
       if (announced <= Math.min(LARGE_BYTES, limit)) {
         const bytes = await request.bytes().catch(refuseCutOff);
+        parts.arrived?.(request);
         rawBodies.set(request, bytes);
         return parseJsonObject(bytes);
       }
       const slot = new LargeSlot(slots, parts.ownerOf(request), parts.clock);
       try {
         const bytes = await slot.withinTime(readBody(request, limit, slot).catch(refuseCutOff));
+        parts.arrived?.(request);
         rawBodies.set(request, bytes);
         return parseJsonObject(bytes);
       } finally {

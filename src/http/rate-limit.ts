@@ -46,12 +46,17 @@ interface Limit<Key> {
 const GO_SLOWER = "Wait as long as Retry-After says, then go on more slowly.";
 
 export interface LimiterParts {
+  /** Anybody may create workspaces. */
+  isCreationOpen?: boolean;
   clock: Clock;
   /** One word for the client's address; null: it has none, and is not counted. */
   networkOf: (request: Request) => string | null;
 }
 
-export function createRateLimiter(rates: Config["rateLimits"], { clock, networkOf }: LimiterParts): RateLimiter {
+export function createRateLimiter(
+  rates: Config["rateLimits"],
+  { clock, networkOf, isCreationOpen }: LimiterParts,
+): RateLimiter {
   const sends = ofWorkspace("sends", rates.sendsPerSecond, rates.sendsBurst);
   const writes = ofWorkspace("writes", rates.writesPerSecond, rates.writesBurst);
   const reads = ofWorkspace("reads", rates.readsPerSecond, rates.readsBurst);
@@ -71,7 +76,12 @@ export function createRateLimiter(rates: Config["rateLimits"], { clock, networkO
       if (caller.kind === "key") {
         const limit = READ_METHODS.has(request.method) ? reads : isSend(request.method, path) ? sends : writes;
         if (limit !== null) take(limit, caller.workspaceId, clock.now(), headers);
-      } else if (caller.kind === "anonymous" && creations !== null) {
+      }
+      // Where anybody may create, a key that was made a minute ago is nobody better.
+      const mayCreate =
+        caller.kind === "anonymous" ||
+        (caller.kind === "key" && isCreationOpen === true && isCreation(request.method, path));
+      if (mayCreate && creations !== null) {
         const network = networkOf(request);
         if (network === null) return;
         take(creations, network, clock.now(), headers);
@@ -97,6 +107,10 @@ function take<Key>({ buckets, message, hint }: Limit<Key>, key: Key, now: number
   headers["ratelimit-policy"] = buckets.policy;
   headers["ratelimit"] = buckets.left(key, now);
   if (waitMs > 0) throw new AppError("RATE_LIMITED", message, { retryAfterS: buckets.wholeSeconds(waitMs), hint });
+}
+
+function isCreation(method: string, path: string): boolean {
+  return method === "POST" && /^\/api\/v1\/workspaces\/?$/.test(path);
 }
 
 function isSend(method: string, path: string): boolean {

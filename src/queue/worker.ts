@@ -86,6 +86,7 @@ export interface WorkerOptions {
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #lanes: Lanes;
+  readonly #isHeld: (workspaceId: number) => boolean;
   readonly #running = new Set<number>();
   readonly #stopping = new AbortController();
   readonly #cutOff = new AbortController();
@@ -105,6 +106,7 @@ export class Worker {
     this.#changingSince = options.clock.now();
     const { workspaceOf, isHeld } = lookUpOwners(options);
     this.#lanes = new Lanes(options.maxJobsPerLane, workspaceOf, options.gate, isHeld);
+    this.#isHeld = isHeld;
   }
 
   /** Frees what a crash left in flight, then begins to work. */
@@ -246,7 +248,9 @@ export class Worker {
       const { jobs, head } = await commit(() => {
         const now = clock.now();
         const retryAt = (attempt: number) => nextRetryAt(attempt, scheduleMs, now, random);
-        const claimed = queue.claim({ laneId: lane.id, now, limit, retryAt });
+        // Its workspace may have come to be held in this very transaction.
+        const isHeld = this.#isHeld(lane.workspaceId);
+        const claimed = isHeld ? [] : queue.claim({ laneId: lane.id, now, limit, retryAt });
         return { jobs: claimed, head: queue.headOf(lane.id) };
       });
       this.#lanes.claimed(lane, limit, jobs.length, head);

@@ -26,6 +26,8 @@ import type { SuppressionStore } from "./store.ts";
 const TAG = "Suppressions";
 
 export interface SuppressionParts {
+  /** Undefined: it is gone. */
+  workspaces: { byId(id: number): object | undefined };
   suppressions: SuppressionStore;
   commit: Commit;
   clock: Clock;
@@ -57,6 +59,8 @@ export function suppressionRoutes(parts: SuppressionParts) {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const { address, channel } = understood(body.address);
         const { row, isNew } = await parts.commit(() => {
+          // The workspace may have been deleted while the body came.
+          if (parts.workspaces.byId(workspaceId) === undefined) throw notFound("There is no such workspace any more");
           const createdAt = parts.clock.now();
           const isInserted = parts.suppressions.insert({
             workspaceId,

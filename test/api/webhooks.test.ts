@@ -157,7 +157,7 @@ test("what is not there is not found", async () => {
     ["DELETE", `/${UNKNOWN_ID}`, undefined],
     ["GET", `/${UNKNOWN_ID}/deliveries`, undefined],
     ["POST", `/${UNKNOWN_ID}/test`, undefined],
-    ["POST", `/${UNKNOWN_ID}/rotate-secret`, undefined],
+    ["POST", `/${UNKNOWN_ID}/rotate-secret`, {}],
     ["POST", `/${id}/deliveries/${UNKNOWN_ID}/replay`, undefined],
     ["POST", `/${UNKNOWN_ID}/recover`, { since: "2026-01-01T00:00:00Z" }],
   ] as const) {
