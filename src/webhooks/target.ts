@@ -101,7 +101,7 @@ export async function reach(target: Target, rules: TargetRules, look: Look): Pro
   for (const address of found.addresses) {
     const refused = isRefusedAddress(address, rules.allowed);
     if (refused !== null)
-      return { kind: "refused", reason: `${target.hostname} leads to ${refused}, which is not called` };
+      return { kind: "refused", reason: `${target.hostname}: ${refused}, and such addresses are not called` };
   }
   if (found.addresses.length === 0) return { kind: "trouble", reason: `${target.hostname} has no address` };
   return { kind: "addresses", addresses: found.addresses };

@@ -128,6 +128,7 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/webhooks/{id}/rotate-secret": {
     kind: "by_id",
     path: ({ hookId }) => `/api/v1/webhooks/${hookId}/rotate-secret`,
+    body: () => ({}),
     status: 404,
   },
   "POST /api/v1/webhooks/{id}/deliveries/{deliveryId}/replay": {

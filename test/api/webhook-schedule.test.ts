@@ -173,3 +173,69 @@ test("events and deliveries are forgotten after their time, and the total with t
   expect(await listed()).toEqual({ data: [], meta: { total: 0, perPage: 20, page: 1, lastPage: 1 } });
   expect(on.pombo.app.db.sqlite.query("SELECT * FROM event").all()).toEqual([]);
 });
+
+test("a name that leads elsewhere after it was judged is judged again, and not called", async () => {
+  await using receiver = startReceiver();
+  await using held = await startHeld(NOON, {
+    // Http and this receiver's port alone: loopback stays refused.
+    configure: (config) => void (config.webhooks.allowHttp = true),
+  });
+  const { pombo } = held;
+  pombo.dns.zone["flip.test"] = { A: ["93.184.215.14"] };
+  const url = `http://flip.test:${receiver.port}/hook`;
+  const made = await pombo.workspace.call("POST", "/api/v1/webhooks", { body: { url, events: ["*"] } });
+  expect(made.status).toBe(201);
+  pombo.dns.zone["flip.test"] = { A: ["127.0.0.1"] };
+  await held.advance(DAY);
+  const path = `/api/v1/webhooks/${made.body.data.id}`;
+  await pombo.workspace.call("POST", `${path}/test`);
+  await pombo.app.teller.worker.idle();
+  const { body } = await pombo.workspace.call("GET", `${path}/deliveries`);
+  expect(body.data[0]).toMatchObject({
+    responseStatus: null,
+    errorMessage: "flip.test: 127.0.0.1 is a loopback address, and such addresses are not called",
+  });
+  expect(receiver.calls).toHaveLength(0);
+});
+
+test("five days of nothing but failures turn a webhook off, which is told", async () => {
+  await using receiver = startReceiver();
+  receiver.answer = () => new Response(null, { status: 500 });
+  await using on = await startCalled(receiver);
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.pombo.app.teller.worker.idle();
+  // An event a day; each is given up after a day.
+  for (let day = 1; day <= 5; day += 1) {
+    await on.advance(DAY);
+    const before = receiver.calls.length;
+    await on.test();
+    await receiver.until(() => receiver.calls.length > before);
+    await on.pombo.app.teller.worker.idle();
+    expect([day, (await on.shown()).enabled]).toEqual([day, day < 5]);
+  }
+  expect(await on.shown()).toMatchObject({ disabledReason: "Nothing but failures for 5 days" });
+  expect(on.pombo.app.db.sqlite.query("SELECT type FROM event WHERE type = 'webhook.disabled'").all()).toHaveLength(1);
+});
+
+test("events of one resource wait for each other, those of others do not", async () => {
+  await using receiver = startReceiver();
+  const first = Promise.withResolvers<Response>();
+  await using on = await startCalled(receiver);
+  // One that has answered once has more than one call at a time.
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.pombo.app.teller.worker.idle();
+  receiver.calls.length = 0;
+  receiver.answer = () => (receiver.calls.length === 1 ? first.promise : new Response());
+  const { workspace, email } = { workspace: on.pombo.workspace, email: on.pombo.email() };
+  const slow = (await workspace.call("POST", "/api/v1/emails", { body: email })).body.data.id;
+  await receiver.until(() => receiver.calls.length === 1);
+  const other = (await workspace.call("POST", "/api/v1/emails", { body: email })).body.data.id;
+  await receiver.until(() => receiver.calls.filter(({ event }) => event.data.id === other).length === 2);
+  // Delivered long since, but its first event is still on its way.
+  expect(receiver.calls.filter(({ event }) => event.data.id === slow)).toHaveLength(1);
+  first.resolve(new Response());
+  await receiver.until(() => receiver.calls.length === 4);
+  expect(receiver.calls.at(-1)?.event).toMatchObject({ type: "email.delivered", data: { id: slow } });
+});
