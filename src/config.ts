@@ -156,7 +156,7 @@ export const ConfigSchema = Type.Object({
       [],
     ),
     keepMs: duration(
-      ["1h", "365d"],
+      ["3d", "365d"],
       "How long events and deliveries are kept, to be looked at and delivered again.",
       "30d",
     ),
