@@ -156,7 +156,7 @@ export const ConfigSchema = Type.Object({
       [],
     ),
     keepMs: duration(
-      ["3d", "365d"],
+      ["8d", "365d"],
       "How long events and deliveries are kept, to be looked at and delivered again.",
       "30d",
     ),

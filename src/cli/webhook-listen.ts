@@ -34,7 +34,9 @@ interface Answer {
 const WAIT_S = 25;
 /** Between two questions when the API does not answer. */
 const AGAIN_MS = 1_000;
-const FORWARD_TIMEOUT_MS = 15_000;
+const ANSWER_TIMEOUT_MS = (WAIT_S + 15) * 1_000;
+/** Short: events of emails are kept for a listener that asks at least once a minute. */
+const FORWARD_TIMEOUT_MS = 5_000;
 
 /** Listens until a signal. Throws CommandError when the API refuses the key. */
 export async function listenToEvents(options: ListenOptions, terminal: Terminal): Promise<void> {
@@ -72,7 +74,10 @@ export async function listenToEvents(options: ListenOptions, terminal: Terminal)
 
 async function ask(api: string, key: string, cursor: string | null, signal: AbortSignal): Promise<Answer> {
   const query = cursor === null ? "" : `?wait=${WAIT_S}&cursor=${encodeURIComponent(cursor)}`;
-  const response = await fetch(`${api}/api/v1/events${query}`, { headers: { "x-api-key": key }, signal });
+  const response = await fetch(`${api}/api/v1/events${query}`, {
+    headers: { "x-api-key": key },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+  });
   const answer = (await response.json()) as Answer;
   if (response.ok) return answer;
   const [first] = answer.errors ?? [];

@@ -75,20 +75,20 @@ export async function recover(place: Place, since: number, parts: AgainParts): P
   requireEnabled(webhook);
   const names = JSON.parse(webhook.events) as string[];
   let queued = 0;
-  for (let after = 0; ;) {
+  for (let after: number | null = parts.deliveries.lastBefore(webhook.workspaceId, since); after !== null;) {
     const from = after;
     const share = await parts.commit(() => {
-      const missed = parts.deliveries.missedBy(webhook, { since, after: from }, SHARE);
+      const { missed, last } = parts.deliveries.missedBy(webhook, from, SHARE);
       const wanted = missed.filter(({ type }) => isSubscribed(names, type as EventType));
       const now = parts.clock.now();
       for (const { id } of wanted) parts.jobs.add({ webhookId: webhook.id, eventId: id, nextAt: now });
-      return { count: wanted.length, isFull: missed.length === SHARE, last: missed.at(-1)?.id ?? from, now };
+      return { count: wanted.length, last, now };
     });
     queued += share.count;
     after = share.last;
     if (share.count > 0) parts.subscribers.nudge(webhook.id, share.now);
-    if (!share.isFull) return queued;
   }
+  return queued;
 }
 
 function requireEnabled(webhook: WebhookRow): void {

@@ -64,10 +64,13 @@ export function createCaller(parts: CallerParts): Caller {
       const stop = () => end(STOPPED);
       stopping.addEventListener("abort", stop);
       sent.on("error", (error) => end({ kind: "broken", reason: reasonOf(error, request.target), isTimeout: false }));
-      sent.on(
-        "response",
-        (response) => void readAnswer(response).then(resolve, (error: unknown) => sent.destroy(error as Error)),
-      );
+      sent.on("upgrade", () => end({ kind: "broken", reason: "it changed the protocol", isTimeout: false }));
+      sent.on("response", (response) => {
+        // Broken off in the middle of its body.
+        const broke = (error: unknown) =>
+          end({ kind: "broken", reason: reasonOf(error, request.target), isTimeout: false });
+        readAnswer(response).then(resolve, broke);
+      });
       sent.end(request.body);
       const result = await promise;
       cancel();

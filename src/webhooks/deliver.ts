@@ -45,6 +45,9 @@ interface Made {
   outcome: Outcome;
 }
 
+/** A receiver that takes longer shares the pool of those that do not answer. */
+const SLOW_MS = 5_000;
+
 const NOTHING_TO_DO: Settlement = { fate: { kind: "finish" }, isReached: null, record: () => undefined };
 const NOT_BEGUN: Settlement = { fate: { kind: "give_back" }, isReached: null, record: () => undefined };
 
@@ -67,12 +70,17 @@ export function webhookHandler(parts: DeliverParts): Handler {
       const { promise, resolve } = Promise.withResolvers<void>();
       underWay.set(place, promise);
       let endTurn: (() => void) | null = null;
+      const wasSlow = slow.has(webhook.id);
+      const isNotNow = () => context.stopping.aborted || (slow.has(webhook.id) && !wasSlow);
       try {
         await before;
-        const wasSlow = slow.has(webhook.id);
+        if (isNotNow()) return NOT_BEGUN;
         endTurn = await turns.take(webhook.id);
-        if (context.stopping.aborted || (slow.has(webhook.id) && !wasSlow)) return NOT_BEGUN;
-        return await deliver(job, { webhook, event }, { context, parts, slow });
+        if (isNotNow()) return NOT_BEGUN;
+        // It may have been changed, turned off or deleted while this waited.
+        const fresh = parts.jobs.callOf(job.id);
+        if (fresh === undefined || !fresh.webhook.isEnabled) return NOTHING_TO_DO;
+        return await deliver(job, fresh, { context, parts, slow });
       } finally {
         endTurn?.();
         resolve();
@@ -93,11 +101,11 @@ async function deliver(
   const result = await callReceiver(job, { webhook, event }, { context, parts });
   // Stopped in the middle: it counts as not made, and is made again.
   if (context.cutOff.aborted && result.kind === "broken") return NOT_BEGUN;
-  const isTimeout = result.kind === "broken" && result.isTimeout;
-  context.locate(poolOf(webhook.id, isTimeout));
-  if (isTimeout) slow.add(webhook.id);
-  else slow.delete(webhook.id);
   const endedAt = parts.clock.now();
+  const isSlow = (result.kind === "broken" && result.isTimeout) || endedAt - startedAt > SLOW_MS;
+  context.locate(poolOf(webhook.id, isSlow));
+  if (isSlow) slow.add(webhook.id);
+  else slow.delete(webhook.id);
   const made: Made = { webhook, event, startedAt, endedAt, outcome: judge(result, job.attempt, endedAt) };
   return {
     fate: made.outcome.isLast
@@ -117,14 +125,32 @@ async function callReceiver(
   const parsed = parseTarget(webhook.url, parts.rules);
   if (parsed.kind === "fault") return broken(`The URL ${parsed.message}`);
   const { target } = parsed;
-  const reached = await reach(target, parts.rules, parts.look);
+  const reached = await withinTime(reach(target, parts.rules, parts.look), parts);
+  if (reached === null) return { kind: "broken", reason: `DNS did not answer for ${target.hostname}`, isTimeout: true };
   if (reached.kind !== "addresses") return broken(reached.reason);
   // Another one the next time, where there are several.
   const address = reached.addresses[(job.attempt - 1) % reached.addresses.length] ?? "";
   const now = parts.clock.now();
   const signed = { id: event.uid, timestampS: Math.floor(now / 1_000), body: event.body };
-  const headers = { ...signatureHeaders(signed, parts.secrets.of(webhook, now)), "user-agent": parts.userAgent };
+  let secrets: Uint8Array[];
+  try {
+    secrets = parts.secrets.of(webhook, now);
+  } catch (error) {
+    return broken(error instanceof Error ? error.message : String(error));
+  }
+  const headers = { ...signatureHeaders(signed, secrets), "user-agent": parts.userAgent };
   return await parts.caller.call({ target, address, headers, body: event.body }, context.cutOff);
+}
+
+/** Null: it took too long. */
+async function withinTime<T>(asking: Promise<T>, { clock }: Pick<DeliverParts, "clock">): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const cancel = clock.after(SLOW_MS, () => late.resolve(null));
+  try {
+    return await Promise.race([asking, late.promise]);
+  } finally {
+    cancel();
+  }
 }
 
 function broken(reason: string): CallResult {
@@ -152,7 +178,9 @@ function record(job: Job, made: Made, nextAttemptAt: number | null, parts: Deliv
     durationMs: Math.max(0, endedAt - startedAt),
     nextAttemptAt,
   });
-  const health = healthAfter(webhook, outcome, endedAt);
+  // What another URL answered says nothing of the one that is called now.
+  const isSameUrl = webhook.url === made.webhook.url;
+  const health = isSameUrl ? healthAfter(webhook, outcome, endedAt) : webhook;
   parts.webhooks.setHealth(webhook, health);
   if (!webhook.isEnabled || health.isEnabled) return;
   parts.record({
@@ -169,6 +197,7 @@ function tell({ webhook, event, outcome }: Made, parts: DeliverParts): void {
   parts.log.event("webhook.failed", {
     id: webhook.uid,
     event: event.type,
-    detail: outcome.message,
+    // Not its words: a receiver may give the body back.
+    detail: outcome.status === null ? outcome.message : `answered ${outcome.status}`,
   });
 }

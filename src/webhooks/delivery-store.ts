@@ -1,6 +1,6 @@
-import { and, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, sql } from "drizzle-orm";
+import { and, desc, eq, gt, inArray, isNotNull, lt, lte, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { events, webhookDeliveries, webhookJobs } from "../db/schema.ts";
+import { events, webhookDeliveries } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
@@ -45,6 +45,22 @@ export function openDeliveryStore(db: Db) {
       .prepare(),
   );
 
+  /** It got the event. */
+  const selectGot = fast(
+    orm
+      .select({ id: webhookDeliveries.id })
+      .from(webhookDeliveries)
+      .where(
+        and(
+          eq(webhookDeliveries.webhookId, p("webhookId")),
+          eq(webhookDeliveries.eventId, p("eventId")),
+          isNotNull(webhookDeliveries.deliveredAt),
+        ),
+      )
+      .limit(1)
+      .prepare(),
+  );
+
   return {
     insert(row: Omit<DeliveryRow, "id">): void {
       insert.run({ ...row });
@@ -67,34 +83,30 @@ export function openDeliveryStore(db: Db) {
     },
 
     /**
-     * A share of the events of a webhook's workspace from `since` on, after the event `after`, that it has never got and that do
-     * not wait for it: whether it wants them is for the caller to say. Oldest first.
+     * Of the next `limit` events of a webhook's workspace after the event `after`, those that it has never got: whether it
+     * wants them is for the caller to say. `last` is the last one looked at; null: there are no more.
      */
-    missedBy: (webhook: { id: number; workspaceId: number }, range: { since: number; after: number }, limit: number) =>
-      orm
+    missedBy(webhook: { id: number; workspaceId: number }, after: number, limit: number) {
+      const seen = orm
         .select({ id: events.id, type: events.type })
         .from(events)
-        .leftJoin(
-          webhookDeliveries,
-          and(
-            eq(webhookDeliveries.webhookId, webhook.id),
-            eq(webhookDeliveries.eventId, events.id),
-            isNotNull(webhookDeliveries.deliveredAt),
-          ),
-        )
-        .leftJoin(webhookJobs, and(eq(webhookJobs.webhookId, webhook.id), eq(webhookJobs.eventId, events.id)))
-        .where(
-          and(
-            eq(events.workspaceId, webhook.workspaceId),
-            sql`${events.id} > ${range.after}`,
-            gte(events.createdAt, range.since),
-            isNull(webhookDeliveries.id),
-            isNull(webhookJobs.id),
-          ),
-        )
+        .where(and(eq(events.workspaceId, webhook.workspaceId), gt(events.id, after)))
         .orderBy(events.id)
         .limit(limit)
-        .all(),
+        .all();
+      const missed = seen.filter(({ id }) => selectGot.get({ webhookId: webhook.id, eventId: id }) === undefined);
+      return { missed, last: seen.length < limit ? null : (seen.at(-1)?.id ?? null) };
+    },
+
+    /** The last event of a workspace before `since`; 0: there is none. */
+    lastBefore: (workspaceId: number, since: number): number =>
+      orm
+        .select({ id: events.id })
+        .from(events)
+        .where(and(eq(events.workspaceId, workspaceId), lt(events.createdAt, since)))
+        .orderBy(desc(events.id))
+        .limit(1)
+        .get()?.id ?? 0,
 
     /** Removes a share of what is older than `notBefore`; how many of each webhook, and whether there may be more. */
     purge(notBefore: number): { removed: Map<number, number>; hasMore: boolean } {

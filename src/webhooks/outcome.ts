@@ -10,6 +10,8 @@ export const RETRY_MS = [5_000, 5 * 60_000, 30 * 60_000, 2 * 3_600_000, 5 * 3_60
 const MAX_ATTEMPTS = RETRY_MS.length + 1;
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 const GIVE_UP_AFTER_MS = 5 * 24 * 3_600_000;
+/** Longer than the longest wait between two attempts. */
+const FORGOTTEN_MS = 2 * 24 * 3_600_000;
 const MAX_MESSAGE = 500;
 
 export interface Outcome {
@@ -45,7 +47,10 @@ export function judge(result: CallResult, attempt: number, now: number): Outcome
   const isGone = status === 410;
   const words = isRedirect(status) ? "a redirect, which is not followed" : text;
   const message = `answered ${status}${words === "" ? "" : `: ${words}`}`.slice(0, MAX_MESSAGE);
-  const retryAt = retryAfter(result.retryAfter, now);
+  const asked = retryAfter(result.retryAfter, now);
+  // It may lengthen the wait and never shorten it: a second, eight times, would use all attempts up at once.
+  const planned = RETRY_MS[attempt - 1] ?? 0;
+  const retryAt = asked !== null && asked - now > planned ? asked : null;
   return { isDelivered: false, status, message, retryAt, isLast: isLast || isGone, isGone };
 }
 
@@ -55,7 +60,9 @@ export function healthAfter(webhook: WebhookRow, outcome: Outcome, now: number):
   if (outcome.isDelivered) {
     return { isEnabled, disabledReason, lastDeliveryAt: now, lastFailureAt, lastFailureReason, failingSince: null };
   }
-  const failingSince = webhook.failingSince ?? now;
+  // A failure of last month, and silence since, are not five days of failures.
+  const isFresh = lastFailureAt !== null && now - lastFailureAt < FORGOTTEN_MS;
+  const failingSince = isFresh ? (webhook.failingSince ?? now) : now;
   const off = isEnabled ? reasonToDisable(outcome, now - failingSince) : null;
   return {
     lastDeliveryAt,

@@ -103,7 +103,7 @@ export function webhookRoutes(parts: AgainParts) {
         detail: describe({
           tag: TAG,
           summary: "Delete a webhook",
-          description: "It is not called any more, and its deliveries are gone with it.",
+          description: "It is not called any more, and its deliveries are not shown any more.",
           responses: answers(200, DeletedWebhook, [401, 403, 404, 422, 503]),
         }),
       },
@@ -199,7 +199,9 @@ export function webhookRoutes(parts: AgainParts) {
         detail: describe({
           tag: TAG,
           summary: "Deliver what was missed",
-          description: "Every event from that time on that the webhook wants and has never got.",
+          description:
+            "Every event from that time on that the webhook wants and has never got. What happened to emails while it was turned " +
+            "off, with nobody else to tell, was not kept.",
           responses: answers(202, Recovered, CHANGE_ERRORS),
         }),
       },

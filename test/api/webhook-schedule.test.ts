@@ -205,7 +205,7 @@ test("five days of nothing but failures turn a webhook off, which is told", asyn
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
   await on.pombo.app.teller.worker.idle();
-  // An event a day; each is given up after a day.
+  // An event a day.
   for (let day = 1; day <= 5; day += 1) {
     await on.advance(DAY);
     const before = receiver.calls.length;
@@ -238,4 +238,25 @@ test("events of one resource wait for each other, those of others do not", async
   first.resolve(new Response());
   await receiver.until(() => receiver.calls.length === 4);
   expect(receiver.calls.at(-1)?.event).toMatchObject({ type: "email.delivered", data: { id: slow } });
+});
+
+test("what waited for a webhook that was deleted or turned off meanwhile is not called", async () => {
+  for (const change of ["DELETE", "PATCH"] as const) {
+    await using receiver = startReceiver();
+    await using on = await startCalled(receiver);
+    await on.test();
+    await receiver.until(() => receiver.calls.length === 1);
+    await on.pombo.app.teller.worker.idle();
+    receiver.calls.length = 0;
+    const first = Promise.withResolvers<Response>();
+    receiver.answer = () => first.promise;
+    // Of one resource: each waits for the one before.
+    for (let count = 0; count < 5; count += 1) await on.test();
+    await receiver.until(() => receiver.calls.length === 1);
+    const { workspace } = on.pombo;
+    await workspace.call(change, on.path, change === "PATCH" ? { body: { enabled: false } } : {});
+    first.resolve(new Response());
+    await on.pombo.app.teller.worker.idle();
+    expect([change, receiver.calls.length]).toEqual([change, 1]);
+  }
 });

@@ -139,3 +139,13 @@ test("a stop ends a call", async () => {
   caller.close();
   never.resolve(new Response());
 });
+
+test("an answer that breaks off in the middle is no timeout", async () => {
+  const server = createServer((socket) => {
+    socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  expect(await post(targetAt(port))).toMatchObject({ kind: "broken", isTimeout: false });
+  await new Promise((resolve) => server.close(resolve));
+});

@@ -45,6 +45,12 @@ const WAITS: [header: string | null, waitMs: number | null][] = [
   [null, null],
 ];
 
+test("Retry-After never shortens a wait: a second, eight times, would use all attempts up", () => {
+  expect(judge(answer(503, "1"), 1, NOW).retryAt).toBeNull();
+  expect(judge(answer(429, "60"), 2, NOW).retryAt).toBeNull();
+  expect(judge(answer(429, "600"), 2, NOW).retryAt).toBe(NOW + 600_000);
+});
+
 test("Retry-After is followed, up to a day", () => {
   for (const [header, waitMs] of WAITS) {
     const { retryAt } = judge(answer(503, header), 1, NOW);
@@ -75,13 +81,17 @@ const row = (change: Partial<WebhookRow>): WebhookRow => ({
 
 test("nothing but failures for five days turns a webhook off, one success in between does not", () => {
   const failure = judge(answer(500), 1, NOW);
-  expect(healthAfter(row({ failingSince: NOW - 5 * DAY + 1 }), failure, NOW).isEnabled).toBe(true);
-  expect(healthAfter(row({ failingSince: NOW - 5 * DAY }), failure, NOW)).toMatchObject({
+  const lastFailureAt = NOW - DAY;
+  expect(healthAfter(row({ lastFailureAt, failingSince: NOW - 5 * DAY + 1 }), failure, NOW).isEnabled).toBe(true);
+  expect(healthAfter(row({ lastFailureAt, failingSince: NOW - 5 * DAY }), failure, NOW)).toMatchObject({
     isEnabled: false,
     disabledReason: "Nothing but failures for 5 days",
   });
   const success = healthAfter(row({ failingSince: NOW - 9 * DAY }), judge(answer(200), 1, NOW), NOW);
   expect(success).toMatchObject({ isEnabled: true, failingSince: null, lastDeliveryAt: NOW });
+  // Failures of last month, and silence since.
+  const old = row({ lastFailureAt: NOW - 30 * DAY, failingSince: NOW - 31 * DAY });
+  expect(healthAfter(old, failure, NOW)).toMatchObject({ isEnabled: true, failingSince: NOW });
   expect(healthAfter(row({ ...success }), failure, NOW + DAY)).toMatchObject({
     isEnabled: true,
     failingSince: NOW + DAY,
