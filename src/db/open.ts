@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { StartError } from "../errors.ts";
-import { MIGRATIONS } from "./migrations.ts";
+import { fingerprintOf, MIGRATIONS } from "./migrations.ts";
 import type { Follower } from "./tally.ts";
 
 // The one database connection of the process: opened with the pragmas that make a commit durable,
@@ -27,7 +27,7 @@ export interface Db {
 
 /**
  * Opens (or creates, 0600) the database file and applies the migrations it lacks. Throws StartError
- * when the file belongs to a newer pombo or the SQLite here is too old.
+ * when the file belongs to a newer pombo or to a build that was never released, or the SQLite here is too old.
  */
 export function openDatabase(file: string): Db {
   if (file !== ":memory:") {
@@ -74,15 +74,25 @@ function requireSqlite(sqlite: Database): void {
 }
 
 function readVersion(sqlite: Database, file: string): number {
-  const row = sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get();
-  const version = row?.user_version ?? 0;
+  const version = readNumber(sqlite, "user_version");
   if (version > MIGRATIONS.length) {
     throw new StartError(
       `The database ${file} was written by a newer pombo (schema ${version}; this one knows ${MIGRATIONS.length}). ` +
         "Start the newer pombo again, or restore a backup made before the update.",
     );
   }
+  if (version > 0 && readNumber(sqlite, "application_id") !== fingerprintOf(version)) {
+    throw new StartError(
+      `The database ${file} was made by an unreleased build of pombo, whose tables were others: this one cannot use it. ` +
+        "Begin with a new folder (pombo dev: another --data; pombo serve: another data_dir, then pombo init), or start the build that made it.",
+    );
+  }
   return version;
+}
+
+function readNumber(sqlite: Database, pragma: "user_version" | "application_id"): number {
+  const row = sqlite.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get();
+  return row?.[pragma] ?? 0;
 }
 
 function migrate(sqlite: Database, version: number): void {
@@ -91,6 +101,7 @@ function migrate(sqlite: Database, version: number): void {
     sqlite.transaction(() => {
       sqlite.run(migration.sql);
       sqlite.run(`PRAGMA user_version = ${index + 1}`);
+      sqlite.run(`PRAGMA application_id = ${fingerprintOf(index + 1)}`);
     })();
   }
 }

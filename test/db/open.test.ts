@@ -114,6 +114,32 @@ test("the database of a newer pombo is refused with the way out, and left as it 
   after.close();
 });
 
+test("the database of a build that was never released is refused with the way out, and left as it was", () => {
+  using folder = temporaryFolder();
+  // Of the same number, by another text: one that has no fingerprint yet, and one that has its own.
+  for (const fingerprint of [0, 12_345]) {
+    const file = join(folder.path, `${fingerprint}.db`);
+    const sqlite = new Database(file, { create: true });
+    sqlite.run("CREATE TABLE suppression (of_another_shape TEXT)");
+    sqlite.run(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    sqlite.run(`PRAGMA application_id = ${fingerprint}`);
+    sqlite.close();
+    let thrown: unknown;
+    try {
+      openDatabase(file);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(StartError);
+    expect(String(thrown)).toContain("unreleased build");
+    expect(String(thrown)).toContain("--data");
+    expect(String(thrown)).toContain(file);
+    const after = new Database(file);
+    expect([tables(after), pragma(after, "application_id")]).toEqual([["suppression"], fingerprint]);
+    after.close();
+  }
+});
+
 test("a migration that fails leaves the database as it was, and is tried again at the next start", () => {
   using folder = temporaryFolder();
   const file = join(folder.path, "a.db");
