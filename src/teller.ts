@@ -85,6 +85,7 @@ export function buildTeller(parts: TellerParts): Teller {
     clock,
     random,
     log,
+    nudge: (webhookId, at) => worker.nudge(webhookId, at),
     userAgent: `pombo/${BUILD.version}`,
   });
   const worker: Worker = new Worker({
@@ -154,7 +155,7 @@ function subscribersOf(
       return all.length === 0 ? [] : all.filter((each) => isSubscribed(each.events, type)).map(({ id }) => id);
     },
     isListening: (workspaceId) => listeners.isListening(workspaceId),
-    enqueue: (webhookId, eventId, at) => webhookJobs.add({ webhookId, eventId, nextAt: at }),
+    enqueue: (webhookId, eventId, at) => webhookJobs.add({ webhookId, eventId, nextAt: at, again: "always" }),
     nudge,
   };
 }

@@ -363,6 +363,7 @@ export const webhookJobs = sqliteTable(
     nextAt: integer("next_at").notNull(),
     attempts: integer().notNull().default(0),
     inFlight: integer("in_flight", { mode: "boolean" }).notNull().default(false),
+    again: text({ enum: ["always", "on_failure"] }),
   },
   (t) => [
     unique().on(t.webhookId, t.eventId),

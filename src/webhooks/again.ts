@@ -44,7 +44,7 @@ export async function testWebhook(place: Place, parts: AgainParts): Promise<stri
       body: JSON.stringify(body),
       createdAt: now,
     });
-    parts.jobs.add({ webhookId: webhook.id, eventId, nextAt: now });
+    parts.jobs.add({ webhookId: webhook.id, eventId, nextAt: now, again: "always" });
     return { uid, webhookId: webhook.id, at: now };
   });
   if (queued !== null) parts.subscribers.nudge(queued.webhookId, queued.at);
@@ -61,7 +61,7 @@ export async function replayDelivery(place: Place, deliveryUid: string, parts: A
     const event = parts.events.byId(delivery.eventId);
     if (event === undefined) return null;
     const now = parts.clock.now();
-    parts.jobs.add({ webhookId: webhook.id, eventId: event.id, nextAt: now });
+    parts.jobs.add({ webhookId: webhook.id, eventId: event.id, nextAt: now, again: "always" });
     return { uid: event.uid, webhookId: webhook.id, at: now };
   });
   if (queued !== null) parts.subscribers.nudge(queued.webhookId, queued.at);
@@ -81,7 +81,7 @@ export async function recover(place: Place, since: number, parts: AgainParts): P
       const { missed, last } = parts.deliveries.missedBy(webhook, from, SHARE);
       const wanted = missed.filter(({ type }) => isSubscribed(names, type as EventType));
       const now = parts.clock.now();
-      for (const { id } of wanted) parts.jobs.add({ webhookId: webhook.id, eventId: id, nextAt: now });
+      for (const { id } of wanted) parts.jobs.add({ webhookId: webhook.id, eventId: id, nextAt: now, again: "on_failure" });
       return { count: wanted.length, last, now };
     });
     queued += share.count;

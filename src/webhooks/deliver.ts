@@ -34,6 +34,18 @@ export interface DeliverParts {
   log: Log;
   caller: Caller;
   userAgent: string;
+  /** Told after the commit: the webhook has something to deliver. */
+  nudge: (webhookId: number, at: number) => void;
+}
+
+/** What became of a job, for the worker to write. */
+interface Ended {
+  fate: Settlement["fate"];
+  isReached: boolean | null;
+  isDelivered: boolean;
+  /** Inside the transaction; `nextAt`: when the next call of this event is due, null: never. */
+  record(nextAt: number | null): void;
+  committed(): void;
 }
 
 /** A call that was made. */
@@ -48,7 +60,13 @@ interface Made {
 /** A receiver that takes longer shares the pool of those that do not answer. */
 const SLOW_MS = 5_000;
 
-const NOTHING_TO_DO: Settlement = { fate: { kind: "finish" }, isReached: null, record: () => undefined };
+const NOTHING_TO_DO: Ended = {
+  fate: { kind: "finish" },
+  isReached: null,
+  isDelivered: false,
+  record: () => undefined,
+  committed: () => undefined,
+};
 const NOT_BEGUN: Settlement = { fate: { kind: "give_back" }, isReached: null, record: () => undefined };
 
 /** Delivers what the worker takes off the webhooks' queue. */
@@ -63,7 +81,7 @@ export function webhookHandler(parts: DeliverParts): Handler {
     async attempt(job, context) {
       const found = parts.jobs.callOf(job.id);
       // Deleted, or turned off since: nothing is to be called any more.
-      if (found === undefined || !found.webhook.isEnabled) return NOTHING_TO_DO;
+      if (found === undefined || !found.webhook.isEnabled) return settle(job, NOTHING_TO_DO, parts);
       const { webhook, event } = found;
       const place = `${webhook.id} ${event.resource}`;
       const before = underWay.get(place);
@@ -79,7 +97,7 @@ export function webhookHandler(parts: DeliverParts): Handler {
         if (isNotNow()) return NOT_BEGUN;
         // It may have been changed, turned off or deleted while this waited.
         const fresh = parts.jobs.callOf(job.id);
-        if (fresh === undefined || !fresh.webhook.isEnabled) return NOTHING_TO_DO;
+        if (fresh === undefined || !fresh.webhook.isEnabled) return settle(job, NOTHING_TO_DO, parts);
         return await deliver(job, fresh, { context, parts, slow });
       } finally {
         endTurn?.();
@@ -89,6 +107,23 @@ export function webhookHandler(parts: DeliverParts): Handler {
     },
     // A call that a crash cut off is made again; nothing was written of it.
     recordInterrupted: () => undefined,
+  };
+}
+
+/** Another call may have been asked for, and promised, while this one was under way: its lane is told. */
+function settle(job: Job, ended: Ended, parts: DeliverParts): Settlement {
+  let nextAt: number | null = null;
+  return {
+    fate: ended.fate,
+    isReached: ended.isReached,
+    record(isHeld) {
+      nextAt = isHeld ? parts.jobs.callEnded(job.id, ended.isDelivered) : null;
+      ended.record(nextAt);
+    },
+    committed() {
+      if (nextAt !== null) parts.nudge(job.laneId, nextAt);
+      ended.committed();
+    },
   };
 }
 
@@ -107,14 +142,17 @@ async function deliver(
   if (isSlow) slow.add(webhook.id);
   else slow.delete(webhook.id);
   const made: Made = { webhook, event, startedAt, endedAt, outcome: judge(result, job.attempt, endedAt) };
-  return {
-    fate: made.outcome.isLast
+  const { outcome } = made;
+  const ended: Ended = {
+    fate: outcome.isLast
       ? { kind: "finish" }
-      : { kind: "defer", at: made.outcome.retryAt, lastReply: null, badDomainAt: null },
+      : { kind: "defer", at: outcome.retryAt, lastReply: null, badDomainAt: null },
     isReached: result.kind === "answer",
-    record: (isHeld, nextAt) => record(job, made, isHeld && !made.outcome.isLast ? nextAt : null, parts),
+    isDelivered: outcome.isDelivered,
+    record: (nextAt) => record(job, made, nextAt === null ? null : Math.max(nextAt, endedAt), parts),
     committed: () => tell(made, parts),
   };
+  return settle(job, ended, parts);
 }
 
 async function callReceiver(

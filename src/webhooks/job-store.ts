@@ -1,4 +1,4 @@
-import { and, asc, eq, lte, min, sql } from "drizzle-orm";
+import { and, asc, eq, isNull, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { events, webhookJobs, webhooks } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
@@ -7,9 +7,15 @@ import type { WorkerQueue } from "../queue/store.ts";
 
 // The queue of the calls, as the worker of src/queue takes it: a lane is a webhook. Calls are made at least
 // once: one that a crash cut off is made again, under the same event's id.
+//
+// A call may be asked for once more while it is under way. The row remembers that in `again`, and is due
+// from the moment of the asking: what ends the call leaves the row, and callEnded() says what becomes of it.
 
 /** A call has no end of life of its own: it ends with the schedule. */
 const NEVER = 8_640_000_000_000_000;
+
+/** What is asked for beside a call that is under way: another one whatever comes of it, or only if it fails. */
+export type Again = "always" | "on_failure";
 
 export type WebhookJobStore = ReturnType<typeof openWebhookJobStore>;
 
@@ -22,11 +28,14 @@ export function openWebhookJobStore(db: Db) {
     orm
       .insert(webhookJobs)
       .values({ webhookId: p("webhookId"), eventId: p("eventId"), nextAt: p("nextAt") })
-      // Asked for again while it waits: now, from the beginning of the schedule.
+      // Asked for again while it waits: now, from the beginning of the schedule. While its call is under way: after that.
       .onConflictDoUpdate({
         target: [webhookJobs.webhookId, webhookJobs.eventId],
-        set: { nextAt: sql`MIN(${webhookJobs.nextAt}, excluded.next_at)`, attempts: 0 },
-        setWhere: sql`in_flight = 0`,
+        set: {
+          nextAt: sql`MIN(${webhookJobs.nextAt}, excluded.next_at)`,
+          attempts: sql`CASE WHEN in_flight = 1 THEN ${webhookJobs.attempts} ELSE 0 END`,
+          again: sql`CASE WHEN in_flight = 0 OR ${webhookJobs.again} = 'always' THEN ${webhookJobs.again} ELSE ${p("again")} END`,
+        },
       })
       .prepare(),
   );
@@ -44,7 +53,7 @@ export function openWebhookJobStore(db: Db) {
   const updateClaimed = fast(
     orm
       .update(webhookJobs)
-      .set({ attempts: sql`${webhookJobs.attempts} + 1`, inFlight: true, nextAt: sql`${p("nextAt")}` })
+      .set({ attempts: sql`${p("attempt")}`, inFlight: true, nextAt: sql`${p("nextAt")}`, again: null })
       .where(eq(webhookJobs.id, p("id")))
       .prepare(),
   );
@@ -57,11 +66,20 @@ export function openWebhookJobStore(db: Db) {
       .limit(1)
       .prepare(),
   );
-  const remove = fast(orm.delete(webhookJobs).where(isThisAttempt).returning({ id: webhookJobs.id }).prepare());
+  const removeUnlessAgain = fast(
+    orm
+      .delete(webhookJobs)
+      .where(and(isThisAttempt, isNull(webhookJobs.again)))
+      .returning({ id: webhookJobs.id })
+      .prepare(),
+  );
   const updateDeferred = fast(
     orm
       .update(webhookJobs)
-      .set({ nextAt: sql`${p("nextAt")}`, inFlight: false })
+      .set({
+        nextAt: sql`CASE WHEN ${webhookJobs.again} IS NULL THEN ${p("nextAt")} ELSE ${webhookJobs.nextAt} END`,
+        inFlight: false,
+      })
       .where(isThisAttempt)
       .returning({ id: webhookJobs.id })
       .prepare(),
@@ -71,6 +89,26 @@ export function openWebhookJobStore(db: Db) {
       .update(webhookJobs)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${webhookJobs.attempts} - 1`, inFlight: false })
       .where(isThisAttempt)
+      .prepare(),
+  );
+  const selectEnded = fast(
+    orm
+      .select({ nextAt: webhookJobs.nextAt, again: webhookJobs.again })
+      .from(webhookJobs)
+      .where(eq(webhookJobs.id, p("id")))
+      .prepare(),
+  );
+  const updateAfresh = fast(
+    orm
+      .update(webhookJobs)
+      .set({ attempts: 0, again: null })
+      .where(eq(webhookJobs.id, p("id")))
+      .prepare(),
+  );
+  const remove = fast(
+    orm
+      .delete(webhookJobs)
+      .where(eq(webhookJobs.id, p("id")))
       .prepare(),
   );
   const selectWorkspace = fast(
@@ -94,9 +132,10 @@ export function openWebhookJobStore(db: Db) {
     workspaceOf: (laneId) => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
     claim({ laneId, now, limit, retryAt }): Job[] {
       return selectDue.all({ laneId, now, limit }).map((row) => {
-        const attempt = row.attempts + 1;
+        // A call that was cut off, or given back, after another was asked for: this is that other one.
+        const attempt = row.again === null ? row.attempts + 1 : 1;
         const nextAt = Math.max(now + 1, retryAt(attempt));
-        updateClaimed.run({ id: row.id, nextAt });
+        updateClaimed.run({ id: row.id, attempt, nextAt });
         const times = { startedAt: now, dueAt: row.nextAt, nextAt, expiresAt: NEVER };
         return { id: row.id, laneId, attempt, ...times, lastReply: null, badDomainAt: null };
       });
@@ -107,7 +146,10 @@ export function openWebhookJobStore(db: Db) {
     },
     // Nothing of a call is lost when it is made twice.
     markDot: () => true,
-    finish: ({ id, attempt }) => remove.get({ id, attempt }) !== undefined,
+    // One that is asked for again waits from now on as one that was deferred does.
+    finish: ({ id, attempt }) =>
+      removeUnlessAgain.get({ id, attempt }) !== undefined ||
+      updateDeferred.get({ id, attempt, nextAt: 0 }) !== undefined,
     defer: ({ id, attempt }, { nextAt }: Deferral) => updateDeferred.get({ id, attempt, nextAt }) !== undefined,
     giveBack: ({ id, attempt, dueAt }) => void updateGivenBack.run({ id, attempt, dueAt }),
     heads: (): LaneHead[] =>
@@ -126,7 +168,13 @@ export function openWebhookJobStore(db: Db) {
     release(id, nextAt) {
       orm
         .update(webhookJobs)
-        .set(nextAt === null ? { inFlight: false } : { inFlight: false, nextAt })
+        .set({
+          inFlight: false,
+          // What was asked for again is due already.
+          ...(nextAt === null
+            ? {}
+            : { nextAt: sql`CASE WHEN ${webhookJobs.again} IS NULL THEN ${nextAt} ELSE ${webhookJobs.nextAt} END` }),
+        })
         .where(eq(webhookJobs.id, id))
         .run();
     },
@@ -134,9 +182,26 @@ export function openWebhookJobStore(db: Db) {
 
   return {
     queue,
-    /** Queues a call, inside a transaction; one that waits already is due by `nextAt`, with all its attempts. */
-    add(call: { webhookId: number; eventId: number; nextAt: number }): void {
+    /**
+     * Queues a call, inside a transaction; one that waits already is due by `nextAt`, with all its attempts. While one is
+     * under way, `again` says whether another one follows it.
+     */
+    add(call: { webhookId: number; eventId: number; nextAt: number; again: Again }): void {
       insert.run({ ...call });
+    },
+    /**
+     * Inside the transaction that ends a call, once its row was finished or deferred. When the next call is due, the one
+     * that was asked for meanwhile included; null: nothing more comes.
+     */
+    callEnded(id: number, isDelivered: boolean): number | null {
+      const row = selectEnded.get({ id });
+      if (row === undefined || row.again === null) return row?.nextAt ?? null;
+      if (isDelivered && row.again === "on_failure") {
+        remove.run({ id });
+        return null;
+      }
+      updateAfresh.run({ id });
+      return row.nextAt;
     },
     /** What a claimed call needs; undefined: its webhook or event is gone. */
     callOf: (id: number) => selectCall.get({ id }),

@@ -1,32 +1,7 @@
 import { expect, test } from "bun:test";
-import { type Receiver, startReceiver } from "../fakes/receiver.ts";
+import { startReceiver } from "../fakes/receiver.ts";
 import { startHeld } from "./kit.ts";
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const NOON = Date.UTC(2026, 5, 30, 12);
-
-async function startCalled(receiver: Receiver, keepMs = 30 * DAY) {
-  const held = await startHeld(NOON, {
-    configure(config) {
-      config.webhooks.allowHttp = true;
-      config.webhooks.allowAddresses = ["127.0.0.0/8"];
-      config.webhooks.keepMs = keepMs;
-    },
-  });
-  const { workspace } = held.pombo;
-  const created = await workspace.call("POST", "/api/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
-  const path = `/api/v1/webhooks/${created.body.data.id}`;
-  return {
-    ...held,
-    path,
-    test: () => workspace.call("POST", `${path}/test`),
-    shown: async () => (await workspace.call("GET", "/api/v1/webhooks")).body.data[0],
-    deliveries: async () => (await workspace.call("GET", `${path}/deliveries?limit=100`)).body.data,
-  };
-}
+import { DAY, HOUR, MINUTE, NOON, SECOND, startCalled } from "./webhook-kit.ts";
 
 test("a failed call is made again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with the same id, then given up", async () => {
   await using receiver = startReceiver();
