@@ -244,6 +244,7 @@ CREATE TABLE event (
   created_at   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX event_of_workspace ON event (workspace_id, id);
+CREATE INDEX event_since ON event (workspace_id, created_at, id);
 CREATE INDEX event_age ON event (created_at);
 
 CREATE TABLE webhook (

@@ -327,7 +327,11 @@ export const events = sqliteTable(
     body: text().notNull(),
     createdAt: integer("created_at").notNull(),
   },
-  (t) => [index("event_of_workspace").on(t.workspaceId, t.id), index("event_age").on(t.createdAt)],
+  (t) => [
+    index("event_of_workspace").on(t.workspaceId, t.id),
+    index("event_since").on(t.workspaceId, t.createdAt, t.id),
+    index("event_age").on(t.createdAt),
+  ],
 );
 
 export const webhooks = sqliteTable(

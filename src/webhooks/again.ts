@@ -1,23 +1,19 @@
 import { newId } from "../id.ts";
 import type { EventStore } from "../events/store.ts";
-import type { EventType } from "../events/schema.ts";
 import { AppError } from "../errors.ts";
 import type { WebhookParts } from "./change.ts";
 import { showWebhook } from "./show.ts";
 import type { WebhookRow } from "./store.ts";
-import { isSubscribed } from "./subscribed.ts";
 
-// Deliveries by hand: a test, one event once more, all that were missed since a time.
-
-/** Events queued in one transaction of a recovery. */
-const SHARE = 500;
+// Deliveries by hand: a test, one event once more. (All that were missed: recover.ts.)
 
 export interface AgainParts extends WebhookParts {
   events: EventStore;
   workspaceUid: (workspaceId: number) => string | null;
 }
 
-interface Place {
+/** A webhook as its owner names it. */
+export interface Place {
   workspaceId: number;
   uid: string;
 }
@@ -68,30 +64,8 @@ export async function replayDelivery(place: Place, deliveryUid: string, parts: A
   return queued?.uid ?? null;
 }
 
-/** Queues, a share at a time, every event from `since` on that a webhook wants and has never got; how many, or null. */
-export async function recover(place: Place, since: number, parts: AgainParts): Promise<number | null> {
-  const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
-  if (webhook === undefined) return null;
-  requireEnabled(webhook);
-  const names = JSON.parse(webhook.events) as string[];
-  let queued = 0;
-  for (let after: number | null = parts.deliveries.lastBefore(webhook.workspaceId, since); after !== null;) {
-    const from = after;
-    const share = await parts.commit(() => {
-      const { missed, last } = parts.deliveries.missedBy(webhook, from, SHARE);
-      const wanted = missed.filter(({ type }) => isSubscribed(names, type as EventType));
-      const now = parts.clock.now();
-      for (const { id } of wanted) parts.jobs.add({ webhookId: webhook.id, eventId: id, nextAt: now, again: "on_failure" });
-      return { count: wanted.length, last, now };
-    });
-    queued += share.count;
-    after = share.last;
-    if (share.count > 0) parts.subscribers.nudge(webhook.id, share.now);
-  }
-  return queued;
-}
-
-function requireEnabled(webhook: WebhookRow): void {
+/** Throws 422 for a webhook that is turned off. */
+export function requireEnabled(webhook: WebhookRow): void {
   if (webhook.isEnabled) return;
   throw new AppError("VALIDATION_ERROR", "The webhook is turned off", {
     hint: `Turn it on first: PATCH /api/v1/webhooks/${webhook.uid} with {"enabled": true}.`,

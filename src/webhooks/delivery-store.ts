@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, inArray, isNotNull, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { events, webhookDeliveries } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
@@ -7,6 +7,18 @@ export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
 
 /** Rows that one transaction of the clean-up removes. */
 const PURGE_ROWS = 1_000;
+
+/** An event's place in the order of time. */
+export interface EventPlace {
+  createdAt: number;
+  id: number;
+}
+
+interface MissedRange {
+  /** The id of the last event that counts. */
+  upTo: number;
+  limit: number;
+}
 
 export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 
@@ -60,6 +72,19 @@ export function openDeliveryStore(db: Db) {
       .limit(1)
       .prepare(),
   );
+  // In one statement SQLite would walk the whole of the place's millisecond each time.
+  const selectEvents = (isAfter: SQL | undefined) =>
+    fast(
+      orm
+        .select({ id: events.id, type: events.type, createdAt: events.createdAt })
+        .from(events)
+        .where(and(eq(events.workspaceId, p("workspaceId")), isAfter, lte(events.id, p("upTo"))))
+        .orderBy(asc(events.createdAt), asc(events.id))
+        .limit(p("limit"))
+        .prepare(),
+    );
+  const selectAtTime = selectEvents(and(eq(events.createdAt, p("createdAt")), gt(events.id, p("id"))));
+  const selectLater = selectEvents(gt(events.createdAt, p("createdAt")));
 
   return {
     insert(row: Omit<DeliveryRow, "id">): void {
@@ -83,30 +108,17 @@ export function openDeliveryStore(db: Db) {
     },
 
     /**
-     * Of the next `limit` events of a webhook's workspace after the event `after`, those that it has never got: whether it
-     * wants them is for the caller to say. `last` is the last one looked at; null: there are no more.
+     * Of the next `limit` events of a webhook's workspace after the place `after`, in the order of their time and up to the
+     * event `upTo`, those that it has never got: whether it wants them is for the caller to say. `last` is the place of the
+     * last one looked at; null: there are no more.
      */
-    missedBy(webhook: { id: number; workspaceId: number }, after: number, limit: number) {
-      const seen = orm
-        .select({ id: events.id, type: events.type })
-        .from(events)
-        .where(and(eq(events.workspaceId, webhook.workspaceId), gt(events.id, after)))
-        .orderBy(events.id)
-        .limit(limit)
-        .all();
+    missedBy(webhook: { id: number; workspaceId: number }, after: EventPlace, { upTo, limit }: MissedRange) {
+      const range = { workspaceId: webhook.workspaceId, ...after, upTo };
+      const seen = selectAtTime.all({ ...range, limit });
+      if (seen.length < limit) seen.push(...selectLater.all({ ...range, limit: limit - seen.length }));
       const missed = seen.filter(({ id }) => selectGot.get({ webhookId: webhook.id, eventId: id }) === undefined);
-      return { missed, last: seen.length < limit ? null : (seen.at(-1)?.id ?? null) };
+      return { missed, last: seen.length < limit ? null : (seen.at(-1) ?? null) };
     },
-
-    /** The last event of a workspace before `since`; 0: there is none. */
-    lastBefore: (workspaceId: number, since: number): number =>
-      orm
-        .select({ id: events.id })
-        .from(events)
-        .where(and(eq(events.workspaceId, workspaceId), lt(events.createdAt, since)))
-        .orderBy(desc(events.id))
-        .limit(1)
-        .get()?.id ?? 0,
 
     /** Removes a share of what is older than `notBefore`; how many of each webhook, and whether there may be more. */
     purge(notBefore: number): { removed: Map<number, number>; hasMore: boolean } {

@@ -195,7 +195,8 @@ export function openWebhookJobStore(db: Db) {
      */
     callEnded(id: number, isDelivered: boolean): number | null {
       const row = selectEnded.get({ id });
-      if (row === undefined || row.again === null) return row?.nextAt ?? null;
+      if (row === undefined) return null;
+      if (row.again === null) return row.nextAt;
       if (isDelivered && row.again === "on_failure") {
         remove.run({ id });
         return null;

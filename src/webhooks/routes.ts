@@ -15,8 +15,9 @@ import {
 } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
-import { type AgainParts, recover, replayDelivery, testWebhook } from "./again.ts";
+import { type AgainParts, replayDelivery, testWebhook } from "./again.ts";
 import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
+import { createRecover } from "./recover.ts";
 import {
   DeletedWebhook,
   Queued,
@@ -39,6 +40,7 @@ const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 const OneWebhook = Type.Object({ id: uuid() });
 
 export function webhookRoutes(parts: AgainParts) {
+  const recover = createRecover(parts);
   return new Elysia({ name: "webhooks", prefix: "/api/v1/webhooks" })
     .post(
       "",
@@ -187,7 +189,7 @@ export function webhookRoutes(parts: AgainParts) {
     .post(
       "/:id/recover",
       async ({ request, params, body, set }) => {
-        const queued = await recover(placeOf(request, params.id), Date.parse(body.since), parts);
+        const queued = await recover(placeOf(request, params.id), Date.parse(body.since));
         if (queued === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { queued } };

@@ -29,9 +29,9 @@ async function startUnderWay() {
     replay: () => workspace.call("POST", `${on.path}/deliveries/${first.id}/replay`),
     recover: () => workspace.call("POST", `${on.path}/recover`, { body: { since } }),
     /** Ends the call that is under way; those that follow succeed. */
-    answer(first: () => Response) {
+    answer(ending: () => Response) {
       receiver.answer = OK;
-      held.resolve(first());
+      held.resolve(ending());
     },
     attempts: async () => (await on.deliveries()).map(({ attempt }: { attempt: number }) => attempt),
     async [Symbol.asyncDispose]() {
@@ -106,4 +106,30 @@ test("a replay asked for while a call was under way is made after a crash in tha
   await on.idle();
   expect((await on.attempts())[0]).toBe(1);
   expect(on.pombo.app.db.sqlite.query("SELECT * FROM webhook_job").all()).toEqual([]);
+});
+
+test("of two recoveries at once of one webhook the second begins when the first has ended", async () => {
+  await using receiver = startReceiver();
+  await using on = await startCalled(receiver);
+  const { workspace, app } = on.pombo;
+  // Twelve shares of what it never got: it takes its time.
+  app.db.sqlite.run(
+    `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 5999)
+     INSERT INTO event (uid, workspace_id, type, resource, body, created_at)
+     SELECT 'e' || i, (SELECT workspace_id FROM webhook), 'email.sent', 'r' || i, '{}', ${NOON - DAY} + i FROM n`,
+  );
+  receiver.answer = () => new Response(null, { status: 500 });
+  const recoverSince = (ms: number) =>
+    workspace.call("POST", `${on.path}/recover`, { body: { since: new Date(ms).toISOString() } });
+  // Those that come meanwhile wait for its end, and are one: from the earliest of their times.
+  const answers = await Promise.all([NOON - DAY, NOON, NOON - DAY + 1_000].map(recoverSince));
+  const counts = answers.map(({ status, body }) => [status, body.data?.queued]);
+  const of = app.db.sqlite
+    .query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM event WHERE created_at >= ${NOON - DAY + 1_000}`)
+    .get();
+  expect(counts[0]?.[1]).toBeGreaterThanOrEqual(6_000);
+  expect(counts.slice(1)).toEqual([
+    [202, of?.n],
+    [202, of?.n],
+  ]);
 });

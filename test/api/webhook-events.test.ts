@@ -1,18 +1,14 @@
 import { expect, test } from "bun:test";
-import { type InstanceOptions, startInstance } from "../fakes/instance.ts";
+import { startInstance } from "../fakes/instance.ts";
 import { startReceiver } from "../fakes/receiver.ts";
-
-const LOOPBACK: NonNullable<InstanceOptions["configure"]> = (config) => {
-  config.webhooks.allowHttp = true;
-  config.webhooks.allowAddresses = ["127.0.0.0/8"];
-};
+import { allowLoopback } from "./webhook-kit.ts";
 
 test("an email's life is told in its order, as the record is at each moment", async () => {
   await using receiver = startReceiver();
   let isLater = true;
   await using pombo = await startInstance({
     configure(config) {
-      LOOPBACK(config);
+      allowLoopback(config);
       config.email.retryMs = [50];
     },
     mx: { rcpt: () => (isLater ? ((isLater = false), "450 4.2.0 Later") : "250 Ok") },
@@ -37,7 +33,7 @@ test("an email's life is told in its order, as the record is at each moment", as
 });
 
 test("events of emails are written only while somebody wants them", async () => {
-  await using pombo = await startInstance({ configure: LOOPBACK });
+  await using pombo = await startInstance({ configure: allowLoopback });
   const count = () =>
     pombo.app.db.sqlite.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM event WHERE type LIKE 'email.%'").get()?.n;
   await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
@@ -54,7 +50,7 @@ test("events of emails are written only while somebody wants them", async () => 
 });
 
 test("a listener hears what happens from its first question on, another workspace hears nothing of it", async () => {
-  await using pombo = await startInstance({ configure: LOOPBACK });
+  await using pombo = await startInstance({ configure: allowLoopback });
   const stranger = await pombo.newWorkspace();
   const listen = async (client: typeof stranger, query: string) =>
     (await client.call("GET", `/api/v1/events${query}`)).body;

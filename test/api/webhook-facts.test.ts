@@ -2,16 +2,14 @@ import { expect, test } from "bun:test";
 import type { Instance } from "../fakes/instance.ts";
 import { type Receiver, startReceiver } from "../fakes/receiver.ts";
 import { type HeldInstance, startHeld } from "./kit.ts";
-
-const NOON = Date.UTC(2026, 5, 30, 12);
+import { allowLoopback, NOON } from "./webhook-kit.ts";
 
 /** A held instance whose workspace tells `receiver` of everything. */
 async function startTold(receiver: Receiver, options: Parameters<typeof startHeld>[1] = {}): Promise<HeldInstance> {
   const held = await startHeld(NOON, {
     ...options,
     configure(config) {
-      config.webhooks.allowHttp = true;
-      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      allowLoopback(config);
       options.configure?.(config);
     },
   });

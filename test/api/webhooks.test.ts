@@ -1,12 +1,8 @@
 import { expect, test } from "bun:test";
-import { type Client, type Instance, type InstanceOptions, startInstance } from "../fakes/instance.ts";
+import { type Client, type Instance, startInstance } from "../fakes/instance.ts";
 import { startReceiver, verify } from "../fakes/receiver.ts";
 import { expectErrors, UNKNOWN_ID } from "./kit.ts";
-
-const LOOPBACK: NonNullable<InstanceOptions["configure"]> = (config) => {
-  config.webhooks.allowHttp = true;
-  config.webhooks.allowAddresses = ["127.0.0.0/8"];
-};
+import { allowLoopback } from "./webhook-kit.ts";
 
 async function make(client: Client, url: string, events = ["*"]) {
   const answer = await client.call("POST", "/api/v1/webhooks", { body: { url, events } });
@@ -19,7 +15,7 @@ async function deliveriesOf(pombo: Instance, id: string) {
 }
 
 test("a webhook is made with a secret that is shown once, listed without it, changed and deleted", async () => {
-  await using pombo = await startInstance({ configure: LOOPBACK });
+  await using pombo = await startInstance({ configure: allowLoopback });
   const created = await pombo.workspace.call("POST", "/api/v1/webhooks", {
     body: { url: "http://127.0.0.1:9/x", events: ["email.delivered", "email.*"], description: "shop" },
   });
@@ -51,7 +47,7 @@ test("a webhook is made with a secret that is shown once, listed without it, cha
 });
 
 test("no secret stands in the database as it is", async () => {
-  await using pombo = await startInstance({ configure: LOOPBACK });
+  await using pombo = await startInstance({ configure: allowLoopback });
   const { secret } = await make(pombo.workspace, "http://127.0.0.1:9/x");
   const bytes = Buffer.from(secret.slice("whsec_".length), "base64");
   const [row] = pombo.app.db.sqlite.query<{ secret: Uint8Array }, []>("SELECT secret FROM webhook").all();
@@ -60,7 +56,7 @@ test("no secret stands in the database as it is", async () => {
 
 test("a test event is delivered, signed as Standard Webhooks has it, and its delivery is listed", async () => {
   await using receiver = startReceiver();
-  await using pombo = await startInstance({ configure: LOOPBACK });
+  await using pombo = await startInstance({ configure: allowLoopback });
   const { id, secret } = await make(pombo.workspace, receiver.url, ["email.bounced"]);
   const sent = await pombo.workspace.call("POST", `/api/v1/webhooks/${id}/test`);
   expect(sent.status).toBe(202);
@@ -96,7 +92,7 @@ test("a test event is delivered, signed as Standard Webhooks has it, and its del
 
 test("during a rotation a call carries both signatures, afterwards the new one alone", async () => {
   await using receiver = startReceiver();
-  await using pombo = await startInstance({ configure: LOOPBACK });
+  await using pombo = await startInstance({ configure: allowLoopback });
   const { id, secret: old } = await make(pombo.workspace, receiver.url);
   const rotated = await pombo.workspace.call("POST", `/api/v1/webhooks/${id}/rotate-secret`, { body: {} });
   expect(rotated.status).toBe(200);
@@ -142,7 +138,7 @@ test("names of events that do not exist are refused with those that do", async (
 });
 
 test("the plan's limit of webhooks holds", async () => {
-  await using pombo = await startInstance({ configure: LOOPBACK });
+  await using pombo = await startInstance({ configure: allowLoopback });
   const launch = await pombo.newWorkspace("launch");
   const create = () => launch.call("POST", "/api/v1/webhooks", { body: { url: "http://127.0.0.1:9/", events: ["*"] } });
   const answers = await Promise.all([create(), create()]);
@@ -150,7 +146,7 @@ test("the plan's limit of webhooks holds", async () => {
 });
 
 test("what is not there is not found", async () => {
-  await using pombo = await startInstance({ configure: LOOPBACK });
+  await using pombo = await startInstance({ configure: allowLoopback });
   const { id } = await make(pombo.workspace, "http://127.0.0.1:9/x");
   for (const [method, path, body] of [
     ["PATCH", `/${UNKNOWN_ID}`, { enabled: true }],
