@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, lt, lte, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { events } from "../db/schema.ts";
+import { events } from "../db/schema-events.ts";
 import { fast } from "../db/statement.ts";
 
 export type EventRow = typeof events.$inferSelect;

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { events, webhookDeliveries } from "../db/schema.ts";
+import { events, webhookDeliveries } from "../db/schema-events.ts";
 import { fast } from "../db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;

@@ -1,6 +1,6 @@
 import { and, asc, eq, isNull, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { events, webhookJobs, webhooks } from "../db/schema.ts";
+import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
 import { fast } from "../db/statement.ts";
 import type { Deferral, InterruptedJob, Job, LaneHead } from "../queue/job.ts";
 import type { WorkerQueue } from "../queue/store.ts";

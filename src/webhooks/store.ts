@@ -1,6 +1,6 @@
 import { and, count, desc, eq, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { webhooks } from "../db/schema.ts";
+import { webhooks } from "../db/schema-events.ts";
 import { fast } from "../db/statement.ts";
 import type { Follower } from "../db/tally.ts";
 import type { Position } from "../http/pagination.ts";

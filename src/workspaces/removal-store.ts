@@ -7,7 +7,6 @@ import {
   emailQueue,
   emails,
   emailTotals,
-  events,
   heldSuppressions,
   idempotency,
   lanes,
@@ -15,8 +14,8 @@ import {
   smsCredits,
   suppressions,
   usage,
-  webhooks,
 } from "../db/schema.ts";
+import { events, webhooks } from "../db/schema-events.ts";
 import { fast } from "../db/statement.ts";
 
 // What belongs to a deleted workspace, over all rooms, a share at a time. Whoever adds a table that says
