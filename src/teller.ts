@@ -7,6 +7,7 @@ import type { Db } from "./db/open.ts";
 import type { DnsClient } from "./dns/client.ts";
 import { emailTeller, type TellOfEmail } from "./emails/facts.ts";
 import { Listeners } from "./events/listeners.ts";
+import type { EventType } from "./events/schema.ts";
 import { createRecorder, type Recorder, type Subscribers } from "./events/record.ts";
 import type { Keyring } from "./keyring/seal.ts";
 import { parseRanges } from "./net/address.ts";
@@ -148,12 +149,17 @@ function subscribersOf(
   listeners: Listeners,
   nudge: Subscribers["nudge"],
 ): Subscribers {
+  const subscriptions = (workspaceId: number, type: EventType) => {
+    const all = webhooks.subscriptionsOf(workspaceId);
+    // Most workspaces have none, and each fact of each email asks.
+    return all.length === 0 ? all : all.filter((each) => isSubscribed(each.events, type));
+  };
   return {
-    webhooksFor(workspaceId, type) {
-      const all = webhooks.subscriptionsOf(workspaceId);
-      // Most workspaces have none, and each fact of each email asks.
-      return all.length === 0 ? [] : all.filter((each) => isSubscribed(each.events, type)).map(({ id }) => id);
-    },
+    webhooksFor: (workspaceId, type) =>
+      subscriptions(workspaceId, type)
+        .filter(({ isEnabled }) => isEnabled)
+        .map(({ id }) => id),
+    isMissed: (workspaceId, type) => subscriptions(workspaceId, type).some(({ isEnabled }) => !isEnabled),
     isListening: (workspaceId) => listeners.isListening(workspaceId),
     enqueue: (webhookId, eventId, at) => webhookJobs.add({ webhookId, eventId, nextAt: at, again: "always" }),
     nudge,

@@ -8,7 +8,7 @@ import type { EventStore } from "./store.ts";
 // Recording facts. A fact is written in the transaction that makes it true, and fanned out to the
 // webhooks that want it in the same one: a crash between the two cannot be seen from outside. Rows
 // about emails and texts, of which there are millions, are written only while somebody of the
-// workspace wants them; all others always.
+// workspace wants them, or a webhook that pombo turned off would have; all others always.
 
 /** Something that happened. */
 export interface Fact {
@@ -45,6 +45,8 @@ export interface RecorderParts {
 export interface Subscribers {
   /** The webhooks that want events of this type; empty for none. */
   webhooksFor(workspaceId: number, type: EventType): readonly number[];
+  /** Whether a webhook that pombo turned off would want them: its owner may have them delivered once it is on again. */
+  isMissed(workspaceId: number, type: EventType): boolean;
   /** Whether somebody listens to all of a workspace's events. */
   isListening(workspaceId: number): boolean;
   /** Inside the transaction: the event is to be delivered to this webhook, from `at` on. */
@@ -64,6 +66,7 @@ export function createRecorder(db: Db, parts: RecorderParts): Recorder {
   const isWanted: Recorder["isWanted"] = (workspaceId, type) =>
     !ON_DEMAND.test(type) ||
     subscribers.webhooksFor(workspaceId, type).length > 0 ||
+    subscribers.isMissed(workspaceId, type) ||
     subscribers.isListening(workspaceId);
   const record: RecordFact = (fact) => {
     const { workspaceId, type, at } = fact;

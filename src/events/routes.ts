@@ -74,7 +74,8 @@ export function eventRoutes(parts: EventParts) {
         summary: "Listen to events",
         description:
           "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event: `pombo webhook listen` " +
-          "asks so. Events of emails and texts are kept while a webhook wants them or somebody has listened within the last minute.",
+          "asks so. Events of emails and texts are kept while a webhook wants them (one that its owner turned off does not) or " +
+          "somebody has listened within the last minute.",
         responses: answers(200, Type.Array(Event), [401, 403, 422], CursorMeta),
       }),
     },

@@ -202,8 +202,8 @@ export function webhookRoutes(parts: AgainParts) {
           tag: TAG,
           summary: "Deliver what was missed",
           description:
-            "Every event from that time on that the webhook wants and has never got. What happened to emails while it was turned " +
-            "off, with nobody else to tell, was not kept.",
+            "Every event from that time on that the webhook wants and has never got, as far as it is kept. What happens to emails " +
+            "is kept while a webhook wants it, one that pombo turned off included; while you have turned it off yourself it is not.",
           responses: answers(202, Recovered, CHANGE_ERRORS),
         }),
       },

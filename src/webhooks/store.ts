@@ -1,4 +1,4 @@
-import { and, count, desc, eq, lt, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, isNotNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { webhooks } from "../db/schema-events.ts";
 import { fast } from "../db/statement.ts";
@@ -10,9 +10,11 @@ export type WebhookRow = typeof webhooks.$inferSelect;
 /** Workspaces whose webhooks are remembered. */
 const MAX_REMEMBERED = 10_000;
 
-/** A webhook that is enabled, and what it wants. */
+/** A webhook that is called, or that pombo turned off, and what it wants. */
 export interface Subscription {
   id: number;
+  /** False: pombo turned it off, and its owner may have what it missed delivered later. */
+  isEnabled: boolean;
   /** Names, `email.*` and `*` among them. */
   events: string[];
 }
@@ -38,9 +40,14 @@ export function openWebhookStore(db: Db) {
   );
   const selectOfWorkspace = fast(
     orm
-      .select({ id: webhooks.id, events: webhooks.events })
+      .select({ id: webhooks.id, isEnabled: webhooks.isEnabled, events: webhooks.events })
       .from(webhooks)
-      .where(and(eq(webhooks.workspaceId, p("workspaceId")), eq(webhooks.isEnabled, true)))
+      .where(
+        and(
+          eq(webhooks.workspaceId, p("workspaceId")),
+          or(eq(webhooks.isEnabled, true), isNotNull(webhooks.disabledReason)),
+        ),
+      )
       .prepare(),
   );
   const updateHealth = fast(
@@ -127,13 +134,13 @@ export function openWebhookStore(db: Db) {
       orm.delete(webhooks).where(eq(webhooks.workspaceId, workspaceId)).run();
     },
 
-    /** The enabled webhooks of a workspace. */
+    /** The webhooks of a workspace, but for those that their owner turned off. */
     subscriptionsOf(workspaceId: number): readonly Subscription[] {
       const known = remembered.get(workspaceId);
       if (known !== undefined) return known;
       const found = selectOfWorkspace
         .all({ workspaceId })
-        .map(({ id, events }) => ({ id, events: JSON.parse(events) as string[] }));
+        .map((row) => ({ ...row, events: JSON.parse(row.events) as string[] }));
       if (remembered.size >= MAX_REMEMBERED) remembered.clear();
       remembered.set(workspaceId, found);
       return found;

@@ -133,3 +133,35 @@ test("of two recoveries at once of one webhook the second begins when the first 
     [202, of?.n],
   ]);
 });
+
+test("what happens to emails while pombo has turned a webhook off is brought by a recovery, and not what its owner missed", async () => {
+  await using receiver = startReceiver();
+  receiver.answer = () => new Response(null, { status: 410 });
+  await using on = await startCalled(receiver);
+  const { workspace } = on.pombo;
+  const send = async () => {
+    const { body } = await workspace.call("POST", "/api/v1/emails", { body: on.pombo.email() });
+    await on.pombo.app.worker.idle();
+    return body.data.id as string;
+  };
+  await on.test();
+  await receiver.until(() => receiver.calls.length === 1);
+  await on.idle();
+  await on.advance(SECOND);
+  const missed = await send();
+  await on.idle();
+  expect(on.pombo.app.db.sqlite.query("SELECT * FROM webhook_job").all()).toEqual([]);
+  await workspace.call("PATCH", on.path, { body: { enabled: false } });
+  const unkept = await send();
+  await workspace.call("PATCH", on.path, { body: { enabled: true } });
+  receiver.answer = OK;
+  receiver.calls.length = 0;
+  const since = new Date(NOON + SECOND).toISOString();
+  expect((await workspace.call("POST", `${on.path}/recover`, { body: { since } })).body.data.queued).toBe(2);
+  await on.idle();
+  expect(receiver.calls.map(({ event }) => [event.type, event.data.id])).toEqual([
+    ["email.queued", missed],
+    ["email.delivered", missed],
+  ]);
+  expect(receiver.calls.some(({ body }) => body.includes(unkept))).toBe(false);
+});
