@@ -257,8 +257,7 @@ CREATE TABLE webhook (
   is_enabled          INTEGER NOT NULL CHECK (is_enabled IN (0, 1)),
   disabled_reason     TEXT,                     -- by pombo; null: by its owner, or it is enabled
   secret              BLOB NOT NULL,            -- 32 bytes, sealed under the instance key
-  old_secret          BLOB,                     -- signs beside it until old_secret_until
-  old_secret_until    INTEGER,
+  old_secrets         TEXT NOT NULL DEFAULT '[]',  -- JSON [{sealed (base64), until}]: each signs too until its time
   created_at          INTEGER NOT NULL,
   last_delivery_at    INTEGER,                  -- the last success
   last_failure_at     INTEGER,

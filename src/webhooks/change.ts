@@ -9,7 +9,7 @@ import type { Keyring } from "../keyring/seal.ts";
 import type { Random } from "../random.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
-import { sealContext } from "./secrets.ts";
+import { MAX_OLD_SECRETS, type OldSecret, oldSecretsOf, sealContext } from "./secrets.ts";
 import { makeSecret, showSecret } from "./sign.ts";
 import type { WebhookRow, WebhookStore } from "./store.ts";
 import { type Look, parseTarget, reach, type TargetRules } from "./target.ts";
@@ -92,7 +92,10 @@ export async function changeWebhook(
   });
 }
 
-/** Gives a webhook a new secret; the old one signs beside it for so many hours. Null: there is none. */
+/**
+ * Gives a webhook a new secret; the one before signs beside it for so many hours, and so do earlier ones until their own
+ * time. 0: every earlier one ends at once. Null: there is no such webhook. Throws 422 when too many are valid still.
+ */
 export async function rotateSecret(
   place: { workspaceId: number; uid: string },
   graceHours: number,
@@ -101,15 +104,32 @@ export async function rotateSecret(
   return parts.commit(() => {
     const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
     if (webhook === undefined) return null;
+    const oldSecrets = graceHours > 0 ? replacedSecrets(webhook, graceHours, parts) : [];
     const secret = makeSecret(parts.random);
-    const until = parts.clock.now() + graceHours * 3_600_000;
     const updated = parts.webhooks.update(webhook, {
       secret: Buffer.from(parts.keyring.seal(secret, sealContext(webhook.uid))),
-      oldSecret: graceHours > 0 ? webhook.secret : null,
-      oldSecretUntil: graceHours > 0 ? until : null,
+      oldSecrets: JSON.stringify(oldSecrets),
     });
     return { webhook: updated, secret: showSecret(secret) };
   });
+}
+
+/** The secrets that still sign beside a new one. */
+function replacedSecrets(webhook: WebhookRow, graceHours: number, { clock }: WebhookParts): OldSecret[] {
+  const now = clock.now();
+  const earlier = oldSecretsOf(webhook, now);
+  if (earlier.length >= MAX_OLD_SECRETS) {
+    const free = new Date(Math.min(...earlier.map(({ until }) => until))).toISOString();
+    throw new AppError(
+      "VALIDATION_ERROR",
+      `${earlier.length} earlier secrets of this webhook still sign, the most that can`,
+      {
+        field: "graceHours",
+        hint: `Wait until ${free}, when the first of them ends, or end them all at once with {"graceHours": 0}.`,
+      },
+    );
+  }
+  return [{ sealed: webhook.secret.toString("base64"), until: now + graceHours * 3_600_000 }, ...earlier];
 }
 
 /** A name that DNS does not know now may come to be: only what is known to be wrong is refused. */

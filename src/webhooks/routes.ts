@@ -162,7 +162,8 @@ export function webhookRoutes(parts: AgainParts) {
         detail: describe({
           tag: TAG,
           summary: "Give a webhook a new secret",
-          description: "Until the grace is over calls carry two signatures, by the new secret and by the old one.",
+          description:
+            "Until the grace is over calls carry a signature by the old secret too; of several rotations each old one ends on its own time.",
           responses: answers(200, WebhookWithSecret, CHANGE_ERRORS),
         }),
       },

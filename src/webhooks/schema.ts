@@ -71,7 +71,8 @@ export const SecretRotation = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: MAX_GRACE_HOURS,
-        description: "How long the old secret signs too; default: 24.",
+        description:
+          "How long the old secret signs too; default: 24. 0: it and every earlier one end at once, as after a leak.",
       }),
     ),
   },

@@ -28,6 +28,7 @@ export async function startCalled(receiver: Receiver, keepMs = 30 * DAY) {
   return {
     ...held,
     path,
+    secret: created.body.data.secret as string,
     idle: () => held.pombo.app.teller.worker.idle(),
     test: () => workspace.call("POST", `${path}/test`),
     shown: async () => (await workspace.call("GET", "/api/v1/webhooks")).body.data[0],
