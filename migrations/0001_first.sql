@@ -267,6 +267,11 @@ CREATE TABLE webhook (
 ) STRICT;
 CREATE INDEX webhook_newest ON webhook (workspace_id, created_at, id);
 
+-- Deleted webhooks whose jobs and deliveries are still to be removed.
+CREATE TABLE webhook_gone (
+  id INTEGER PRIMARY KEY                        -- as in webhook
+) STRICT;
+
 -- Calls still to be made: the queue of the webhooks, one lane each. Claiming a row postpones it.
 CREATE TABLE webhook_job (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,

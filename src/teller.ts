@@ -20,6 +20,7 @@ import { lookBy } from "./webhooks/look.ts";
 import { RETRY_MS } from "./webhooks/outcome.ts";
 import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS } from "./webhooks/pools.ts";
 import { purgeEvents } from "./webhooks/purge.ts";
+import { WebhookRemoval } from "./webhooks/removal.ts";
 import { openSecrets } from "./webhooks/secrets.ts";
 import { isSubscribed } from "./webhooks/subscribed.ts";
 import type { Look, TargetRules } from "./webhooks/target.ts";
@@ -104,7 +105,7 @@ export function buildTeller(parts: TellerParts): Teller {
   });
   const tellOfEmail = emailTeller(stores.emails, recorder);
   followStores(stores, recorder, { clock, tellOfEmail });
-  let stopPurge: (() => void) | null = null;
+  const upkeep = upkeepOf(parts, (webhookId) => worker.forgetLanes([webhookId]));
   return {
     recorder,
     listeners,
@@ -116,13 +117,32 @@ export function buildTeller(parts: TellerParts): Teller {
     tellOfBlock: (block) => tellOfBlock(block, recorder),
     async start() {
       await worker.start();
-      stopPurge = purgeEvents({ events, deliveries, webhooks, commit, clock, log, keepMs: config.webhooks.keepMs });
+      upkeep.start();
     },
     async stop(graceMs) {
-      stopPurge?.();
+      upkeep.stop();
       listeners.close();
       await worker.stop(Math.min(graceMs, STOP_GRACE_MS));
       caller.close();
+    },
+  };
+}
+
+/** What is too old is forgotten, and what deleted webhooks leave is removed. */
+function upkeepOf({ config, edges, stores, committer }: TellerParts, removed: (webhookId: number) => void) {
+  const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
+  const common = { webhooks, deliveries, commit: committer.commit, clock: edges.clock, log: edges.log };
+  const removal = new WebhookRemoval({ ...common, jobs, removed });
+  webhooks.followDeletions(() => removal.look());
+  let stopPurge: (() => void) | null = null;
+  return {
+    start() {
+      removal.start();
+      stopPurge = purgeEvents({ ...common, events, keepMs: config.webhooks.keepMs });
+    },
+    stop() {
+      stopPurge?.();
+      removal.stop();
     },
   };
 }

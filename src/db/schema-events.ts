@@ -44,6 +44,8 @@ export const webhooks = sqliteTable(
   (t) => [index("webhook_newest").on(t.workspaceId, t.createdAt, t.id)],
 );
 
+export const goneWebhooks = sqliteTable("webhook_gone", { id: integer().primaryKey() });
+
 export const webhookJobs = sqliteTable(
   "webhook_job",
   {

@@ -80,6 +80,7 @@ export function webhookHandler(parts: DeliverParts): Handler {
   return {
     async attempt(job, context) {
       const found = parts.jobs.callOf(job.id);
+      if (found === undefined) slow.delete(job.laneId);
       // Deleted, or turned off since: nothing is to be called any more.
       if (found === undefined || !found.webhook.isEnabled) return settle(job, NOTHING_TO_DO, parts);
       const { webhook, event } = found;

@@ -120,6 +120,20 @@ export function openDeliveryStore(db: Db) {
       return { missed, last: seen.length < limit ? null : (seen.at(-1) ?? null) };
     },
 
+    /** Removes a share of a webhook's deliveries; true when there may be more. */
+    removeOf(webhookId: number, limit: number): boolean {
+      const share = orm
+        .select({ id: webhookDeliveries.id })
+        .from(webhookDeliveries)
+        .where(eq(webhookDeliveries.webhookId, webhookId))
+        .limit(limit);
+      const gone = orm
+        .delete(webhookDeliveries)
+        .where(inArray(webhookDeliveries.id, share))
+        .returning({ id: webhookDeliveries.id });
+      return gone.all().length === limit;
+    },
+
     /** Removes a share of what is older than `notBefore`; how many of each webhook, and whether there may be more. */
     purge(notBefore: number): { removed: Map<number, number>; hasMore: boolean } {
       const share = orm

@@ -1,6 +1,7 @@
-import { and, count, desc, eq, isNotNull, lt, or, sql } from "drizzle-orm";
+import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { Facts } from "../db/facts.ts";
 import type { Db } from "../db/open.ts";
-import { webhooks } from "../db/schema-events.ts";
+import { goneWebhooks, webhooks } from "../db/schema-events.ts";
 import { fast } from "../db/statement.ts";
 import type { Follower } from "../db/tally.ts";
 import type { Position } from "../http/pagination.ts";
@@ -77,6 +78,18 @@ export function openWebhookStore(db: Db) {
   };
   db.followers.push(forgetful);
 
+  const facts = new Facts();
+  db.followers.push(facts);
+  let deleted: () => void = () => undefined;
+
+  function remove(workspaceId: number, which: SQL): void {
+    remembered.delete(workspaceId);
+    const rows = orm.delete(webhooks).where(which).returning({ id: webhooks.id }).all();
+    if (rows.length === 0) return;
+    orm.insert(goneWebhooks).values(rows).run();
+    facts.note(() => deleted());
+  }
+
   return {
     insert(row: typeof webhooks.$inferInsert): WebhookRow {
       remembered.delete(row.workspaceId);
@@ -123,15 +136,21 @@ export function openWebhookStore(db: Db) {
         .run();
     },
 
-    delete(row: { id: number; workspaceId: number }): void {
-      remembered.delete(row.workspaceId);
-      orm.delete(webhooks).where(eq(webhooks.id, row.id)).run();
-    },
+    /** With its secrets; what it was to be called with and its deliveries go afterwards (removal.ts). */
+    delete: (row: { id: number; workspaceId: number }): void => remove(row.workspaceId, eq(webhooks.id, row.id)),
 
-    /** A deleted workspace takes its webhooks and their secrets with it. */
-    deleteOfWorkspace(workspaceId: number): void {
-      remembered.delete(workspaceId);
-      orm.delete(webhooks).where(eq(webhooks.workspaceId, workspaceId)).run();
+    /** A deleted workspace takes its webhooks with it. */
+    deleteOfWorkspace: (workspaceId: number): void => remove(workspaceId, eq(webhooks.workspaceId, workspaceId)),
+
+    /** Has `tell` called after each commit that deleted webhooks. */
+    followDeletions(tell: () => void): void {
+      deleted = tell;
+    },
+    /** A deleted webhook of which something may be left. */
+    gone: (): number | null => orm.select().from(goneWebhooks).limit(1).get()?.id ?? null,
+    /** Nothing of it is left. */
+    forget(id: number): void {
+      orm.delete(goneWebhooks).where(eq(goneWebhooks.id, id)).run();
     },
 
     /** The webhooks of a workspace, but for those that their owner turned off. */

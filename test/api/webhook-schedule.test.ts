@@ -235,3 +235,30 @@ test("what waited for a webhook that was deleted or turned off meanwhile is not 
     expect([change, receiver.calls.length]).toEqual([change, 1]);
   }
 });
+
+test("of a deleted webhook, and of a deleted workspace's, nothing is left but its events", async () => {
+  for (const what of ["webhook", "workspace"]) {
+    await using receiver = startReceiver();
+    receiver.answer = () => new Response(null, { status: 500 });
+    await using on = await startCalled(receiver);
+    await on.test();
+    await receiver.until(() => receiver.calls.length === 1);
+    await on.idle();
+    const { app, workspace, operator } = on.pombo;
+    const left = () =>
+      ["webhook", "webhook_job", "webhook_delivery", "webhook_gone"].map(
+        (table) => app.db.sqlite.query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM ${table}`).get()?.n,
+      );
+    expect(left()).toEqual([1, 1, 1, 0]);
+    const gone =
+      what === "webhook"
+        ? await workspace.call("DELETE", on.path)
+        : await operator.call("DELETE", `/api/v1/operator/workspaces/${workspace.id}`);
+    expect([what, gone.status]).toEqual([what, 200]);
+    for (let shares = 0; shares < 3; shares += 1) {
+      for (let turns = 0; turns < 4; turns += 1) await new Promise<void>((next) => setImmediate(next));
+      on.clock.advance(20);
+    }
+    expect([what, left()]).toEqual([what, [0, 0, 0, 0]]);
+  }
+});
