@@ -11,6 +11,7 @@ import type { HeldExpiry } from "./emails/expire.ts";
 import { hastenMailOf } from "./emails/hasten.ts";
 import type { Preparer } from "./emails/preparer.ts";
 import type { FindRelay } from "./emails/relay.ts";
+import { eventCursors } from "./events/cursor.ts";
 import type { Keyring } from "./keyring/seal.ts";
 import { keyVerifier } from "./keys/verify.ts";
 import type { Log } from "./log.ts";
@@ -86,7 +87,7 @@ export function apiPartsOf(built: Built): ApiParts {
     keys: { ...stores, ...common, planOf },
     suppressions: { ...stores, ...common },
     webhooks: webhookPartsOf(built, planOf),
-    events: { events: stores.events, listeners: teller.listeners },
+    events: { ...stores, listeners: teller.listeners, cursors: eventCursors(keyring.hmacKey("event-cursor")) },
     workspaces: {
       ...stores,
       ...common,

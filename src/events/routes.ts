@@ -5,6 +5,7 @@ import { validationError } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta } from "../http/pagination.ts";
 import { integerText, text } from "../http/rules.ts";
+import type { EventCursors } from "./cursor.ts";
 import type { Listeners } from "./listeners.ts";
 import { EventBody } from "./schema.ts";
 import type { EventRow, EventStore } from "./store.ts";
@@ -18,6 +19,7 @@ const MAX_CURSOR = 100;
 export interface EventParts {
   events: EventStore;
   listeners: Listeners;
+  cursors: EventCursors;
 }
 
 const EventQuery = Type.Object({
@@ -54,9 +56,10 @@ export function eventRoutes(parts: EventParts) {
     "",
     async ({ request, query }) => {
       const { workspaceId } = wholeWorkspaceCaller(request);
-      const { events, listeners } = parts;
+      const { events, listeners, cursors } = parts;
       listeners.note(workspaceId);
-      const after = query.cursor === undefined ? events.lastOf(workspaceId) : positionIn(query.cursor);
+      const after =
+        query.cursor === undefined ? events.lastOf(workspaceId) : positionIn(query.cursor, workspaceId, cursors);
       const limit = Number(query.limit ?? DEFAULT_LIMIT);
       let found = events.after(workspaceId, after, limit + 1);
       if (found.length === 0 && Number(query.wait ?? 0) > 0) {
@@ -65,7 +68,8 @@ export function eventRoutes(parts: EventParts) {
       }
       const page = found.slice(0, limit);
       const next = page.at(-1)?.id ?? after;
-      return { data: page.map(showEvent), meta: { has_more: found.length > limit, next_cursor: cursorFor(next) } };
+      const meta = { has_more: found.length > limit, next_cursor: cursors.write(workspaceId, next) };
+      return { data: page.map(showEvent), meta };
     },
     {
       query: EventQuery,
@@ -86,13 +90,9 @@ function showEvent(row: EventRow): typeof Event.static {
   return { id: row.uid, ...(JSON.parse(row.body) as typeof EventBody.static) };
 }
 
-function cursorFor(id: number): string {
-  return Buffer.from(`after ${id}`).toString("base64url");
-}
-
-function positionIn(cursor: string): number {
-  const match = /^after (\d{1,15})$/.exec(Buffer.from(cursor, "base64url").toString("latin1"));
-  if (match !== null && cursorFor(Number(match[1])) === cursor) return Number(match[1]);
+function positionIn(cursor: string, workspaceId: number, cursors: EventCursors): number {
+  const position = cursors.read(workspaceId, cursor);
+  if (position !== null) return position;
   throw validationError([
     { path: ["cursor"], message: "is not one that this API gave out", hint: "Start again without a cursor." },
   ]);

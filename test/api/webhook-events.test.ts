@@ -68,3 +68,23 @@ test("a listener hears what happens from its first question on, another workspac
   expect(rest.meta.has_more).toBe(false);
   expect((await listen(stranger, `?cursor=${other.meta.next_cursor}`)).data).toEqual([]);
 });
+
+test("a cursor is good for its own workspace alone, stays good over a start, and says no number", async () => {
+  await using pombo = await startInstance({ configure: allowLoopback });
+  const stranger = await pombo.newWorkspace();
+  const ask = (client: typeof stranger, cursor: string) => client.call("GET", `/api/v1/events?cursor=${cursor}`);
+  const first = (await pombo.workspace.call("GET", "/api/v1/events")).body.meta.next_cursor;
+  await pombo.workspace.call("POST", "/api/v1/suppressions", { body: { address: "ana@example.com" } });
+  for (const cursor of ["YWZ0ZXIgMA", `${first}A`, "x"]) {
+    const refused = await ask(pombo.workspace, cursor);
+    expect([cursor, refused.status, refused.body.errors[0].field]).toEqual([cursor, 422, "cursor"]);
+  }
+  expect((await ask(stranger, first)).status).toBe(422);
+  await pombo.restart();
+  const heard = await ask(pombo.workspace, first);
+  expect(heard.body.data.map(({ type }: { type: string }) => type)).toEqual(["suppression.created"]);
+  // The same place has the same cursor, whatever came beside it.
+  expect((await ask(pombo.workspace, heard.body.meta.next_cursor)).body.meta.next_cursor).toBe(
+    heard.body.meta.next_cursor,
+  );
+});
