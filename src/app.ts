@@ -40,6 +40,7 @@ import { buildSender } from "./sender.ts";
 import { openStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
+import { CALL_DNS } from "./webhooks/pools.ts";
 import { Removal } from "./workspaces/removal.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
@@ -172,8 +173,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const checkResolver = createResolver({ servers, clock, random });
     closers.push(() => checkResolver.close());
     closers.push(() => dnsWatch.stop());
-    // Receivers of webhooks whose DNS is mute must not take the places of the mail's look-ups.
-    const callResolver = createResolver({ servers, clock, random });
+    // Receivers of webhooks whose DNS is mute must not take the places of the mail's look-ups, nor each other's.
+    const callResolver = createResolver({ servers, clock, random, ...CALL_DNS });
     closers.push(() => callResolver.close());
     const teller = buildTeller({ config, edges, db, stores, keyring, committer, guard, resolver: callResolver });
     const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));

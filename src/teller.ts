@@ -64,7 +64,7 @@ export function buildTeller(parts: TellerParts): Teller {
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
   const { allowHttp, allowAddresses } = config.webhooks;
   const rules: TargetRules = { allowHttp, allowed: parseRanges(allowAddresses) };
-  const look = lookBy(resolver);
+  const look = lookBy(resolver, clock);
   const listeners = new Listeners(clock);
   const subscribers = subscribersOf(stores, listeners, (webhookId, at) => worker.nudge(webhookId, at));
   const recorder = createRecorder(db, {

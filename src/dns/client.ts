@@ -9,6 +9,7 @@ import type { Random } from "../random.ts";
 import { LookupCache, copyLookup } from "./cache.ts";
 import { askServer } from "./exchange.ts";
 import type { Outcome, Server } from "./exchange.ts";
+import { createGate } from "./gate.ts";
 import type { Lookup, MxRecord, Resolver } from "./lookup.ts";
 import { parseServer } from "./servers.ts";
 import { CNAME_LIMIT, isAskable, normalizeName } from "./wire.ts";
@@ -55,15 +56,16 @@ export function createResolver(options: ResolverOptions): DnsClient {
     throw new Error(`Name 1 to ${SERVERS_LIMIT} DNS servers; ${servers.length} were given.`);
   }
   const cache = new LookupCache(options.clock);
-  const closing = new AbortController();
-  const walk = createWalk(servers, options, closing.signal);
+  let isClosed = false;
+  const walk = createWalk(servers, options);
   const enter = createGate(options.lookupsAtOnce ?? LOOKUPS_AT_ONCE);
-  const underWay = new Map<string, Promise<Lookup<unknown>>>();
+  const underWay = new Map<string | symbol, Shared>();
 
-  const ask = async (type: QueryType, name: string, preferred: number | null): Promise<Lookup<unknown>> => {
-    const leave = await enter();
+  const ask = async (type: QueryType, name: string, { preferred, signal }: Asking): Promise<Lookup<unknown>> => {
+    const leave = await enter(signal);
+    if (leave === null) return GIVEN_UP;
     try {
-      const { lookup, ttlS } = await walk(type, name, preferred);
+      const { lookup, ttlS } = await walk(type, name, { preferred, signal });
       cache.store(`${type} ${name}`, lookup, ttlS);
       return lookup;
     } finally {
@@ -71,41 +73,95 @@ export function createResolver(options: ResolverOptions): DnsClient {
     }
   };
 
-  const find = async (type: QueryType, input: string, preferred: number | null): Promise<Lookup<unknown>> => {
+  /** The same question of several is asked once, and given up when the last of them gives up; a fresh one is not shared. */
+  const share = (type: QueryType, name: string, preferred: number | null): Shared => {
+    const key = preferred === null ? `${type} ${name}` : Symbol(name);
+    const known = underWay.get(key);
+    if (known !== undefined) return known;
+    const ending = new AbortController();
+    const forget = () => void (underWay.get(key) === shared && underWay.delete(key));
+    const shared: Shared = {
+      askers: 0,
+      answer: ask(type, name, { preferred, signal: ending.signal }).finally(forget),
+      giveUp() {
+        // Whoever asks from now on must not get this one's failure.
+        forget();
+        ending.abort();
+      },
+    };
+    underWay.set(key, shared);
+    return shared;
+  };
+
+  const find = async (type: QueryType, input: string, { preferred, signal }: Wish): Promise<Lookup<unknown>> => {
     const name = normalizeName(input);
     if (!isAskable(name)) return { kind: "no_name", server: "" };
-    if (closing.signal.aborted) return { kind: "failed", reason: "the resolver is closed" };
-    if (preferred !== null) return copyLookup(await ask(type, name, preferred));
-    const key = `${type} ${name}`;
-    const cached = cache.find(key);
+    if (isClosed) return { kind: "failed", reason: "the resolver is closed" };
+    const cached = preferred === null ? cache.find(`${type} ${name}`) : null;
     if (cached) return cached;
-    let shared = underWay.get(key);
-    if (!shared) {
-      shared = ask(type, name, null).finally(() => underWay.delete(key));
-      underWay.set(key, shared);
-    }
-    return copyLookup(await shared);
+    return copyLookup(await answerOf(share(type, name, preferred), signal));
   };
 
   return {
-    ...lookupsBy((type, name) => find(type, name, null)),
+    ...lookupsBy((type, name, signal) => find(type, name, { preferred: null, signal })),
     serverCount: servers.length,
-    fresh: (preferred) => lookupsBy((type, name) => find(type, name, preferred)),
+    fresh: (preferred) => lookupsBy((type, name, signal) => find(type, name, { preferred, signal })),
     close() {
-      closing.abort();
+      isClosed = true;
+      for (const shared of Array.from(underWay.values())) shared.giveUp();
       cache.clear();
     },
   };
 }
 
+/** How a question is put to the servers: beginning with which, and until when. */
+interface Asking {
+  preferred: number | null;
+  signal: AbortSignal;
+}
+
+interface Wish {
+  preferred: number | null;
+  signal: AbortSignal | undefined;
+}
+
+/** A question that is under way, and how many wait for its answer. */
+interface Shared {
+  askers: number;
+  readonly answer: Promise<Lookup<unknown>>;
+  giveUp(): void;
+}
+
+const GIVEN_UP: Lookup<unknown> = { kind: "failed", reason: "the lookup was given up" };
+
+/** The answer, or a failure as soon as `signal` is aborted. */
+async function answerOf(shared: Shared, signal: AbortSignal | undefined): Promise<Lookup<unknown>> {
+  shared.askers += 1;
+  if (signal === undefined) return shared.answer;
+  const { promise, resolve } = Promise.withResolvers<Lookup<unknown>>();
+  const leave = () => {
+    shared.askers -= 1;
+    if (shared.askers === 0) shared.giveUp();
+    resolve(GIVEN_UP);
+  };
+  void shared.answer.then(resolve);
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave);
+  const lookup = await promise;
+  signal.removeEventListener("abort", leave);
+  return lookup;
+}
+
 /** The one place where the record type in a question gives the answer its type. */
-function lookupsBy(find: (type: QueryType, name: string) => Promise<Lookup<unknown>>): Resolver {
+function lookupsBy(
+  find: (type: QueryType, name: string, signal: AbortSignal | undefined) => Promise<Lookup<unknown>>,
+): Resolver {
   return {
-    mx: (name) => find("MX", name) as Promise<Lookup<MxRecord>>,
-    a: (name) => find("A", name) as Promise<Lookup<string>>,
-    aaaa: (name) => find("AAAA", name) as Promise<Lookup<string>>,
-    txt: (name) => find("TXT", name) as Promise<Lookup<string>>,
-    cname: (name) => find("CNAME", name) as Promise<Lookup<string>>,
+    mx: (name, signal) => find("MX", name, signal) as Promise<Lookup<MxRecord>>,
+    a: (name, signal) => find("A", name, signal) as Promise<Lookup<string>>,
+    aaaa: (name, signal) => find("AAAA", name, signal) as Promise<Lookup<string>>,
+    txt: (name, signal) => find("TXT", name, signal) as Promise<Lookup<string>>,
+    cname: (name, signal) => find("CNAME", name, signal) as Promise<Lookup<string>>,
   };
 }
 
@@ -114,18 +170,18 @@ interface Walked {
   ttlS: number;
 }
 
-type Walk = (type: QueryType, name: string, preferred: number | null) => Promise<Walked>;
+type Walk = (type: QueryType, name: string, asking: Asking) => Promise<Walked>;
 
-function createWalk(servers: Server[], options: ResolverOptions, signal: AbortSignal): Walk {
-  const askServers = createRounds(servers, options, signal);
-  return async (type, name, preferred) => {
+function createWalk(servers: Server[], options: ResolverOptions): Walk {
+  const askServers = createRounds(servers, options);
+  return async (type, name, asking) => {
     const seen = new Set([name]);
     let target = name;
     let ttlS = Number.POSITIVE_INFINITY;
     let isAuthentic = true;
     for (;;) {
       if (!isAskable(target)) return { lookup: { kind: "no_name", server: "" }, ttlS };
-      const { outcome, server } = await askServers(type, target, preferred);
+      const { outcome, server } = await askServers(type, target, asking);
       if (outcome.kind === "unanswered") return failed(`${type} ${name}: ${outcome.reason}`);
       ttlS = Math.min(ttlS, outcome.ttlS);
       if (outcome.kind === "no_data" || outcome.kind === "no_name") {
@@ -149,18 +205,14 @@ function failed(reason: string): Walked {
   return { lookup: { kind: "failed", reason }, ttlS: 0 };
 }
 
-type Rounds = (
-  type: QueryType,
-  name: string,
-  preferred: number | null,
-) => Promise<{ outcome: Outcome; server: string }>;
+type Rounds = (type: QueryType, name: string, asking: Asking) => Promise<{ outcome: Outcome; server: string }>;
 
-function createRounds(servers: Server[], options: ResolverOptions, signal: AbortSignal): Rounds {
+function createRounds(servers: Server[], options: ResolverOptions): Rounds {
   const { clock, random, timeoutMs = TIMEOUT_MS } = options;
   // Moves on to whoever answered when the first was silent, so that one dead server costs its
   // timeout once and not with every lookup.
   let usualFirst = 0;
-  return async (type, name, preferred) => {
+  return async (type, name, { preferred, signal }) => {
     const first = (preferred ?? usualFirst) % servers.length;
     let candidates = [...servers.slice(first), ...servers.slice(0, first)];
     const reasons = new Map<string, string>();
@@ -181,22 +233,5 @@ function createRounds(servers: Server[], options: ResolverOptions, signal: Abort
     const reason = [...reasons.values()].join("; ");
     if (candidates.length === servers.length && !signal.aborted) options.silent?.(reason);
     return { outcome: { kind: "unanswered", reason, isSilent: false }, server: "" };
-  };
-}
-
-/** At most `limit` inside at a time, the others in the order of their coming. */
-function createGate(limit: number): () => Promise<() => void> {
-  const waiting: (() => void)[] = [];
-  let inside = 0;
-  const leave = () => {
-    const next = waiting.shift();
-    // The place is handed on, so `inside` stays as it is.
-    if (next) next();
-    else inside -= 1;
-  };
-  return async () => {
-    if (inside < limit) inside += 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    return leave;
   };
 }

@@ -102,12 +102,12 @@ function askByTcp(server: Server, question: Question, options: ExchangeOptions):
   });
 }
 
-/** Runs `start` until it settles, the time is up or the resolver is closed; then its cleanup, once. */
+/** Runs `start` until it settles, the time is up or the lookup is given up; then its cleanup, once. */
 function waitFor(
   { clock, timeoutMs, signal }: ExchangeOptions,
   start: (settle: (received: Received) => void) => () => void,
 ): Promise<Received> {
-  if (signal.aborted) return Promise.resolve({ kind: "silent", reason: "was not asked: the resolver is closed" });
+  if (signal.aborted) return Promise.resolve({ kind: "silent", reason: "was not asked: the lookup was given up" });
   return new Promise((resolve) => {
     let isSettled = false;
     let stop = () => {};
@@ -119,7 +119,7 @@ function waitFor(
       stop();
       resolve(received);
     };
-    const abort = () => settle({ kind: "silent", reason: "was given up: the resolver was closed" });
+    const abort = () => settle({ kind: "silent", reason: "did not answer before the lookup was given up" });
     const cancelTimer = clock.after(timeoutMs, () => {
       settle({ kind: "silent", reason: `did not answer within ${timeoutMs / 1000} s` });
     });

@@ -20,16 +20,17 @@ export interface MxRecord {
 
 /**
  * DNS as an argument. Names may carry a trailing dot and upper case. Lookups never reject; CNAMEs
- * are followed (at most 16), except by `cname`.
+ * are followed (at most 16), except by `cname`. One whose `signal` is aborted is `failed` at once, and
+ * ends in fact when nobody else waits for the same.
  */
 export interface Resolver {
-  mx(name: string): Promise<Lookup<MxRecord>>;
+  mx(name: string, signal?: AbortSignal): Promise<Lookup<MxRecord>>;
   /** IPv4 addresses in the order of the answer. */
-  a(name: string): Promise<Lookup<string>>;
+  a(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
   /** IPv6 addresses in the order of the answer. */
-  aaaa(name: string): Promise<Lookup<string>>;
+  aaaa(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
   /** One entry per record, its character-strings joined: a long DKIM key is several strings. */
-  txt(name: string): Promise<Lookup<string>>;
+  txt(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
   /** The direct target only, lower case without a trailing dot. */
-  cname(name: string): Promise<Lookup<string>>;
+  cname(name: string, signal?: AbortSignal): Promise<Lookup<string>>;
 }

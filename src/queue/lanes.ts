@@ -11,11 +11,11 @@ import { Turns } from "./turns.ts";
 //
 // What a lane's site allows (site-places.ts) is asked before anything is claimed, so that a blocked site
 // costs its messages nothing. Which site a lane leads to is known once DNS was asked for its first job;
-// until then it runs one.
+// until then it runs one, or the few that the gate allows.
 
 /** A destination that could not be reached is tried with one job at a time until it answers again. */
 const UNREACHED_LIMIT = 1;
-/** And so is one whose site is not known yet. */
+/** And so is one whose site is not known yet, unless its gate allows more. */
 const UNLOCATED_LIMIT = 1;
 /** Lanes whose site is remembered while they are idle. */
 const MAX_LOCATED = 50_000;
@@ -62,6 +62,8 @@ export class Lanes {
   readonly #places: SitePlaces | null;
   /** Where lanes lead, those included that have no rows now. */
   readonly #located = new Map<number, string>();
+  /** Places held by all lanes. */
+  #held = 0;
 
   /** `isHeld` tells whether nothing of a workspace may start, until release(). */
   constructor(
@@ -103,6 +105,7 @@ export class Lanes {
     if (next === null) return null;
     const { lane, room } = next;
     lane.held += room;
+    this.#held += room;
     if (lane.site !== null) this.#places?.hold(lane.site, room);
     lane.isClaiming = true;
     return next;
@@ -224,7 +227,10 @@ export class Lanes {
     const ofLane = (lane.isReached ? this.#limit : UNREACHED_LIMIT) - lane.running;
     if (ofLane <= 0) return 0; // ended() puts it back
     if (this.#gate === null) return ofLane;
-    if (lane.site === null) return Math.min(ofLane, UNLOCATED_LIMIT - lane.running); // locate() or ended() puts it back
+    if (lane.site === null) {
+      const limit = this.#gate.unlocatedJobs?.(this.#held) ?? UNLOCATED_LIMIT;
+      return Math.max(0, Math.min(ofLane, limit - lane.running)); // locate() or ended() puts it back
+    }
     const until = this.#gate.blockedUntil(lane.site);
     if (until !== null && until > now) {
       // What has expired fails on its time; the rest of what is claimed with it is given back.
@@ -238,6 +244,7 @@ export class Lanes {
 
   #giveBack(lane: Lane, places: number): void {
     lane.held -= places;
+    this.#held -= places;
     this.#turns.giveBack(lane.workspaceId, places);
     if (lane.site !== null) this.#places?.giveBack(lane.site, places);
   }

@@ -11,6 +11,8 @@ export interface SiteGate {
   jobsOf(site: string): number;
   /** Unix ms: nothing of it starts before; null: it may start. */
   blockedUntil(site: string): number | null;
+  /** Jobs that a lane may run whose site is not known yet, while `held` places are taken in all; absent: 1. */
+  unlocatedJobs?(held: number): number;
 }
 
 /** The lanes that lead to one site. */

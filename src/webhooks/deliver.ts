@@ -164,9 +164,9 @@ async function callReceiver(
   const parsed = parseTarget(webhook.url, parts.rules);
   if (parsed.kind === "fault") return broken(`The URL ${parsed.message}`);
   const { target } = parsed;
-  const reached = await withinTime(reach(target, parts.rules, parts.look), parts);
-  if (reached === null) return { kind: "broken", reason: `DNS did not answer for ${target.hostname}`, isTimeout: true };
-  if (reached.kind !== "addresses") return broken(reached.reason);
+  const reached = await reach(target, parts.rules, parts.look);
+  if (reached.kind === "trouble") return { ...reached, kind: "broken" };
+  if (reached.kind === "refused") return broken(reached.reason);
   // Another one the next time, where there are several.
   const address = reached.addresses[(job.attempt - 1) % reached.addresses.length] ?? "";
   const now = parts.clock.now();
@@ -179,17 +179,6 @@ async function callReceiver(
   }
   const headers = { ...signatureHeaders(signed, secrets), "user-agent": parts.userAgent };
   return await parts.caller.call({ target, address, headers, body: event.body }, context.cutOff);
-}
-
-/** Null: it took too long. */
-async function withinTime<T>(asking: Promise<T>, { clock }: Pick<DeliverParts, "clock">): Promise<T | null> {
-  const late = Promise.withResolvers<null>();
-  const cancel = clock.after(SLOW_MS, () => late.resolve(null));
-  try {
-    return await Promise.race([asking, late.promise]);
-  } finally {
-    cancel();
-  }
 }
 
 function broken(reason: string): CallResult {

@@ -32,7 +32,9 @@ export interface TargetRules {
 
 export interface Look {
   /** Every address of a name, by DNS. */
-  (hostname: string): Promise<{ kind: "found"; addresses: string[] } | { kind: "failed"; reason: string }>;
+  (
+    hostname: string,
+  ): Promise<{ kind: "found"; addresses: string[] } | { kind: "failed"; reason: string; isTimeout: boolean }>;
 }
 
 export type Reach =
@@ -41,7 +43,7 @@ export type Reach =
   /** It must not be called. */
   | { kind: "refused"; reason: string }
   /** Nothing can be said now. */
-  | { kind: "trouble"; reason: string };
+  | { kind: "trouble"; reason: string; isTimeout: boolean };
 
 /** Reads a URL; the fault's message follows the member's name. */
 export function parseTarget(text: string, rules: TargetRules): ParsedTarget {
@@ -97,12 +99,13 @@ export async function reach(target: Target, rules: TargetRules, look: Look): Pro
   const found = target.isAddress
     ? { kind: "found" as const, addresses: [target.hostname] }
     : await look(target.hostname);
-  if (found.kind === "failed") return { kind: "trouble", reason: found.reason };
+  if (found.kind === "failed") return { kind: "trouble", reason: found.reason, isTimeout: found.isTimeout };
   for (const address of found.addresses) {
     const refused = isRefusedAddress(address, rules.allowed);
     if (refused !== null)
       return { kind: "refused", reason: `${target.hostname}: ${refused}, and such addresses are not called` };
   }
-  if (found.addresses.length === 0) return { kind: "trouble", reason: `${target.hostname} has no address` };
+  if (found.addresses.length === 0)
+    return { kind: "trouble", reason: `${target.hostname} has no address`, isTimeout: false };
   return { kind: "addresses", addresses: found.addresses };
 }

@@ -262,3 +262,44 @@ test("of a deleted webhook, and of a deleted workspace's, nothing is left but it
     expect([what, left()]).toEqual([what, [0, 0, 0, 0]]);
   }
 });
+
+test("a receiver that has never answered is called for a second event while the first call hangs", async () => {
+  await using receiver = startReceiver();
+  const never = Promise.withResolvers<Response>();
+  receiver.answer = () => never.promise;
+  await using on = await startCalled(receiver);
+  const { workspace } = on.pombo;
+  for (const name of ["ana", "rui", "eva", "zita", "joana"])
+    await workspace.call("POST", "/api/v1/suppressions", { body: { address: `${name}@example.com` } });
+  await receiver.until(() => receiver.calls.length === 4);
+  expect(on.pombo.app.teller.worker.runningCount).toBe(4);
+  never.resolve(new Response());
+  await receiver.until(() => receiver.calls.length === 5);
+});
+
+test("hundreds of names that DNS is mute about hold up no other webhook's look-up", async () => {
+  await using receiver = startReceiver();
+  await using on = await startCalled(receiver);
+  const { workspace, dns, app } = on.pombo;
+  const make = (url: string, event: string) =>
+    workspace.call("POST", "/api/v1/webhooks", { body: { url, events: [event] } });
+  for (let index = 0; index < 150; index += 1)
+    await make(`http://mute${index}.test:${receiver.port}/hook`, "suppression.created");
+  dns.zone["there.test"] = { A: ["127.0.0.1"] };
+  await make(`http://there.test:${receiver.port}/there`, "suppression.deleted");
+  // What DNS said when they were made is forgotten by now.
+  await on.advance(2 * HOUR);
+  for (let index = 0; index < 150; index += 1) dns.faults[`mute${index}.test`] = "silence";
+  await workspace.call("POST", "/api/v1/suppressions", { body: { address: "ana@example.com" } });
+  while (app.teller.worker.runningCount < 150) await new Promise<void>((next) => setImmediate(next));
+  // While the time stands still none of them is given up.
+  await workspace.call("DELETE", "/api/v1/suppressions/ana%40example.com");
+  await receiver.until(() => receiver.calls.some(({ path }) => path === "/there"));
+  expect(app.teller.worker.runningCount).toBeGreaterThanOrEqual(150);
+  await on.advance(5 * SECOND);
+  await on.idle();
+  const last = app.db.sqlite.query<{ reason: string }, []>(
+    "SELECT last_failure_reason AS reason FROM webhook WHERE url LIKE '%mute149%'",
+  );
+  expect(last.get()?.reason).toBe("DNS did not answer for mute149.test within 5 s");
+});

@@ -307,6 +307,48 @@ test("no more lookups than may be under way at once have sockets open", async ()
   expect((await Promise.all(answers)).every(({ kind }) => kind === "no_name")).toBe(true);
 });
 
+test("a lookup that is given up leaves its place to the next at once, whether it was asking or waiting", async () => {
+  await using server = await startFakeDns({ "there.example": { A: ["93.184.215.14"] } }, { "mute.example": "silence" });
+  const clock = createManualClock();
+  const resolver = createResolver({ servers: [server.address], clock, random: systemRandom, lookupsAtOnce: 1 });
+  const first = new AbortController();
+  const second = new AbortController();
+  const asking = resolver.a("mute.example", first.signal);
+  const waiting = resolver.aaaa("mute.example", second.signal);
+  const there = resolver.a("there.example");
+  await server.seen(1);
+  second.abort();
+  expect(await waiting).toEqual({ kind: "failed", reason: "the lookup was given up" });
+  first.abort();
+  expect(await asking).toEqual({ kind: "failed", reason: "the lookup was given up" });
+  expect(await there).toMatchObject({ kind: "found", records: ["93.184.215.14"] });
+  expect([server.queries.map(({ name }) => name), clock.waiting]).toEqual([["mute.example", "there.example"], 0]);
+});
+
+test("a lookup that several wait for goes on until the last of them gives up, and is no answer for those who come later", async () => {
+  await using server = await startFakeDns({ "late.example": { A: ["93.184.215.14"] } }, { "late.example": "slow" });
+  const { resolver, clock } = open([server]);
+  const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
+  const left = resolver.a("late.example", first.signal);
+  const stayed = resolver.a("late.example", second.signal);
+  const patient = resolver.a("late.example");
+  await server.seen(1);
+  first.abort();
+  expect((await left).kind).toBe("failed");
+  server.release();
+  expect([(await stayed).kind, (await patient).kind]).toEqual(["found", "found"]);
+  expect(server.queries).toHaveLength(1);
+
+  const alone = resolver.a("other.late.example", third.signal);
+  server.faults["other.late.example"] = "silence";
+  third.abort();
+  delete server.faults["other.late.example"];
+  const next = resolver.a("other.late.example");
+  expect([(await alone).kind, (await next).kind]).toEqual(["failed", "no_name"]);
+  expect((await resolver.a("late.example", AbortSignal.abort())).kind).toBe("found");
+  expect(clock.waiting).toBe(0);
+});
+
 test("a server that is not an address is refused with a sentence that says how to write it", () => {
   const clock = createManualClock();
   for (const server of ["dns.example:53", "::1:53", "127.0.0.1:70000", "127.0.0.1:0", ""]) {

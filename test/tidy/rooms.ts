@@ -80,6 +80,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "keys/verify.ts",
     "workspaces/removal.ts",
     "plans/rates.ts",
+    "webhooks/pools.ts",
   ],
   "offline.ts": ["app.ts", "lock.ts"],
   // Of the API the operator's routes alone.
