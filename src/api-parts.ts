@@ -157,6 +157,7 @@ function webhookPartsOf(built: Built, planOf: PlanOf): ApiParts["webhooks"] {
     deliveries: stores.webhookDeliveries,
     events: stores.events,
     workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
+    recorded: (workspaceId) => teller.listeners.wake(workspaceId),
   };
 }
 

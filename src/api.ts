@@ -54,7 +54,7 @@ export interface ApiParts {
   operator: OperatorParts;
   usage: UsageParts;
   webhooks: AgainParts;
-  events: EventParts;
+  events: Omit<EventParts, "verifyKey">;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
   rateLimits: Config["rateLimits"];
@@ -93,7 +93,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     suppressionRoutes(parts.suppressions),
     ...operatorRooms(parts.operator),
     webhookRoutes(parts.webhooks),
-    eventRoutes(parts.events),
+    eventRoutes({ ...parts.events, verifyKey: parts.verifyKey }),
     instanceRoutes({ troubles: parts.troubles, document: () => document }),
     docsRoutes(),
   ];

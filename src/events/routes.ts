@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { wholeWorkspaceCaller } from "../http/auth.ts";
+import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../http/auth.ts";
 import { validationError } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta } from "../http/pagination.ts";
@@ -20,6 +20,7 @@ export interface EventParts {
   events: EventStore;
   listeners: Listeners;
   cursors: EventCursors;
+  verifyKey: VerifyKey;
 }
 
 const EventQuery = Type.Object({
@@ -56,7 +57,7 @@ export function eventRoutes(parts: EventParts) {
     "",
     async ({ request, query }) => {
       const { workspaceId } = wholeWorkspaceCaller(request);
-      const { events, listeners, cursors } = parts;
+      const { events, listeners, cursors, verifyKey } = parts;
       listeners.note(workspaceId);
       const after =
         query.cursor === undefined ? events.lastOf(workspaceId) : positionIn(query.cursor, workspaceId, cursors);
@@ -64,6 +65,8 @@ export function eventRoutes(parts: EventParts) {
       let found = events.after(workspaceId, after, limit + 1);
       if (found.length === 0 && Number(query.wait ?? 0) > 0) {
         await listeners.wait(workspaceId, Number(query.wait) * 1_000, request.signal);
+        // Nobody hears anything by a key that was deleted while it waited.
+        requireStillValid(request, verifyKey);
         found = events.after(workspaceId, after, limit + 1);
       }
       const page = found.slice(0, limit);

@@ -10,6 +10,8 @@ import type { WebhookRow } from "./store.ts";
 export interface AgainParts extends WebhookParts {
   events: EventStore;
   workspaceUid: (workspaceId: number) => string | null;
+  /** Told after the commit: events of this workspace were written. */
+  recorded: (workspaceId: number) => void;
 }
 
 /** A webhook as its owner names it. */
@@ -43,8 +45,10 @@ export async function testWebhook(place: Place, parts: AgainParts): Promise<stri
     parts.jobs.add({ webhookId: webhook.id, eventId, nextAt: now, again: "always" });
     return { uid, webhookId: webhook.id, at: now };
   });
-  if (queued !== null) parts.subscribers.nudge(queued.webhookId, queued.at);
-  return queued?.uid ?? null;
+  if (queued === null) return null;
+  parts.subscribers.nudge(queued.webhookId, queued.at);
+  parts.recorded(place.workspaceId);
+  return queued.uid;
 }
 
 /** Delivers the event of one delivery once more; its id, or null when there is no such webhook or delivery. */

@@ -90,7 +90,14 @@ export function webhookRoutes(parts: AgainParts) {
         params: OneWebhook,
         body: requestBody(WebhookPatch),
         parse: "json",
-        detail: describe({ tag: TAG, summary: "Change a webhook", responses: answers(200, Webhook, CHANGE_ERRORS) }),
+        detail: describe({
+          tag: TAG,
+          summary: "Change a webhook",
+          description:
+            "While it is turned off nothing is delivered to it, what waited before included: POST /webhooks/{id}/recover " +
+            "brings what is kept of that.",
+          responses: answers(200, Webhook, CHANGE_ERRORS),
+        }),
       },
     )
     .delete(
@@ -143,7 +150,7 @@ export function webhookRoutes(parts: AgainParts) {
         detail: describe({
           tag: TAG,
           summary: "Send a test event",
-          description: "The event webhook.test, to this webhook alone; its deliveries show what came of it.",
+          description: "The event webhook.test, to this webhook alone of all; its deliveries show what came of it.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },

@@ -1,7 +1,9 @@
 // Deliveries by hand, while something else of the same event goes on: what was answered 202 is done.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { startReceiver } from "../fakes/receiver.ts";
 import { DAY, NOON, SECOND, startCalled } from "./webhook-kit.ts";
+
+setDefaultTimeout(20_000);
 
 const OK = () => new Response(null, { status: 204 });
 const BROKEN = () => new Response(null, { status: 500 });

@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { startInstance } from "../fakes/instance.ts";
 import { startReceiver } from "../fakes/receiver.ts";
 import { allowLoopback } from "./webhook-kit.ts";
+
+setDefaultTimeout(20_000);
 
 test("an email's life is told in its order, as the record is at each moment", async () => {
   await using receiver = startReceiver();
@@ -87,4 +89,29 @@ test("a cursor is good for its own workspace alone, stays good over a start, and
   expect((await ask(pombo.workspace, heard.body.meta.next_cursor)).body.meta.next_cursor).toBe(
     heard.body.meta.next_cursor,
   );
+});
+
+test("a key that is deleted while it listens hears nothing more", async () => {
+  await using pombo = await startInstance({ configure: allowLoopback });
+  const made = (await pombo.workspace.call("POST", "/api/v1/auth/keys", { body: { name: "lost" } })).body.data;
+  const first = (await pombo.workspace.call("GET", "/api/v1/events")).body.meta.next_cursor;
+  const path = `/api/v1/events?cursor=${first}&wait=20`;
+  const asked = [made.key, pombo.workspace.key].map((key) => pombo.workspace.call("GET", path, { key }));
+  await pombo.workspace.call("DELETE", `/api/v1/auth/keys/${made.id}`);
+  await pombo.workspace.call("POST", "/api/v1/suppressions", { body: { address: "ana@example.com" } });
+  const [lost, valid] = await Promise.all(asked);
+  expect([lost?.status, lost?.body.errors[0].code]).toEqual([401, "INVALID_API_KEY"]);
+  expect([valid?.status, valid?.body.data.length]).toEqual([200, 1]);
+});
+
+test("a listener hears a test of a webhook at once", async () => {
+  await using receiver = startReceiver();
+  await using pombo = await startInstance({ configure: allowLoopback });
+  const { body } = await pombo.workspace.call("POST", "/api/v1/webhooks", {
+    body: { url: receiver.url, events: ["email.*"] },
+  });
+  const first = (await pombo.workspace.call("GET", "/api/v1/events")).body.meta.next_cursor;
+  const asked = pombo.workspace.call("GET", `/api/v1/events?cursor=${first}&wait=25`);
+  const sent = await pombo.workspace.call("POST", `/api/v1/webhooks/${body.data.id}/test`);
+  expect((await asked).body.data).toMatchObject([{ id: sent.body.data.eventId, type: "webhook.test" }]);
 });

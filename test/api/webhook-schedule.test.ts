@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { startReceiver } from "../fakes/receiver.ts";
 import { startHeld } from "./kit.ts";
 import { DAY, HOUR, MINUTE, NOON, SECOND, startCalled } from "./webhook-kit.ts";
+
+setDefaultTimeout(20_000);
 
 test("a failed call is made again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, with the same id, then given up", async () => {
   await using receiver = startReceiver();
@@ -31,8 +33,20 @@ test("a failed call is made again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 1
     expect(each.failedAt).not.toBeNull();
     expect([each.attempt, each.nextAttemptAt === null]).toEqual([each.attempt, each.attempt === 8]);
   }
+  // Newest first, by pages; one past the end is empty.
+  const page = async (query: string) =>
+    (await on.pombo.workspace.call("GET", `${on.path}/deliveries?${query}`)).body as {
+      data: { attempt: number }[];
+      meta: object;
+    };
+  const attemptsOf = ({ data }: { data: { attempt: number }[] }) => data.map(({ attempt }) => attempt);
+  const second = await page("page=2&limit=3");
+  expect([attemptsOf(second), second.meta]).toEqual([[5, 4, 3], { total: 8, perPage: 3, page: 2, lastPage: 3 }]);
+  expect(attemptsOf(await page("page=3&limit=3"))).toEqual([2, 1]);
+  expect(attemptsOf(await page("page=4&limit=3"))).toEqual([]);
   expect(await on.shown()).toMatchObject({
     lastDeliveryAt: null,
+    lastFailureAt: deliveries[0].failedAt,
     lastFailureReason: "answered 500: on fire",
     enabled: true,
   });

@@ -1,8 +1,10 @@
 // Every secret signs until its own grace is over, as the independent library of Standard Webhooks sees it.
-import { expect, setSystemTime, test } from "bun:test";
+import { expect, setDefaultTimeout, setSystemTime, test } from "bun:test";
 import { type ReceivedCall, startReceiver, verify } from "../fakes/receiver.ts";
 import { errorItems } from "./kit.ts";
 import { HOUR, startCalled } from "./webhook-kit.ts";
+
+setDefaultTimeout(20_000);
 
 /** Which of the secrets verify the call, by their places. */
 function verifying(call: ReceivedCall | undefined, secrets: string[]): number[] {

@@ -77,6 +77,108 @@ for (const [range, urls] of SPECIAL) {
   });
 }
 
+/** The first and last address of each special range of IPv4, and one between, as IANA lists them. */
+const SPECIAL_V4 = [
+  ...["0.0.0.0", "0.1.2.3", "0.255.255.255", "10.0.0.0", "10.20.30.40", "10.255.255.255"],
+  ...["100.64.0.0", "100.100.1.1", "100.127.255.255", "127.0.0.0", "127.0.0.1", "127.255.255.255"],
+  ...["169.254.0.0", "169.254.169.254", "169.254.255.255", "172.16.0.0", "172.20.0.1", "172.31.255.255"],
+  ...["192.0.0.0", "192.0.0.170", "192.0.0.255", "192.0.2.0", "192.0.2.255", "192.88.99.0", "192.88.99.255"],
+  ...["192.168.0.0", "192.168.1.1", "192.168.255.255", "198.18.0.0", "198.19.255.255", "198.51.100.0"],
+  ...["198.51.100.255", "203.0.113.0", "203.0.113.255", "224.0.0.0", "233.252.0.1", "239.255.255.255"],
+  ...["240.0.0.0", "250.1.2.3", "255.255.255.254", "255.255.255.255"],
+];
+
+/** Beside each of them, outside: what may be called. */
+const PUBLIC_V4 = [
+  "1.0.0.0",
+  "9.255.255.255",
+  "11.0.0.0",
+  "100.63.255.255",
+  "100.128.0.0",
+  "126.255.255.255",
+  "128.0.0.0",
+];
+const MORE_PUBLIC_V4 = [
+  "169.253.255.255",
+  "169.255.0.0",
+  "172.15.255.255",
+  "172.32.0.0",
+  "192.167.255.255",
+  "223.255.255.255",
+];
+
+/** Every way in which a URL may spell an address. */
+const SPELLINGS: [name: string, spell: (bytes: number[], number: number) => string][] = [
+  ["dotted", (bytes) => bytes.join(".")],
+  ["dotted, with a dot at the end", (bytes) => `${bytes.join(".")}.`],
+  ["decimal", (_, number) => String(number)],
+  ["octal", (_, number) => `0${number.toString(8)}`],
+  ["octal bytes", (bytes) => bytes.map((byte) => `0${byte.toString(8)}`).join(".")],
+  ["hex", (_, number) => `0x${number.toString(16)}`],
+  ["hex bytes", (bytes) => bytes.map((byte) => `0X${byte.toString(16)}`).join(".")],
+  ["two parts", ([first = 0], number) => `${first}.${number % 2 ** 24}`],
+  ["three parts", ([first = 0, second = 0], number) => `${first}.${second}.${number % 2 ** 16}`],
+  ["percent signs", (bytes) => bytes.join(".").replaceAll(/\d/g, (digit) => `%3${digit}`)],
+  ["wide digits", (bytes) => bytes.join(".").replaceAll(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit)))],
+];
+
+/** Every IPv6 address that carries one of IPv4 to somebody who unpacks it. */
+const CARRIERS: [name: string, carry: (high: string, low: string) => string][] = [
+  ["v4-mapped", (high, low) => `::ffff:${high}:${low}`],
+  ["v4-compatible", (high, low) => `::${high}:${low}`],
+  ["v4-translated", (high, low) => `::ffff:0:${high}:${low}`],
+  ["NAT64", (high, low) => `64:ff9b::${high}:${low}`],
+  ["local NAT64", (high, low) => `64:ff9b:1::${high}:${low}`],
+  ["6to4", (high, low) => `2002:${high}:${low}::1`],
+  ["Teredo", (high, low) => `2001:0:${high}:${low}::1`],
+];
+
+const SPECIAL_V6 = [
+  ...["::", "::1", "100::", "100::ffff", "2001::1", "2001:2::1", "2001:10::1", "2001:db8::1", "2001:db8:ffff::"],
+  ...["3fff::1", "5f00::1", "fc00::", "fd12:3456::1", "fe80::1", "febf::1", "fec0::1", "ff02::1", "ff0e::1", "4000::1"],
+];
+
+for (const [name, spell] of SPELLINGS) {
+  test(`no special IPv4 address may be called, spelled in ${name}`, () => {
+    const kindOf = (address: string) => {
+      const bytes = address.split(".").map(Number);
+      return parseTarget(`https://${spell(bytes, Buffer.from(bytes).readUInt32BE(0))}/hook`, STRICT).kind;
+    };
+    for (const address of SPECIAL_V4) expect([address, kindOf(address)]).toEqual([address, "fault"]);
+    for (const address of [...PUBLIC_V4, ...MORE_PUBLIC_V4])
+      expect([address, kindOf(address)]).toEqual([address, "target"]);
+  });
+}
+
+for (const [name, carry] of CARRIERS) {
+  test(`no special IPv4 address may be called inside an IPv6 one: ${name}`, async () => {
+    const parsed = parseTarget("https://innocent.test/hook", STRICT);
+    if (parsed.kind === "fault") throw new Error(parsed.message);
+    for (const address of SPECIAL_V4) {
+      const hex = Buffer.from(address.split(".").map(Number)).toString("hex");
+      const carrier = carry(hex.slice(0, 4), hex.slice(4));
+      expect([carrier, parseTarget(`https://[${carrier}]/`, STRICT).kind]).toEqual([carrier, "fault"]);
+      const look: Look = async () => ({ kind: "found", addresses: [carrier] });
+      expect([carrier, (await reach(parsed.target, STRICT, look)).kind]).toEqual([carrier, "refused"]);
+    }
+  });
+}
+
+test("no special address may be called by a name that DNS leads there, alone or among public ones", async () => {
+  const parsed = parseTarget("https://innocent.test/hook", STRICT);
+  if (parsed.kind === "fault") throw new Error(parsed.message);
+  for (const address of [...SPECIAL_V4, ...SPECIAL_V6])
+    for (const addresses of [[address], ["93.184.215.14", address], [address, "2606:2800:21f::1"]]) {
+      const look: Look = async () => ({ kind: "found", addresses });
+      expect([addresses, (await reach(parsed.target, STRICT, look)).kind]).toEqual([addresses, "refused"]);
+    }
+});
+
+test("no special IPv6 address may be called", () => {
+  for (const address of SPECIAL_V6)
+    expect([address, parseTarget(`https://[${address}]/`, STRICT).kind]).toEqual([address, "fault"]);
+});
+
 test("public addresses and names may be called", () => {
   for (const url of [
     "https://example.com/hook?x=1",
