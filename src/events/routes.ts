@@ -59,8 +59,9 @@ export function eventRoutes(parts: EventParts) {
       const { workspaceId } = wholeWorkspaceCaller(request);
       const { events, listeners, cursors, verifyKey } = parts;
       listeners.note(workspaceId);
-      const after =
-        query.cursor === undefined ? events.lastOf(workspaceId) : positionIn(query.cursor, workspaceId, cursors);
+      const last = events.lastOf(workspaceId);
+      // A database that was restored from a backup counts from further back: nobody must wait until it has caught up.
+      const after = query.cursor === undefined ? last : Math.min(last, positionIn(query.cursor, workspaceId, cursors));
       const limit = Number(query.limit ?? DEFAULT_LIMIT);
       let found = events.after(workspaceId, after, limit + 1);
       if (found.length === 0 && Number(query.wait ?? 0) > 0) {

@@ -115,3 +115,20 @@ test("a listener hears a test of a webhook at once", async () => {
   const sent = await pombo.workspace.call("POST", `/api/v1/webhooks/${body.data.id}/test`);
   expect((await asked).body.data).toMatchObject([{ id: sent.body.data.eventId, type: "webhook.test" }]);
 });
+
+test("a listener from before a backup was restored hears what happens after its next question", async () => {
+  await using pombo = await startInstance({ configure: allowLoopback });
+  const suppress = (name: string) =>
+    pombo.workspace.call("POST", "/api/v1/suppressions", { body: { address: `${name}@example.com` } });
+  for (const name of ["ana", "rui", "eva"]) await suppress(name);
+  const ask = async (cursor: string) =>
+    (await pombo.workspace.call("GET", `/api/v1/events${cursor === "" ? "" : `?cursor=${cursor}`}`)).body;
+  const { meta } = await ask("");
+  // As the database was before.
+  pombo.app.db.sqlite.run("DELETE FROM event");
+  pombo.app.db.sqlite.run("DELETE FROM sqlite_sequence WHERE name = 'event'");
+  const next = await ask(meta.next_cursor);
+  expect(next.data).toEqual([]);
+  await suppress("zita");
+  expect((await ask(next.meta.next_cursor)).data).toMatchObject([{ type: "suppression.created" }]);
+});
