@@ -18,7 +18,7 @@ function anyOf(...patterns: RegExp[]): RegExp {
 const DAEMON = /mailer[-_. ]?daemon|mail ?deliver|delivery (?:sub)?system|<>/;
 const SENDER = anyOf(
   DAEMON,
-  /post[-_. ]?master|mdaemon|bounces?[@+-]|mail (?:system|administrator)|system administrator|microsoft outlook/,
+  /post[-_. ]?master|mdaemon|bounces?[@+-]|mail (?:system|administrator|service|server)|mail[-_. ]?server|system administrator|microsoft outlook|\bndr@|mta@/,
 );
 
 const SUBJECT = anyOf(
@@ -79,11 +79,11 @@ function senderOf({ fields }: Message): string {
 }
 
 const DELAY_SUBJECT =
-  /\bdelay|still being retried|^warning\b|warning: |warning--|atrasad|atraso|adiad|demorad|retrasad|retraso|\bretard|verzoger|ritard|vertraag/;
+  /\bdelay|still being retried|warning(?:: |--| ).{0,40}(?:could not send|not yet|still|retr)|^warning$|delivery warning|atrasad|atraso|adiad|demorad|retrasad|retraso|\bretard|verzoger|ritard|vertraag/;
 
 const DELAY_WORDS = anyOf(
   /warning (?:message )?only|temporary failure report|has been delayed|is (?:being )?delayed|not need to re-?send|no action is required/,
-  /(?:will|shall) (?:be retried|keep (?:on )?trying|retry|continue (?:to try|trying)|try again|attempt)|(?:not yet|still) (?:been )?(?:deliver|undeliver|being)/,
+  /(?:will|shall) (?:be retried|keep (?:on )?trying|retry|continue (?:to try|trying)|try again|attempt)|(?:not yet|still) (?:been )?(?:deliver|undeliver|being)|has been postponed|delivery attempts will continue/,
   /tentara(?:o)? novamente|sera reenviada|nova tentativa|se volvera a intentar|intentara de nuevo/,
   /nouvelle tentative|erneut versuch|weitere zustellversuche|verra ritentat/,
 );

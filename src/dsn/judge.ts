@@ -9,7 +9,8 @@ import { bounceType, type Category, enhancedCategory, HARD, type Verdict, wordsC
 import { cleanReply, makeReply, type Reply } from "../smtp/reply.ts";
 import { plain } from "./charset.ts";
 import type { RecipientStatus } from "./delivery-status.ts";
-import { BOUNCE_CATEGORIES, CERTAIN_PHRASES, FOREIGN_PHRASES, type Phrase, REPORTER_PHRASES } from "./phrases.ts";
+import { FOREIGN_PHRASES } from "./languages.ts";
+import { BOUNCE_CATEGORIES, CERTAIN_PHRASES, type Phrase, REPORTER_PHRASES } from "./phrases.ts";
 import { type Command, findCommand, findEnhanced, findReplies, withoutReplies } from "./replies.ts";
 
 /** What a report says of one recipient: its fields, and the paragraphs of the text that are about it. */

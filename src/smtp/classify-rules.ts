@@ -52,6 +52,15 @@ export const TEXT_RULES: TextRule[] = [
       /max(?:imum)? (?:connection|message|recipient|session)s? (?:per|rate|limit)|(?:connection|message|hourly|daily|rate|sending) (?:limit|quota) (?:reached|exceeded|is)|exceeded .{0,30}(?:connection|rate|hourly|daily)/,
   },
 
+  // Facebook, under 5.1.1: what the recipient chose about us.
+  { category: "policy", pattern: /\brcp-p[23]\b/ },
+
+  // "blocked due to inactivity" is nothing that we did.
+  {
+    category: "inactive_mailbox",
+    pattern: /(?:mail ?box|account|user|address|recipient)\b.{0,60}(?:due to|because of|for) (?:\w{1,12} )?inactivity/,
+  },
+
   // A blocklist by its name, before `spam` is read as a word about the content.
   {
     category: "spam_block",
@@ -108,7 +117,7 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "mailbox_full",
     pattern:
-      /(?:over|exceed\w*|out of|beyond|full|above|reached) .{0,24}(?:quota|storage|disk space|mailbox size)|quota .{0,30}(?:exceed|full|reached|violat|over)|over.?quota|(?:mailbox|inbox|mail box|maildir|mailfolder|mail folder|account|user|disk|mail directory) .{0,24}(?:is |was )?(?:too )?(?:full|exceed|over the)|insufficient .{0,12}(?:storage|disk|space|quota)|no space left|not enough .{0,12}(?:space|storage)|quota/,
+      /(?:over|exceed\w*|out of|beyond|full|above|reached) .{0,24}(?:quota|storage|disk space|mailbox size)|quota .{0,30}(?:exceed|full|reached|violat|over)|over.?quota|(?:mailbox|inbox|mail box|maildir|mailfolder|mail folder|account|user|disk|mail directory) .{0,24}(?:is |was )?(?:too )?(?:full|exceed|over the)|insufficient .{0,12}(?:storage|disk|space|quota)|no space left|not (?:have )?(?:enough|sufficient) .{0,12}(?:space|storage|quota)|too much mail stored|quota/,
   },
 
   // Policy: about relaying, our names, the sender, the shape and size of the message.
@@ -125,7 +134,7 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "policy",
     pattern:
-      /polic(?:y|ies)|prohibited|administrative|local reasons|restrict|security (?:reason|violation|check|polic)|not (?:authori[sz]ed|permitted)|unauthori[sz]ed|permission|forbidden|(?:only|don't|do not|does not|cannot|not) .{0,20}(?:accept|receiv\w+|allow\w*) .{0,30}(?:outside|internal|external|authenticated|certain|other|list|senders?|encrypted|tls\b)|not allowed to (?:send|post)|not allowed|must (?:issue|use|be) .{0,20}(?:starttls|tls\b|encrypt)|tls .{0,12}required|grey.?list|gray.?list|authentication (?:is )?required|authenticate first|\bfilt(?:er|=)|(?:recipient|user) preferences|(?:refused|rejected|blocked) by (?:the )?(?:recipient|user)|transport rule|by rule|moderat/,
+      /polic(?:y|ies)|prohibited|administrative|local reasons|restrict|security (?:reason|violation|check|polic)|not (?:authori[sz]ed|permitted)|unauthori[sz]ed|permission|forbidden|(?:only|don't|do not|does not|cannot|not) .{0,20}(?:accept|receiv\w+|allow\w*) .{0,30}(?:outside|internal|external|authenticated|certain|other|list|senders?|encrypted|tls\b)|not allowed to (?:send|post)|not allowed|must (?:issue|use|be) .{0,20}(?:starttls|tls\b|encrypt)|tls .{0,12}required|grey.?list|gray.?list|authentication (?:is )?required|authenticate first|\bfilt(?:er|=)|(?:recipient|user) preferences|(?:refused|rejected|blocked) by (?:the )?(?:recipient|user)|accept\w* (?:e-?mails?|mails?|messages?) (?:only )?(?:from|in)\b|forger(?:y|ies)\b|due to (?:\w{1,12} )?abuse|transport rule|by rule|moderat/,
   },
   {
     category: "policy",
@@ -150,27 +159,27 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "bad_domain",
     pattern:
-      /(?:host|domain)(?: or domain)?(?: name)? (?:is )?(?:unknown|not found|not exist|invalid|lookup fail|does not exist|doesn't exist|not known)|(?:unknown|no such|bad|invalid|non-?existent|illegal) (?:host|domain|destination (?:host|domain|system))|unrout(?:e)?able (?:mail )?domain|(?:null|no) mx\b|domain .{0,40}(?:does not|doesn't|not) accept\w* .{0,12}mail|does not accept (?:e-?)?mail|recipient.{0,12} domain .{0,20}(?:invalid|not)|name service error|no (?:valid )?(?:mail )?(?:exchanger|mx)|host not found/,
+      /(?:host|domain)(?: or domain)?(?: name)? (?:is )?(?:unknown|not found|not exist|invalid|lookup fail|does not exist|doesn't exist|not known)|(?:unknown|no such|bad|invalid|non-?existent|illegal) (?:host|domain|destination (?:host|domain|system))|unrout(?:e)?able (?:mail )?domain|(?:null|no) mx\b|domain .{0,40}(?:does not|doesn't|not) accept\w* .{0,12}mail|does not accept (?:e-?)?mail\b(?! (?:in|from|with)\b)|recipient.{0,12} domain .{0,20}(?:invalid|not)|name service error|no (?:valid )?(?:mail )?(?:exchanger|mx)|host not found/,
   },
   {
     category: "inactive_mailbox",
     pattern:
-      /(?:mailbox|account|user|recipient|address|addressee|customer|subscriber)(?: that you tried to reach)?(?:'s)? .{0,24}(?:disabled|inactive|suspended|deactivat\w+|locked|not active|no longer (?:active|in use)|frozen|closed|discontinued|terminated|expired|dormant|unavailable due to inactivity)|(?:disabled|inactive|suspended|deactivated|locked|closed|expired|discontinued|blocked) (?:mailbox|account|user|recipient|mail box|e-?mail account)/,
+      /(?:mailbox|account|user|recipient|address|addressee|customer|subscriber)(?: that you tried to reach)?(?:'s)?\W{1,4}.{0,24}(?:disabled|inactive|suspended|deactivat\w+|locked|not activ(?:e|ated)|no longer (?:active|in use|accept\w* (?:e-?)?mail|receiv\w* (?:e-?)?mail)|frozen|closed|discontinued|terminated|expired|dormant|unavailable due to inactivity)|(?:disabled|inactive|suspended|deactivated|locked|closed|expired|discontinued|blocked) (?:mailbox|account|user|recipient|mail box|e-?mail account)|is now disabled|mail receiving disabled/,
   },
   {
     category: "invalid_recipient",
     pattern:
-      /(?:user|recipient|mailbox|address|addressee|account|local.?part|person|destination|customer|subscriber|alias|inbox|login|name|destinatario|usuario)s?(?: address| name| e-?mail| account| mailbox)?(?: rejected)?(?:[:;,]| is| was| are)? ?(?:not ?(?:found|exist\w*|known|valid|local|here|listed|recogni[sz]ed|correct|hosted)|unknown|invalid|undeliverable|non-?existent|does(?: not|n't) exist|doesn't exist|do not exist|not (?:a )?(?:valid|known)|no longer (?:valid|exists?|here|available|on|with|work)|cannot be found|could not be found|has moved|moved|has left|incorrect)/,
+      /(?:user|recipient|mailbox|address|addressee|account|local.?part|person|destination|customer|subscriber|alias|inbox|login|name|destinatario|usuario)s?(?: address| name| e-?mail| account| mailbox)?(?: rejected)?[\W_]{0,4}(?:(?:is|was|are) )?(?:(?:not|isn't)[ _-]?(?:found|exist\w*|known|valid|local|here|listed|recogni[sz]ed|correct|hosted|ok\b|a member of)|unknown|unrecogni[sz]ed|invalid|undeliverable|non-?existent|does(?: not|n't) exist|doesn't exist|do not exist|not (?:a )?(?:valid|known)|no longer (?:valid|exists?|here|available|on|with|work)|cannot be found|could not be found|has moved|moved|has left|incorrect)/,
   },
   {
     category: "invalid_recipient",
     pattern:
-      /(?:no|unknown|invalid|non-?existent|not a|not an|bad|not our|wrong|incorrect|illegal) (?:such |known |valid |local |active |destination |existing |virtual |recipient |mail )*(?:user|recipient|mail ?box|e-?mail|address|addressee|account|local.?part|person|customer|subscriber|alias|inbox|one by that name|such name|rcpt)/,
+      /(?:no|unknown|invalid|non-?existent|not a|not an|bad|not our|wrong|incorrect|illegal) (?:such |known |valid |local |active |destination |existing |virtual |recipient |mail )*(?:user|recipient|mail[ -]?box|mail ?drop|e-?mail|address|addressee|account|local.?part|person|customer|subscriber|alias|inbox|(?:one|body) (?:by|with) that|such name|rcpt)|no such id\b/,
   },
   {
     category: "invalid_recipient",
     pattern:
-      /(?:user|recipient|account|mailbox|customer|address).{0,40}(?:does not|doesn't|do not|don't|did not|didn't) (?:exist|have|belong|match|like)|(?:does not|doesn't|don't|do not) have (?:an? )?.{0,40}(?:account|mailbox|user)|recipient.?not.?found|recipnotfound|no such (?:\w+ )?here|unrout(?:e)?able address|not listed in|domino directory|name book|unknown or illegal alias|no one here|we would love to have gotten|all recipients (?:address )?rejected|mailbox not found|user reject|delivery to .{0,40}not possible|is not (?:known|listed|valid)|not exist/,
+      /(?:user|recipient|account|mailbox|customer|address).{0,40}(?:does not|doesn't|do not|don't|did not|didn't) (?:exist|have|belong|match|like)|(?:does not|doesn't|don't|do not) have (?:an? )?.{0,40}(?:account|mailbox|user)|recipient.?not.?found|recipnotfound|no such (?:\w+ )?here|unrout(?:e)?able address|not listed in|domino directory|name book|unknown or illegal alias|no one here|we would love to have gotten|all recipients (?:address )?rejected|mailbox not found|user reject|delivery to .{0,40}not possible|is not (?:known|listed|valid)|no(?:t| longer) exist|no exist|(?:unable to|can(?:no|'|)t) find .{0,20}(?:user|alias|recipient|mailbox)|cannot deliver mail for|(?:does not|doesn't) handle mail for (?:that|this) user|recipients? cannot be verified|not in (?:the |our |this )?(?:directory|ldap|address book)/,
   },
   {
     category: "invalid_recipient",
@@ -178,7 +187,7 @@ export const TEXT_RULES: TextRule[] = [
       /(?:has|have|user|recipient) .{0,12}(?:has moved|moved)|moved (?:to|with|permanently)|no forwarding address|left the (?:company|organi[sz]ation)|(?:changed|new) (?:e-?mail )?address|please (?:try|forward to) the following|verif(?:y|ied|ication) .{0,12}(?:recipient|address) failed|recipient verify failed/,
   },
   // Directory-based edge blocking: the tenant's directory does not know the address.
-  { category: "invalid_recipient", pattern: /recipient address rejected: access denied/, enhanced: /^5\.4\.1$/ },
+  { category: "invalid_recipient", pattern: /recipient address(?:es)? rejected ?: ?access denied/, enhanced: /^5\.4\.1$/ },
   {
     category: "invalid_recipient",
     pattern:
@@ -189,6 +198,18 @@ export const TEXT_RULES: TextRule[] = [
     category: "invalid_recipient",
     pattern: /^(?:requested (?:mail )?action (?:not taken|aborted)[:,;]? )?(?:the )?mail ?box (?:is )?unavailable\b/,
     enhanced: /^$/,
+  },
+
+  // Nothing but this: what follows a colon would be the reason.
+  {
+    category: "invalid_recipient",
+    pattern: /(?:recipient|address|rcpt) rejected[\W_]{0,8}$/,
+    enhanced: /^$/,
+  },
+  {
+    category: "invalid_recipient",
+    pattern:
+      /(?:benutzer|empf(?:ae)?nger|adressat|utilisateur|destinataire|adresse|utente|destinatario|indirizzo|destin\.|usuario|direccion|cuenta|casilla|gebruiker|adres|uzytkownik|konto) .{0,20}(?:unbekannt|inconnue?|inexistante?|sconosciut[ao]|inesistente|errato|desconocid[ao]|inexistente|onbekend|nieznany|nie istnieje|no existe|no encontrad[ao])|(?:onbekende|unbekannter?) (?:gebruiker|benutzer|empf(?:ae)?nger)|nie ma takiego (?:konta|uzytkownika)|^nie istnieje|neznamy uzivatel|kullanici bulunamadi/,
   },
 
   // The way there.
