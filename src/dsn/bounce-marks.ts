@@ -18,7 +18,8 @@ function anyOf(...patterns: RegExp[]): RegExp {
 const DAEMON = /mailer[-_. ]?daemon|mail ?deliver|delivery (?:sub)?system|<>/;
 const SENDER = anyOf(
   DAEMON,
-  /post[-_. ]?master|mdaemon|bounces?[@+-]|mail (?:system|administrator|service|server)|mail[-_. ]?server|system administrator|microsoft outlook|\bndr@|mta@/,
+  /post[-_. ]?master|mdaemon|bounces?[@+-]|mail[-_. ]?(?:system|admin|service|server|gateway|router)|system administrator|microsoft outlook|\bndr@|\bmta@/,
+  /interscan|\bimss\b|messaging security|virus ?wall|mail ?(?:marshal|sweeper)|mimesweeper|antivirus|smtp[-_. ]?gateway/,
 );
 
 const SUBJECT = anyOf(
@@ -69,9 +70,15 @@ export function looksLikeBounce(message: Message, notice: Notice): boolean {
   return hasSubject && hasWords && !isAnswer;
 }
 
-/** Whether a mail system signs for it, by its name. */
+/** Whether a mail system signs for it: by its name, or by the empty return path that only notices have (RFC 5321 §4.5.5). */
 export function isFromMailSystem(message: Message): boolean {
-  return SENDER.test(senderOf(message));
+  const { fields, reportType } = message;
+  return (
+    SENDER.test(senderOf(message)) ||
+    reportType === "delivery-status" ||
+    valueOf(fields, "x-failed-recipients") !== null ||
+    valueOf(fields, "return-path") === "<>"
+  );
 }
 
 function senderOf({ fields }: Message): string {

@@ -149,11 +149,11 @@ function categorize(statement: Statement, { certain, said, found, enhanced }: Ev
 }
 
 /** RFC 3463 §3.2: subject 1 is the address. The others are as narrow. */
-const SAYS_ADDRESS = /^1\.|^7\.1[378]$|^4\.[14]$/;
+const SAYS_ADDRESS = /^1\.|^7\.1[378]$|^4\.(?:[14]|310)$/;
 /** The sender, a full mailbox, a size, a policy: whatever the words say. 7.1 is "not authorized", which many servers say of everything. */
 const CONTRADICTS = /^1\.[78]$|^2\.[23]$|^3\.[14]$|^7\.(?!1$|1[378]$)/;
 
-function isAboutTheAddress({ certain, command, reply, enhanced, found }: Evidence, category: Category): boolean {
+function isAboutTheAddress({ certain, command, reply, enhanced, said, found }: Evidence, category: Category): boolean {
   if (certain === category) return true;
   // R26, R14: an answer to MAIL speaks of the sender, one before it of our host.
   if (command === "mail" || command === "early") return false;
@@ -169,6 +169,8 @@ function isAboutTheAddress({ certain, command, reply, enhanced, found }: Evidenc
   if (category === "bad_domain") return true;
   if (command === "rcpt") return true;
   if (command === "pipelined") return subject !== "7.1";
+  // "Mailbox disabled", where the words agree: of mere filtering it is said with others.
+  if (subject === "2.1" && category === "inactive_mailbox") return said === category;
   // Nobody tells the command: only what the reporter says in its own words, beside what it repeats.
   return subject === null && found === category;
 }

@@ -28,6 +28,8 @@ export const CERTAIN_PHRASES: Phrase[] = [
     category: "invalid_recipient",
     pattern: /user doesn't have an? (?:yahoo\.[a-z.]{2,8}|(?:ymail|rocketmail|aol|btinternet|rogers)\.com|(?:sbcglobal|prodigy|bellsouth|att)\.net) account/,
   },
+  // Yahoo says so at the end of the content, too.
+  { by: "Yahoo", category: "invalid_recipient", pattern: /552 1 requested mail action aborted, mailbox not found/ },
   { by: "Yahoo", category: "inactive_mailbox", pattern: /this account has been disabled or discontinued|this mailbox is disabled \(554\.30\)/ },
   {
     by: "Google",
@@ -47,7 +49,7 @@ export const REPORTER_PHRASES: Phrase[] = [
     by: "Google, Outlook, Sieve",
     category: "mailbox_full",
     pattern:
-      /inbox (?:is )?full|mailbox is (?:over|full)|mailbox (?:of the recipient )?full|mail ?box space not enough|(?:not enough|no) (?:disk )?space|exceeding (?:his|her|their|its) quota|mailfolder is full|mailbox (?:size|storage) (?:limit )?exceeded|quota (?:is )?exceeded|over (?:disk )?quota/,
+      /inbox (?:is )?full|mailbox is (?:over|full)|mailbox (?:of the recipient )?full|mail ?box space not enough|(?:not enough|no) (?:disk )?space|exceeding (?:his|her|their|its) quota|mailfolder is full|mailbox (?:size|storage) (?:limit )?exceeded|mailbox exceeds allowed size|quota (?:is )?exceeded|over (?:disk )?quota/,
   },
   {
     by: "Exchange",
@@ -65,7 +67,7 @@ export const REPORTER_PHRASES: Phrase[] = [
     category: "protocol",
     pattern: /hop count exceeded|routing loop|mail loop|forwarded more than the maximum/,
   },
-  { by: "InterScan, IMail", category: "expired", pattern: /delivery failed \d+ attempts|after \d+ (?:attempts?|tries)|exceeded maximum delivery attempts|was aborted after \d/ },
+  { by: "InterScan, IMail", category: "expired", pattern: /delivery failed \d+ attempts|after \d+ (?:attempts|tries)|exceeded maximum delivery attempts|was aborted after \d/ },
   {
     by: "Sendmail, Postfix, Exim, DMA, OpenSMTPD",
     category: "expired",
@@ -76,13 +78,13 @@ export const REPORTER_PHRASES: Phrase[] = [
     by: "Postfix, Exim, Outlook",
     category: "no_answer",
     pattern:
-      /connection (?:timed out|refused)|operation timed out|socket error|network error on destination|did not accept our requests to connect|unable to connect|being unable to connect|no route to host|host (?:or domain )?name lookup failure|temporary (?:lookup|dns) failure|unable to contact|did not respond/,
+      /connection (?:timed out|refused)|operation timed out|socket error|network error on destination|did not accept our requests to connect|unable to connect|being unable to connect|server unavailable or busy|no route to host|host (?:or domain )?name lookup failure|dns lookup failure: \S{1,80} try again|temporary (?:lookup|dns) failure|unable to contact|did not respond/,
   },
   {
     by: "qmail, Exim, Exchange, OpenSMTPD, DMA, Google",
     category: "bad_domain",
     pattern:
-      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no such domain|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|no mx found for|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
+      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no such domain|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|no mx found for|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
   },
   {
     by: "vpopmail, Mail.ru, IMail",

@@ -159,7 +159,7 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "bad_domain",
     pattern:
-      /(?:host|domain)(?: or domain)?(?: name)? (?:is )?(?:unknown|not found|not exist|invalid|lookup fail|does not exist|doesn't exist|not known)|(?:unknown|no such|bad|invalid|non-?existent|illegal) (?:host|domain|destination (?:host|domain|system))|unrout(?:e)?able (?:mail )?domain|(?:null|no) mx\b|domain .{0,40}(?:does not|doesn't|not) accept\w* .{0,12}mail|does not accept (?:e-?)?mail\b(?! (?:in|from|with)\b)|recipient.{0,12} domain .{0,20}(?:invalid|not)|name service error|no (?:valid )?(?:mail )?(?:exchanger|mx)|host not found/,
+      /(?:host|domain)(?: or domain)?(?: name)? (?:\S{1,80} )?(?:is )?(?:unknown|not found|not exist|invalid|lookup fail|does not exist|doesn't exist|not known)|(?:unknown|no such|bad|invalid|non-?existent|illegal) (?:host|domain|destination (?:host|domain|system))|unrout(?:e)?able (?:mail )?domain|(?:null|no) mx\b|domain .{0,40}(?:does not|doesn't|not) accept\w* .{0,12}mail|does not accept (?:e-?)?mail\b(?! (?:in|from|with)\b)|recipient.{0,12} domain .{0,20}(?:invalid|not)|name service error|infodomainnonexistent|no (?:valid )?(?:mail )?(?:exchanger|mx)|host not found/,
   },
   {
     category: "inactive_mailbox",
@@ -192,7 +192,7 @@ export const TEXT_RULES: TextRule[] = [
     category: "invalid_recipient",
     pattern:
       /mail ?box unavailable|mailbox name not allowed|no mailbox|invalid (?:name|address)|(?:recipient|address|rcpt) rejected/,
-    enhanced: /^5\.(?:1\.[0-46]|2\.[01]|5\.0|0\.0)$/,
+    enhanced: /^5\.(?:1\.[0-46]|2\.[01]|5\.0|0\.[01])$/,
   },
   {
     category: "invalid_recipient",
@@ -238,6 +238,7 @@ export const ENHANCED_CATEGORIES: Record<string, Category> = {
   "1.2": "bad_domain",
   "1.10": "bad_domain",
   "4.4": "bad_domain",
+  "4.310": "bad_domain",
   "7.18": "bad_domain",
   "2.2": "mailbox_full",
   "3.1": "mailbox_full",
