@@ -11,7 +11,7 @@ import { plain } from "./charset.ts";
 import type { RecipientStatus } from "./delivery-status.ts";
 import { FOREIGN_PHRASES } from "./languages.ts";
 import { BOUNCE_CATEGORIES, CERTAIN_PHRASES, type Phrase, REPORTER_PHRASES } from "./phrases.ts";
-import { type Command, findCommand, findEnhanced, findReplies, withoutReplies } from "./replies.ts";
+import { type Command, findCommand, findEnhanced, findReplies, withoutGuesses, withoutReplies } from "./replies.ts";
 
 /** What a report says of one recipient: its fields, and the paragraphs of the text that are about it. */
 export interface Statement extends RecipientStatus {
@@ -68,12 +68,12 @@ export function judge(statement: Statement): RecipientBounce {
 }
 
 function gather(statement: Statement): Evidence {
-  const diagnostic = statement.diagnostic ?? "";
+  const [diagnostic = "", ...paragraphs] = withoutGuesses([statement.diagnostic ?? "", ...statement.paragraphs]);
   const ofDiagnostic = findReplies(diagnostic);
-  const replies = ofDiagnostic.length > 0 ? ofDiagnostic : statement.paragraphs.flatMap(findReplies);
+  const replies = ofDiagnostic.length > 0 ? ofDiagnostic : paragraphs.flatMap(findReplies);
   const reply = chooseReply(replies, statement.status);
-  const told = statement.paragraphs.join(" ");
-  const own = [diagnostic, ...statement.paragraphs].map((text) => plain(withoutReplies(text)));
+  const told = paragraphs.join(" ");
+  const own = [diagnostic, ...paragraphs].map((text) => plain(withoutReplies(text)));
   return {
     reply,
     enhanced: mostSpecific([
@@ -82,7 +82,7 @@ function gather(statement: Statement): Evidence {
       findEnhanced(diagnostic),
       findEnhanced(told),
     ]),
-    certain: phrase(CERTAIN_PHRASES, [diagnostic, ...statement.paragraphs].map(plain)),
+    certain: phrase(CERTAIN_PHRASES, [diagnostic, ...paragraphs].map(plain)),
     command: findCommand(plain(`${diagnostic} ${told}`)),
     said:
       (reply === null ? null : words(reply, statement.status)) ?? words(makeReply(550, [diagnostic]), statement.status),
@@ -101,7 +101,7 @@ function chooseReply(replies: Reply[], status: string | null): Reply | null {
   return known ?? candidates.find(({ enhanced }) => enhanced !== null) ?? candidates[0] ?? null;
 }
 
-/** The reason in a paragraph that has an enhanced code and no basic one: qmail, Mimecast. */
+/** The reason in a paragraph that has an enhanced code and no basic one: qmail, Mimecast. Sendmail's, beside an answer, is a guess from its basic code. */
 function wordsByCode({ paragraphs }: Statement): Category | null {
   for (const paragraph of paragraphs) {
     const enhanced = findEnhanced(paragraph);
@@ -137,10 +137,12 @@ function permanent(statement: Statement, { reply, enhanced, found }: Evidence): 
   return found === null || bounceType("bounced", found) === "permanent";
 }
 
-function categorize(statement: Statement, { certain, said, found, enhanced }: Evidence): Category {
+function categorize(statement: Statement, { certain, reply, said, found, enhanced }: Evidence): Category {
   if (certain !== null) return certain;
-  const byCode = enhanced === null ? null : enhancedCategory(makeReply(550, [enhanced]));
-  const category = said ?? found ?? wordsByCode(statement) ?? byCode ?? "unknown";
+  // Beside an answer that has no code of its own, the report's is a guess from the basic one.
+  const code = reply === null ? enhanced : reply.enhanced;
+  const byCode = code === null ? null : enhancedCategory(makeReply(550, [code]));
+  const category = said ?? found ?? (reply === null ? wordsByCode(statement) : null) ?? byCode ?? "unknown";
   if (!HARD.has(category)) return category;
   // A program's output is not a server's answer.
   if (statement.diagnosticType === "x-unix") return "unknown";

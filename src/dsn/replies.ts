@@ -29,6 +29,21 @@ export function findReplies(text: string): Reply[] {
   });
 }
 
+/** IronPort calls every refusal under 5.1.0 so. */
+const NO_WORDS = /\bunknown address error\b/gi;
+/** Sendmail calls every 550 to RCPT so, below the answer itself, which it marks. */
+const ECHO = /(?<!<<< ?)\b55[013][ -](?:5\.1\.\d )?<?[^\s<>]{1,320}>?\.\.\. user unknown/gi;
+const MARKED = /<<< ?5\d\d/;
+
+/** Texts without what their writer only guessed from a basic code. */
+export function withoutGuesses(texts: string[]): string[] {
+  const isMarked = texts.some((text) => MARKED.test(text));
+  return texts.map((text) => {
+    const told = text.replace(NO_WORDS, "error");
+    return isMarked ? told.replace(ECHO, "") : told;
+  });
+}
+
 interface Span {
   code: number;
   start: number;
@@ -67,11 +82,11 @@ const COMMANDS: [Command, RegExp][] = [
   [
     "rcpt",
     said(
-      "rcpt(?![a-z])",
+      "(?:pipelined )?rcpt(?![a-z])",
       "does not like recipient|rejected recipient|\\(state 14\\)|server has rejected address|rcpt(?: to)? command",
     ),
   ],
-  ["mail", said("mail(?:[ _]from| command)", "does not like sender|\\(state 13\\)|mail from command")],
+  ["mail", said("(?:pipelined )?mail(?:[ _]from| command)", "does not like sender|\\(state 13\\)|mail from command")],
   [
     "content",
     said(

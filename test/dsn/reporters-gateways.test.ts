@@ -117,6 +117,27 @@ table("Trend Micro, SurfControl, MailFoundry, MXLogic, mFilter, Amavis", {
   ],
 });
 
+table("IronPort", {
+  "an unknown user": [ironPort("5.1.0 - Unknown address error 550-'User unknown'"), ["invalid_recipient", "suppress"]],
+  "a refusal that says nothing": [
+    ironPort("5.1.0 - Unknown address error 550-'Message rejected'"),
+    ["unknown", "bounce"],
+  ],
+  "a carrier's words under another code": [
+    ironPort("5.3.0 - Other mail system problem 550-'Unknown user maria@example.com'"),
+    ["invalid_recipient", "bounce"],
+  ],
+});
+
+function ironPort(said: string): Uint8Array {
+  return report({
+    from: "Mail Delivery System <MAILER-DAEMON@mx.test>",
+    subject: "Delivery Status Notification (Failure)",
+    text: `The following message to <maria@example.com> was undeliverable.\nThe reason for the problem:\n${said}`,
+    groups: [group("5.0.0", `${said} (delivery attempts: 0)`)],
+  });
+}
+
 table("hosts", {
   "1&1, at RCPT": [
     mail({

@@ -147,6 +147,22 @@ table("Sendmail's own words", {
     sendmail("5.3.5", null, "553 5.3.5 mx.example.com. config error: mail loops back to me (MX problem?)\n554 5.3.5 Local configuration error"),
     ["protocol", "bounce"],
   ],
+  "its own guess from a refusal that says nothing": [
+    sendmail(
+      "5.1.1",
+      "550 Message rejected",
+      ">>> RCPT To:<maria@example.com>\n<<< 550 Message rejected\n550 5.1.1 <maria@example.com>... User unknown",
+    ),
+    ["unknown", "bounce"],
+  ],
+  "the same without the field": [
+    sendmail(
+      "5.1.1",
+      null,
+      ">>> RCPT To:<maria@example.com>\n<<< 550 5.7.1 Message rejected\n550 5.1.1 <maria@example.com>... User unknown",
+    ),
+    ["policy", "bounce"],
+  ],
   "the old one's user": [
     mail({
       from: "Mail Delivery Subsystem <MAILER-DAEMON@mx.test>",
