@@ -57,7 +57,12 @@ export function judge(statement: Statement): RecipientBounce {
   return {
     finalRecipient: statement.finalRecipient ?? statement.originalRecipient,
     isPermanent,
-    isHard: isPermanent && HARD.has(category) && isAboutTheAddress(evidence, category),
+    // R38: what was refused for now is no dead address, though the reporter has given up.
+    isHard:
+      isPermanent &&
+      (evidence.reply?.code ?? 500) >= 500 &&
+      HARD.has(category) &&
+      isAboutTheAddress(evidence, category),
     category,
     type: bounceType(isPermanent ? "bounced" : "deferred", category),
     status: evidence.enhanced,

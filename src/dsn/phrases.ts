@@ -26,11 +26,16 @@ export const CERTAIN_PHRASES: Phrase[] = [
   {
     by: "Yahoo, of its own domains: others that write so filter",
     category: "invalid_recipient",
-    pattern: /user doesn't have an? (?:yahoo\.[a-z.]{2,8}|(?:ymail|rocketmail|aol|btinternet|rogers)\.com|(?:sbcglobal|prodigy|bellsouth|att)\.net) account/,
+    pattern:
+      /user doesn't have an? (?:yahoo\.[a-z.]{2,8}|(?:ymail|rocketmail|aol|btinternet|rogers)\.com|(?:sbcglobal|prodigy|bellsouth|att)\.net) account/,
   },
   // Yahoo says so at the end of the content, too.
   { by: "Yahoo", category: "invalid_recipient", pattern: /552 1 requested mail action aborted, mailbox not found/ },
-  { by: "Yahoo", category: "inactive_mailbox", pattern: /this account has been disabled or discontinued|this mailbox is disabled \(554\.30\)/ },
+  {
+    by: "Yahoo",
+    category: "inactive_mailbox",
+    pattern: /this account has been disabled or discontinued|this mailbox is disabled \(554\.30\)/,
+  },
   {
     by: "Google",
     category: "invalid_recipient",
@@ -54,7 +59,8 @@ export const REPORTER_PHRASES: Phrase[] = [
   {
     by: "Exchange",
     category: "policy",
-    pattern: /resolver\.rst\.|delivery to this address is restricted|submission\.rst\.|not allowed to send|not accepting mail from|you do not have (?:sufficient )?permission to/,
+    pattern:
+      /resolver\.rst\.|delivery to this address is restricted|submission\.rst\.|not allowed to send|not accepting mail from|you do not have (?:sufficient )?permission to/,
   },
   { by: "Exchange", category: "mailbox_full", pattern: /quotaexceeded|storedrv\.deliver[.;] ?mailbox full/ },
   {
@@ -67,7 +73,12 @@ export const REPORTER_PHRASES: Phrase[] = [
     category: "protocol",
     pattern: /hop count exceeded|routing loop|mail loop|forwarded more than the maximum/,
   },
-  { by: "InterScan, IMail", category: "expired", pattern: /delivery failed \d+ attempts|after \d+ (?:attempts|tries)|exceeded maximum delivery attempts|was aborted after \d/ },
+  {
+    by: "InterScan, IMail",
+    category: "expired",
+    pattern:
+      /delivery failed \d+ attempts|after \d+ (?:attempts|tries)|exceeded maximum delivery attempts|was aborted after \d/,
+  },
   {
     by: "Sendmail, Postfix, Exim, DMA, OpenSMTPD",
     category: "expired",
@@ -84,12 +95,13 @@ export const REPORTER_PHRASES: Phrase[] = [
     by: "qmail, Exim, Exchange, OpenSMTPD, DMA, Google",
     category: "bad_domain",
     pattern:
-      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no such domain|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|no mx found for|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
+      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no such domain|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|no mx found for|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
   },
   {
     by: "vpopmail, Mail.ru, IMail",
     category: "inactive_mailbox",
-    pattern: /account is (?:currently )?(?:locked|disabled|inactive|suspended|not active)|(?:mailbox|user) (?:is )?(?:disabled|inactive|suspended)/,
+    pattern:
+      /account is (?:currently )?(?:locked|disabled|inactive|suspended|not active)|(?:mailbox|user) (?:is )?(?:disabled|inactive|suspended)/,
   },
   {
     by: "qmail, Exim, Exchange, Domino, IMail, Google, Mimecast, MDaemon, phquery",

@@ -34,7 +34,9 @@ table("MessageLabs", {
     ["invalid_recipient", "suppress"],
   ],
   "a filter": [
-    messageLabs("192.0.2.9 failed after I sent the message.\nRemote host said: 553-Message filtered. Please see the FAQs"),
+    messageLabs(
+      "192.0.2.9 failed after I sent the message.\nRemote host said: 553-Message filtered. Please see the FAQs",
+    ),
     ["policy", "bounce"],
   ],
 });
@@ -64,7 +66,7 @@ table("Trend Micro, SurfControl, MailFoundry, MXLogic, mFilter, Amavis", {
     }),
     ["expired", "passing"],
   ],
-  "SurfControl": [
+  SurfControl: [
     report({
       from: "Email Filter <postmaster@mx.test>",
       subject: "Message Undeliverable",
@@ -82,7 +84,7 @@ table("Trend Micro, SurfControl, MailFoundry, MXLogic, mFilter, Amavis", {
     }),
     ["unknown", "bounce"],
   ],
-  "MailFoundry": [
+  MailFoundry: [
     mail({
       from: "MAILER-DAEMON <postmaster@mx.test>",
       subject: "Message delivery has failed",
@@ -90,7 +92,7 @@ table("Trend Micro, SurfControl, MailFoundry, MXLogic, mFilter, Amavis", {
     }),
     ["invalid_recipient", "suppress"],
   ],
-  "MXLogic": [
+  MXLogic: [
     mail({
       from: "Mail Delivery System <MAILER-DAEMON@mx.mxlogic.net>",
       subject: "Mail delivery failed: returning message to sender",
@@ -98,7 +100,7 @@ table("Trend Micro, SurfControl, MailFoundry, MXLogic, mFilter, Amavis", {
     }),
     ["invalid_recipient", "suppress"],
   ],
-  "mFilter": [
+  mFilter: [
     mail({
       from: "Mail Delivery Subsystem <MAILER-DAEMON@mx.test>",
       subject: "failure notice",
@@ -155,11 +157,11 @@ table("hosts", {
     }),
     ["invalid_recipient", "bounce"],
   ],
-  "GMX": [
+  GMX: [
     mail({
       from: "GMX Mailer Daemon <mailer-daemon@gmx.de>",
       subject: "Mail delivery failed: returning message to sender",
-      text: "This message was created automatically by mail delivery software.\n\nA message that you sent could not be delivered to one or more of\nits recipients. This is a permanent error. The following address\nfailed:\n\n\"maria@example.com\":\nSMTP error from remote server after RCPT command:\nhost: mx.example.com\n5.1.1 <maria@example.com>... User unknown\n\n--- The header of the original message is following. ---",
+      text: 'This message was created automatically by mail delivery software.\n\nA message that you sent could not be delivered to one or more of\nits recipients. This is a permanent error. The following address\nfailed:\n\n"maria@example.com":\nSMTP error from remote server after RCPT command:\nhost: mx.example.com\n5.1.1 <maria@example.com>... User unknown\n\n--- The header of the original message is following. ---',
     }),
     ["invalid_recipient", "suppress"],
   ],
@@ -171,8 +173,11 @@ table("hosts", {
     }),
     ["mailbox_full", "passing"],
   ],
-  "Zoho": [zoho("550, ERROR_CODE :5.1.1 <maria@example.com>... User Unknown"), ["invalid_recipient", "suppress"]],
-  "Zoho, a full mailbox": [zoho("552, ERROR_CODE :5.2.2 <maria@example.com>... Mailbox Full"), ["mailbox_full", "bounce"]],
+  Zoho: [zoho("550, ERROR_CODE :5.1.1 <maria@example.com>... User Unknown"), ["invalid_recipient", "suppress"]],
+  "Zoho, a full mailbox": [
+    zoho("552, ERROR_CODE :5.2.2 <maria@example.com>... Mailbox Full"),
+    ["mailbox_full", "bounce"],
+  ],
   "Zoho, which does not tell the command": [
     zoho("550, ERROR_CODE :Requested action not taken: mailbox unavailable"),
     ["unknown", "bounce"],
@@ -197,7 +202,7 @@ table("hosts", {
     }),
     ["bad_domain", "suppress"],
   ],
-  "hMailServer": [
+  hMailServer: [
     mail({
       from: "mailer-daemon@mx.test",
       subject: "Message undeliverable: Pedido",
@@ -205,7 +210,7 @@ table("hosts", {
     }),
     ["invalid_recipient", "suppress"],
   ],
-  "MDaemon": [
+  MDaemon: [
     mail({
       from: "MDaemon@mx.test",
       subject: "Warning: maria@example.com - User unknown!",
@@ -257,22 +262,34 @@ function mailRu(why: string): Uint8Array {
 }
 
 table("fields of a service", {
-  "PowerMTA's mailbox": [service("5.1.1", "550 #5.1.0 Address rejected", "bad-mailbox"), ["invalid_recipient", "suppress"]],
+  "PowerMTA's mailbox": [
+    service("5.1.1", "550 #5.1.0 Address rejected", "bad-mailbox"),
+    ["invalid_recipient", "suppress"],
+  ],
   "PowerMTA's domain": [service("5.1.2", "(Host or domain not found)", "bad-domain"), ["bad_domain", "suppress"]],
   "PowerMTA's spam": [service("5.7.1", "550 5.7.1 Message refused", "spam-related"), ["spam_block", "bounce"]],
-  "SES": [service("5.1.1", "550 5.1.1 <maria@example.com>: Recipient address rejected: User unknown"), ["invalid_recipient", "suppress"]],
+  SES: [
+    service("5.1.1", "550 5.1.1 <maria@example.com>: Recipient address rejected: User unknown"),
+    ["invalid_recipient", "suppress"],
+  ],
   "WorkMail's filter under 5.2.1": [
     service("5.2.1", "550 5.2.1 Message rejected by policy of the recipient"),
     ["policy", "bounce"],
   ],
-  "SendGrid": [service("5.1.1", "550 5.1.1 The email account that you tried to reach does not exist."), ["invalid_recipient", "suppress"]],
-  "Tencent": [
+  SendGrid: [
+    service("5.1.1", "550 5.1.1 The email account that you tried to reach does not exist."),
+    ["invalid_recipient", "suppress"],
+  ],
+  Tencent: [
     service("5.1.1", "550 Mailbox not found. http://service.mail.qq.com/cgi-bin/help?subtype=1&&id=20022&&no=1000728"),
     ["invalid_recipient", "suppress"],
   ],
   "Cloudflare's routing": [service("5.1.1", "550 5.1.1 Address does not exist."), ["invalid_recipient", "suppress"]],
-  "Apple, an address that is gone": [service("5.1.6", "550 5.1.6 recipient no longer on server: maria@example.com"), ["invalid_recipient", "suppress"]],
-  "Orange": [
+  "Apple, an address that is gone": [
+    service("5.1.6", "550 5.1.6 recipient no longer on server: maria@example.com"),
+    ["invalid_recipient", "suppress"],
+  ],
+  Orange: [
     service("5.1.1", "550 5.1.1 Adresse d au moins un destinataire invalide. Invalid recipient. OFR_416 [416]"),
     ["invalid_recipient", "suppress"],
   ],
@@ -286,14 +303,23 @@ table("fields of a service", {
     service("5.4.310", "550 5.4.310 DNS domain example.com does not exist [Message=InfoDomainNonexistent]"),
     ["bad_domain", "suppress"],
   ],
-  "a tenant that is gone": [service("5.1.10", "556 Invalid account. Tenant or Domain not found"), ["bad_domain", "suppress"]],
+  "a tenant that is gone": [
+    service("5.1.10", "556 Invalid account. Tenant or Domain not found"),
+    ["bad_domain", "suppress"],
+  ],
   "a disabled account": [service("5.7.13", "525 5.7.13 Disabled recipient address"), ["inactive_mailbox", "suppress"]],
   "a mailbox that nobody uses": [
     service("5.2.1", "550 5.2.1 mailbox has been blocked due to inactivity"),
     ["inactive_mailbox", "suppress"],
   ],
-  "a full mailbox under 5.1.1": [service("5.1.1", "550 5.1.1 <maria@example.com>: mailbox is full"), ["mailbox_full", "bounce"]],
-  "members only under 5.1.1": [service("5.1.1", "550 5.1.1 <maria@example.com> only accepts mail from list members"), ["policy", "bounce"]],
+  "a full mailbox under 5.1.1": [
+    service("5.1.1", "550 5.1.1 <maria@example.com>: mailbox is full"),
+    ["mailbox_full", "bounce"],
+  ],
+  "members only under 5.1.1": [
+    service("5.1.1", "550 5.1.1 <maria@example.com> only accepts mail from list members"),
+    ["policy", "bounce"],
+  ],
 });
 
 function service(status: string, said: string, category: string | null = null): Uint8Array {

@@ -39,7 +39,10 @@ table("DragonFly", {
     ["policy", "bounce"],
   ],
   "a host that is not there": [dragonFly("DNS lookup failure: host example.com not found"), ["bad_domain", "suppress"]],
-  "days without success": [dragonFly("Could not deliver for the last 432000 seconds. Giving up."), ["expired", "passing"]],
+  "days without success": [
+    dragonFly("Could not deliver for the last 432000 seconds. Giving up."),
+    ["expired", "passing"],
+  ],
 });
 
 function dragonFly(said: string): Uint8Array {
@@ -97,11 +100,13 @@ table("Exim's own words", {
     ["bad_domain", "suppress"],
   ],
   "an MX that is an address": [
-    exim("It appears that the DNS operator for example.com\n    has installed an invalid MX record with an IP address\n    instead of a domain name on the right hand side."),
+    exim(
+      "It appears that the DNS operator for example.com\n    has installed an invalid MX record with an IP address\n    instead of a domain name on the right hand side.",
+    ),
     ["bad_domain", "suppress"],
   ],
   "an unknown user": [exim("unknown user"), ["invalid_recipient", "suppress"]],
-  "an unknown local part": [exim('Unknown local part maria in <maria@example.com>'), ["invalid_recipient", "suppress"]],
+  "an unknown local part": [exim("Unknown local part maria in <maria@example.com>"), ["invalid_recipient", "suppress"]],
   "a callout that found nobody": [
     exim(
       "SMTP error from remote mail server after RCPT TO:<maria@example.com>:\n    550-Verification failed for <maria@example.com>\n    550-No Such User Here\n    550 Recipient verify failed",
@@ -114,7 +119,10 @@ table("Exim's own words", {
     ),
     ["policy", "bounce"],
   ],
-  "a full mailbox": [exim("mailbox is full (MTA-imposed quota exceeded while writing to file /var/mail/maria)"), ["mailbox_full", "passing"]],
+  "a full mailbox": [
+    exim("mailbox is full (MTA-imposed quota exceeded while writing to file /var/mail/maria)"),
+    ["mailbox_full", "passing"],
+  ],
   "hosts that fail": [
     exim("all hosts for 'example.com' have been failing for a long time (and retry time not reached)"),
     ["expired", "passing"],
@@ -132,11 +140,19 @@ function exim(said: string): Uint8Array {
 
 table("Sendmail's own words", {
   "a user who moved": [
-    sendmail("5.1.6", "551 5.1.6 <maria@example.com>... User has moved; please try <maria@novo.example.com>", "551 5.1.6 <maria@example.com>... User has moved; please try <maria@novo.example.com>"),
+    sendmail(
+      "5.1.6",
+      "551 5.1.6 <maria@example.com>... User has moved; please try <maria@novo.example.com>",
+      "551 5.1.6 <maria@example.com>... User has moved; please try <maria@novo.example.com>",
+    ),
     ["invalid_recipient", "suppress"],
   ],
   "a null MX": [
-    sendmail("5.1.10", "556 Host does not accept mail: MX 0 .", "556 <maria@example.com>... Host does not accept mail: MX 0 ."),
+    sendmail(
+      "5.1.10",
+      "556 Host does not accept mail: MX 0 .",
+      "556 <maria@example.com>... Host does not accept mail: MX 0 .",
+    ),
     ["bad_domain", "suppress"],
   ],
   "a host name that is none": [
@@ -144,7 +160,11 @@ table("Sendmail's own words", {
     ["bad_domain", "suppress"],
   ],
   "a loop": [
-    sendmail("5.3.5", null, "553 5.3.5 mx.example.com. config error: mail loops back to me (MX problem?)\n554 5.3.5 Local configuration error"),
+    sendmail(
+      "5.3.5",
+      null,
+      "553 5.3.5 mx.example.com. config error: mail loops back to me (MX problem?)\n554 5.3.5 Local configuration error",
+    ),
     ["protocol", "bounce"],
   ],
   "its own guess from a refusal that says nothing": [
@@ -185,19 +205,28 @@ function sendmail(status: string, said: string | null, transcript: string): Uint
 
 table("Postfix's own words", {
   "an unknown user": [postfix("5.1.1", 'unknown user: "maria"'), ["invalid_recipient", "suppress"]],
-  "a domain without mail": [postfix("5.1.0", "Domain example.com does not accept mail (nullMX)"), ["bad_domain", "suppress"]],
+  "a domain without mail": [
+    postfix("5.1.0", "Domain example.com does not accept mail (nullMX)"),
+    ["bad_domain", "suppress"],
+  ],
   "a domain that is not there": [
     postfix("5.4.4", "Host or domain name not found. Name service error for name=example.com type=A: Host not found"),
     ["bad_domain", "suppress"],
   ],
   "a name server that did not answer": [
-    postfix("4.4.3", "Host or domain name not found. Name service error for name=example.com type=MX: Host not found, try again"),
+    postfix(
+      "4.4.3",
+      "Host or domain name not found. Name service error for name=example.com type=MX: Host not found, try again",
+    ),
     ["bad_domain", "passing"],
   ],
   "a loop": [postfix("5.4.6", "mail for example.com loops back to myself"), ["protocol", "bounce"]],
   "too many hops": [postfix("5.4.0", "too many hops"), ["protocol", "bounce"]],
   "an address that its own probe found dead": [
-    postfix("5.1.1", "undeliverable address: host mx.example.com[192.0.2.9] said: 550 5.1.1 User unknown (in reply to RCPT TO command)"),
+    postfix(
+      "5.1.1",
+      "undeliverable address: host mx.example.com[192.0.2.9] said: 550 5.1.1 User unknown (in reply to RCPT TO command)",
+    ),
     ["invalid_recipient", "suppress"],
   ],
 });
@@ -216,7 +245,12 @@ table("Sun and Oracle's MessagingServer", {
     ["bad_domain", "suppress"],
   ],
   "a refusal at RCPT": [
-    messagingServer("5.1.1", "Remote SMTP server has rejected address", "TCP active open: Failed connect()", "550 5.1.1 unknown user"),
+    messagingServer(
+      "5.1.1",
+      "Remote SMTP server has rejected address",
+      "TCP active open: Failed connect()",
+      "550 5.1.1 unknown user",
+    ),
     ["invalid_recipient", "suppress"],
   ],
   "a refusal after the content": [
@@ -263,17 +297,22 @@ function domino(said: string, status: string): Uint8Array {
     from: "Postmaster@mx.test",
     subject: `DELIVERY FAILURE: ${said}`.normalize("NFD").replace(/[^ -~]/g, ""),
     text: `Your message\n\n  Subject: Pedido\n\nwas not delivered to:\n\n  maria@example.com\n\nbecause:\n\n  ${said}`,
-    groups: [group(status, null) + `\nDiagnostic-Code: X-Notes; ${said}`],
+    groups: [`${group(status, null)}\nDiagnostic-Code: X-Notes; ${said}`],
   });
 }
 
 table("IMail", {
   "an unknown user": [iMail("Unknown user: maria@example.com"), ["invalid_recipient", "suppress"]],
   "an unknown user of another server": [
-    iMail("Unknown user: maria@example.com\n\nRCPT TO generated following response:\n550 sorry, no mailbox here by that name (#5.1.1)"),
+    iMail(
+      "Unknown user: maria@example.com\n\nRCPT TO generated following response:\n550 sorry, no mailbox here by that name (#5.1.1)",
+    ),
     ["invalid_recipient", "suppress"],
   ],
-  "a user id that is none": [iMail("Invalid final delivery userid: maria@example.com"), ["invalid_recipient", "suppress"]],
+  "a user id that is none": [
+    iMail("Invalid final delivery userid: maria@example.com"),
+    ["invalid_recipient", "suppress"],
+  ],
   "an unknown host": [iMail("Unknown host: maria@example.com"), ["bad_domain", "suppress"]],
   "a full mailbox": [iMail("User mailbox exceeds allowed size: maria@example.com"), ["mailbox_full", "passing"]],
   "many attempts": [iMail("Delivery failed 20 attempts: maria@example.com"), ["expired", "passing"]],
