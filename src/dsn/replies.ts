@@ -11,7 +11,8 @@ const MAX_REPLY_CHARACTERS = 500;
 /** A code where a code may stand: at the start, after a mark, or doubled; or anywhere with an enhanced code behind it. */
 const CODE =
   /(?:(?:^|[:;>'"([,\]] ?|<<< |- |\b(?:said|error|reason|code|returned|response|responded|was|status)[:=]? )(?:smtp; ?)?|\b[45]\d\d )([45][0-57]\d)(?=[ :'-]|$)(?:[ :'"-]{0,4}#?([45]\.\d{1,3}\.\d{1,3})\b)?|\b([45][0-57]\d)[ :'"-]{1,4}#?([45]\.\d{1,3}\.\d{1,3})\b/dgi;
-const ENHANCED = /(?<![\d.])([245]\.\d{1,2}\.\d{1,3})(?![\d.])/;
+/** Not of class 2: in a report of a failure that is the version of a program. */
+const ENHANCED = /(?<![\d.])([45]\.\d{1,2}\.\d{1,3})(?![\d.])/;
 
 /** A text of one line without the replies in it: the reporter's own words. */
 export function withoutReplies(text: string): string {
@@ -83,7 +84,7 @@ const COMMANDS: [Command, RegExp][] = [
     "rcpt",
     said(
       "(?:pipelined )?rcpt(?![a-z])",
-      "does not like recipient|rejected recipient|\\(state 14\\)|server has rejected address|rcpt(?: to)? command",
+      "does not like recipient|rejected recipient|\\(state 14\\)|server has rejected address|rcpt(?: to)? (?:command|generated)",
     ),
   ],
   ["mail", said("(?:pipelined )?mail(?:[ _]from| command)", "does not like sender|\\(state 13\\)|mail from command")],

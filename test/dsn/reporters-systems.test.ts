@@ -309,6 +309,12 @@ table("IMail", {
     ),
     ["invalid_recipient", "suppress"],
   ],
+  "an unknown user of another server, under its own code": [
+    iMail(
+      "Unknown user: maria@example.com\n\nRCPT TO generated following response:\n553 5.3.0 <maria@example.com>... Addressee unknown",
+    ),
+    ["invalid_recipient", "suppress"],
+  ],
   "a user id that is none": [
     iMail("Invalid final delivery userid: maria@example.com"),
     ["invalid_recipient", "suppress"],
