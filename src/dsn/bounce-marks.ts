@@ -18,7 +18,8 @@ function anyOf(...patterns: RegExp[]): RegExp {
 const DAEMON = /mailer[-_. ]?daemon|mail ?deliver|delivery (?:sub)?system|<>/;
 const SENDER = anyOf(
   DAEMON,
-  /post[-_. ]?master|mdaemon|bounces?[@+-]|mail (?:system|administrator)|system administrator|microsoft outlook/,
+  /post[-_. ]?master|mdaemon|bounces?[@+-]|mail[-_. ]?(?:system|admin|service|server|gateway|router)|system administrator|microsoft outlook|\bndr@|\bmta@/,
+  /interscan|\bimss\b|messaging security|virus ?wall|mail ?(?:marshal|sweeper)|mimesweeper|antivirus|smtp[-_. ]?gateway/,
 );
 
 const SUBJECT = anyOf(
@@ -69,9 +70,15 @@ export function looksLikeBounce(message: Message, notice: Notice): boolean {
   return hasSubject && hasWords && !isAnswer;
 }
 
-/** Whether a mail system signs for it, by its name. */
+/** Whether a mail system signs for it: by its name, or by the empty return path that only notices have (RFC 5321 §4.5.5). */
 export function isFromMailSystem(message: Message): boolean {
-  return SENDER.test(senderOf(message));
+  const { fields, reportType } = message;
+  return (
+    SENDER.test(senderOf(message)) ||
+    reportType === "delivery-status" ||
+    valueOf(fields, "x-failed-recipients") !== null ||
+    valueOf(fields, "return-path") === "<>"
+  );
 }
 
 function senderOf({ fields }: Message): string {
@@ -79,11 +86,11 @@ function senderOf({ fields }: Message): string {
 }
 
 const DELAY_SUBJECT =
-  /\bdelay|still being retried|^warning\b|warning: |warning--|atrasad|atraso|adiad|demorad|retrasad|retraso|\bretard|verzoger|ritard|vertraag/;
+  /\bdelay|still being retried|warning(?:: |--| ).{0,40}(?:could not send|not yet|still|retr)|^warning$|delivery warning|atrasad|atraso|adiad|demorad|retrasad|retraso|\bretard|verzoger|ritard|vertraag/;
 
 const DELAY_WORDS = anyOf(
   /warning (?:message )?only|temporary failure report|has been delayed|is (?:being )?delayed|not need to re-?send|no action is required/,
-  /(?:will|shall) (?:be retried|keep (?:on )?trying|retry|continue (?:to try|trying)|try again|attempt)|(?:not yet|still) (?:been )?(?:deliver|undeliver|being)/,
+  /(?:will|shall) (?:be retried|keep (?:on )?trying|retry|continue (?:to try|trying)|try again|attempt)|(?:not yet|still) (?:been )?(?:deliver|undeliver|being)|has been postponed|delivery attempts will continue/,
   /tentara(?:o)? novamente|sera reenviada|nova tentativa|se volvera a intentar|intentara de nuevo/,
   /nouvelle tentative|erneut versuch|weitere zustellversuche|verra ritentat/,
 );

@@ -9,8 +9,9 @@ import { bounceType, type Category, enhancedCategory, HARD, type Verdict, wordsC
 import { cleanReply, makeReply, type Reply } from "../smtp/reply.ts";
 import { plain } from "./charset.ts";
 import type { RecipientStatus } from "./delivery-status.ts";
-import { BOUNCE_CATEGORIES, CERTAIN_PHRASES, FOREIGN_PHRASES, type Phrase, REPORTER_PHRASES } from "./phrases.ts";
-import { type Command, findCommand, findEnhanced, findReplies, withoutReplies } from "./replies.ts";
+import { FOREIGN_PHRASES } from "./languages.ts";
+import { BOUNCE_CATEGORIES, CERTAIN_PHRASES, type Phrase, REPORTER_PHRASES } from "./phrases.ts";
+import { type Command, findCommand, findEnhanced, findReplies, withoutGuesses, withoutReplies } from "./replies.ts";
 
 /** What a report says of one recipient: its fields, and the paragraphs of the text that are about it. */
 export interface Statement extends RecipientStatus {
@@ -56,7 +57,12 @@ export function judge(statement: Statement): RecipientBounce {
   return {
     finalRecipient: statement.finalRecipient ?? statement.originalRecipient,
     isPermanent,
-    isHard: isPermanent && HARD.has(category) && isAboutTheAddress(evidence, category),
+    // R38: what was refused for now is no dead address, though the reporter has given up.
+    isHard:
+      isPermanent &&
+      (evidence.reply?.code ?? 500) >= 500 &&
+      HARD.has(category) &&
+      isAboutTheAddress(evidence, category),
     category,
     type: bounceType(isPermanent ? "bounced" : "deferred", category),
     status: evidence.enhanced,
@@ -67,12 +73,12 @@ export function judge(statement: Statement): RecipientBounce {
 }
 
 function gather(statement: Statement): Evidence {
-  const diagnostic = statement.diagnostic ?? "";
+  const [diagnostic = "", ...paragraphs] = withoutGuesses([statement.diagnostic ?? "", ...statement.paragraphs]);
   const ofDiagnostic = findReplies(diagnostic);
-  const replies = ofDiagnostic.length > 0 ? ofDiagnostic : statement.paragraphs.flatMap(findReplies);
+  const replies = ofDiagnostic.length > 0 ? ofDiagnostic : paragraphs.flatMap(findReplies);
   const reply = chooseReply(replies, statement.status);
-  const told = statement.paragraphs.join(" ");
-  const own = [diagnostic, ...statement.paragraphs].map((text) => plain(withoutReplies(text)));
+  const told = paragraphs.join(" ");
+  const own = [diagnostic, ...paragraphs].map((text) => plain(withoutReplies(text)));
   return {
     reply,
     enhanced: mostSpecific([
@@ -81,7 +87,7 @@ function gather(statement: Statement): Evidence {
       findEnhanced(diagnostic),
       findEnhanced(told),
     ]),
-    certain: phrase(CERTAIN_PHRASES, [diagnostic, ...statement.paragraphs].map(plain)),
+    certain: phrase(CERTAIN_PHRASES, [diagnostic, ...paragraphs].map(plain)),
     command: findCommand(plain(`${diagnostic} ${told}`)),
     said:
       (reply === null ? null : words(reply, statement.status)) ?? words(makeReply(550, [diagnostic]), statement.status),
@@ -100,7 +106,7 @@ function chooseReply(replies: Reply[], status: string | null): Reply | null {
   return known ?? candidates.find(({ enhanced }) => enhanced !== null) ?? candidates[0] ?? null;
 }
 
-/** The reason in a paragraph that has an enhanced code and no basic one: qmail, Mimecast. */
+/** The reason in a paragraph that has an enhanced code and no basic one: qmail, Mimecast. Sendmail's, beside an answer, is a guess from its basic code. */
 function wordsByCode({ paragraphs }: Statement): Category | null {
   for (const paragraph of paragraphs) {
     const enhanced = findEnhanced(paragraph);
@@ -136,10 +142,12 @@ function permanent(statement: Statement, { reply, enhanced, found }: Evidence): 
   return found === null || bounceType("bounced", found) === "permanent";
 }
 
-function categorize(statement: Statement, { certain, said, found, enhanced }: Evidence): Category {
+function categorize(statement: Statement, { certain, reply, said, found, enhanced }: Evidence): Category {
   if (certain !== null) return certain;
-  const byCode = enhanced === null ? null : enhancedCategory(makeReply(550, [enhanced]));
-  const category = said ?? found ?? wordsByCode(statement) ?? byCode ?? "unknown";
+  // Beside an answer that has no code of its own, the report's is a guess from the basic one.
+  const code = reply === null ? enhanced : reply.enhanced;
+  const byCode = code === null ? null : enhancedCategory(makeReply(550, [code]));
+  const category = said ?? found ?? (reply === null ? wordsByCode(statement) : null) ?? byCode ?? "unknown";
   if (!HARD.has(category)) return category;
   // A program's output is not a server's answer.
   if (statement.diagnosticType === "x-unix") return "unknown";
@@ -148,11 +156,11 @@ function categorize(statement: Statement, { certain, said, found, enhanced }: Ev
 }
 
 /** RFC 3463 §3.2: subject 1 is the address. The others are as narrow. */
-const SAYS_ADDRESS = /^1\.|^7\.1[378]$|^4\.[14]$/;
+const SAYS_ADDRESS = /^1\.|^7\.1[378]$|^4\.(?:[14]|310)$/;
 /** The sender, a full mailbox, a size, a policy: whatever the words say. 7.1 is "not authorized", which many servers say of everything. */
 const CONTRADICTS = /^1\.[78]$|^2\.[23]$|^3\.[14]$|^7\.(?!1$|1[378]$)/;
 
-function isAboutTheAddress({ certain, command, reply, enhanced, found }: Evidence, category: Category): boolean {
+function isAboutTheAddress({ certain, command, reply, enhanced, said, found }: Evidence, category: Category): boolean {
   if (certain === category) return true;
   // R26, R14: an answer to MAIL speaks of the sender, one before it of our host.
   if (command === "mail" || command === "early") return false;
@@ -168,6 +176,8 @@ function isAboutTheAddress({ certain, command, reply, enhanced, found }: Evidenc
   if (category === "bad_domain") return true;
   if (command === "rcpt") return true;
   if (command === "pipelined") return subject !== "7.1";
+  // "Mailbox disabled", where the words agree: of mere filtering it is said with others.
+  if (subject === "2.1" && category === "inactive_mailbox") return said === category;
   // Nobody tells the command: only what the reporter says in its own words, beside what it repeats.
   return subject === null && found === category;
 }

@@ -11,7 +11,8 @@ const MAX_REPLY_CHARACTERS = 500;
 /** A code where a code may stand: at the start, after a mark, or doubled; or anywhere with an enhanced code behind it. */
 const CODE =
   /(?:(?:^|[:;>'"([,\]] ?|<<< |- |\b(?:said|error|reason|code|returned|response|responded|was|status)[:=]? )(?:smtp; ?)?|\b[45]\d\d )([45][0-57]\d)(?=[ :'-]|$)(?:[ :'"-]{0,4}#?([45]\.\d{1,3}\.\d{1,3})\b)?|\b([45][0-57]\d)[ :'"-]{1,4}#?([45]\.\d{1,3}\.\d{1,3})\b/dgi;
-const ENHANCED = /(?<![\d.])([245]\.\d{1,2}\.\d{1,3})(?![\d.])/;
+/** Not of class 2: in a report of a failure that is the version of a program. */
+const ENHANCED = /(?<![\d.])([45]\.\d{1,2}\.\d{1,3})(?![\d.])/;
 
 /** A text of one line without the replies in it: the reporter's own words. */
 export function withoutReplies(text: string): string {
@@ -26,6 +27,21 @@ export function findReplies(text: string): Reply[] {
       .replace(/^[ :'"-]{1,6}/, "")
       .trim();
     return makeReply(code, [words]);
+  });
+}
+
+/** IronPort calls every refusal under 5.1.0 so. */
+const NO_WORDS = /\bunknown address error\b/gi;
+/** Sendmail calls every 550 to RCPT so, below the answer itself, which it marks. */
+const ECHO = /(?<!<<< ?)\b55[013][ -](?:5\.1\.\d )?<?[^\s<>]{1,320}>?\.\.\. user unknown/gi;
+const MARKED = /<<< ?5\d\d/;
+
+/** Texts without what their writer only guessed from a basic code. */
+export function withoutGuesses(texts: string[]): string[] {
+  const isMarked = texts.some((text) => MARKED.test(text));
+  return texts.map((text) => {
+    const told = text.replace(NO_WORDS, "error");
+    return isMarked ? told.replace(ECHO, "") : told;
   });
 }
 
@@ -67,11 +83,11 @@ const COMMANDS: [Command, RegExp][] = [
   [
     "rcpt",
     said(
-      "rcpt(?![a-z])",
-      "does not like recipient|rejected recipient|\\(state 14\\)|server has rejected address|rcpt(?: to)? command",
+      "(?:pipelined )?rcpt(?![a-z])",
+      "does not like recipient|rejected recipient|\\(state 14\\)|server has rejected address|rcpt(?: to)? (?:command|generated)",
     ),
   ],
-  ["mail", said("mail(?:[ _]from| command)", "does not like sender|\\(state 13\\)|mail from command")],
+  ["mail", said("(?:pipelined )?mail(?:[ _]from| command)", "does not like sender|\\(state 13\\)|mail from command")],
   [
     "content",
     said(

@@ -52,6 +52,21 @@ export const TEXT_RULES: TextRule[] = [
       /max(?:imum)? (?:connection|message|recipient|session)s? (?:per|rate|limit)|(?:connection|message|hourly|daily|rate|sending) (?:limit|quota) (?:reached|exceeded|is)|exceeded .{0,30}(?:connection|rate|hourly|daily)/,
   },
 
+  // Facebook, under 5.1.1: what the recipient chose about us.
+  { category: "policy", pattern: /\brcp-p[23]\b/ },
+
+  // "blocked due to inactivity" is nothing that we did.
+  {
+    category: "inactive_mailbox",
+    pattern: /(?:mail ?box|account|user|address|recipient)\b.{0,60}(?:due to|because of|for) (?:\w{1,12} )?inactivity/,
+  },
+
+  // A state of today.
+  {
+    category: "unknown",
+    pattern: /temporar(?:y|ily) (?:locked|disabled|suspended|inactive|closed|unavailable|not available)/,
+  },
+
   // A blocklist by its name, before `spam` is read as a word about the content.
   {
     category: "spam_block",
@@ -108,7 +123,7 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "mailbox_full",
     pattern:
-      /(?:over|exceed\w*|out of|beyond|full|above|reached) .{0,24}(?:quota|storage|disk space|mailbox size)|quota .{0,30}(?:exceed|full|reached|violat|over)|over.?quota|(?:mailbox|inbox|mail box|maildir|mailfolder|mail folder|account|user|disk|mail directory) .{0,24}(?:is |was )?(?:too )?(?:full|exceed|over the)|insufficient .{0,12}(?:storage|disk|space|quota)|no space left|not enough .{0,12}(?:space|storage)|quota/,
+      /(?:over|exceed\w*|out of|beyond|full|above|reached) .{0,24}(?:quota|storage|disk space|mailbox size)|quota .{0,30}(?:exceed|full|reached|violat|over)|over.?quota|(?:mailbox|inbox|mail box|maildir|mailfolder|mail folder|account|user|disk|mail directory) .{0,24}(?:is |was )?(?:too )?(?:full|exceed|over the)|insufficient .{0,12}(?:storage|disk|space|quota)|no space left|not (?:have )?(?:enough|sufficient) .{0,12}(?:space|storage|quota)|too much mail stored|quota/,
   },
 
   // Policy: about relaying, our names, the sender, the shape and size of the message.
@@ -120,12 +135,12 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "policy",
     pattern:
-      /sender (?:address |domain |e-?mail )?(?:is |was |has been )?(?:rejected|refused|denied|not|verif|unknown|blocked|invalid|does|must|suspend|unresolv|reject)|(?:invalid|unknown|unverified|bad|unresolvable|forged|missing|null|spoofed) (?:envelope )?(?:sender|return.?path|from)|mail from .{0,40}(?:not|reject|denied|invalid|refus|must|does|do)|domain of sender|sender's|(?:your|sending|originating|envelope) (?:domain|account|e-?mail)\b|return path/,
+      /sender (?:address |domain |e-?mail ){0,2}(?:is |was |has been )?(?:rejected|refused|denied|not|verif|unknown|blocked|invalid|does|must|suspend|unresolv|reject)|(?:invalid|unknown|unverified|bad|unresolvable|forged|missing|null|spoofed) (?:envelope )?(?:sender|return.?path|from)|mail from .{0,40}(?:not|reject|denied|invalid|refus|must|does|do)|domain of sender|sender's|(?:your|sending|originating|envelope) (?:domain|account|e-?mail|host ?name)\b|return path/,
   },
   {
     category: "policy",
     pattern:
-      /polic(?:y|ies)|prohibited|administrative|local reasons|restrict|security (?:reason|violation|check|polic)|not (?:authori[sz]ed|permitted)|unauthori[sz]ed|permission|forbidden|(?:only|don't|do not|does not|cannot|not) .{0,20}(?:accept|receiv\w+|allow\w*) .{0,30}(?:outside|internal|external|authenticated|certain|other|list|senders?|encrypted|tls\b)|not allowed to (?:send|post)|not allowed|must (?:issue|use|be) .{0,20}(?:starttls|tls\b|encrypt)|tls .{0,12}required|grey.?list|gray.?list|authentication (?:is )?required|authenticate first|\bfilt(?:er|=)|(?:recipient|user) preferences|(?:refused|rejected|blocked) by (?:the )?(?:recipient|user)|transport rule|by rule|moderat/,
+      /polic(?:y|ies)|prohibited|administrative|local reasons|restrict|security (?:reason|violation|check|polic)|not (?:authori[sz]ed|permitted)|unauthori[sz]ed|permission|forbidden|(?:only|don't|do not|does not|cannot|not) .{0,20}(?:accept|receiv\w+|allow\w*) .{0,30}(?:outside|internal|external|authenticated|certain|other|list|senders?|encrypted|tls\b)|not allowed to (?:send|post)|not allowed|must (?:issue|use|be) .{0,20}(?:starttls|tls\b|encrypt)|tls .{0,12}required|grey.?list|gray.?list|authentication (?:is )?required|authenticate first|\bfilt(?:er|=)|(?:recipient|user) preferences|(?:recipient|user) (?:rejects|refuses|refused|denies|declined|do(?:es)?(?: not|n't) want)|(?:closed|limited|open) (?:only )?to (?:\w{1,12} )?(?:senders?|members?|users?)|(?:refused|rejected|blocked) by (?:the )?(?:recipient|user)|accept\w* (?:e-?mails?|mails?|messages?) (?:only )?(?:from|in)\b|forger(?:y|ies)\b|due to (?:\w{1,12} )?abuse|transport rule|by rule|moderat/,
   },
   {
     category: "policy",
@@ -138,7 +153,7 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "protocol",
     pattern:
-      /rfc.{0,6}(?:complian|conform|\d{3,4} (?:compl|section|violat))|not (?:rfc|standard)s? .{0,8}compl|(?:bare|stray|lone) (?:lf|cr|newline|line.?feed)|missing .{0,20}header|(?:multiple|duplicate|invalid|bad|malformed|missing) (?:from|date|subject|message-id|mime|header)|syntax error|command (?:not|unrecogni|unknown)|unrecogni[sz]ed command|bad sequence|nested mail|polite people|mime error|too many hops|hop count|\bloop/,
+      /rfc.{0,6}(?:complian|conform|\d{3,4} (?:compl|section|violat))|not (?:rfc|standard)s? .{0,8}compl|(?:bare|stray|lone) (?:lf|cr|newline|line.?feed)|(?:missing|invalid|bad|malformed) .{0,20}header|(?:multiple|duplicate|invalid|bad|malformed|missing) (?:from|date|subject|message-id|mime|header)|syntax error|command (?:not|unrecogni|unknown)|unrecogni[sz]ed command|bad sequence|nested mail|polite people|mime error|too many hops|hop count|\bloop/,
   },
   {
     category: "expired",
@@ -150,27 +165,27 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "bad_domain",
     pattern:
-      /(?:host|domain)(?: or domain)?(?: name)? (?:is )?(?:unknown|not found|not exist|invalid|lookup fail|does not exist|doesn't exist|not known)|(?:unknown|no such|bad|invalid|non-?existent|illegal) (?:host|domain|destination (?:host|domain|system))|unrout(?:e)?able (?:mail )?domain|(?:null|no) mx\b|domain .{0,40}(?:does not|doesn't|not) accept\w* .{0,12}mail|does not accept (?:e-?)?mail|recipient.{0,12} domain .{0,20}(?:invalid|not)|name service error|no (?:valid )?(?:mail )?(?:exchanger|mx)|host not found/,
+      /(?:host|domain)(?: or domain)?(?: name)? (?:\S{1,80} )?(?:is )?(?:unknown|not found|not exist|invalid|lookup fail|does not exist|doesn't exist|not known)|(?:unknown|no such|bad|invalid|non-?existent|illegal) (?:host|domain|destination (?:host|domain|system))|unrout(?:e)?able (?:mail )?domain|(?:null|no) mx\b|domain .{0,40}(?:does not|doesn't|not) accept\w* .{0,12}mail|does not accept (?:e-?)?mail\b(?! (?:in|from|with)\b)|recipient.{0,12} domain .{0,20}(?:invalid|not)|name service error|infodomainnonexistent|no (?:valid )?(?:mail )?(?:exchanger|mx)|host not found/,
   },
   {
     category: "inactive_mailbox",
     pattern:
-      /(?:mailbox|account|user|recipient|address|addressee|customer|subscriber)(?: that you tried to reach)?(?:'s)? .{0,24}(?:disabled|inactive|suspended|deactivat\w+|locked|not active|no longer (?:active|in use)|frozen|closed|discontinued|terminated|expired|dormant|unavailable due to inactivity)|(?:disabled|inactive|suspended|deactivated|locked|closed|expired|discontinued|blocked) (?:mailbox|account|user|recipient|mail box|e-?mail account)/,
+      /(?:mailbox|account|user|recipient|address|addressee|customer|subscriber)(?: that you tried to reach)?(?:'s)?\W{1,4}.{0,24}(?:disabled|inactive|suspended|deactivat\w+|locked|not activ(?:e|ated)|no longer (?:active|in use|accept\w* (?:e-?)?mail|receiv\w* (?:e-?)?mail)|frozen|closed|discontinued|terminated|expired|dormant|unavailable due to inactivity)|(?:disabled|inactive|suspended|deactivated|locked|closed|expired|discontinued|blocked) (?:mailbox|account|user|recipient|mail box|e-?mail account)|is now disabled|mail receiving disabled|(?:mail ?box|account|user) (?:is |was |has been |have been )?(?:deleted|removed|retired|(?:overdue and )?cancell?ed)/,
   },
   {
     category: "invalid_recipient",
     pattern:
-      /(?:user|recipient|mailbox|address|addressee|account|local.?part|person|destination|customer|subscriber|alias|inbox|login|name|destinatario|usuario)s?(?: address| name| e-?mail| account| mailbox)?(?: rejected)?(?:[:;,]| is| was| are)? ?(?:not ?(?:found|exist\w*|known|valid|local|here|listed|recogni[sz]ed|correct|hosted)|unknown|invalid|undeliverable|non-?existent|does(?: not|n't) exist|doesn't exist|do not exist|not (?:a )?(?:valid|known)|no longer (?:valid|exists?|here|available|on|with|work)|cannot be found|could not be found|has moved|moved|has left|incorrect)/,
+      /(?:user|recipient|receiver|mail[ -]?box|address|addressee|account|local.?part|person|destination|customer|subscriber|alias|inbox|login|name|destinatario|usuario)s?(?: address| name| e-?mail| account| mailbox)?(?: rejected)?[\W_]{0,4}(?:(?:is|was|are) )?(?:(?:not|isn't)[ _-]?(?:found|exist\w*|known|valid|local|here|listed|recogni[sz]ed|correct|hosted|ok\b|a member of)|unknown|unrecogni[sz]ed|invalid|undeliverable|non-?existent|does(?: not|n't) exist|doesn't exist|do not exist|not (?:a )?(?:valid|known)|no longer (?:valid|exists?|here|available|on|with|work)|cannot be found|could not be found|has moved|moved|has left|incorrect)/,
   },
   {
     category: "invalid_recipient",
     pattern:
-      /(?:no|unknown|invalid|non-?existent|not a|not an|bad|not our|wrong|incorrect|illegal) (?:such |known |valid |local |active |destination |existing |virtual |recipient |mail )*(?:user|recipient|mail ?box|e-?mail|address|addressee|account|local.?part|person|customer|subscriber|alias|inbox|one by that name|such name|rcpt)/,
+      /(?:no|unknown|invalid|non-?existent|not a|not an|bad|not our|wrong|incorrect|illegal|no matching) (?:such |known |valid |local |active |destination |existing |virtual |recipient |mail )*(?:user|recipient|receiver|mail[ -]?box|mail ?drop|e-?mail|address|addressee|account|local.?part|person|customer|subscriber|alias|inbox|(?:one|body) (?:by|with|at|here)\b|such name|rcpt)|no such id\b/,
   },
   {
     category: "invalid_recipient",
     pattern:
-      /(?:user|recipient|account|mailbox|customer|address).{0,40}(?:does not|doesn't|do not|don't|did not|didn't) (?:exist|have|belong|match|like)|(?:does not|doesn't|don't|do not) have (?:an? )?.{0,40}(?:account|mailbox|user)|recipient.?not.?found|recipnotfound|no such (?:\w+ )?here|unrout(?:e)?able address|not listed in|domino directory|name book|unknown or illegal alias|no one here|we would love to have gotten|all recipients (?:address )?rejected|mailbox not found|user reject|delivery to .{0,40}not possible|is not (?:known|listed|valid)|not exist/,
+      /(?:user|recipient|account|mailbox|customer|address).{0,40}(?:does not|doesn't|do not|don't|did not|didn't) (?:exist|have|belong|match|like)|(?:does not|doesn't|don't|do not) have (?:an? )?.{0,40}(?:account|mailbox|user)|recipient.?not.?found|recipnotfound|no such (?:\w+ )?here|unrout(?:e)?able address|not listed in|domino directory|name book|unknown or illegal alias|no one here|we would love to have gotten|all recipients (?:address )?rejected|mailbox not found|user rejected|delivery to .{0,40}not possible|is not (?:known|listed|valid)|no(?:t| longer) exist|no exist|(?:unable to|can(?:no|'|)t) find .{0,20}(?:user|alias|recipient|mailbox)|cannot deliver mail for|(?:does not|doesn't) handle mail for (?:that|this) user|recipients? cannot be verified|nobody (?:by|with|at|here)\b|(?:don't|do not) know (?:this|that|such) (?:user|address|recipient)|(?:user|recipient|address|mailbox)\b.{0,40}(?:could ?n[o']t|can(?:no|')t) be found|(?:can(?:no|')t|unable to) verify (?:the )?recipient|recipient (?:address )?(?:verif\w{1,10}|look-?up) fail|(?:user|recipient|mailbox|account) (?:is )?not registered|not present in|no longer (?:an employee|employed)|bad_recipient|not in (?:the |our |this )?(?:directory|ldap|address book)/,
   },
   {
     category: "invalid_recipient",
@@ -178,17 +193,33 @@ export const TEXT_RULES: TextRule[] = [
       /(?:has|have|user|recipient) .{0,12}(?:has moved|moved)|moved (?:to|with|permanently)|no forwarding address|left the (?:company|organi[sz]ation)|(?:changed|new) (?:e-?mail )?address|please (?:try|forward to) the following|verif(?:y|ied|ication) .{0,12}(?:recipient|address) failed|recipient verify failed/,
   },
   // Directory-based edge blocking: the tenant's directory does not know the address.
-  { category: "invalid_recipient", pattern: /recipient address rejected: access denied/, enhanced: /^5\.4\.1$/ },
+  {
+    category: "invalid_recipient",
+    pattern: /recipient address(?:es)? rejected ?: ?access denied/,
+    enhanced: /^5\.4\.1$/,
+  },
   {
     category: "invalid_recipient",
     pattern:
       /mail ?box unavailable|mailbox name not allowed|no mailbox|invalid (?:name|address)|(?:recipient|address|rcpt) rejected/,
-    enhanced: /^5\.(?:1\.[0-46]|2\.[01]|5\.0|0\.0)$/,
+    enhanced: /^5\.(?:1\.[0-46]|2\.[01]|5\.0|0\.[01])$/,
   },
   {
     category: "invalid_recipient",
     pattern: /^(?:requested (?:mail )?action (?:not taken|aborted)[:,;]? )?(?:the )?mail ?box (?:is )?unavailable\b/,
     enhanced: /^$/,
+  },
+
+  // Nothing but this: what follows a colon would be the reason.
+  {
+    category: "invalid_recipient",
+    pattern: /(?:recipient|rcpt)(?: address)? rejected[\W_]{0,8}$/,
+    enhanced: /^$/,
+  },
+  {
+    category: "invalid_recipient",
+    pattern:
+      /(?:benutzer|empf(?:ae)?nger|adressat|utilisateur|destinataire|adresse|utente|destinatario|indirizzo|destin\.|usuario|direccion|cuenta|casilla|gebruiker|adres|uzytkownik|konto) .{0,20}(?:unbekannt|inconnue?|inexistante?|sconosciut[ao]|inesistente|errato|desconocid[ao]|inexistente|onbekend|nieznany|nie istnieje|no existe|no encontrad[ao])|(?:onbekende|unbekannter?) (?:gebruiker|benutzer|empf(?:ae)?nger)|nie ma takiego (?:konta|uzytkownika)|^nie istnieje|neznamy uzivatel|kullanici bulunamadi/,
   },
 
   // The way there.
@@ -217,6 +248,7 @@ export const ENHANCED_CATEGORIES: Record<string, Category> = {
   "1.2": "bad_domain",
   "1.10": "bad_domain",
   "4.4": "bad_domain",
+  "4.310": "bad_domain",
   "7.18": "bad_domain",
   "2.2": "mailbox_full",
   "3.1": "mailbox_full",

@@ -9,7 +9,8 @@ import {
   textOf,
 } from "../../src/dsn/message.ts";
 import { readReport } from "../../src/dsn/parse.ts";
-import { CERTAIN_PHRASES, FOREIGN_PHRASES, REPORTER_PHRASES } from "../../src/dsn/phrases.ts";
+import { FOREIGN_PHRASES } from "../../src/dsn/languages.ts";
+import { CERTAIN_PHRASES, REPORTER_PHRASES } from "../../src/dsn/phrases.ts";
 
 // Mail that is made to cost: bounded in time and memory, and never an exception.
 

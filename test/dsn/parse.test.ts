@@ -136,6 +136,24 @@ test("words without fields are believed of a mail system only", () => {
   expect(readReport(mail({ text, from: "Shop <shop@example.com>" }))).toMatchObject({ kind: "bounce", isHard: false });
 });
 
+test("the version of a program is no code", () => {
+  const text =
+    "Your message about release 2.0.12 did not reach the following recipient(s):\n\nmaria@example.com\n    The recipient name is not recognized";
+  expect(readReport(mail({ text }))).toMatchObject({ isPermanent: true, isHard: true, status: null });
+});
+
+test("a refusal for now suppresses nobody, though its reporter has given up (R38)", () => {
+  const said = "450 <maria@example.com>: user unknown (in reply to RCPT TO command)";
+  expect(readReport(report({ groups: [group("5.0.0", said)] }))).toMatchObject({ isPermanent: true, isHard: false });
+});
+
+test("an empty return path is the mark of a mail system", () => {
+  const text = "Your message could not be delivered.\n\n550 5.1.1 <maria@example.com>: user unknown";
+  const from = "Filter <filter@mx.test>";
+  expect(readReport(mail({ text, from, headers: ["Return-Path: <>"] }))).toMatchObject({ isHard: true });
+  expect(readReport(mail({ text, from, headers: ["Return-Path: <a@b.test>"] }))).toMatchObject({ isHard: false });
+});
+
 test("a mail about nothing of this is unknown", () => {
   for (const text of ["", "Hello", "Obrigada pela encomenda! Quando chega?"])
     expect(readReport(mail({ from: "Maria <maria@example.com>", subject: "Re: Pedido", text })).kind).toBe("unknown");
