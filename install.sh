@@ -39,6 +39,9 @@ Restart=always
 RestartSec=2
 # A stop lets running deliveries end (22 s) and records what came of them.
 TimeoutStopSec=60
+# Bounces come in at port 25 ([inbound] listen).
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 NoNewPrivileges=yes
 ProtectSystem=strict
 ProtectHome=yes

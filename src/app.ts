@@ -24,6 +24,9 @@ import { StartError } from "./errors.ts";
 import { listen } from "./http/listen.ts";
 import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
+import { openCertificate } from "./inbound/certificate.ts";
+import type { Receive } from "./inbound/letter.ts";
+import { type Inbound, startInbound } from "./inbound/server.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
 import { type Purpose, takeInstanceLock } from "./lock.ts";
 import type { Log } from "./log.ts";
@@ -72,6 +75,8 @@ export interface AppOptions {
   isRateBlocking?: boolean;
   /** A domain that can be sent from, for the examples in the API docs; default: example.com. */
   exampleDomain?: string;
+  /** Takes what comes back by mail; default: nothing is taken, and whoever brings it comes back with it. */
+  receive?: Receive;
   /** What a person can do when the API's port is taken; default: change the configuration. */
   portHint?: string;
 }
@@ -81,6 +86,8 @@ export interface App {
   url: string;
   /** http://127.0.0.1:9464/metrics; null: they are turned off. */
   metricsUrl: string | null;
+  /** Where bounces and complaints come in: 127.0.0.1:2525; null: nothing comes in. */
+  inbound: string | null;
   db: Db;
   committer: Committer;
   worker: Worker;
@@ -254,6 +261,23 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       return { kind: "command", handle, close: endAll };
     }
     const api = await createApi(apiParts);
+    const openInbound = async (): Promise<Inbound | null> => {
+      const { listen: place } = config.inbound;
+      if (place === null) return null;
+      return startInbound({
+        listen: place,
+        hostname,
+        bounceHost: config.email.bounceHost,
+        returnPathKey: keyring.hmacKey("return-path"),
+        find: (uid) => stores.emails.returnPathOf(uid),
+        certificate: openCertificate({ config: config.inbound, hostname, clock, random, log }),
+        receive: options.receive ?? comeBackLater,
+        trouble: () => guard.trouble,
+        counts: counters.inbound,
+        clock,
+        log,
+      });
+    };
 
     // The port is taken before the worker starts: a start that fails there has sent nothing.
     const server = listen(api, config.http, {
@@ -263,6 +287,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => server.stop(0));
     const socket = listenOnSocket(socketFile(config.dataDir), handle);
     closers.push(() => socket.stop(0));
+    const inbound = await openInbound();
+    closers.push(() => inbound?.stop(0));
     const metrics =
       config.metrics.listen === null
         ? null
@@ -277,6 +303,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
               isReady: () => troubles().length === 0,
               runningAttempts: () => worker.runningCount,
               sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
+              inboundClients: () => inbound?.clientCount ?? 0,
               blockedSites: () => sites.blocked().length,
               freeDiskBytes: () => guard.freeBytes,
             },
@@ -311,6 +338,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       await Promise.all([
         server.stop(requestGraceMs),
         socket.stop(requestGraceMs),
+        inbound?.stop(graceMs),
         worker.stop(graceMs),
         teller.stop(graceMs),
       ]);
@@ -318,7 +346,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       await pool.close();
       await endAll();
     };
-    const seen = { url: server.url, metricsUrl: metrics?.url ?? null };
+    const seen = { url: server.url, metricsUrl: metrics?.url ?? null, inbound: inbound?.address ?? null };
     const app = { ...seen, db, committer, worker, teller, guard, domainWatch, stop };
     return { kind: "instance", app };
   } catch (error) {
@@ -326,6 +354,11 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     await endAll();
     throw error;
   }
+}
+
+/** What nobody reads must not be taken: its sender keeps it. */
+function comeBackLater(): Promise<void> {
+  return Promise.reject(new Error("nothing is there yet that reads what comes back by mail"));
 }
 
 /** By this address it is found beside the source and inside the executable. */

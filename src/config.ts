@@ -109,6 +109,19 @@ export const ConfigSchema = Type.Object({
       "",
     ),
   }),
+  inbound: Type.Object({
+    listen: special<HostPort | null>(
+      "listen_or_none",
+      "Where bounces and complaints come in: the world's servers knock at port 25. Port 0 = any free one, empty = none.",
+      "0.0.0.0:25",
+    ),
+    certificateFile: special<string | null>(
+      "optional_path",
+      "The certificate shown for STARTTLS with its chain, a PEM file, read again when it changes; empty = pombo makes one.",
+      "",
+    ),
+    keyFile: special<string | null>("optional_path", "The certificate's private key, a PEM file.", ""),
+  }),
   workspaces: Type.Object({
     creation: choice(
       ["operator", "any_key", "open"],
@@ -180,7 +193,7 @@ export interface NamedPlan {
 
 /**
  * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
- * `metrics.listen` null = no metrics; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
+ * `metrics.listen` null = no metrics; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
  * the system's, else always "ip:port" or "[v6]:port"; `email.allowAddresses` always with prefix length;
  * host names in lower case. `plans` has no prototype: an unknown name gives undefined.
  */
@@ -266,11 +279,22 @@ function applyEnvironment(config: Config, env: ConfigOrigin["env"], mistakes: Mi
 }
 
 /** Values that are right alone and wrong together. Each may be undefined here, its own mistake noted. */
-function checkTogether({ email, workspaces, plans }: Config, mistakes: Mistake[]): void {
+function checkTogether({ email, inbound, workspaces, plans }: Config, mistakes: Mistake[]): void {
   if (email.sessionsPerDestination > email.maxSessions) {
     const found = String(email.sessionsPerDestination);
     const expected = `at most email.max_sessions, which is ${email.maxSessions}`;
     mistakes.push({ key: "email.sessions_per_destination", found, expected });
+  }
+  const { certificateFile, keyFile } = inbound;
+  if (certificateFile === null && typeof keyFile === "string") {
+    mistakes.push({
+      key: "inbound.certificate_file",
+      found: "nothing",
+      expected: "the certificate that key_file is for",
+    });
+  }
+  if (keyFile === null && typeof certificateFile === "string") {
+    mistakes.push({ key: "inbound.key_file", found: "nothing", expected: "the key of the certificate beside it" });
   }
   const { defaultPlan } = workspaces;
   if (defaultPlan !== undefined && plans !== undefined && plans[defaultPlan] === undefined) {

@@ -41,6 +41,11 @@ test("the two required keys are enough, and everything else has its default", ()
   expect(config.email.bounceHost).toBe("mail.example.net");
   expect(config.email.sourceIpv4).toBeNull();
   expect(config.email.dmarcRua).toBeNull();
+  expect(config.inbound).toEqual({
+    listen: { address: "0.0.0.0", port: 25 },
+    certificateFile: null,
+    keyFile: null,
+  });
   expect(config.dns.servers).toEqual([]);
   expect(config.secrets.instanceKeyFile).toBe("/var/lib/pombo/instance.key");
   expect(Object.keys(config.plans)).toEqual(["launch", "starter", "growth", "scale"]);
@@ -93,6 +98,22 @@ test("a plan of a new name needs every key", () => {
 
 test("a plan that does not exist is undefined, even when objects have a member of that name", () => {
   expect(configOf(REQUIRED).plans["constructor"]).toBeUndefined();
+});
+
+test("a certificate and its key are named together, and the inbound port can be turned off", () => {
+  expect(configOf(`${REQUIRED}[inbound]\nlisten = ""\n`).inbound.listen).toBeNull();
+  const both = '[inbound]\ncertificate_file = "/etc/pombo/mail.pem"\nkey_file = "/etc/pombo/mail.key"\n';
+  expect(configOf(REQUIRED + both).inbound).toMatchObject({
+    certificateFile: "/etc/pombo/mail.pem",
+    keyFile: "/etc/pombo/mail.key",
+  });
+  for (const [given, lacking] of [
+    ["certificate_file", "key_file"],
+    ["key_file", "certificate_file"],
+  ]) {
+    const mistakes = mistakesOf(`${REQUIRED}[inbound]\n${given} = "/etc/pombo/mail.pem"\n`);
+    expect(mistakes).toMatchObject([{ key: `inbound.${lacking}`, found: "nothing" }]);
+  }
 });
 
 test("changing one config leaves the defaults of the next alone", () => {

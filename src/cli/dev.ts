@@ -50,10 +50,16 @@ export async function dev(options: DevOptions, terminal: Terminal): Promise<void
   const log = sandboxLog(terminal.err);
   try {
     const { app, keys } = await startWorld({ directory, port: options.port, log, closers });
-    const ready = { url: app.url, ...keys, domain: SANDBOX_DOMAIN, inboxUrl: `${app.url}/sandbox` };
+    const ready = {
+      url: app.url,
+      ...keys,
+      domain: SANDBOX_DOMAIN,
+      inboxUrl: `${app.url}/sandbox`,
+      inbound: app.inbound,
+    };
     if (options.json) {
-      const { url, apiKey, operatorKey, workspaceId, domain, inboxUrl } = ready;
-      terminal.out(JSON.stringify({ url, apiKey, operatorKey, workspaceId, domain, inboxUrl }));
+      const { url, apiKey, operatorKey, workspaceId, domain, inboxUrl, inbound } = ready;
+      terminal.out(JSON.stringify({ url, apiKey, operatorKey, workspaceId, domain, inboxUrl, inbound }));
     } else {
       terminal.out(welcome(ready, { directory, isKept: options.data !== undefined }));
     }
@@ -161,6 +167,8 @@ function sandboxConfig(directory: string, port: number, dnsServer: string): Conf
   config.http.listen.port = port;
   // Nobody watches a sandbox, and several may run beside each other.
   config.metrics.listen = null;
+  // Whatever the machine's port 25 is for.
+  config.inbound.listen = { address: "127.0.0.1", port: 0 };
   config.dns.servers = [dnsServer];
   config.email.retryMs = RETRY_MS;
   config.email.allowAddresses = ["127.0.0.0/8"];

@@ -43,7 +43,7 @@ export function init(options: InitOptions, terminal: Terminal): void {
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...made };
-  terminal.out(options.json ? JSON.stringify(shown) : summary(shown));
+  terminal.out(options.json ? JSON.stringify(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
 }
 
 /** `text` null: the file stays as it is. */
@@ -106,7 +106,13 @@ function fill(template: string, values: Record<string, string>): string {
   return text;
 }
 
-function summary(made: { config: string; dataDir: string; operatorKey: string; recoveryKey: string }): string {
+function summary(made: {
+  config: string;
+  dataDir: string;
+  bounceHost: string;
+  operatorKey: string;
+  recoveryKey: string;
+}): string {
   return `pombo is set up.
 
   Configuration  ${made.config}
@@ -122,6 +128,8 @@ keep it somewhere else than on this server:
 
 Start it:
   ${existsSync(SERVICE) ? "sudo systemctl enable --now pombo" : `pombo serve --config ${made.config}`}
+
+Bounces come back by mail to ${made.bounceHost}: its A or MX record must lead here, and port 25 be open (or see [inbound]).
 
 Then make the first workspace, which shows its API key:
   ${existsSync(SERVICE) ? "sudo -u pombo " : ""}pombo workspace create "My company" --plan starter --config ${made.config}`;

@@ -17,7 +17,13 @@ export async function serve(options: { config: string | undefined }, terminal: T
   });
   terminal.tellBugsBy((error) => log.bug("a failure that nobody waited for", error));
   const app = await startApp({ config, instanceKey, edges: { clock: systemClock, random: systemRandom, log } });
-  log.event("pombo.started", { url: app.url, metrics: app.metricsUrl, hostname: config.hostname, pid: process.pid });
+  log.event("pombo.started", {
+    url: app.url,
+    metrics: app.metricsUrl,
+    inbound: app.inbound,
+    hostname: config.hostname,
+    pid: process.pid,
+  });
   const signal = await terminal.stopSignal();
   log.event("pombo.stopping", { signal });
   await app.stop();

@@ -272,7 +272,18 @@ function reads(orm: Db["orm"]) {
       .prepare(),
   );
 
+  const selectReturnPath = fast(
+    orm
+      .select({ recipientAddress: emails.recipientAddress, returnPath: emails.returnPath })
+      .from(emails)
+      .where(eq(emails.uid, p("uid")))
+      .prepare(),
+  );
+
   return {
+    /** What mail to the return path of an email is checked against, whoever's it is; undefined when it is gone. */
+    returnPathOf: (uid: string) => selectReturnPath.get({ uid }),
+
     /** An email without its body, whoever's it is; undefined when it is gone. */
     stateById: (id: number): EmailState | undefined => selectStateById.get({ id }),
 

@@ -50,6 +50,7 @@ export function createCounters(registry: Registry, now: () => number) {
     emails: emailCounters(registry),
     commits: commitCounters(registry, now),
     http: httpCounters(registry),
+    inbound: inboundCounters(registry),
     loop: loopCounters(registry, now),
   };
 }
@@ -134,6 +135,42 @@ function httpCounters(registry: Registry) {
       requests.add(1, STATUS_CLASSES[Math.floor(status / 100) - 1] ?? "5xx");
       durations.observe(durationMs / 1_000);
     },
+  };
+}
+
+function inboundCounters(registry: Registry) {
+  const letters = registry.counter({
+    name: "pombo_inbound_letters_total",
+    help: "Messages taken on the inbound port, by what they are addressed to.",
+    labels: ["kind"],
+  });
+  for (const kind of ["bounce", "complaint", "person"]) letters.declare(kind);
+  const refused = (name: string, help: string, reasons: string[]) => {
+    const counter = registry.counter({ name: `pombo_inbound_${name}_refused_total`, help, labels: ["reason"] });
+    for (const reason of reasons) counter.declare(reason);
+    return (reason: string) => counter.add(1, reason);
+  };
+  return {
+    letter: (kind: string) => letters.add(1, kind),
+    clientRefused: refused("clients", "Connections to the inbound port refused because there were too many.", [
+      "all",
+      "network",
+      "stopping",
+    ]),
+    recipientRefused: refused("recipients", "Recipients refused on the inbound port.", [
+      "foreign",
+      "unknown",
+      "forged",
+      "expired",
+      "trouble",
+    ]),
+    letterRefused: refused("letters", "Messages not taken on the inbound port; trouble: they will come again.", [
+      "too_large",
+      "bare_line_end",
+      "header",
+      "no_room",
+      "trouble",
+    ]),
   };
 }
 

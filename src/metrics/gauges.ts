@@ -20,6 +20,8 @@ export interface Sources {
   backlog: () => SiteDepth[] | null;
   runningAttempts: () => number;
   sessions: () => { busy: number; idle: number };
+  /** Connected to the inbound port. */
+  inboundClients: () => number;
   /** Sites that nothing is sent to for now. */
   blockedSites: () => number;
   files: () => { databaseBytes: number; walBytes: number };
@@ -51,6 +53,7 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     },
     () => Object.entries(sources.sessions()).map(([state, value]) => ({ labels: [state], value })),
   );
+  gauge("pombo_inbound_clients", "Clients connected to the inbound port.", () => sources.inboundClients());
   gauge("pombo_sites_blocked", "Destinations left alone for now: they do not answer, or asked for it.", () =>
     sources.blockedSites(),
   );

@@ -25,7 +25,10 @@ export interface ServeOptions {
   databaseFile: string;
   /** Where a lane leads, for people; null: not known, then its recipient domain stands for it. */
   siteOf: (laneId: number) => string | null;
-  sources: Pick<Sources, "isReady" | "runningAttempts" | "sessions" | "blockedSites" | "freeDiskBytes">;
+  sources: Pick<
+    Sources,
+    "isReady" | "runningAttempts" | "sessions" | "inboundClients" | "blockedSites" | "freeDiskBytes"
+  >;
   clock: Clock;
   log: Log;
 }

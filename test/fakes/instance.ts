@@ -12,6 +12,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { type Config, defaultConfig, NO_RATE_LIMITS } from "../../src/config.ts";
 import type { ReadFree } from "../../src/db/guard.ts";
 import { loadInstanceKey } from "../../src/keyring/file.ts";
+import type { Receive } from "../../src/inbound/letter.ts";
 import type { Log, LogFields } from "../../src/log.ts";
 import { systemRandom } from "../../src/random.ts";
 import { type FakeDns, startFakeDns } from "./dns-server.ts";
@@ -81,6 +82,8 @@ export interface InstanceOptions {
   readFree?: ReadFree;
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
+  /** Takes what comes back by mail. */
+  receive?: Receive;
   /** For the examples in the API docs. */
   exampleDomain?: string;
   /** Changes the configuration before the start. */
@@ -107,11 +110,12 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     event: (name, fields = {}) => void events.push({ name, fields }),
     bug: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
-  const { readFree, beside, exampleDomain } = options;
+  const { readFree, beside, exampleDomain, receive } = options;
   const start = () =>
     startApp({
       config,
       instanceKey,
+      ...(receive === undefined ? {} : { receive }),
       ...(exampleDomain === undefined ? {} : { exampleDomain }),
       edges: { clock, random: systemRandom, log, ...(readFree === undefined ? {} : { readFree }) },
       ...(beside === undefined ? {} : { beside }),
@@ -178,6 +182,7 @@ function configFor(directory: string, dnsServer: string, mxPort: number): Config
   const config = defaultConfig({ hostname: HOSTNAME, dataDir: directory });
   config.http.listen.port = 0;
   config.metrics.listen = null;
+  config.inbound.listen = { address: "127.0.0.1", port: 0 };
   config.rateLimits = { ...NO_RATE_LIMITS };
   config.dns.servers = [dnsServer];
   config.email.destinationPort = mxPort;

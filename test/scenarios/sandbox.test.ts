@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { anotherPort } from "../../src/cli/dev-words.ts";
+import { openTalk } from "../inbound/kit.ts";
 import { waitUntil } from "../peers/process.ts";
 import { type Child, spawnPombo, within } from "./child.ts";
 import { call } from "./world.ts";
@@ -22,6 +23,8 @@ interface Ready {
   workspaceId: string;
   domain: string;
   inboxUrl: string;
+  /** Host and port. */
+  inbound: string;
 }
 
 interface Scratch {
@@ -73,8 +76,11 @@ test("pombo dev --json prints one line with what a test suite needs, delivers to
   using at = scratch();
   await using dev = spawnDev(at.folder);
   const ready = await readyOf(dev);
-  expect(Object.keys(ready)).toEqual(["url", "apiKey", "operatorKey", "workspaceId", "domain", "inboxUrl"]);
+  expect(Object.keys(ready)).toEqual(["url", "apiKey", "operatorKey", "workspaceId", "domain", "inboxUrl", "inbound"]);
   expect(ready.inboxUrl).toBe(`${ready.url}/sandbox`);
+  expect(ready.inbound).toMatch(/^127\.0\.0\.1:\d+$/);
+  using talk = await openTalk(Number(ready.inbound.split(":")[1]));
+  await talk.envelope("postmaster");
   expect(readdirSync(at.folder)).toHaveLength(1);
   expect(dev.stderr()).toBe("");
 
@@ -159,7 +165,8 @@ test("with --data keys, emails and inbox are there again at the next run, after 
   for (const end of ["kill", "interrupt"] as const) {
     await using dev = spawnDev(at.folder, more);
     const ready = await readyOf(dev);
-    expect({ ...ready, url: "", inboxUrl: "" }).toEqual({ ...first, url: "", inboxUrl: "" });
+    const unlike = { url: "", inboxUrl: "", inbound: "" };
+    expect({ ...ready, ...unlike }).toEqual({ ...first, ...unlike });
     expect(await record(ready, id)).toMatchObject({ status: "delivered", subject: "kept" });
     expect((await inbox(ready)).map((message) => message["subject"])).toContain("kept");
     const next = await send(ready, "joao@example.com", `kept, ${end}`);

@@ -125,6 +125,7 @@ function ownSettings(dataDir: string, dnsServer: string, mxPort: number): Record
     "": { hostname: HOSTNAME, data_dir: dataDir },
     http: { listen: "127.0.0.1:0" },
     metrics: { listen: "127.0.0.1:0" },
+    inbound: { listen: "127.0.0.1:0" },
     dns: { servers: [dnsServer] },
     email: { destination_port: mxPort, allow_addresses: ["127.0.0.0/8"], retry: ["200ms", "500ms"] },
     rate_limits: { sends_per_second: 0, writes_per_second: 0, reads_per_second: 0, failed_keys_per_minute: 0 },

@@ -77,6 +77,9 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type emails/compose.ts",
     "type emails/prepare.ts",
     "idempotency/purge.ts",
+    "inbound/certificate.ts",
+    "type inbound/letter.ts",
+    "inbound/server.ts",
     "keys/verify.ts",
     "workspaces/removal.ts",
     "plans/rates.ts",
@@ -280,6 +283,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions",
     "threads",
   ],
+  // The server; trouble of the storage is no fault of a letter's.
+  inbound: ["db/storage-error.ts", "dsn/return-path.ts", "net"],
   // Its DNS publishes what the owner of each registered domain would publish.
   sandbox: ["dkim", "dns", "domains", "domains/records.ts"],
 };
@@ -327,6 +332,9 @@ export const PURE = [
   "http/rules.ts",
   "http/token-buckets.ts",
   "plans/block.ts",
+  "inbound/limits.ts",
+  "inbound/route.ts",
+  "inbound/scan.ts",
   "metrics/counters.ts",
   "metrics/gauges.ts",
   "metrics/recent.ts",
