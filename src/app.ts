@@ -14,6 +14,7 @@ import { createVerifier } from "./domains/verify.ts";
 import { DomainWatch } from "./domains/watch.ts";
 import { createAbandoner } from "./emails/abandon.ts";
 import type { StoredBody } from "./emails/body.ts";
+import { RefusalWatch, SHARE_OF_REPORTED } from "./emails/refusals.ts";
 import { relayFinder } from "./emails/relay.ts";
 import { openRelays } from "./emails/relay-settings.ts";
 import type { Composed, ComposeInput } from "./emails/compose.ts";
@@ -26,7 +27,8 @@ import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
 import { type Purpose, takeInstanceLock } from "./lock.ts";
-import type { Log } from "./log.ts";
+import type { Receive } from "./inbound/letter.ts";
+import { type Log, redact } from "./log.ts";
 import { createOperatorApi } from "./operator-api.ts";
 import { createCounters } from "./metrics/counters.ts";
 import { Registry } from "./metrics/registry.ts";
@@ -36,6 +38,7 @@ import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
 import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
+import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
 import { openStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
@@ -86,6 +89,8 @@ export interface App {
   /** Who tells of what happens. */
   teller: Teller;
   guard: DiskGuard;
+  /** What is done with a letter that comes in. */
+  receive: Receive;
   domainWatch: DomainWatch;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
@@ -193,8 +198,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       blocked: (block) => teller.tellOfBlock(block),
     });
     db.followers.push(rates);
-    const mail = { resolver, findRelay, composer, tellOfEmail, rates };
-    const sender = buildSender({ config, edges, stores, keyring, committer, guard, ...mail });
+    const show = config.log.addresses === "full" ? (words: string) => words : redact;
+    const shared = { config, edges, stores, keyring, committer, guard, findRelay, rates, show };
+    const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
+    const sender = buildSender({ ...shared, reportedRefusals, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
@@ -253,6 +260,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       return { kind: "command", handle, close: endAll };
     }
     const api = await createApi(apiParts);
+    const receiver = buildReceiver({ ...shared, reportedRefusals, counts: counters.inbound, openThread });
+    closers.push(() => receiver.close());
 
     // The port is taken before the worker starts: a start that fails there has sent nothing.
     const server = listen(api, config.http, {
@@ -318,7 +327,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       await endAll();
     };
     const seen = { url: server.url, metricsUrl: metrics?.url ?? null };
-    const app = { ...seen, db, committer, worker, teller, guard, domainWatch, stop };
+    const { receive } = receiver;
+    const app = { ...seen, db, committer, worker, teller, guard, receive, domainWatch, stop };
     return { kind: "instance", app };
   } catch (error) {
     closers.shift(); // the lock is released by the caller

@@ -3,6 +3,7 @@ import { blob, index, integer, primaryKey, sqliteTable, text, unique, uniqueInde
 
 // Every table on one page, for queries and their types. migrations/*.sql make the tables and say what
 // each column means; test/tidy.test.ts holds the two equal.
+export * from "./inbound-schema.ts";
 
 export const instance = sqliteTable("instance", {
   name: text().primaryKey(),

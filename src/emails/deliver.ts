@@ -2,7 +2,7 @@ import type { PlainKey } from "../dkim/keys.ts";
 import type { Keychain } from "../domains/keychain.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import { comparableAddress, type Mailbox, parseAddress } from "../mime/address.ts";
-import type { Job } from "../queue/job.ts";
+import { type Job, RowTaken } from "../queue/job.ts";
 import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
 import type { SessionPool } from "../smtp/pool.ts";
 import type { Sites } from "../smtp/sites.ts";
@@ -106,6 +106,8 @@ function load(job: Job, parts: DeliverParts): Loaded | null {
   const found = parts.emails.forDelivery(job.id);
   if (found === undefined) return null;
   const { email, body } = found;
+  // A report has ended it between its claim and now.
+  if (email.status !== "queued") return null;
   return {
     email,
     to: mailbox(parseAddress(email.recipient)),
@@ -147,6 +149,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
     }
     parts.sites.begin(route.site);
     let envelopeAcceptedAt: number | null = null;
+    const taken = new AbortController();
     const messagesPerSession = parts.sites.messagesPerSession(route.site);
     const transmission = await deliverVia(
       parts.pool,
@@ -154,13 +157,20 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
       {
         envelope: { from: email.returnPath, to: to.address, needsSmtpUtf8: signed.needsSmtpUtf8 },
         content: signed.message,
-        beforeDot: () => {
+        async beforeDot() {
           envelopeAcceptedAt = parts.clock.now();
-          return context.markDot();
+          try {
+            await context.markDot();
+          } catch (error) {
+            if (error instanceof RowTaken) taken.abort();
+            throw error;
+          }
         },
-        signal: context.cutOff,
+        signal: AbortSignal.any([context.cutOff, taken.signal]),
       },
     );
+    // A report ended the email before all of it was sent: no other host is tried, and this one is not to blame.
+    if (taken.signal.aborted) return { kind: "unbegun" };
     parts.sites.learn(route.site, transmission);
     const { relay } = route;
     return {

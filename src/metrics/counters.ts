@@ -29,6 +29,18 @@ const CATEGORIES = [
   "expired",
   "unknown",
 ];
+/** What becomes of a letter (src/inbound/receive.ts). */
+const LETTER_RESULTS = [
+  "bounced",
+  "complained",
+  "noted",
+  "repeated",
+  "full",
+  "gone",
+  "ignored",
+  "kept",
+  "put_off",
+];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /** Final states, by what their counter is called and says. */
@@ -50,6 +62,7 @@ export function createCounters(registry: Registry, now: () => number) {
     emails: emailCounters(registry),
     commits: commitCounters(registry, now),
     http: httpCounters(registry),
+    inbound: inboundCounters(registry),
     loop: loopCounters(registry, now),
   };
 }
@@ -135,6 +148,16 @@ function httpCounters(registry: Registry) {
       durations.observe(durationMs / 1_000);
     },
   };
+}
+
+function inboundCounters(registry: Registry) {
+  const letters = registry.counter({
+    name: "pombo_inbound_letters_total",
+    help: "Mails that came in, by what became of them; put_off: not taken, to come again.",
+    labels: ["result"],
+  });
+  for (const result of LETTER_RESULTS) letters.declare(result);
+  return { taken: (result: string) => letters.add(1, result) };
 }
 
 function loopCounters(registry: Registry, now: () => number) {

@@ -5,6 +5,7 @@ import {
   attempts,
   emailBodies,
   emailQueue,
+  emailReports,
   emails,
   emailTotals,
   events,
@@ -60,6 +61,7 @@ export function openRemovalStore({ orm }: Db) {
     orm.delete(emailQueue).where(eq(emailQueue.id, p("id"))),
     orm.delete(emailBodies).where(eq(emailBodies.emailId, p("id"))),
     orm.delete(attempts).where(eq(attempts.emailId, p("id"))),
+    orm.delete(emailReports).where(eq(emailReports.emailId, p("id"))),
     orm.delete(emails).where(eq(emails.id, p("id"))),
   ].map((statement) => fast(statement.prepare()));
   const selectQueued = fast(
