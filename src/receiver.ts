@@ -40,7 +40,10 @@ export function buildReceiver(parts: ReceiverParts) {
   const receive = createReceiver({
     ...rest,
     ...stores,
-    ...{ commit, clock, random, log },
+    commit,
+    clock,
+    random,
+    log,
     standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
     read: createReader(reading, log),
     returnPathKey: keyring.hmacKey("return-path"),

@@ -121,14 +121,14 @@ type Before = "queued" | "delivered" | "sent";
 /** Ends the email as the report says, unless it has come to another end; what it was before, or null. */
 function end(
   { email }: EmailState,
-  end: { status: "bounced" | "complained"; failedReason: string | null; bounce: string | null },
+  change: { status: "bounced" | "complained"; failedReason: string | null; bounce: string | null },
   endedAt: number,
   { emails, queue }: ReportParts,
 ): Before | null {
   const { status: before } = email;
   if (before !== "queued" && before !== "delivered" && before !== "sent") return null;
   const attempts = before === "queued" ? (queue.remove(email.id) ?? email.attempts) : email.attempts;
-  emails.end(email.id, { ...end, endedAt, sentAt: null, deliveredAt: email.deliveredAt, attempts }, before);
+  emails.end(email.id, { ...change, endedAt, sentAt: null, deliveredAt: email.deliveredAt, attempts }, before);
   return before;
 }
 
@@ -156,12 +156,18 @@ export function reportSite(address: string): string {
 function reasonOf({ diagnostic, status, smtpCode, remoteMta }: BounceReport): string {
   const codes = [smtpCode, status].filter((code) => code !== null).join(" ");
   const said = cleanReply(diagnostic ?? `${codes} The recipient's server reported that it could not deliver it`);
-  const end = remoteMta === null ? "" : ` (${remoteMta.slice(0, MAX_NAME)})`;
-  return said.slice(0, MAX_REASON - end.length) + end;
+  const server = remoteMta === null ? "" : ` (${remoteMta.slice(0, MAX_NAME)})`;
+  return said.slice(0, MAX_REASON - server.length) + server;
 }
 
 function note({ email }: EmailState, { report, reporter, at }: Reported, { reports }: ReportParts) {
-  return reports.note({ ...BLANK, emailId: email.id, at, reporter: cleanReply(reporter).slice(0, MAX_NAME), ...rowOf(report) });
+  return reports.note({
+    ...BLANK,
+    emailId: email.id,
+    at,
+    reporter: cleanReply(reporter).slice(0, MAX_NAME),
+    ...rowOf(report),
+  });
 }
 
 const BLANK = {

@@ -275,7 +275,11 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
 }
 
 /** A report (report.ts) has ended the email while the attempt ran: of its status nothing is changed any more. */
-function noteLate(job: Job, times: { sentAt: number | null; deliveredAt: number | null }, { emails }: SettleParts): void {
+function noteLate(
+  job: Job,
+  times: { sentAt: number | null; deliveredAt: number | null },
+  { emails }: SettleParts,
+): void {
   if (times.sentAt !== null) emails.setSentAt(job.id, times.sentAt);
   if (times.deliveredAt !== null) emails.setDeliveredAt(job.id, times.deliveredAt);
 }

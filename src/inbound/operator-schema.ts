@@ -5,7 +5,10 @@ const members = {
   id: Type.String({ format: "uuid" }),
   mailbox: Type.Union(
     INBOUND_MAILBOXES.map((mailbox) => Type.Literal(mailbox)),
-    { description: "Whom it was for. `fbl`: a report about no email that was found. `bounce`: one that could not be read." },
+    {
+      description:
+        "Whom it was for. `fbl`: a report about no email that was found. `bounce`: one that could not be read.",
+    },
   ),
   from: Type.Union([Type.String(), Type.Null()], {
     description: "As its header says.",
@@ -26,7 +29,7 @@ export const InboxMail = Type.Object({
   clientAddress: Type.String(),
   tls: Type.Boolean(),
   size: Type.Integer({ description: "Bytes." }),
-  content: Type.String({ description: "The whole mail in base64.", contentEncoding: "base64" }),
+  content: Type.String({ description: "The whole mail in base64." }),
 });
 
 export const DeletedMail = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Literal(true) });

@@ -62,9 +62,9 @@ export function createReceiver(parts: ReceiveParts): Receive {
       const steps: Step[] = [];
       for (const destination of letter.destinations) steps.push(await stepFor(destination, letter, parts));
       const written = await parts.commit(() => steps.map((step) => step()));
-      for (const { result, tell } of written) {
-        parts.counts.taken(result);
-        tell();
+      for (const each of written) {
+        parts.counts.taken(each.result);
+        each.tell();
       }
     } catch (error) {
       parts.counts.taken("put_off");
@@ -154,7 +154,12 @@ function reportStep(uid: string, report: EmailReport, letter: Letter, parts: Rec
     return {
       result: taken.outcome,
       tell() {
-        parts.log.event("report.taken", { id: uid, kind: report.kind, outcome: taken.outcome, from: letter.clientAddress });
+        parts.log.event("report.taken", {
+          id: uid,
+          kind: report.kind,
+          outcome: taken.outcome,
+          from: letter.clientAddress,
+        });
         taken.tell();
       },
     };
@@ -165,11 +170,7 @@ function ignore(why: string, uid: string | null, { log }: ReceiveParts): Step {
   return () => ({ result: "ignored", tell: () => log.event("report.ignored", { id: uid, why }) });
 }
 
-async function keepStep(
-  mailbox: Parameters<typeof keepFor>[0],
-  letter: Letter,
-  parts: ReceiveParts,
-): Promise<Step> {
+async function keepStep(mailbox: Parameters<typeof keepFor>[0], letter: Letter, parts: ReceiveParts): Promise<Step> {
   // Nobody waits for it as an email's end is waited for.
   if (parts.guard.trouble !== null) throw new NotNow(parts.guard.trouble);
   const mail = await keepFor(mailbox, letter, parts.random);

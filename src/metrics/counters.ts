@@ -30,17 +30,7 @@ const CATEGORIES = [
   "unknown",
 ];
 /** What becomes of a letter (src/inbound/receive.ts). */
-const LETTER_RESULTS = [
-  "bounced",
-  "complained",
-  "noted",
-  "repeated",
-  "full",
-  "gone",
-  "ignored",
-  "kept",
-  "put_off",
-];
+const LETTER_RESULTS = ["bounced", "complained", "noted", "repeated", "full", "gone", "ignored", "kept", "put_off"];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /** Final states, by what their counter is called and says. */

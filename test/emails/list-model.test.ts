@@ -245,7 +245,10 @@ async function step(on: World): Promise<void> {
   if (chance < 0.28) return crash(on);
   // Some of them in one transaction.
   const works = Array.from({ length: 1 + Math.floor(on.random() * 5) }, () => {
-    return pick(on.random, [accept, accept, claim, claim, end, defer, defer, giveBack, giveBack, lose, report, report]) ?? accept;
+    return (
+      pick(on.random, [accept, accept, claim, claim, end, defer, defer, giveBack, giveBack, lose, report, report]) ??
+      accept
+    );
   });
   await Promise.all(works.map((work) => commit(on, () => work(on))));
 }

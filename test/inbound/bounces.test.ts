@@ -195,7 +195,9 @@ test("hard bounces by mail block sending: counted on the day of the mail they ar
   for (let n = 0; n < 30; n++) ids.push(await attempted(pombo, { to: `user${n}@example.com` }));
   clock.advance(36 * HOUR);
   const send = async () => {
-    const answer = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email({ to: "eva@example.com" }) });
+    const answer = await pombo.workspace.call("POST", "/api/v1/emails", {
+      body: pombo.email({ to: "eva@example.com" }),
+    });
     return [answer.status, answer.body.errors?.[0]?.message];
   };
   for (const id of ids.slice(0, 19)) await pombo.app.receive(bounce(id));
@@ -204,7 +206,9 @@ test("hard bounces by mail block sending: counted on the day of the mail they ar
   await pombo.app.receive(bounce(ids[19] ?? ""));
   const [status, message] = await send();
   expect([status, message]).toEqual([403, expect.stringContaining("20 of 31 emails answered")]);
-  const days = pombo.app.db.sqlite.query("SELECT day, name, count FROM usage WHERE name != 'emails' ORDER BY day, name");
+  const days = pombo.app.db.sqlite.query(
+    "SELECT day, name, count FROM usage WHERE name != 'emails' ORDER BY day, name",
+  );
   expect(days.all()).toEqual([
     { day: "2026-11-21", name: "answered", count: 30 },
     { day: "2026-11-21", name: "hard_bounces", count: 20 },
@@ -218,11 +222,7 @@ test("a letter about an email whose workspace was deleted is taken and does noth
   const id = await attempted(pombo);
   await pombo.operator.call("DELETE", `/api/v1/operator/workspaces/${pombo.workspace.id}`);
   await pombo.app.receive(bounce(id));
-  expect([rowsOf(pombo, "suppression"), ratesOf(pombo), told(pombo, "email.bounced")]).toEqual([
-    0,
-    { answered: 1 },
-    0,
-  ]);
+  expect([rowsOf(pombo, "suppression"), ratesOf(pombo), told(pombo, "email.bounced")]).toEqual([0, { answered: 1 }, 0]);
   await held.advance(HOUR);
   await pombo.app.receive(bounce(id));
   expect(pombo.bugs).toEqual([]);
@@ -277,7 +277,10 @@ test("words of a report are cleaned before anybody sees them", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
   const id = await attempted(pombo);
-  await pombo.app.receive({ ...bounce(id, "5.1.1", "550 5.1.1 No \u001B[31msuch user \u0007"), helo: "mx\u001B[2J\u0000" });
+  await pombo.app.receive({
+    ...bounce(id, "5.1.1", "550 5.1.1 No \u001B[31msuch user \u0007"),
+    helo: "mx\u001B[2J\u0000",
+  });
   const [, , entry] = await timelineOf(pombo, id);
   expect(JSON.stringify(entry)).not.toContain("\\u001b");
   expect(entry).toMatchObject({ reply: "550 5.1.1 No such user", reporter: "mx" });

@@ -39,7 +39,9 @@ test("a complaint about a delivered email suppresses its recipient and counts on
     deliveredAt: new Date(NOON).toISOString(),
   });
   expect(await suppressedIn(pombo)).toEqual({ "maria@example.com": "complaint" });
-  const days = pombo.app.db.sqlite.query("SELECT day, name, count FROM usage WHERE name != 'emails' ORDER BY name").all();
+  const days = pombo.app.db.sqlite
+    .query("SELECT day, name, count FROM usage WHERE name != 'emails' ORDER BY name")
+    .all();
   expect(days).toEqual([
     { day: "2026-11-21", name: "answered", count: 1 },
     { day: "2026-11-21", name: "complaints", count: 1 },
@@ -113,7 +115,11 @@ test("a token that was not made here, or for another recipient, or too long ago,
   aheadMs = 30 * DAY;
   await pombo.app.receive(complaintAbout(pombo, own));
   expect(await inboxOf(pombo)).toEqual(Array.from({ length: 5 }, () => "fbl"));
-  expect([rowsOf(pombo, "suppression"), rowsOf(pombo, "email_report"), ratesOf(pombo)]).toEqual([0, 0, { answered: 2 }]);
+  expect([rowsOf(pombo, "suppression"), rowsOf(pombo, "email_report"), ratesOf(pombo)]).toEqual([
+    0,
+    0,
+    { answered: 2 },
+  ]);
 });
 
 test("a letter with another workspace's genuine token touches that workspace's email alone, and the first genuine one counts", async () => {
@@ -191,7 +197,11 @@ test("a notification of a bounce at fbl@ counts by its token alone", async () =>
   const notified = (path: string) =>
     JSON.stringify({
       notificationType: "Bounce",
-      bounce: { bouncedRecipients: [{ emailAddress: "maria@example.com", action: "failed", status: "5.1.1", diagnosticCode: `smtp; ${GONE}` }] },
+      bounce: {
+        bouncedRecipients: [
+          { emailAddress: "maria@example.com", action: "failed", status: "5.1.1", diagnosticCode: `smtp; ${GONE}` },
+        ],
+      },
       mail: { source: path },
     });
   const from = "AWS Notifications <no-reply@sns.example>";
@@ -211,22 +221,25 @@ test("other mail to fbl@ is for the operator: a provider asks whether the loop i
   expect(await inboxOf(pombo)).toEqual(["fbl"]);
 });
 
-test.skipIf(!isCorpusHere)("real complaints, with a token of ours where the copy has its header, are about that email", async () => {
-  await using held = await startAtNoon();
-  const { pombo } = held;
-  let matched = 0;
-  for (const [n, { name, bytes: sample }] of complaintSamples().entries()) {
-    const id = await attempted(pombo, { to: `user${n}@example.com` });
-    const text = Buffer.from(sample).toString("latin1").replaceAll(/\r?\n/g, "\n");
-    await pombo.app.receive(toLoop(bytes(text)));
-    expect([name, (await recordOf(pombo, id)).status]).toEqual([name, "delivered"]);
-    // The copy's Message-ID is the last that there is.
-    const at = text.toLowerCase().lastIndexOf("\nmessage-id:");
-    if (at < 0) continue;
-    matched += 1;
-    await pombo.app.receive(toLoop(bytes(`${text.slice(0, at)}\n${traceOf(pombo, id)}${text.slice(at)}`)));
-    expect([name, (await recordOf(pombo, id)).status]).toEqual([name, "complained"]);
-  }
-  expect(matched).toBeGreaterThan(2);
-  expect(pombo.bugs).toEqual([]);
-});
+test.skipIf(!isCorpusHere)(
+  "real complaints, with a token of ours where the copy has its header, are about that email",
+  async () => {
+    await using held = await startAtNoon();
+    const { pombo } = held;
+    let matched = 0;
+    for (const [n, { name, bytes: sample }] of complaintSamples().entries()) {
+      const id = await attempted(pombo, { to: `user${n}@example.com` });
+      const text = Buffer.from(sample).toString("latin1").replaceAll(/\r?\n/g, "\n");
+      await pombo.app.receive(toLoop(bytes(text)));
+      expect([name, (await recordOf(pombo, id)).status]).toEqual([name, "delivered"]);
+      // The copy's Message-ID is the last that there is.
+      const at = text.toLowerCase().lastIndexOf("\nmessage-id:");
+      if (at < 0) continue;
+      matched += 1;
+      await pombo.app.receive(toLoop(bytes(`${text.slice(0, at)}\n${traceOf(pombo, id)}${text.slice(at)}`)));
+      expect([name, (await recordOf(pombo, id)).status]).toEqual([name, "complained"]);
+    }
+    expect(matched).toBeGreaterThan(2);
+    expect(pombo.bugs).toEqual([]);
+  },
+);

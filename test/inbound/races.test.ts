@@ -2,7 +2,20 @@
 // bounce may be the only news of a message whose answer was lost.
 
 import { expect, test } from "bun:test";
-import { ask, attempted, gate, HOUR, LATER, MINUTE, NOON, recordOf, send, startAtNoon, timelineOf, totalsOf } from "../api/one-email.ts";
+import {
+  ask,
+  attempted,
+  gate,
+  HOUR,
+  LATER,
+  MINUTE,
+  NOON,
+  recordOf,
+  send,
+  startAtNoon,
+  timelineOf,
+  totalsOf,
+} from "../api/one-email.ts";
 import { startHeld } from "../api/kit.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { drop, type MxScript, startMx } from "../fakes/mx.ts";
