@@ -141,9 +141,9 @@ function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, 
 
 function countComplaint(email: EmailRow, before: Before | null, now: number, { rates, findRelay }: ReportParts): void {
   const { workspaceId, deliveredAt, sentAt, status, senderDomain } = email;
-  if (before === "sent" || (deliveredAt === null && findRelay(senderDomain) !== null)) return;
+  if (deliveredAt === null && findRelay(senderDomain) !== null) return;
   if (before === "queued") rates.answeredByComplaint(workspaceId);
-  // Of what ended in yet another way nothing was counted.
+  // Of what a relay took, or ended in yet another way, nothing was counted.
   else if (before === "delivered" || status === "bounced") rates.complained(workspaceId, deliveredAt ?? sentAt ?? now);
 }
 

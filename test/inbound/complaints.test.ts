@@ -32,7 +32,7 @@ test("a complaint about a delivered email suppresses its recipient and counts on
   await using held = await startAtNoon();
   const { pombo, clock } = held;
   const id = await attempted(pombo);
-  clock.advance(3 * DAY);
+  clock.advance(13 * HOUR);
   await pombo.app.receive(complaintAbout(pombo, id));
   expect(await recordOf(pombo, id)).toMatchObject({
     ...{ status: "complained", failedReason: null, bounce: null },

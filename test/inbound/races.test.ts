@@ -191,20 +191,23 @@ test("whenever a report comes while its retry starts, the email is bounced, and 
   expectClean(pombo);
 });
 
-/** All mail goes by a relay in clear, which here is the mail server of the test. */
+/** Mail from relayed.test goes by a relay in clear; one email has gone straight, and counts. */
 async function startRelayed(mx: MxScript = {}) {
   const relay = await startMx(mx);
   const held = await startHeld(NOON, {
     configure(config) {
-      config.email.provider = "relay";
       config.relay = [
         {
-          ...{ host: "127.0.0.1", port: relay.port, tls: "none", verify: true, caFile: null, domains: [] },
+          ...{ host: "127.0.0.1", port: relay.port, tls: "none", verify: true, caFile: null },
+          domains: ["relayed.test"],
           ...{ username: null, password: null, passwordFile: null },
         },
       ];
     },
   });
+  const { pombo } = held;
+  await pombo.addDomain(pombo.workspace, "relayed.test");
+  await attempted(pombo, { to: "direct@example.com" });
   return {
     held,
     async [Symbol.asyncDispose]() {
@@ -214,31 +217,37 @@ async function startRelayed(mx: MxScript = {}) {
   };
 }
 
+const RELAYED = { from: "loja@relayed.test" };
+
 test("what a relay took bounces and complains later, suppresses, and counts for no rate", async () => {
   await using world = await startRelayed();
   const { pombo } = world.held;
-  const [one, two] = [await attempted(pombo), await attempted(pombo, { to: "ana@example.com" })];
+  const one = await attempted(pombo, RELAYED);
+  const two = await attempted(pombo, { ...RELAYED, to: "ana@example.com" });
   expect((await recordOf(pombo, one)).status).toBe("sent");
   await pombo.app.receive(bounce(one));
   await pombo.app.receive(complaintAbout(pombo, two));
   expect(await recordOf(pombo, one)).toMatchObject({ status: "bounced", deliveredAt: null });
   expect(await recordOf(pombo, two)).toMatchObject({ status: "complained", deliveredAt: null });
   expect(await suppressedIn(pombo)).toEqual({ "maria@example.com": "hard_bounce", "ana@example.com": "complaint" });
-  expect(ratesOf(pombo)).toEqual({});
+  expect(ratesOf(pombo)).toEqual({ answered: 1 });
   expectClean(pombo);
 });
 
-test("a report before a relay's answer counts for no rate either", async () => {
+test.each([
+  ["bounced", (_pombo: Instance, id: string) => bounce(id)],
+  ["complained", complaintAbout],
+] as const)("a report before a relay's answer counts for no rate either: %s", async (ended, reportOf) => {
   const atDot = gate();
   await using world = await startRelayed({ dot: atDot.step });
   const { pombo } = world.held;
-  const id = await send(pombo);
+  const id = await send(pombo, RELAYED);
   await atDot.reached;
-  await pombo.app.receive(bounce(id));
+  await pombo.app.receive(reportOf(pombo, id));
   atDot.open("250 Ok");
   await pombo.app.worker.idle();
   const at = new Date(NOON).toISOString();
-  expect(await recordOf(pombo, id)).toMatchObject({ status: "bounced", sentAt: at, deliveredAt: null });
-  expect(ratesOf(pombo)).toEqual({});
+  expect(await recordOf(pombo, id)).toMatchObject({ status: ended, sentAt: at, deliveredAt: null });
+  expect(ratesOf(pombo)).toEqual({ answered: 1 });
   expectClean(pombo);
 });
