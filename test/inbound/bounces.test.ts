@@ -1,12 +1,14 @@
 // Bounces that come back by mail, through the whole instance: letters as values in, what the API shows out.
 
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { mail } from "../dsn/mails.ts";
 import { attempted, HOUR, LATER, MINUTE, NOON, recordOf, startAtNoon, timelineOf, totalsOf } from "../api/one-email.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { startReceiver } from "../fakes/receiver.ts";
 import { startHeld } from "../api/kit.ts";
 import { bounce, GONE, inboxOf, letter, ratesOf, rowsOf, suppressedIn, toEmail } from "./letters.ts";
+
+setDefaultTimeout(30_000);
 
 const typesOf = (entries: Json[]) => entries.map(({ type }) => type);
 const told = ({ events }: Instance, name: string) => events.filter((event) => event.name === name).length;
@@ -284,6 +286,26 @@ test("words of a report are cleaned before anybody sees them", async () => {
   const [, , entry] = await timelineOf(pombo, id);
   expect(JSON.stringify(entry)).not.toContain("\\u001b");
   expect(entry).toMatchObject({ reply: "550 5.1.1 No such user", reporter: "mx" });
+});
+
+test("letters are counted by what became of them", async () => {
+  await using held = await startHeld(NOON, {
+    configure: (config) => void (config.metrics.listen = { address: "127.0.0.1", port: 0 }),
+  });
+  const { pombo } = held;
+  const id = await attempted(pombo);
+  await pombo.app.receive(bounce(id, "4.4.1", null, "delayed"));
+  await pombo.app.receive(bounce(id));
+  await pombo.app.receive(bounce(id));
+  await pombo.app.receive(letter(mail({ text: "x" })));
+  const text = await (await fetch(pombo.app.metricsUrl ?? "")).text();
+  const counted = [...text.matchAll(/^pombo_inbound_letters_total\{result="(\w+)"\} ([1-9])/gm)];
+  expect(counted.map(([, result, count]) => `${result} ${count}`).toSorted()).toEqual([
+    "bounced 1",
+    "kept 1",
+    "noted 1",
+    "repeated 1",
+  ]);
 });
 
 test("a letter for nobody that can be found is taken", async () => {

@@ -1,7 +1,7 @@
 // Complaints by mail: what stands in a report is a stranger's word, and only a token that was made here, for
 // the email's own recipient, tells which email it is about.
 
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
 import { returnPath } from "../../src/dsn/return-path.ts";
 import { complaintSamples, isCorpusHere } from "../dsn/corpus.ts";
@@ -24,6 +24,8 @@ import {
   tokenOf,
   traceOf,
 } from "./letters.ts";
+
+setDefaultTimeout(30_000);
 
 const DAY = 24 * HOUR;
 const typesOf = async (pombo: Instance, id: string) => (await timelineOf(pombo, id)).map(({ type }) => type);

@@ -1,6 +1,6 @@
 // What came for the operator: kept whole, listed, shown, deleted, forgotten after 30 days or when there is too much.
 
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { startHeld } from "../api/kit.ts";
 import { startAtNoon } from "../api/one-email.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
@@ -8,6 +8,8 @@ import { bytes, mail } from "../dsn/mails.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { MAX_MAILS, openInboxStore } from "../../src/inbound/store.ts";
 import { inboxOf, letter, rowsOf } from "./letters.ts";
+
+setDefaultTimeout(30_000);
 
 const INBOX = "/api/v1/operator/inbox";
 const list = async ({ operator }: Instance, query = ""): Promise<Json> =>

@@ -1,7 +1,7 @@
 // Reports about emails that are still in the queue: a server may send its bounce before its 250, and a
 // bounce may be the only news of a message whose answer was lost.
 
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import {
   ask,
   attempted,
@@ -20,6 +20,8 @@ import { startHeld } from "../api/kit.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { drop, type MxScript, startMx } from "../fakes/mx.ts";
 import { bounce, complaintAbout, ratesOf, rowsOf, suppressedIn } from "./letters.ts";
+
+setDefaultTimeout(30_000);
 
 const typesOf = (entries: Json[]) => entries.map(({ type }) => type);
 
