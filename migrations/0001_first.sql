@@ -178,6 +178,40 @@ CREATE TABLE attempt (
   PRIMARY KEY (email_id, number)
 ) STRICT, WITHOUT ROWID;
 
+-- What came back by mail about an email and was believed: bounces, delays, complaints. Goes with its email.
+CREATE TABLE email_report (
+  email_id      INTEGER NOT NULL,
+  number        INTEGER NOT NULL,               -- 1, 2, …
+  at            INTEGER NOT NULL,
+  kind          TEXT NOT NULL CHECK (kind IN ('bounce', 'delay', 'complaint')),
+  is_permanent  INTEGER CHECK (is_permanent IN (0, 1)),  -- of a bounce
+  category      TEXT,                           -- of a bounce
+  code          INTEGER,
+  enhanced_code TEXT,
+  diagnostic    TEXT,                           -- cleaned
+  remote_mta    TEXT,                           -- who refused, as the report names it
+  reporter      TEXT,                           -- who brought it
+  feedback_type TEXT,                           -- of a complaint
+  PRIMARY KEY (email_id, number)
+) STRICT, WITHOUT ROWID;
+
+-- Mail for the operator: to postmaster and abuse, and reports that nobody could be found for.
+CREATE TABLE inbound_mail (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid            TEXT NOT NULL UNIQUE,
+  mailbox        TEXT NOT NULL CHECK (mailbox IN ('postmaster', 'abuse', 'fbl', 'bounce')),
+  envelope_from  TEXT NOT NULL,                 -- empty: the null sender
+  sender         TEXT,                          -- the field From, decoded
+  subject        TEXT,
+  received_at    INTEGER NOT NULL,
+  helo           TEXT NOT NULL,
+  client_address TEXT NOT NULL,
+  is_tls         INTEGER NOT NULL CHECK (is_tls IN (0, 1)),
+  size           INTEGER NOT NULL,              -- bytes before compression
+  content        BLOB NOT NULL                  -- zstd; last, so that a list reads nothing of it
+) STRICT;
+CREATE INDEX inbound_mail_age ON inbound_mail (received_at);
+
 CREATE TABLE idempotency (
   workspace_id INTEGER NOT NULL,
   domain_id    INTEGER NOT NULL,                -- of the API key; 0: the whole workspace

@@ -121,6 +121,7 @@ function operatorPartsOf(built: Built): ApiParts["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal } = built;
   return {
     suppressions: { ...stores, ...common },
+    inbox: { ...stores, ...common },
     domains: {
       ...stores,
       ...common,

@@ -3,12 +3,12 @@ import { operatorDomainRoutes, type OperatorDomainParts } from "./domains/operat
 import { completeDocument } from "./docs/complete.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
-import type { AcceptParts } from "./emails/accept.ts";
-import { emailRoutes } from "./emails/routes.ts";
+import { type EmailParts, emailRoutes } from "./emails/routes.ts";
 import type { Config } from "./config.ts";
 import { admit, type AdmitParts } from "./http/admit.ts";
 import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./http/auth.ts";
 import { eventRoutes, type EventParts } from "./events/routes.ts";
+import { type InboxParts, inboxRoutes } from "./inbound/operator-routes.ts";
 import { type BodyLimits, bodyPlugin } from "./http/body.ts";
 import { clientNetwork } from "./http/client-address.ts";
 import { openApiDocument } from "./http/document.ts";
@@ -42,11 +42,12 @@ export interface OperatorParts {
   workspaces: OperatorWorkspaceParts & DeleteRouteParts & BlockParts & CreditParts & SenderIdParts & OperatorKeyParts;
   suppressions: OperatorSuppressionParts;
   domains: OperatorDomainParts;
+  inbox: InboxParts;
 }
 
 /** All that the routes need, by room. */
 export interface ApiParts {
-  emails: AcceptParts;
+  emails: EmailParts;
   domains: DomainParts;
   keys: KeyParts;
   workspaces: WorkspaceParts;
@@ -69,7 +70,7 @@ export interface ApiParts {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({ workspaces, suppressions, domains }: OperatorParts): AnyElysia[] {
+export function operatorRooms({ workspaces, suppressions, domains, inbox }: OperatorParts): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -79,6 +80,7 @@ export function operatorRooms({ workspaces, suppressions, domains }: OperatorPar
     operatorKeyRoutes(workspaces),
     operatorSuppressionRoutes(suppressions),
     operatorDomainRoutes(domains),
+    inboxRoutes(inbox),
   ];
 }
 

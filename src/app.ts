@@ -14,6 +14,7 @@ import { createVerifier } from "./domains/verify.ts";
 import { DomainWatch } from "./domains/watch.ts";
 import { createAbandoner } from "./emails/abandon.ts";
 import type { StoredBody } from "./emails/body.ts";
+import { RefusalWatch, SHARE_OF_REPORTED } from "./emails/refusals.ts";
 import { relayFinder } from "./emails/relay.ts";
 import { openRelays } from "./emails/relay-settings.ts";
 import type { Composed, ComposeInput } from "./emails/compose.ts";
@@ -29,7 +30,7 @@ import type { Receive } from "./inbound/letter.ts";
 import { type Inbound, startInbound } from "./inbound/server.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
 import { type Purpose, takeInstanceLock } from "./lock.ts";
-import type { Log } from "./log.ts";
+import { type Log, redact } from "./log.ts";
 import { createOperatorApi } from "./operator-api.ts";
 import { createCounters } from "./metrics/counters.ts";
 import { Registry } from "./metrics/registry.ts";
@@ -39,6 +40,7 @@ import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
 import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
+import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
 import { openStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
@@ -94,6 +96,8 @@ export interface App {
   /** Who tells of what happens. */
   teller: Teller;
   guard: DiskGuard;
+  /** What is done with a letter that comes in. */
+  receive: Receive;
   domainWatch: DomainWatch;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
@@ -201,8 +205,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       blocked: (block) => teller.tellOfBlock(block),
     });
     db.followers.push(rates);
-    const mail = { resolver, findRelay, composer, tellOfEmail, rates };
-    const sender = buildSender({ config, edges, stores, keyring, committer, guard, ...mail });
+    const show = config.log.addresses === "full" ? (words: string) => words : redact;
+    const shared = { config, edges, stores, keyring, committer, guard, findRelay, rates, show };
+    const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
+    const sender = buildSender({ ...shared, reportedRefusals, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
@@ -261,6 +267,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       return { kind: "command", handle, close: endAll };
     }
     const api = await createApi(apiParts);
+    const receiver = buildReceiver({ ...shared, reportedRefusals, counts: counters.inbound, openThread });
+    closers.push(() => receiver.close());
     const openInbound = async (): Promise<Inbound | null> => {
       const { listen: place } = config.inbound;
       if (place === null) return null;
@@ -271,7 +279,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         returnPathKey: keyring.hmacKey("return-path"),
         find: (uid) => stores.emails.returnPathOf(uid),
         certificate: openCertificate({ config: config.inbound, hostname, clock, random, log }),
-        receive: options.receive ?? comeBackLater,
+        receive: options.receive ?? receiver.receive,
         trouble: () => guard.trouble,
         counts: counters.inbound,
         clock,
@@ -347,18 +355,14 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       await endAll();
     };
     const seen = { url: server.url, metricsUrl: metrics?.url ?? null, inbound: inbound?.address ?? null };
-    const app = { ...seen, db, committer, worker, teller, guard, domainWatch, stop };
+    const { receive } = receiver;
+    const app = { ...seen, db, committer, worker, teller, guard, receive, domainWatch, stop };
     return { kind: "instance", app };
   } catch (error) {
     closers.shift(); // the lock is released by the caller
     await endAll();
     throw error;
   }
-}
-
-/** What nobody reads must not be taken: its sender keeps it. */
-function comeBackLater(): Promise<void> {
-  return Promise.reject(new Error("nothing is there yet that reads what comes back by mail"));
 }
 
 /** By this address it is found beside the source and inside the executable. */

@@ -5,13 +5,20 @@ import { errorText } from "./log.ts";
 
 // The only reader of argv and env, and the only place that ends the process.
 
+interface Writer {
+  write: (text: string) => void;
+  writeBytes: (bytes: Uint8Array) => void;
+  flushed: () => Promise<void>;
+}
+
 /** Lines of one turn of the event loop go out in one write. */
-function lineWriter(stream: NodeJS.WriteStream): { write: (text: string) => void; flushed: () => Promise<void> } {
+function lineWriter(stream: NodeJS.WriteStream): Writer {
   let waiting = "";
   let written: Promise<void> = Promise.resolve();
   const send = () => {
     const text = waiting;
     waiting = "";
+    if (text === "") return; // its bytes went out before the turn ended
     // The callback of an empty write comes at once, whatever is still on its way.
     written = new Promise((resolve) => stream.write(text, () => resolve()));
   };
@@ -19,6 +26,10 @@ function lineWriter(stream: NodeJS.WriteStream): { write: (text: string) => void
     write(text) {
       if (waiting === "") setImmediate(send);
       waiting += `${text}\n`;
+    },
+    writeBytes(bytes) {
+      if (waiting !== "") send();
+      written = new Promise((resolve) => stream.write(bytes, () => resolve()));
     },
     /** Resolves when the stream has taken everything. */
     async flushed() {
@@ -54,6 +65,7 @@ async function main(): Promise<void> {
   const terminal: Terminal = {
     env: process.env,
     out: (text) => out.write(text),
+    write: (bytes) => out.writeBytes(bytes),
     err: (text) => err.write(text),
     flushed: () => out.flushed(),
     width: process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : null,

@@ -14,7 +14,7 @@ import type { FindRelay } from "./emails/relay.ts";
 import type { SettleParts } from "./emails/settle.ts";
 import type { EmailStore } from "./emails/store.ts";
 import type { Keyring } from "./keyring/seal.ts";
-import { type Log, redact } from "./log.ts";
+import type { Log } from "./log.ts";
 import { parseRanges } from "./net/address.ts";
 import { ownAddresses, requireSources } from "./own-addresses.ts";
 import type { QueueStore } from "./queue/store.ts";
@@ -64,7 +64,9 @@ export interface SenderParts {
   findRelay: FindRelay;
   composer: Composer;
   rates: SettleParts["rates"];
+  reportedRefusals: RefusalWatch;
   tellOfEmail: TellOfEmail;
+  show: SettleParts["show"];
 }
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
@@ -91,7 +93,7 @@ export function buildSender(parts: SenderParts) {
     tell: (site, block) => tellOfSite(site, block, log),
   });
   const slots = new SessionSlots({ perSite: (site) => sites.sessionsOf(site), total: email.maxSessions });
-  const show: SettleParts["show"] = config.log.addresses === "full" ? (words) => words : redact;
+  const { show } = parts;
   const handler = emailHandler({
     ...stores,
     keychain,
@@ -101,6 +103,7 @@ export function buildSender(parts: SenderParts) {
     sites,
     slots,
     refusals: new RefusalWatch(),
+    reportedRefusals: parts.reportedRefusals,
     rates: parts.rates,
     tellOfEmail: parts.tellOfEmail,
     allowed: parseRanges(email.allowAddresses),

@@ -2,8 +2,10 @@ import type { Config, NamedPlan, Plan } from "./config.ts";
 import type { Db } from "./db/open.ts";
 import { openDomainStore } from "./domains/store.ts";
 import { type EmailCounts, openEmailStore } from "./emails/store.ts";
+import { openReportStore } from "./emails/report-store.ts";
 import { openEventStore } from "./events/store.ts";
 import { openIdempotencyStore } from "./idempotency/store.ts";
+import { openInboxStore } from "./inbound/store.ts";
 import { openKeyStore } from "./keys/store.ts";
 import { workspaceGone } from "./plans/block.ts";
 import { openUsageStore } from "./plans/store.ts";
@@ -31,6 +33,8 @@ export function openStores(db: Db, counts: EmailCounts) {
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails,
+    reports: openReportStore(db),
+    inbox: openInboxStore(db),
     // The queue knows its rows, the emails their totals.
     queue: openQueueStore(db, { delayed: (owner, change) => emails.countDelayed(owner, change) }),
     idempotency: openIdempotencyStore(db),

@@ -3,10 +3,13 @@ import { openLibcrypto } from "./dkim/libcrypto.ts";
 import { poolSigner } from "./dkim/sign.ts";
 import { composeAndSign, type ComposeInput } from "./emails/compose.ts";
 import { type GivenContent, prepareContent } from "./emails/prepare.ts";
+import { readReport } from "./dsn/parse.ts";
+import type { GivenReport } from "./inbound/read.ts";
 import { answerCalls, type Answers, type Calls } from "./threads/line.ts";
 
 // The second entry of the executable: a thread that prepares emails when they are accepted
-// (src/emails/preparer.ts) or composes and signs them when they are sent (src/emails/composer.ts).
+// (src/emails/preparer.ts), composes and signs them when they are sent (src/emails/composer.ts) or reads what
+// comes back about them (src/inbound/read.ts).
 
 declare const self: {
   addEventListener(type: "message", listener: (event: MessageEvent<Calls>) => void): void;
@@ -16,7 +19,8 @@ declare const self: {
 const keysOf = plainKeyReader();
 let signRsa: typeof poolSigner | null = null;
 
-function run(input: GivenContent | ComposeInput): unknown {
+function run(input: GivenContent | ComposeInput | GivenReport): unknown {
+  if ("bytes" in input) return readReport(input.bytes, input.recipient);
   if (!("uid" in input)) return prepareContent(input);
   signRsa ??= openLibcrypto() ?? poolSigner;
   return composeAndSign(input, keysOf, signRsa);

@@ -8,11 +8,12 @@ import { MIGRATIONS } from "../src/db/migrations.ts";
 import { openDatabase } from "../src/db/open.ts";
 import * as schema from "../src/db/schema.ts";
 import * as schemaOfEvents from "../src/db/schema-events.ts";
+import * as schemaOfInbound from "../src/db/schema-inbound.ts";
 import { sourcesOf } from "./tidy/sources.ts";
 
 const { sqlite } = openDatabase(":memory:");
-const tables = Object.values<unknown>({ ...schema, ...schemaOfEvents }).filter((value): value is SQLiteTable =>
-  is(value, SQLiteTable),
+const tables = Object.values<unknown>({ ...schema, ...schemaOfEvents, ...schemaOfInbound }).filter(
+  (value): value is SQLiteTable => is(value, SQLiteTable),
 );
 
 interface ColumnRow {

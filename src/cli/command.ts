@@ -4,6 +4,7 @@ import { dev } from "./dev.ts";
 import { DOMAIN_COMMANDS } from "./domain.ts";
 import { CommandError, UsageError } from "./failure.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
+import { INBOX_COMMANDS } from "./inbox.ts";
 import { init } from "./init.ts";
 import { KEY_COMMANDS } from "./key.ts";
 import { operatorCommand } from "./operator-command.ts";
@@ -20,7 +21,9 @@ export interface Terminal {
   env: Record<string, string | undefined>;
   /** One line, or several, to standard output. */
   out: (text: string) => void;
-  /** The same to standard error. */
+  /** Bytes to standard output, as they are. */
+  write: (bytes: Uint8Array) => void;
+  /** Lines to standard error. */
   err: (text: string) => void;
   /** Resolves when what was put out has been taken: a long list waits for its reader. */
   flushed: () => Promise<void>;
@@ -109,7 +112,15 @@ const COMMANDS: readonly Command[] = [
     about: "Say what this is.",
     run: (_, terminal) => terminal.out(versionText()),
   },
-  ...[WORKSPACE_COMMANDS, KEY_COMMANDS, CREDITS_COMMANDS, SENDER_COMMANDS, SUPPRESSION_COMMANDS, DOMAIN_COMMANDS]
+  ...[
+    WORKSPACE_COMMANDS,
+    KEY_COMMANDS,
+    CREDITS_COMMANDS,
+    SENDER_COMMANDS,
+    SUPPRESSION_COMMANDS,
+    DOMAIN_COMMANDS,
+    INBOX_COMMANDS,
+  ]
     .flat()
     .map(operatorCommand),
 ];
@@ -131,8 +142,10 @@ export async function runCommand(args: string[], terminal: Terminal): Promise<vo
   }
 }
 
+/** The one with the most words: `inbox show` is not `inbox`. */
 function findCommand(words: string[]): Command | null {
-  return COMMANDS.find(({ name }) => name.split(" ").every((word, index) => words[index] === word)) ?? null;
+  const found = COMMANDS.filter(({ name }) => name.split(" ").every((word, index) => words[index] === word));
+  return found.find(({ name }) => name.includes(" ")) ?? found[0] ?? null;
 }
 
 function groupOf(words: string[]): Command[] {
@@ -147,8 +160,9 @@ function asksForHelp(words: string[]): boolean {
 function helpOn(words: string[]): string {
   if (words.length === 0) return overview(COMMANDS);
   const command = findCommand(words);
-  if (command !== null) return commandHelp(command);
   const group = groupOf(words);
+  const isGroup = command !== null && !command.name.includes(" ") && group.length > 1;
+  if (command !== null && !isGroup) return commandHelp(command);
   if (group.length > 0) return groupHelp(group);
   throw unknownCommand(words);
 }

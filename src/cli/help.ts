@@ -7,13 +7,10 @@ const WIDTH = 100;
 
 /** Every command: those of one word with their options, the others by their first word. */
 export function overview(commands: readonly Command[]): string {
-  const single = commands.filter(({ name }) => !name.includes(" "));
-  const groups = [
-    ...Map.groupBy(
-      commands.filter(({ name }) => name.includes(" ")),
-      ({ name }) => firstWord(name),
-    ),
-  ];
+  const all = [...Map.groupBy(commands, ({ name }) => firstWord(name))];
+  const isSingle = (members: Command[]) => members.every(({ name }) => !name.includes(" "));
+  const single = all.flatMap(([, members]) => (isSingle(members) ? members : []));
+  const groups = all.filter(([, members]) => !isSingle(members));
   const width = Math.max(...commands.map(({ name }) => firstWord(name).length)) + "pombo ".length;
   const line = (name: string, about: string) => `${INDENT}${`pombo ${name}`.padEnd(width)}${INDENT}${about}`;
   const beneath = " ".repeat(width + 2 * INDENT.length);
@@ -27,7 +24,7 @@ export function overview(commands: readonly Command[]): string {
     "",
     "For the operator, while pombo runs and while it does not:",
     "",
-    ...groups.map(([name, members]) => line(name, members.map((each) => lastWords(each.name)).join(" | "))),
+    ...groups.map(([name, members]) => line(name, wordsBehind(members))),
     "",
     "pombo COMMAND --help says more of each. They end with 0 when done, 1 when refused or failed, 2 when not understood.",
   ].join("\n");
@@ -91,8 +88,11 @@ function firstWord(name: string): string {
   return name.split(" ")[0] ?? "";
 }
 
-function lastWords(name: string): string {
-  return name.split(" ").slice(1).join(" ");
+/** What stands behind the first word of a group; in brackets where that alone is a command too. */
+function wordsBehind(members: Command[]): string {
+  const words = members.map(({ name }) => name.split(" ").slice(1).join(" "));
+  const behind = words.filter((word) => word !== "").join(" | ");
+  return words.includes("") ? `[${behind}]` : behind;
 }
 
 function wrap(text: string, width: number): string[] {

@@ -2,7 +2,7 @@ import type { PlainKey } from "../dkim/keys.ts";
 import type { Keychain } from "../domains/keychain.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import { comparableAddress, type Mailbox, parseAddress } from "../mime/address.ts";
-import type { Job } from "../queue/job.ts";
+import { type Job, RowTaken } from "../queue/job.ts";
 import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
 import type { SessionPool } from "../smtp/pool.ts";
 import type { Sites } from "../smtp/sites.ts";
@@ -15,7 +15,7 @@ import type { Composer } from "./composer.ts";
 import { expiredReason } from "./expire.ts";
 import { type Addressed, DNS_SITE, type Ending, settle, type SettleParts } from "./settle.ts";
 import { messageIdOf } from "./show.ts";
-import { findWay, type WayParts } from "./way.ts";
+import { findWay, type Way, type WayParts } from "./way.ts";
 
 // One attempt at one email: load it, look once more whether it may still go, find the way, compose
 // and sign, send. Nothing is written here: every way out is a value that settle.ts turns into rows,
@@ -71,6 +71,8 @@ export function emailHandler(parts: DeliverParts): Handler {
   };
 }
 
+type Signed = Extract<Composed, { kind: "signed" }>;
+
 /** An email and what is needed around it. */
 interface Loaded extends Addressed {
   body: StoredBody | null;
@@ -106,6 +108,8 @@ function load(job: Job, parts: DeliverParts): Loaded | null {
   const found = parts.emails.forDelivery(job.id);
   if (found === undefined) return null;
   const { email, body } = found;
+  // A report has ended it between its claim and now.
+  if (email.status !== "queued") return null;
   return {
     email,
     to: mailbox(parseAddress(email.recipient)),
@@ -146,21 +150,9 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
       if (parts.domains.byId(domain.id) === undefined) return ORPHANED;
     }
     parts.sites.begin(route.site);
-    let envelopeAcceptedAt: number | null = null;
-    const messagesPerSession = parts.sites.messagesPerSession(route.site);
-    const transmission = await deliverVia(
-      parts.pool,
-      { ...route, messagesPerSession },
-      {
-        envelope: { from: email.returnPath, to: to.address, needsSmtpUtf8: signed.needsSmtpUtf8 },
-        content: signed.message,
-        beforeDot: () => {
-          envelopeAcceptedAt = parts.clock.now();
-          return context.markDot();
-        },
-        signal: context.cutOff,
-      },
-    );
+    const { transmission, envelopeAcceptedAt, isTaken } = await transmit({ email, to, signed }, route, context, parts);
+    // A report ended the email before all of it was sent: its server is not to blame that we broke off.
+    if (isTaken) return { kind: "unbegun" };
     parts.sites.learn(route.site, transmission);
     const { relay } = route;
     return {
@@ -174,6 +166,47 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
     };
   } finally {
     release();
+  }
+}
+
+/** Sends the message; `isTaken`: broken off before its dot, as the email had come to its end meanwhile. */
+async function transmit(
+  { email, to, signed }: Addressed & { signed: Signed },
+  route: Extract<Way, { kind: "hosts" }>,
+  context: AttemptContext,
+  parts: DeliverParts,
+) {
+  let envelopeAcceptedAt: number | null = null;
+  let isTaken = false;
+  const ending = new AbortController();
+  const cutOff = () => ending.abort();
+  context.cutOff.addEventListener("abort", cutOff, { once: true });
+  if (context.cutOff.aborted) cutOff();
+  try {
+    const messagesPerSession = parts.sites.messagesPerSession(route.site);
+    const transmission = await deliverVia(
+      parts.pool,
+      { ...route, messagesPerSession },
+      {
+        envelope: { from: email.returnPath, to: to.address, needsSmtpUtf8: signed.needsSmtpUtf8 },
+        content: signed.message,
+        async beforeDot() {
+          envelopeAcceptedAt = parts.clock.now();
+          try {
+            await context.markDot();
+          } catch (error) {
+            isTaken = error instanceof RowTaken;
+            // No other host is tried either.
+            if (isTaken) ending.abort();
+            throw error;
+          }
+        },
+        signal: ending.signal,
+      },
+    );
+    return { transmission, envelopeAcceptedAt, isTaken };
+  } finally {
+    context.cutOff.removeEventListener("abort", cutOff);
   }
 }
 

@@ -18,6 +18,12 @@ export interface RefusedRecipient {
   address: string;
 }
 
+/**
+ * For refusals that come back by mail: the delivery of each was an answer too, so that a third of both is half
+ * of what was delivered.
+ */
+export const SHARE_OF_REPORTED = 1 / 3;
+
 interface Bucket {
   /** Unix ms of its beginning. */
   at: number;
@@ -39,6 +45,12 @@ export type Suppressing =
 /** What sites answered in the last ten minutes. */
 export class RefusalWatch {
   readonly #sites = new Map<string, Watched>();
+  readonly #massShare: number;
+
+  /** `massShare`: of the answers, above which refusals are a mass. */
+  constructor(massShare = 1 / 2) {
+    this.#massShare = massShare;
+  }
 
   /** A site answered about a message, but not that its recipient cannot be. */
   noteReply(site: string, now: number): void {
@@ -65,7 +77,7 @@ export class RefusalWatch {
       if (at > now - WINDOW_MS) break;
       recent.delete(key);
     }
-    const isMass = hard >= MASS && 2 * hard > replies;
+    const isMass = hard >= MASS && hard > replies * this.#massShare;
     if (isMass) return { kind: "held", earlier: [...recent.values()].map((each) => each.recipient) };
     const key = keyOf(recipient);
     recent.delete(key);

@@ -11,6 +11,7 @@ import { type AcceptAnswer, acceptEmails, type AcceptParts } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { listEmails } from "./list.ts";
 import { MAX_LOOKED_AT } from "./range-store.ts";
+import type { ReportStore } from "./report-store.ts";
 import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
 import {
   Accepted,
@@ -38,7 +39,11 @@ const SEND_HEADERS = [
   { name: "Idempotency-Strict", description: "`true`: the same key with another body is refused with 409." },
 ];
 
-export function emailRoutes(parts: AcceptParts) {
+export interface EmailParts extends AcceptParts {
+  reports: Pick<ReportStore, "of">;
+}
+
+export function emailRoutes(parts: EmailParts) {
   return new Elysia({ name: "emails", prefix: "/api/v1/emails" })
     .post(
       "",
@@ -121,7 +126,8 @@ export function emailRoutes(parts: AcceptParts) {
       ({ request, params }) => {
         const found = parts.emails.state(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
-        return { data: showTimeline(found, parts.emails.attemptsOf(found.email.id, MAX_SHOWN_ATTEMPTS)) };
+        const { id } = found.email;
+        return { data: showTimeline(found, parts.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS), parts.reports.of(id)) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -129,7 +135,7 @@ export function emailRoutes(parts: AcceptParts) {
           tag: TAG,
           summary: "Get an email's timeline",
           description:
-            "Oldest first: when it was accepted, every attempt with the servers' own words, and how it ended. " +
+            "Oldest first: when it was accepted, every attempt with the servers' own words, how it ended, and what came back by mail. " +
             `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones.`,
           responses: answers(200, Type.Array(TimelineEntry), [401, 403, 404, 422]),
         }),

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { ATTEMPT_OUTCOMES } from "../db/schema.ts";
+import { REPORT_KINDS } from "../db/schema-inbound.ts";
 import { PageMeta, PageQuery } from "../http/pagination.ts";
 import { choice, objectWith, ONE_LINE, text } from "../http/rules.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
@@ -248,15 +249,35 @@ const AttemptMembers = Type.Object({
   }),
 });
 
-/** One entry of an email's timeline: its status changed, or an attempt was made. */
+/** What came back by mail, beside the members that an attempt has too: `category`, `host`, `code`, `enhancedCode`, `reply`. */
+const ReportMembers = Type.Object({
+  permanent: Type.Union([Type.Boolean(), Type.Null()], {
+    description: "Of a bounce: it is for good, and ended the email if that had come to no other end.",
+  }),
+  reporter: Type.Union([Type.String(), Type.Null()], { description: "Who brought it: a server's name." }),
+  feedbackType: Type.Union([Type.String(), Type.Null()], {
+    description: "Of a complaint: what its reporter calls it.",
+    examples: ["abuse"],
+  }),
+});
+
+/** One entry of an email's timeline: its status changed, an attempt was made, or a report came. */
 export const TimelineEntry = Type.Object({
   type: Type.Union(
-    EMAIL_STATUSES.map((status) => Type.Literal(`email.${status}`)),
-    { description: "What it came to at that time. `email.sending`: the attempt that runs, last in the list." },
+    [
+      ...EMAIL_STATUSES.map((status) => Type.Literal(`email.${status}`)),
+      ...REPORT_KINDS.map((kind) => Type.Literal(`report.${kind}`)),
+    ],
+    {
+      description:
+        "`email.…`: what it came to at that time; `email.sending`: the attempt that runs, last in the list. " +
+        "`report.…`: what came back by mail about it.",
+    },
   ),
   at: Time,
   reason: Type.Union([Type.String(), Type.Null()], {
     description: "Of the entry that ended it undelivered: the record's `failedReason`.",
   }),
   ...Type.Partial(AttemptMembers).properties,
+  ...Type.Partial(ReportMembers).properties,
 });

@@ -9,6 +9,7 @@ import type { SuppressionStore } from "../suppressions/store.ts";
 import type { TellOfEmail } from "./facts.ts";
 import type { RefusalWatch } from "./refusals.ts";
 import { judge, type Judgement, type Relay } from "./relay.ts";
+import { reportSite } from "./report.ts";
 import type { Bounce } from "./schema.ts";
 import type { AttemptRow, EmailRow, EmailStore } from "./store.ts";
 import { suppressFor } from "./suppress.ts";
@@ -62,6 +63,8 @@ export interface SettleParts {
   emails: EmailStore;
   suppressions: SuppressionStore;
   refusals: RefusalWatch;
+  /** What comes back by mail (report.ts): told of each email that was taken. */
+  reportedRefusals: RefusalWatch;
   /** Counts what recipients' servers answer, for the sending block (plans/rates.ts). */
   rates: { answered(workspaceId: number, isHardBounce: boolean): void };
   clock: Pick<Clock, "now">;
@@ -187,6 +190,7 @@ function settleTransmitted(
   const sentAt = transmission.isReached ? (ending.envelopeAcceptedAt ?? endedAt) : null;
   if (result.kind === "accepted") {
     parts.refusals.noteReply(ending.site, endedAt);
+    parts.reportedRefusals.noteReply(reportSite(email.recipientAddress), endedAt);
     // A relay has yet to deliver it.
     const status = ending.relay === null ? "delivered" : "sent";
     const deliveredAt = ending.relay === null ? endedAt : null;
@@ -199,8 +203,7 @@ function settleTransmitted(
         if (isHeld) {
           parts.emails.end(job.id, { status, endedAt, sentAt, ...end });
           if (ending.relay === null) parts.rates.answered(email.workspaceId, false);
-        } else if (deliveredAt !== null) parts.emails.setDeliveredAt(job.id, deliveredAt);
-        else if (sentAt !== null) parts.emails.setSentAt(job.id, sentAt);
+        } else noteLate(job, { sentAt, deliveredAt }, parts);
       },
       committed: () => tell(parts, `email.${status}`, ended, describeTransmission(transmission)),
     };
@@ -233,7 +236,7 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
     isReached: true,
     record(isHeld) {
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "bounced", category }));
-      if (!isHeld) return;
+      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
       const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
       parts.emails.end(job.id, { status: "bounced", endedAt, sentAt, ...end });
       // Those in masses too, whom nobody suppresses: a mass of unknown recipients is what a bought list looks like.
@@ -261,7 +264,7 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
       parts.emails.insertAttempt(
         attemptOf(job, ending, { outcome: isUnknown ? "unknown" : "deferred", category: verdict.category }),
       );
-      if (!isHeld) return;
+      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
       if (sentAt !== null) parts.emails.setSentAt(job.id, sentAt);
       // R28: it may have been taken, and it will be sent again.
       if (isUnknown) parts.emails.setPossibleDuplicate(job.id);
@@ -269,6 +272,16 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
     },
     committed: () => tell(parts, "email.delivery_delayed", ended, reason),
   };
+}
+
+/** A report (report.ts) has ended the email while the attempt ran: of its status nothing is changed any more. */
+function noteLate(
+  job: Job,
+  times: { sentAt: number | null; deliveredAt: number | null },
+  { emails }: SettleParts,
+): void {
+  if (times.sentAt !== null) emails.setSentAt(job.id, times.sentAt);
+  if (times.deliveredAt !== null) emails.setDeliveredAt(job.id, times.deliveredAt);
 }
 
 /** Inside the transaction, after the queue's row was put off. */
@@ -290,7 +303,7 @@ function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" 
     isReached: true,
     record(isHeld) {
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "unknown", category }));
-      if (!isHeld) return;
+      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
       const end = { deliveredAt: null, failedReason, bounce: JSON.stringify(bounce), attempts: job.attempt };
       parts.emails.end(job.id, { status: "failed", endedAt: ending.endedAt, sentAt, ...end });
       parts.emails.setPossibleDuplicate(job.id);

@@ -203,10 +203,10 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
       totals.add({ workspaceId, domainId, status: "delivery_delayed" }, change);
       totals.add({ workspaceId, domainId, status: "queued" }, -change);
     },
-    /** Ends an email that was queued; `sentAt` counts only when none is known yet. */
-    end(id: number, end: EmailEnd & { sentAt: number | null }): void {
+    /** Ends an email that was queued, or changes how it ended; `sentAt` counts only when none is known yet. */
+    end(id: number, end: EmailEnd & { sentAt: number | null }, from: StoredStatus = "queued"): void {
       const { workspaceId, domainId } = updateEnd.get({ id, ...end });
-      totals.add({ workspaceId, domainId, status: "queued" }, -1);
+      totals.add({ workspaceId, domainId, status: from }, -1);
       totals.add({ workspaceId, domainId, status: end.status }, 1);
       ended?.({ id, workspaceId, status: end.status, at: end.endedAt });
       if (counts === null) return;

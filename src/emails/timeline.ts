@@ -1,22 +1,29 @@
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
+import type { ReportRow } from "./report-store.ts";
 import { timeOf } from "./show.ts";
 import type { AttemptRow, EmailRow, EmailState, QueueRow } from "./store.ts";
 import { readTries, type StoredTry } from "./tries.ts";
 
 // What happened to an email, oldest first, read from its own times and its attempts: no row is
 // written for it. An attempt stands where it ended, as what the email came to by it; an end that no
-// attempt brought (canceled, expired, suppressed) has an entry of its own.
+// attempt brought (canceled, expired, suppressed, bounced by mail) has an entry of its own. What came back
+// by mail has entries that are the report's, beside what the email came to by it.
 
 /** An email has about 20 attempts in 72 hours; a caller that retries it by hand may make many more. */
 export const MAX_SHOWN_ATTEMPTS = 1_000;
 
 type Entry = typeof TimelineEntry.static;
 
-/** `attempts`: those that have ended, in their order. */
-export function showTimeline({ email, queue }: EmailState, attempts: AttemptRow[]): Entry[] {
+/** `attempts`: those that have ended, in their order; `reports` in theirs. */
+export function showTimeline(
+  { email, queue }: EmailState,
+  attempts: AttemptRow[],
+  reports: readonly ReportRow[] = [],
+): Entry[] {
   const entries: Entry[] = [
     { type: "email.queued", at: timeOf(email.createdAt), reason: null },
     ...attempts.map((attempt) => ended(attempt, email)),
+    ...reports.map(reported),
   ];
   const isEndTold = attempts.some((attempt) => isEnd(attempt, email));
   if (email.endedAt !== null && !isEndTold) {
@@ -50,6 +57,23 @@ function ended(attempt: AttemptRow, email: EmailRow): Entry {
   };
 }
 
+function reported(report: ReportRow): Entry {
+  const { kind, at, isPermanent, category, remoteMta, code, enhancedCode, diagnostic, reporter, feedbackType } = report;
+  return {
+    type: `report.${kind}`,
+    at: timeOf(at),
+    reason: null,
+    permanent: isPermanent,
+    category,
+    host: remoteMta,
+    code,
+    enhancedCode,
+    reply: diagnostic,
+    reporter,
+    feedbackType,
+  };
+}
+
 function showTry({ isReused, endedAt, ...connection }: StoredTry): NonNullable<Entry["tries"]>[number] {
   return { ...connection, reused: isReused, endedAt: timeOf(endedAt) };
 }
@@ -77,9 +101,9 @@ function running({ attempts }: QueueRow, startedAt: number): Entry {
   };
 }
 
-/** The email came to its end by this attempt. */
+/** The email came to its end by this attempt, and not by a report while it ran. */
 function isEnd(attempt: AttemptRow, email: EmailRow): boolean {
-  return statusAfter(attempt, email) === email.status;
+  return statusAfter(attempt, email) === email.status && attempt.endedAt === email.endedAt;
 }
 
 function statusAfter({ number, outcome, endedAt }: AttemptRow, email: EmailRow): EmailStatus {

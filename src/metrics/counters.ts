@@ -29,6 +29,8 @@ const CATEGORIES = [
   "expired",
   "unknown",
 ];
+/** What becomes of a letter (src/inbound/receive.ts). */
+const LETTER_RESULTS = ["bounced", "complained", "noted", "repeated", "full", "gone", "ignored", "kept", "put_off"];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /** Final states, by what their counter is called and says. */
@@ -145,6 +147,12 @@ function inboundCounters(registry: Registry) {
     labels: ["kind"],
   });
   for (const kind of ["bounce", "complaint", "person"]) letters.declare(kind);
+  const results = registry.counter({
+    name: "pombo_inbound_results_total",
+    help: "What became of messages on the inbound port, for each address; put_off: not taken, to come again.",
+    labels: ["result"],
+  });
+  for (const result of LETTER_RESULTS) results.declare(result);
   const refused = (name: string, help: string, reasons: string[]) => {
     const counter = registry.counter({ name: `pombo_inbound_${name}_refused_total`, help, labels: ["reason"] });
     for (const reason of reasons) counter.declare(reason);
@@ -171,6 +179,7 @@ function inboundCounters(registry: Registry) {
       "no_room",
       "trouble",
     ]),
+    taken: (result: string) => results.add(1, result),
   };
 }
 

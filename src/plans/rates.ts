@@ -106,6 +106,24 @@ export class SendingRates implements Follower {
   }
 
   /**
+   * Inside a transaction: an email that was taken at `answeredAt`, and counted as answered then, has bounced
+   * hard after all. It counts on that day, beside the mail that it is a part of.
+   */
+  bouncedLater(workspaceId: number, answeredAt: number): void {
+    const day = dayAt(answeredAt);
+    // What was before a lift is forgotten.
+    if (this.#parts.usage.ofDay(workspaceId, "answered", day) === 0) return;
+    this.#tally.add({ workspaceId, name: "hard_bounces", day }, 1);
+  }
+
+  /** Inside the transaction that ends an email: the complaint about it came before the answer to it was known. */
+  answeredByComplaint(workspaceId: number): void {
+    const day = dayAt(this.#parts.clock.now());
+    this.#tally.add({ workspaceId, name: "answered", day }, 1);
+    this.#tally.add({ workspaceId, name: "complaints", day }, 1);
+  }
+
+  /**
    * Inside a transaction: an email that was answered at `answeredAt` is complained about. It counts on that
    * day, beside the mail that it is about: last week's campaign must not weigh on today's few emails.
    */

@@ -17,6 +17,11 @@ export interface Job {
   badDomainAt: number | null;
 }
 
+/** Somebody else has taken the row of a running attempt off the queue: the attempt must not go on. */
+export class RowTaken extends Error {
+  override readonly name = "RowTaken";
+}
+
 /** An email to be queued; whose it is and when it was made as in its own row. */
 export interface NewRow {
   id: number;

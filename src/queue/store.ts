@@ -150,6 +150,13 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .returning(standing)
       .prepare(),
   );
+  const deleteAny = fast(
+    orm
+      .delete(emailQueue)
+      .where(eq(emailQueue.id, p("id")))
+      .returning(standing)
+      .prepare(),
+  );
   const updateDueNow = fast(
     orm
       .update(emailQueue)
@@ -265,6 +272,16 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
     removeWaiting(id: number): number | null {
       const row = deleteWaiting.get({ id });
+      if (row !== undefined) gone(row);
+      return row?.attempts ?? null;
+    },
+
+    /**
+     * Takes a row off the queue whether an attempt at it runs or not: that one's end finds it gone. Its attempts, the
+     * running one included, or null when there is none.
+     */
+    remove(id: number): number | null {
+      const row = deleteAny.get({ id });
       if (row !== undefined) gone(row);
       return row?.attempts ?? null;
     },

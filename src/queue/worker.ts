@@ -10,7 +10,7 @@ import { lookUpOwners } from "./owners.ts";
 import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
 import type { SiteGate } from "./site-places.ts";
-import type { Deferral, Job } from "./job.ts";
+import { type Deferral, type Job, RowTaken } from "./job.ts";
 import type { WorkerQueue } from "./store.ts";
 
 // The worker takes due rows off the queue and hands each to the handler, which does the I/O and
@@ -50,7 +50,7 @@ export interface Settlement {
 }
 
 export interface AttemptContext {
-  /** Commits that the final dot may be written; rejects when that could not be kept or the row is lost. */
+  /** Commits that the final dot may be written; rejects when that could not be kept, with RowTaken when the row is lost. */
   markDot(): Promise<void>;
   /** The job leads to this site: what the site allows holds for its lane from now on. */
   locate(site: string): void;
@@ -286,7 +286,7 @@ export class Worker {
       // This small mark may still fit where the record of the outcome would not.
       if (guard.failure !== null) throw new Error(guard.failure);
       const now = clock.now();
-      if (!(await commit(() => queue.markDot(job, now)))) throw new Error("the row was taken from this attempt");
+      if (!(await commit(() => queue.markDot(job, now)))) throw new RowTaken("the row was taken from this attempt");
       dotAt = now;
     };
     try {

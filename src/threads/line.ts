@@ -29,6 +29,13 @@ export interface ThreadPort {
 /** The thread ended before it answered: nothing is known of the call but that it has no effect. */
 export class ThreadGone extends Error {
   override readonly name = "ThreadGone";
+  /** The thread was given the call, which may be what ended it. */
+  readonly wasGiven: boolean;
+
+  constructor(why: string, wasGiven: boolean) {
+    super(why);
+    this.wasGiven = wasGiven;
+  }
 }
 
 /** Calls in a message; a turn with fewer sends them at its end. */
@@ -73,7 +80,7 @@ export class ThreadLine<I, O> {
 
   /** Runs `input` on the thread. Rejects with what that threw, or with ThreadGone. */
   call(input: I): Promise<O> {
-    if (this.#isClosed || this.#isPaused) return Promise.reject(new ThreadGone("there is no thread now"));
+    if (this.#isClosed || this.#isPaused) return Promise.reject(new ThreadGone("there is no thread now", false));
     const { promise, resolve, reject } = Promise.withResolvers<O>();
     this.#waiting.set(this.#next++, { resolve: resolve as (output: unknown) => void, reject });
     this.#unsent.push(input);
@@ -161,7 +168,7 @@ export class ThreadLine<I, O> {
     this.#watch = null;
     const lost = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of lost) reject(new ThreadGone(why));
+    for (const { reject } of lost) reject(new ThreadGone(why, !this.#isClosed));
     port?.terminate();
   }
 }

@@ -16,6 +16,7 @@ import {
   usage,
 } from "../db/schema.ts";
 import { events, webhooks } from "../db/schema-events.ts";
+import { emailReports } from "../db/schema-inbound.ts";
 import { fast } from "../db/statement.ts";
 
 // What belongs to a deleted workspace, over all rooms, a share at a time. Whoever adds a table that says
@@ -59,6 +60,7 @@ export function openRemovalStore({ orm }: Db) {
     orm.delete(emailQueue).where(eq(emailQueue.id, p("id"))),
     orm.delete(emailBodies).where(eq(emailBodies.emailId, p("id"))),
     orm.delete(attempts).where(eq(attempts.emailId, p("id"))),
+    orm.delete(emailReports).where(eq(emailReports.emailId, p("id"))),
     orm.delete(emails).where(eq(emails.id, p("id"))),
   ].map((statement) => fast(statement.prepare()));
   const selectQueued = fast(

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Instance, type RequestOptions, startInstance } from "../fakes/instance.ts";
+import { mail } from "../dsn/mails.ts";
+import { bounce, complaintAbout, letter } from "../inbound/letters.ts";
 import { documentOf, operationsOf } from "./document.ts";
 import { ROUTES } from "./documented-routes.ts";
 import { faultsAgainst } from "./json-schema.ts";
@@ -13,7 +15,7 @@ interface Example {
 }
 
 /** The same for the operator's routes; the last of them replaces the operator key. */
-function operatorExamples(pombo: Instance): Example[] {
+function operatorExamples(pombo: Instance, mailId: string): Example[] {
   const one = "/api/v1/operator/workspaces/{id}";
   const held = "/api/v1/operator/held-suppressions";
   const at = (route: string, status: number, body?: unknown): Example => ({
@@ -23,6 +25,10 @@ function operatorExamples(pombo: Instance): Example[] {
       path: (route.split(" ")[1] ?? "").replace("{id}", pombo.workspace.id).replace("{name}", "Loja"),
     },
     options: { key: pombo.operator.key, ...(body === undefined ? {} : { body }) },
+  });
+  const ofMail = (method: string, status: number): Example => ({
+    ...at(`${method} /api/v1/operator/inbox/{id}`, status),
+    path: `/api/v1/operator/inbox/${mailId}`,
   });
   return [
     at("GET /api/v1/operator/workspaces", 200),
@@ -48,6 +54,11 @@ function operatorExamples(pombo: Instance): Example[] {
     at(`POST ${held}/apply`, 422, {}),
     at(`POST ${held}/apply`, 200, { site: "mx.example.com" }),
     at(`POST ${held}/drop`, 200, { all: true }),
+    at("GET /api/v1/operator/inbox", 200),
+    ofMail("GET", 200),
+    ofMail("DELETE", 200),
+    ofMail("GET", 404),
+    ofMail("DELETE", 404),
     at(`DELETE ${one}`, 200),
     at(`DELETE ${one}`, 404),
     at("POST /api/v1/operator/key/rotate", 200),
@@ -63,6 +74,7 @@ function examplesFor(
     domain: string;
     keys: string[];
     hook: { id: string; deliveryId: string };
+    mail: string;
   },
 ): Example[] {
   const { email, waiting, domain, keys, hook } = ids;
@@ -168,7 +180,7 @@ function examplesFor(
     { route: "GET /health", status: 200 },
     { route: "GET /ready", status: 200 },
     // Last: the workspace is gone then.
-    ...operatorExamples(pombo),
+    ...operatorExamples(pombo, ids.mail),
   ];
 }
 
@@ -204,12 +216,17 @@ test("answers of real requests are as documented, of every route", async () => {
   });
   await pombo.app.worker.idle();
   const made = await pombo.workspace.call("POST", "/api/v1/auth/keys", { body: { name: "x" } });
+  await pombo.app.receive(letter(mail({ text: "Hello" })));
+  // Reports have entries of their own on the timeline.
+  await pombo.app.receive(bounce(sent.body.data.id));
+  await pombo.app.receive(complaintAbout(pombo, sent.body.data.id));
   const ids = {
     email: sent.body.data.id,
     waiting: later.body.data.id,
     domain: domains.body.data[0].id,
     keys: [made.body.data.id],
     hook: await makeHook(pombo),
+    mail: (await pombo.operator.call("GET", "/api/v1/operator/inbox")).body.data[0].id,
   };
   const examples = examplesFor(pombo, ids);
   for (const { route, status, path, options } of examples) {

@@ -2,6 +2,8 @@
 // test in error-table.test.ts. All else is read from the API's own document.
 
 import { type Client, type Instance, type Json, startInstance } from "../fakes/instance.ts";
+import { mail } from "../dsn/mails.ts";
+import { letter } from "../inbound/letters.ts";
 import type { InstanceOptions } from "../fakes/instance.ts";
 
 /** A workspace that has one of everything. */
@@ -22,6 +24,8 @@ export interface Scene extends AsyncDisposable {
   hookId: string;
   deliveryId: string;
   keyId: string;
+  /** Came for the operator. */
+  mailId: string;
 }
 
 interface Conflict {
@@ -163,6 +167,12 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
+  "GET /api/v1/operator/inbox": { caller: "operator" },
+  "GET /api/v1/operator/inbox/{id}": { path: ({ mailId }) => `/api/v1/operator/inbox/${mailId}`, caller: "operator" },
+  "DELETE /api/v1/operator/inbox/{id}": {
+    path: ({ mailId }) => `/api/v1/operator/inbox/${mailId}`,
+    caller: "operator",
+  },
   "POST /api/v1/webhooks": { body: () => ({ url: "https://hooks.example.com/", events: ["*"] }) },
   "GET /api/v1/webhooks": {},
   "PATCH /api/v1/webhooks/{id}": ofHook("", { enabled: true }),
@@ -238,6 +248,8 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   const deliveries = await owner.call("GET", `/api/v1/webhooks/${hookId}/deliveries`);
   await pombo.mx.until(() => pombo.mx.messages.length === 2);
   await pombo.app.worker.idle();
+  await pombo.app.receive(letter(mail({ text: "Hello" })));
+  const inbox = await pombo.operator.call("GET", "/api/v1/operator/inbox");
   return {
     ...{
       pombo,
@@ -248,7 +260,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
       waitingId: waiting.body.data.id,
     },
     ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },
-    ...{ hookId, deliveryId: deliveries.body.data[0].id },
+    ...{ hookId, deliveryId: deliveries.body.data[0].id, mailId: inbox.body.data[0].id },
     [Symbol.asyncDispose]: () => pombo[Symbol.asyncDispose](),
   };
 }

@@ -2,6 +2,8 @@ import { dereference } from "@apidevtools/swagger-parser";
 import { expect, test } from "bun:test";
 import { type Caller, LAST, seed, type World } from "../contract/seeds.ts";
 import { type Client, type Instance, type Json, SENDING_DOMAIN, startInstance } from "../fakes/instance.ts";
+import { mail } from "../dsn/mails.ts";
+import { letter } from "../inbound/letters.ts";
 import { faultsAgainst } from "./json-schema.ts";
 
 // Every operation of the document, called as a reader would who copies its example.
@@ -49,6 +51,7 @@ test("the example of every operation works as it stands, and is answered as docu
     operator: callerOf(pombo.operator),
     workspaceId: pombo.workspace.id,
     domain: SENDING_DOMAIN,
+    bringMail: () => pombo.app.receive(letter(mail({ text: "Hello" }))),
   };
   const operations = await operationsOf(pombo);
   expect(operations.length).toBeGreaterThan(10);

@@ -94,6 +94,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
     workspaces: {} as OperatorParts["workspaces"],
     suppressions: {} as OperatorParts["suppressions"],
     domains: {} as OperatorParts["domains"],
+    inbox: {} as OperatorParts["inbox"],
   });
   const routes = rooms.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());

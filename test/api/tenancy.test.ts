@@ -73,6 +73,12 @@ const CASES: Record<string, Case> = {
     path: ({ domainId }) => `/api/v1/operator/domains/${domainId}`,
     body: { suspended: true },
   },
+  "GET /api/v1/operator/inbox": { kind: "operators", path: () => "/api/v1/operator/inbox" },
+  "GET /api/v1/operator/inbox/{id}": { kind: "operators", path: ({ emailId }) => `/api/v1/operator/inbox/${emailId}` },
+  "DELETE /api/v1/operator/inbox/{id}": {
+    kind: "operators",
+    path: ({ emailId }) => `/api/v1/operator/inbox/${emailId}`,
+  },
   "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/workspaces": { kind: "nobodys" },
   // Counts of the caller's own; usage.test.ts looks at them beside a busy neighbour.
@@ -201,6 +207,8 @@ function contentsOf({ pombo }: Scene): string {
     "email_body",
     "email_queue",
     "attempt",
+    "email_report",
+    "inbound_mail",
     "suppression",
     "suppression_held",
     "email_total",

@@ -90,6 +90,7 @@ export async function runHere(
     await runCommand(args, {
       env: options.env ?? {},
       out: (text) => void (said.out += `${text}\n`),
+      write: (bytes) => void (said.out += Buffer.from(bytes).toString("latin1")),
       err: (text) => void (said.err += `${text}\n`),
       flushed: () => Promise.resolve(),
       width: options.width ?? null,

@@ -156,6 +156,7 @@ const NOBODY = {
   env: {},
   out: () => undefined,
   err: () => undefined,
+  write: () => undefined,
   flushed: () => Promise.resolve(),
   width: null,
   input: () => new Blob([]).stream(),

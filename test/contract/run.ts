@@ -13,7 +13,7 @@ import { makeFolder, runProgram, runShown, type Cleanup } from "../peers/process
 import { type Sandbox, startSandbox } from "../peers/sandbox.ts";
 import { ensureSchemathesis, type Schemathesis } from "./environment.ts";
 import { hasSuccess, readReport, statusesOf } from "./report.ts";
-import { type Caller, LAST, seed, type World } from "./seeds.ts";
+import { type Caller, LAST, NEEDS_MAIL, seed, type World } from "./seeds.ts";
 
 /** JSON whose shape the caller knows from the interface. */
 // oxlint-disable-next-line no-explicit-any
@@ -38,7 +38,8 @@ await runProgram(async (cleanup) => {
     folder,
     checks,
     cleanup,
-    choose: (route) => !LAST.has(route),
+    // The sandbox takes no mail in.
+    choose: (route) => !LAST.has(route) && !NEEDS_MAIL.has(route),
   });
   // What takes the key away that the others need has a sandbox of its own.
   for (const route of all.filter((each) => LAST.has(each)))

@@ -17,6 +17,8 @@ export interface World {
   operator: Caller;
   workspaceId: string;
   domain: string;
+  /** Brings a mail to postmaster. Absent: mail cannot be brought here. */
+  bringMail?: () => Promise<void>;
 }
 
 /** Makes a thing of its own at each call, and names it by the parameters of the operation's path. */
@@ -82,6 +84,14 @@ const delivery: Seed = async (world) => {
   throw new Error(`a test event was not tried within ${WAIT_MS} ms`);
 };
 
+/** A mail that came for the operator. */
+const inboxMail: Seed = async ({ operator, bringMail }) => {
+  if (bringMail === undefined) throw new Error("no mail comes in here");
+  await bringMail();
+  const { body } = await operator.call("GET", "/api/v1/operator/inbox");
+  return { id: body.data[0].id };
+};
+
 /** By operation, as in `GET /api/v1/emails/{id}`; those of routes that a build does not have are not used. */
 const SEEDS: Record<string, Seed> = {
   "GET /api/v1/emails/{id}": email,
@@ -113,10 +123,15 @@ const SEEDS: Record<string, Seed> = {
   "GET /api/v1/operator/workspaces/{id}/suppressions": workspace,
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": workspace,
   "PATCH /api/v1/operator/domains/{id}": domain,
+  "GET /api/v1/operator/inbox/{id}": inboxMail,
+  "DELETE /api/v1/operator/inbox/{id}": inboxMail,
 };
 
 /** After these a key of the world is no key any more: each is called last, or in a world of its own. */
 export const LAST = new Set(["POST /api/v1/operator/key/rotate"]);
+
+/** About what comes in by SMTP alone: for a world that mail can be brought to. */
+export const NEEDS_MAIL = new Set(["GET /api/v1/operator/inbox/{id}", "DELETE /api/v1/operator/inbox/{id}"]);
 
 /** The parameters of a path, freshly made; none where the path has none. Throws what to add for a route without a seed. */
 export async function seed(route: string, world: World): Promise<Record<string, string>> {

@@ -1,12 +1,14 @@
 // The list against a plain look at every row, over random histories: whatever was claimed, deferred,
-// given back, canceled, retried, ended, rolled back or cut off by a crash, each filter's total and
-// pages are those of the emails that it names.
+// given back, canceled, retried, ended, reported about by mail, rolled back or cut off by a crash, each
+// filter's total and pages are those of the emails that it names.
 
 import { expect, test } from "bun:test";
 import { Committer } from "../../src/db/commit.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { cancelEmail } from "../../src/emails/cancel.ts";
 import { retryEmail } from "../../src/emails/retry.ts";
+import { RefusalWatch } from "../../src/emails/refusals.ts";
+import { type EmailReport, takeReport } from "../../src/emails/report.ts";
 import { EMAIL_STATUSES, type EmailStatus } from "../../src/emails/schema.ts";
 import { statusOf } from "../../src/emails/status.ts";
 import { AppError } from "../../src/errors.ts";
@@ -15,8 +17,8 @@ import type { Job } from "../../src/queue/job.ts";
 import { openStores } from "../../src/stores.ts";
 import { seeded, temporaryFolder } from "../db/temporary.ts";
 
-const STEPS = 240;
-const CHECK_EVERY = 40;
+const STEPS = 600;
+const CHECK_EVERY = 60;
 const WORKSPACES = [1, 2];
 const RECIPIENTS = ["a@example.com", "b@example.com", "c@example.net"];
 const SENDERS = ["loja@loja.test", "caixa@loja.test"];
@@ -126,11 +128,37 @@ function lose(on: World): void {
   if (job !== undefined) on.life.stores.queue.release(job.id, null);
 }
 
+/** What may come back by mail about an email, whatever became of it. */
+const REPORTS: EmailReport[] = (["bounce", "delayed", "complaint"] as const).map((kind) => {
+  const traces = { returnPaths: [], messageId: null, feedbackId: null };
+  if (kind === "delayed") return { kind, status: "4.4.1", diagnostic: null, traces };
+  const feedback = { recipients: [], originalMailFrom: null, sourceIp: null, reporter: null };
+  if (kind === "complaint") return { kind, feedbackType: "abuse", isUnwanted: true, traces, ...feedback };
+  const codes = { status: "5.1.1", smtpCode: 550, diagnostic: "550 5.1.1 No such user", remoteMta: "mx.example.com" };
+  const judged = { isPermanent: true, isHard: true, category: "invalid_recipient", type: "permanent" } as const;
+  return { kind, action: "failed", recipients: [], traces, finalRecipient: null, ...codes, ...judged };
+});
+
+function report(on: World): void {
+  // As likely about the few that are being sent as about the many that were.
+  const every = Map.groupBy(everyEmail(on), ({ status }) => status);
+  const found = pick(on.random, pick(on.random, [...every.values()]) ?? []);
+  const said = pick(on.random, REPORTS);
+  if (found === undefined || said === undefined) return;
+  const nothing = () => undefined;
+  const rates = { answered: nothing, bouncedLater: nothing, answeredByComplaint: nothing, complained: nothing };
+  const { log } = edgesOf(on);
+  const edges = { log, findRelay: () => null, standingOf: () => ({}), show: (words: string) => words };
+  const parts = { ...on.life.stores, ...edges, rates, reportedRefusals: new RefusalWatch() };
+  const { outcome } = takeReport(found.uid, { report: said, reporter: "mx.example.com", at: on.now }, parts);
+  on.seen.add(`${found.status} ${outcome}`);
+}
+
 /** A closure that does all of this and then fails: nothing of it may stay. */
 async function rollBack(on: World): Promise<void> {
   const running = new Map(on.life.running);
   await commit(on, () => {
-    for (const work of [accept, claim, defer, end, giveBack, accept]) work(on);
+    for (const work of [accept, claim, defer, end, report, giveBack, accept]) work(on);
     throw new Error("planted");
   });
   on.life.running = running;
@@ -140,7 +168,7 @@ async function rollBack(on: World): Promise<void> {
 async function failToStore(on: World): Promise<void> {
   const running = new Map(on.life.running);
   on.life.db.sqlite.run("PRAGMA query_only = ON");
-  await Promise.all([accept, defer, end, giveBack].map((work) => commit(on, () => work(on))));
+  await Promise.all([accept, defer, end, report, giveBack].map((work) => commit(on, () => work(on))));
   on.life.db.sqlite.run("PRAGMA query_only = OFF");
   on.life.running = running;
 }
@@ -217,7 +245,10 @@ async function step(on: World): Promise<void> {
   if (chance < 0.28) return crash(on);
   // Some of them in one transaction.
   const works = Array.from({ length: 1 + Math.floor(on.random() * 5) }, () => {
-    return pick(on.random, [accept, accept, claim, claim, end, defer, defer, giveBack, giveBack, lose]) ?? accept;
+    return (
+      pick(on.random, [accept, accept, claim, claim, end, defer, defer, giveBack, giveBack, lose, report, report]) ??
+      accept
+    );
   });
   await Promise.all(works.map((work) => commit(on, () => work(on))));
 }
@@ -330,6 +361,8 @@ for (const seed of [1, 2, 3, 4, 5]) {
     }
     on.life.db.close();
     const everything = [...ENDS, "queued", "sending", "sending again", "delivery_delayed", "canceled", "retry done"];
+    for (const before of ["queued", "sending", "delivery_delayed", "delivered", "sent"])
+      everything.push(`${before} bounced`, `${before} complained`);
     expect(everything.filter((one) => !on.seen.has(one))).toEqual([]);
   });
 }

@@ -329,6 +329,29 @@ describe("sending", () => {
     expect([on.counters(), on.names()]).toEqual([[], []]);
   });
 
+  test("is blocked for bounces that come back by mail, counted on the day of the email; what was never counted, or is forgotten, counts for nothing", async () => {
+    using on = start();
+    const id = await on.newWorkspace("one");
+    const first = on.clock.now();
+    const bounceLater = (at: number) => on.commit(() => on.rates.bouncedLater(id, at));
+    await on.count(id, 249, 0);
+    on.clock.advance(5 * DAY_MS);
+    for (let n = 0; n < 30; n++) await bounceLater(on.clock.now());
+    for (let n = 0; n < 19; n++) await bounceLater(first);
+    expect(on.block(id)).toBeNull();
+    await bounceLater(first);
+    expect(on.block(id)).toContain("20 of 249");
+    await on.commit(() => on.rates.forgetRates(id));
+    await bounceLater(first);
+    expect(on.counters()).toEqual([]);
+    // A complaint that is the only answer there was is one of one.
+    await on.commit(() => on.rates.answeredByComplaint(id));
+    expect(on.counters().map(({ name, count }) => [name, count])).toEqual([
+      ["answered", 1],
+      ["complaints", 1],
+    ]);
+  });
+
   test("is never blocked where that is turned off, and counted all the same", async () => {
     using on = start(false);
     const id = await on.newWorkspace("one");

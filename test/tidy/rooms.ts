@@ -43,7 +43,7 @@ const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
 export const ROOMS: Record<string, readonly string[]> = {
   "main.ts": ["cli"],
   // The entry of the second thread.
-  "thread.ts": ["threads", "dkim", "emails/compose.ts", "emails/prepare.ts"],
+  "thread.ts": ["threads", "dkim", "dsn", "emails/compose.ts", "emails/prepare.ts", "type inbound/read.ts"],
   cli: [
     "app.ts",
     "offline.ts",
@@ -54,9 +54,13 @@ export const ROOMS: Record<string, readonly string[]> = {
     "webhooks/sign.ts",
     "suppressions/operator-schema.ts",
     "type workspaces/operator-schema.ts",
+    "type inbound/operator-schema.ts",
   ],
   "app.ts": [
     "api-parts.ts",
+    "receiver.ts",
+    "emails/refusals.ts",
+    "type inbound/letter.ts",
     "teller.ts",
     "api.ts",
     "operator-api.ts",
@@ -95,10 +99,10 @@ export const ROOMS: Record<string, readonly string[]> = {
     "http",
     "net",
     "domains/operator-routes.ts",
+    "inbound/operator-routes.ts",
     "docs",
     "domains/routes.ts",
     "emails/routes.ts",
-    "type emails/accept.ts",
     "keys/routes.ts",
     "suppressions/operator-routes.ts",
     "suppressions/routes.ts",
@@ -165,7 +169,9 @@ export const ROOMS: Record<string, readonly string[]> = {
     "db",
     "domains",
     "emails",
+    "emails/report-store.ts",
     "idempotency",
+    "inbound",
     "keys",
     "plans",
     "plans/block.ts",
@@ -199,6 +205,21 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions",
     "workspaces",
     "type app.ts",
+  ],
+  // The receiving half of the composition root.
+  "receiver.ts": [
+    "type app.ts",
+    "db",
+    "type dsn/parse.ts",
+    "type emails/refusals.ts",
+    "type emails/relay.ts",
+    "type emails/report.ts",
+    "inbound/purge.ts",
+    "inbound/read.ts",
+    "inbound/receive.ts",
+    "keyring",
+    "type stores.ts",
+    "threads",
   ],
   "own-addresses.ts": [],
   "lock.ts": [],
@@ -283,8 +304,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions",
     "threads",
   ],
-  // The server; trouble of the storage is no fault of a letter's.
-  inbound: ["db/storage-error.ts", "dsn/return-path.ts", "net"],
+  // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
+  inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Its DNS publishes what the owner of each registered domain would publish.
   sandbox: ["dkim", "dns", "domains", "domains/records.ts"],
 };

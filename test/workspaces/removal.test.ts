@@ -33,6 +33,7 @@ const ROWS: Record<string, string> = {
 const HANGING: Record<string, string> = {
   dkim_key: "VALUES ({w}0, 'pombo1', 'rsa-sha256', 'x', x'00')",
   email_body: "VALUES ({w}, x'00', 1, NULL, 'plain')",
+  email_report: "(email_id, number, at, kind) VALUES ({w}, 1, 0, 'delay')",
   attempt: "(email_id, number, started_at, ended_at, outcome) VALUES ({w}, 1, 0, 0, 'deferred')",
 };
 

@@ -1,0 +1,59 @@
+import type { Edges } from "./app.ts";
+import type { Config } from "./config.ts";
+import type { Committer } from "./db/commit.ts";
+import type { DiskGuard } from "./db/guard.ts";
+import type { Report } from "./dsn/parse.ts";
+import type { RefusalWatch } from "./emails/refusals.ts";
+import type { FindRelay } from "./emails/relay.ts";
+import type { ReportParts } from "./emails/report.ts";
+import { purgeInbox } from "./inbound/purge.ts";
+import { createReader, type GivenReport } from "./inbound/read.ts";
+import { createReceiver, type InboundCounts } from "./inbound/receive.ts";
+import type { Keyring } from "./keyring/seal.ts";
+import type { Stores } from "./stores.ts";
+import { ThreadLine, type ThreadPort } from "./threads/line.ts";
+
+// The receiving half of the composition root: what is done with mail that comes in.
+
+export interface ReceiverParts {
+  config: Config;
+  edges: Edges;
+  stores: Stores;
+  keyring: Keyring;
+  committer: Committer;
+  guard: DiskGuard;
+  rates: ReportParts["rates"];
+  reportedRefusals: RefusalWatch;
+  findRelay: FindRelay;
+  show: ReportParts["show"];
+  counts: InboundCounts;
+  openThread: () => ThreadPort;
+}
+
+/** `close` ends its thread and loops; a letter that is being read is put off. */
+export function buildReceiver(parts: ReceiverParts) {
+  const { edges, stores, keyring, committer, openThread, ...rest } = parts;
+  const { clock, random, log } = edges;
+  const { commit } = committer;
+  const tell = (why: string) => log.bug("thread", new Error(`the thread that reads letters was given up: ${why}`));
+  const reading = new ThreadLine<GivenReport, Report>({ open: openThread, tell });
+  const receive = createReceiver({
+    ...rest,
+    ...stores,
+    commit,
+    clock,
+    random,
+    log,
+    standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
+    read: createReader(reading, log),
+    returnPathKey: keyring.hmacKey("return-path"),
+  });
+  const stopPurge = purgeInbox({ inbox: stores.inbox, commit, clock, log });
+  return {
+    receive,
+    close() {
+      stopPurge();
+      reading.close();
+    },
+  };
+}
