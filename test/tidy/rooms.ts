@@ -278,7 +278,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "threads",
   ],
   // Its DNS publishes what the owner of each registered domain would publish.
-  sandbox: ["dkim", "dns", "domains", "domains/records.ts"],
+  // What its MX sends back is composed and sent as mail is.
+  sandbox: ["dkim", "dns", "domains", "domains/records.ts", "mime", "smtp"],
 };
 
 /**
@@ -333,6 +334,7 @@ export const PURE = [
   "queue/retry.ts",
   "queue/site-places.ts",
   "queue/turns.ts",
+  "sandbox/report.ts",
   "smtp/classify-relay.ts",
   "smtp/classify-rules.ts",
   "smtp/classify.ts",
