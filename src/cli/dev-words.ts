@@ -53,8 +53,9 @@ See what became of it:
   curl -s -w '\\n' '${url}/api/v1/emails?limit=1&include=status' -H "X-API-Key: $POMBO_KEY"
 
 Recipients that behave on purpose, at any domain: bounce@ is refused, defer@ is taken at the third
-try, slow@ answers after five seconds. And anyone@anything.invalid: the domain does not exist;
-delivery_delayed at first, bounced once DNS has said so twice, ten minutes apart.
+try, slow@ answers after five seconds. bounce-later@ takes the message and sends a bounce back a second
+after, complaint@ a complaint. And anyone@anything.invalid: the domain does not exist; delivery_delayed
+at first, bounced once DNS has said so twice, ten minutes apart.
 Press Ctrl-C to stop.
 `;
 }

@@ -14,8 +14,9 @@ import { systemRandom } from "../random.ts";
 import { startSandboxDns } from "../sandbox/dns.ts";
 import { openInbox } from "../sandbox/inbox.ts";
 import { startSandboxMx } from "../sandbox/mx.ts";
+import { Reports } from "../sandbox/reporter.ts";
 import { sandboxRoutes } from "../sandbox/routes.ts";
-import { SANDBOX_DOMAIN, SANDBOX_HOST, sandboxZone } from "../sandbox/zone.ts";
+import { MX_HOST, SANDBOX_DOMAIN, SANDBOX_HOST, sandboxZone } from "../sandbox/zone.ts";
 import type { Terminal } from "./command.ts";
 import { setUpInstance } from "./set-up.ts";
 import { anotherPort, dataDirHeld, sandboxLog, welcome } from "./dev-words.ts";
@@ -101,11 +102,23 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
 
   const resolver = createResolver({ servers: [dns.address], clock: systemClock, random: systemRandom });
   closers.push(() => resolver.close());
+  const onEvent = (line: string) => log.event("mx", { detail: line });
+  let inbound: string | null = null;
+  const reports = new Reports({
+    host: MX_HOST,
+    complaintAddress: `fbl@${config.email.bounceHost}`,
+    inbound: () => (inbound === null ? null : placeOf(inbound)),
+    clock: systemClock,
+    random: systemRandom,
+    onEvent,
+  });
+  closers.push(() => reports.stop());
   const mx = await startSandboxMx({
     inbox,
     lookupTxt: (name) => resolver.txt(name),
     clock: systemClock,
-    onEvent: (line) => log.event("mx", { detail: line }),
+    onEvent,
+    report: (kind, reported) => reports.later(kind, reported),
   });
   closers.push(() => mx.close());
   config.email.destinationPort = mx.port;
@@ -121,6 +134,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });
   closers.push(() => app.stop(STOP_GRACE_MS));
+  inbound = app.inbound;
   domains = openDomainStore(app.db);
   const keys = operatorKey === null ? readKeys(directory) : await furnish(app.url, operatorKey);
   isFurnished = true;
@@ -138,6 +152,12 @@ function withoutOwn(log: Log, isFurnished: () => boolean): Log {
     },
     bug: (where, error) => log.bug(where, error),
   };
+}
+
+/** `127.0.0.1:2525` in its parts. */
+function placeOf(place: string): { address: string; port: number } {
+  const at = place.lastIndexOf(":");
+  return { address: place.slice(0, at), port: Number(place.slice(at + 1)) };
 }
 
 /** Returns the directory; throws StartError when it cannot be made. */

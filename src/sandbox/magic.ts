@@ -1,13 +1,13 @@
 /**
  * Magic recipients: local parts that make the sandbox's MX misbehave on purpose, whatever the
- * domain, so that a customer can watch a bounce, a retry and a slow receiver without waiting
- * for a real one.
+ * domain, so that a customer can watch a bounce, a complaint, a retry and a slow receiver without
+ * waiting for a real one.
  */
 
 import type { Clock } from "../clock.ts";
 
 /** What the MX does with a recipient. */
-type Behaviour = "accept" | "bounce" | "defer" | "slow";
+export type Behaviour = "accept" | "bounce" | "bounce-later" | "complaint" | "defer" | "slow";
 
 /** Tries of one message that `defer@` turns away before it takes it. */
 const DEFERRED_TRIES = 2;
@@ -16,12 +16,14 @@ const SLOW_ANSWER_MS = 5_000;
 /** Return path and recipient pairs that are remembered at most; the oldest are forgotten. */
 export const MAX_REMEMBERED_PAIRS = 10_000;
 
-/** Reads the behaviour from an address: `bounce@`, `defer@`, `slow@`, with or without a `+tag`. */
+/** Reads the behaviour from an address: `bounce@`, `bounce-later@`, `complaint@`, `defer@`, `slow@`, with or without a `+tag`. */
 export function behaviourOf(address: string): Behaviour {
   const localPart = address.slice(0, Math.max(address.lastIndexOf("@"), 0)).toLowerCase();
   const name = localPart.split("+", 1)[0];
   switch (name) {
     case "bounce":
+    case "bounce-later":
+    case "complaint":
     case "defer":
     case "slow":
       return name;

@@ -3,7 +3,8 @@
  * only. It takes every message for every domain, offers STARTTLS, and keeps what it took in the
  * inbox. Steps of one message: RCPT (magic recipients are refused or deferred here) → DATA, up
  * to 25 MB → DKIM verified as a receiver would → kept once per recipient → 250. Nothing is
- * answered before it is kept; trouble answers 451, so the sender comes back.
+ * answered before it is kept; trouble answers 451, so the sender comes back. What some magic
+ * recipients send back afterwards is reporter.ts's matter.
  */
 import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -16,7 +17,9 @@ import type { Lookup } from "../dns/client.ts";
 import { summarize } from "./inbox.ts";
 import type { DkimSummary, Inbox } from "./inbox.ts";
 import { Greylist, SlowAnswers, behaviourOf } from "./magic.ts";
+import type { Behaviour } from "./magic.ts";
 import { readAuthorAndSubject } from "./parse.ts";
+import type { Reported } from "./report.ts";
 
 /** Largest message taken, bytes, announced as SIZE (RFC 1870). */
 export const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
@@ -36,6 +39,8 @@ interface SandboxMxOptions {
   clock: Clock;
   /** Receives one line without control characters per event. */
   onEvent?: (line: string) => void;
+  /** Told of each message for bounce-later@ and complaint@, once it was taken. */
+  report?: (kind: "bounce" | "complaint", reported: Reported) => void;
   /** Address to listen on; loopback unless told otherwise. */
   host?: string;
   /** 0, the default, lets the system choose. */
@@ -70,8 +75,9 @@ export async function startSandboxMx(options: SandboxMxOptions): Promise<Sandbox
     },
     onData(stream, session, callback) {
       receive(stream, session, { ...options, tls: tlsProtocols.get(session) ?? null }).then(
-        ({ line, isSlow }) => {
+        ({ line, isSlow, toReport }) => {
           tell(line);
+          for (const { kind, reported } of toReport) options.report?.(kind, reported);
           const answer = () => callback(null, "2.6.0 Kept in the sandbox's inbox");
           if (isSlow) slowAnswers.add(answer);
           else answer();
@@ -123,6 +129,20 @@ const SERVER_OPTIONS = {
   logger: false,
 };
 
+interface ToReport {
+  kind: "bounce" | "complaint";
+  reported: Reported;
+}
+
+/** What was taken: a line for the terminal, and what comes back of it. */
+interface Received {
+  line: string;
+  isSlow: boolean;
+  toReport: ToReport[];
+}
+
+const REPORTED: Partial<Record<Behaviour, ToReport["kind"]>> = { "bounce-later": "bounce", complaint: "complaint" };
+
 interface Refusal {
   code: number;
   text: string;
@@ -137,6 +157,8 @@ function refusalOf(recipient: SMTPServerAddress, session: SMTPServerSession, gre
         ? { code: 451, text: "4.7.1 Greylisted: defer@ takes the message at the third try" }
         : null;
     case "slow":
+    case "bounce-later":
+    case "complaint":
     case "accept":
       return null;
   }
@@ -146,10 +168,10 @@ async function receive(
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
   options: SandboxMxOptions & { tls: string | null },
-): Promise<{ line: string; isSlow: boolean }> {
+): Promise<Received> {
   const raw = await readMessage(stream);
   // `rejectOversized` answers 552 whatever is returned here.
-  if (raw === null) return { line: "552 message over 25 MB refused", isSlow: false };
+  if (raw === null) return { line: "552 message over 25 MB refused", isSlow: false, toReport: [] };
   const verdicts = await verifyMessage(raw, options.lookupTxt, options.clock.now());
   // "none" stands for a message without any signature.
   const signatures = verdicts.filter((verdict) => verdict.result !== "none");
@@ -175,7 +197,17 @@ async function receive(
     options.tls ?? "no TLS",
     describeDkim(dkim, signatures),
   ].join("  ");
-  return { line, isSlow: recipients.some((to) => behaviourOf(to) === "slow") };
+  const isSlow = recipients.some((to) => behaviourOf(to) === "slow");
+  return { line, isSlow, toReport: reportsFor(recipients, returnPathOf(session), raw, options.clock.now()) };
+}
+
+/** RFC 5321 §4.5.5: nothing is sent back for a message from the null sender. */
+function reportsFor(recipients: string[], returnPath: string, raw: Uint8Array, receivedAt: number): ToReport[] {
+  if (returnPath === "") return [];
+  return recipients.flatMap((recipient) => {
+    const kind = REPORTED[behaviourOf(recipient)];
+    return kind === undefined ? [] : [{ kind, reported: { returnPath, recipient, raw, receivedAt } }];
+  });
 }
 
 /** The whole message, or null when it is over the limit; throws when the sender went away. */

@@ -8,7 +8,7 @@ import type { AnswerQuery, ZoneRecord } from "./dns.ts";
 
 export const SANDBOX_DOMAIN = "sandbox.test";
 export const SANDBOX_HOST = `mail.${SANDBOX_DOMAIN}`;
-const MX_HOST = `mx.${SANDBOX_DOMAIN}`;
+export const MX_HOST = `mx.${SANDBOX_DOMAIN}`;
 const LOOPBACK = "127.0.0.1";
 
 /** Answers for the sandbox's world; `domains` is null until the instance runs. */

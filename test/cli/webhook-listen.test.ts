@@ -65,6 +65,7 @@ function listen(api: string, forward: string | undefined) {
     env: {},
     out: (text: string) => void said.out.push(text),
     err: (text: string) => void said.err.push(text),
+    write: () => undefined,
     flushed: () => Promise.resolve(),
     width: null,
     input: () => new Blob([]).stream(),

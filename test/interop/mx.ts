@@ -12,6 +12,8 @@ import { freePort, mustRun, waitUntil, type Cleanup } from "../peers/process.ts"
 
 export const MX_DOMAIN = "interop.test";
 export const MX_HOST = `mx.${MX_DOMAIN}`;
+/** It accepts mail for everybody there, and finds out afterwards that it has nobody. */
+export const LATE_DOMAIN = `late.${MX_DOMAIN}`;
 export const GREYLISTED_USER = "grey";
 const ARRIVAL_TIMEOUT_MS = 20_000;
 
@@ -37,6 +39,8 @@ export async function startMx(options: {
   otherDomains: string[];
   /** Further lines of master.cf, by the port. */
   services: (port: number) => string;
+  /** Where its own reports go: hosts, and the loopback port they lead to. */
+  reports: { hosts: string[]; port: number };
   cleanup: Cleanup;
 }): Promise<Mx> {
   const { folder, cleanup } = options;
@@ -53,6 +57,11 @@ export async function startMx(options: {
   const port = await freePort();
   const own = [GREYLISTED_USER, ...options.users].map((user) => ({ address: `${user}@${MX_DOMAIN}`, folder: user }));
   const mailboxes = [...own, ...options.others].map(({ address, folder: maildir }) => `{${address}=${maildir}/}`);
+  const { reports } = options;
+  const transports = [
+    `{${LATE_DOMAIN}=virtual:}`,
+    ...reports.hosts.map((host) => `{${host}=smtp:[127.0.0.1]:${reports.port}}`),
+  ];
   const postfix = await startPostfix({
     folder,
     hostname: MX_HOST,
@@ -66,6 +75,12 @@ export async function startMx(options: {
       virtual_mailbox_maps: `inline:{${mailboxes.join(", ")}}`,
       virtual_uid_maps: `static:${owner}`,
       virtual_gid_maps: `static:${owner}`,
+      // No list of its users: every recipient there is accepted.
+      relay_domains: LATE_DOMAIN,
+      relay_recipient_maps: "",
+      transport_maps: `inline:{${transports.join(", ")}}`,
+      smtp_tls_security_level: "may",
+      smtp_tls_loglevel: "1",
       smtpd_relay_restrictions: "reject_unauth_destination",
       smtpd_recipient_restrictions: `reject_unlisted_recipient, check_policy_service inet:127.0.0.1:${policyPort}`,
       smtpd_tls_security_level: "may",

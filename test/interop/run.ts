@@ -11,12 +11,13 @@ import type { Zone } from "../fakes/zone.ts";
 import { CHROMIUM } from "../peers/browser.ts";
 import { ensureTools, OPENDKIM, POSTFIX, SASL, SWAKS } from "../peers/packages.ts";
 import { addDomain, type Api, createWorkspace, findPombo, logTail, startPombo } from "../peers/pombo.ts";
-import { makeFolder, runProgram, type Cleanup } from "../peers/process.ts";
+import { freePort, makeFolder, runProgram, type Cleanup } from "../peers/process.ts";
 import { serveZone, withKeyFile } from "../peers/zone.ts";
 import { Checks } from "./checks.ts";
 import { checkDelivery } from "./delivery.ts";
 import { checkDocs } from "./docs-checks.ts";
-import { GREYLISTED_USER, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
+import { checkInbound } from "./inbound-checks.ts";
+import { GREYLISTED_USER, LATE_DOMAIN, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
 import { checkPeers, PEER_USERS, signedMessage } from "./peer-checks.ts";
 import { checkRefusals } from "./refusals.ts";
 import { startRelay } from "./relay.ts";
@@ -29,6 +30,7 @@ import { checkVariants, VARIANT_DOMAINS, VARIANT_USERS, variantServices, variant
 const SENDER_DOMAIN = "loja.test";
 const SENDER = `loja@${SENDER_DOMAIN}`;
 const POMBO_HOST = "pombo.test";
+const COMPLAINING_USER = "complains";
 
 await runProgram(async (cleanup) => {
   const args = process.argv.slice(2);
@@ -63,15 +65,18 @@ async function runChecks(options: {
     [POMBO_HOST]: { A: ["127.0.0.1"] },
     [MX_DOMAIN]: { MX: [[10, MX_HOST]] },
     [MX_HOST]: { A: ["127.0.0.1"] },
+    [LATE_DOMAIN]: { MX: [[10, MX_HOST]] },
     ...variantZone(),
     ...RELAY_ADDRESSES,
   };
   const zone = withKeyFile(names, keyFile);
   const dns = await serveZone(zone);
   cleanup.add(() => dns.close());
-  const users = [...PEER_USERS, ...RELAY_USERS, ...samples.map((sample) => sample.name)];
+  const users = [...PEER_USERS, ...RELAY_USERS, COMPLAINING_USER, ...samples.map((sample) => sample.name)];
+  const inboundPort = await freePort();
+  const reports = { hosts: [POMBO_HOST, `bounce.${SENDER_DOMAIN}`], port: inboundPort };
   const variants = { others: VARIANT_USERS, otherDomains: VARIANT_DOMAINS, services: variantServices };
-  const mx = await startMx({ folder, keyFile, users, ...variants, cleanup });
+  const mx = await startMx({ folder, keyFile, users, ...variants, reports, cleanup });
   if (options.isPombo) await checks.group("docs", () => checkDocs({ folder, checks, cleanup }));
   await checks.group("peers", async () => {
     const signed = await signedMessage(zone);
@@ -93,12 +98,15 @@ async function runChecks(options: {
       dns: { servers: [`127.0.0.1:${dns.port}`] },
       // The greylisted mail comes back after seconds instead of the usual minute.
       email: { destination_port: mx.port, allow_addresses: ["127.0.0.0/8"], retry: ["2s", "5s"] },
+      inbound: { listen: `127.0.0.1:${inboundPort}` },
       relay: ways.map(({ table }) => table),
     },
   });
   await checks.group("pombo", async () => {
     const api = await createWorkspace(app, "interop");
     await checkPombo({ api, mx, zone, checks, samples });
+    const inbound = { folder, port: inboundPort, host: POMBO_HOST, user: COMPLAINING_USER };
+    await checkInbound({ api, mx, checks, sender: SENDER, ...inbound });
     // Both wait for retries.
     const shared = { api, mx, checks, sender: SENDER };
     await Promise.all([checkVariants({ ...shared, zone }), checkSinks({ ...shared, sinks })]);

@@ -307,7 +307,8 @@ export const ROOMS: Record<string, readonly string[]> = {
   // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
   inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Its DNS publishes what the owner of each registered domain would publish.
-  sandbox: ["dkim", "dns", "domains", "domains/records.ts"],
+  // What its MX sends back is composed and sent as mail is.
+  sandbox: ["dkim", "dns", "domains", "domains/records.ts", "mime", "smtp"],
 };
 
 /**
@@ -365,6 +366,7 @@ export const PURE = [
   "queue/retry.ts",
   "queue/site-places.ts",
   "queue/turns.ts",
+  "sandbox/report.ts",
   "smtp/classify-relay.ts",
   "smtp/classify-rules.ts",
   "smtp/classify.ts",
