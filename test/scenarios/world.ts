@@ -27,6 +27,8 @@ export interface Reply {
 /** A running `pombo serve`. */
 export interface Served extends Child {
   readonly url: string;
+  /** The port where mail comes in; NaN: it is turned off. */
+  readonly inboundPort: number;
 }
 
 export interface World {
@@ -156,7 +158,8 @@ async function serve(configFile: string, options: { through?: string[] } = {}): 
     await child.until("it serves", () => hasLogged(child, "pombo.started"));
     const url = /"event":"pombo\.started","url":"([^"]+)"/.exec(child.stdout())?.[1];
     if (url === undefined) throw new Error(`no address in its log:\n${child.stdout()}`);
-    return Object.assign(child, { url });
+    const inboundPort = Number(/"inbound":"[^"]+:(\d+)"/.exec(child.stdout())?.[1]);
+    return Object.assign(child, { url, inboundPort });
   } catch (error) {
     await child[Symbol.asyncDispose]();
     throw error;
