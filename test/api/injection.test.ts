@@ -100,7 +100,8 @@ test("whatever text and html hold, the wire carries one sender, one recipient an
   for (const { to, content } of pombo.mx.messages) {
     expect(to).toEqual(["maria@example.com"]);
     const headers = headersOf(content);
-    expect(headers).not.toMatch(/evil|Bcc/i);
+    // Signatures are base64, which may spell anything.
+    expect(headers).not.toMatch(/evil@|^Bcc:|^Subject: evil/im);
     for (const name of ["From", "To", "Subject", "Date", "Message-ID", "MIME-Version"]) {
       expect([name, headers.match(new RegExp(`^${name}:`, "gim"))?.length]).toEqual([name, 1]);
     }

@@ -47,7 +47,9 @@ async function checkLateBounce({ api, mx, checks, sender }: InboundChecks): Prom
   const log = mx.postfix.log();
   const sent = [...log.matchAll(/to=<b\+[a-z2-7]+@[^>]+>, .*status=(\w+)/g)].map(([, result]) => result);
   checks.equal("late bounce: Postfix sent its report once", sent, ["sent"]);
-  checks.claim("late bounce: over TLS", /TLS connection established to 127\.0\.0\.1/.test(log), () => log.slice(-2_000));
+  checks.claim("late bounce: over TLS", /TLS connection established to 127\.0\.0\.1/.test(log), () =>
+    log.slice(-2_000),
+  );
   const again = await api.call("POST", "/api/v1/emails", email);
   checks.equal(
     "late bounce: suppressed for the next email",
