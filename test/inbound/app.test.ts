@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
 import type { Letter } from "../../src/inbound/letter.ts";
+import { group, report } from "../dsn/mails.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { HOSTNAME, type Instance, startInstance } from "../fakes/instance.ts";
 import { readMetrics } from "../metrics/reader.ts";
@@ -87,11 +88,24 @@ test("a path is good over a start and for 30 days, and what came to it makes no 
   expect(pombo.mx.messages).toHaveLength(1);
 });
 
-test("with nobody to read it nothing is taken, and its sender keeps it", async () => {
-  await using pombo = await startInstance();
+test("what cannot be kept is not taken, and its sender keeps it", async () => {
+  await using pombo = await startInstance({ receive: () => Promise.reject(new Error("no room")) });
   using talk = await talkTo(pombo);
   await talk.message("postmaster");
   expect(await talk.say("x\r\n.")).toStartWith("451 4.3.0 ");
+});
+
+test("what is answered 250 is kept: mail to people in the inbox, a bounce on its email", async () => {
+  await using pombo = await startInstance();
+  const { id, returnPath } = await deliver(pombo);
+  using talk = await talkTo(pombo);
+  await talk.message("postmaster", returnPath);
+  talk.write(report({ groups: [group("5.1.1", "550 5.1.1 No such user")] }));
+  expect(await talk.say(".")).toStartWith("250 ");
+  const { body } = await pombo.workspace.call("GET", `/api/v1/emails/${id}`);
+  expect(body.data).toMatchObject({ status: "bounced", bounce: { category: "invalid_recipient" } });
+  const mails = pombo.app.db.sqlite.query("SELECT mailbox FROM inbound_mail").all();
+  expect([mails, pombo.bugs]).toEqual([[{ mailbox: "postmaster" }], []]);
 });
 
 test("while the disk is low nothing is taken", async () => {
