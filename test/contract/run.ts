@@ -8,12 +8,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Checks } from "../interop/checks.ts";
+import { openTalk } from "../inbound/kit.ts";
 import { findPombo } from "../peers/pombo.ts";
 import { makeFolder, runProgram, runShown, type Cleanup } from "../peers/process.ts";
 import { type Sandbox, startSandbox } from "../peers/sandbox.ts";
 import { ensureSchemathesis, type Schemathesis } from "./environment.ts";
 import { hasSuccess, readReport, statusesOf } from "./report.ts";
-import { type Caller, LAST, NEEDS_MAIL, seed, type World } from "./seeds.ts";
+import { type Caller, LAST, seed, type World } from "./seeds.ts";
 
 /** JSON whose shape the caller knows from the interface. */
 // oxlint-disable-next-line no-explicit-any
@@ -38,8 +39,7 @@ await runProgram(async (cleanup) => {
     folder,
     checks,
     cleanup,
-    // The sandbox takes no mail in.
-    choose: (route) => !LAST.has(route) && !NEEDS_MAIL.has(route),
+    choose: (route) => !LAST.has(route),
   });
   // What takes the key away that the others need has a sandbox of its own.
   for (const route of all.filter((each) => LAST.has(each)))
@@ -116,8 +116,16 @@ async function addSeeds(document: Json, routes: string[], world: World): Promise
   return unseeded;
 }
 
-function worldOf({ url, apiKey, operatorKey, workspaceId, domain }: Sandbox): World {
-  return { workspace: callerOf(url, apiKey), operator: callerOf(url, operatorKey), workspaceId, domain };
+function worldOf({ url, apiKey, operatorKey, workspaceId, domain, inbound }: Sandbox): World {
+  const callers = { workspace: callerOf(url, apiKey), operator: callerOf(url, operatorKey) };
+  return { ...callers, workspaceId, domain, bringMail: () => mailPostmaster(Number(inbound.split(":")[1])) };
+}
+
+async function mailPostmaster(port: number): Promise<void> {
+  using talk = await openTalk(port);
+  await talk.message("postmaster");
+  const reply = await talk.say("From: somebody@example.net\r\nSubject: Hello\r\n\r\nHello\r\n.");
+  if (!reply.startsWith("250 ")) throw new Error(`mail to postmaster: ${reply}`);
 }
 
 function callerOf(url: string, key: string): Caller {

@@ -130,9 +130,6 @@ const SEEDS: Record<string, Seed> = {
 /** After these a key of the world is no key any more: each is called last, or in a world of its own. */
 export const LAST = new Set(["POST /api/v1/operator/key/rotate"]);
 
-/** About what comes in by SMTP alone: for a world that mail can be brought to. */
-export const NEEDS_MAIL = new Set(["GET /api/v1/operator/inbox/{id}", "DELETE /api/v1/operator/inbox/{id}"]);
-
 /** The parameters of a path, freshly made; none where the path has none. Throws what to add for a route without a seed. */
 export async function seed(route: string, world: World): Promise<Record<string, string>> {
   if (!route.includes("{")) return {};

@@ -14,6 +14,8 @@ export interface Sandbox {
   readonly operatorKey: string;
   readonly workspaceId: string;
   readonly domain: string;
+  /** Host and port where mail comes in. */
+  readonly inbound: string;
 }
 
 /** Starts a sandbox that writes to `logFile` and keeps its files beside it until it is ended. */
@@ -26,6 +28,7 @@ export async function startSandbox(logFile: string, cleanup: Cleanup): Promise<S
     if (!sandbox.isAlive()) throw new Error(`the sandbox ended at once:\n${sandbox.output()}`);
     return firstLine() !== null;
   });
-  const { url, apiKey, operatorKey, workspaceId, domain } = JSON.parse(firstLine() ?? "{}") as Omit<Sandbox, "process">;
-  return { process: sandbox, url, apiKey, operatorKey, workspaceId, domain };
+  const ready = JSON.parse(firstLine() ?? "{}") as Omit<Sandbox, "process">;
+  const { url, apiKey, operatorKey, workspaceId, domain, inbound } = ready;
+  return { process: sandbox, url, apiKey, operatorKey, workspaceId, domain, inbound };
 }
