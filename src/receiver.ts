@@ -30,13 +30,16 @@ export interface ReceiverParts {
   openThread: () => ThreadPort;
 }
 
+/** The worst letter that is known takes a third of a second; who finds a worse one must not hold up the others for long. */
+const PATIENCE = { silenceMs: 5_000, pauseMs: 100, maxPauseMs: 1_000 };
+
 /** `close` ends its thread and loops; a letter that is being read is put off. */
 export function buildReceiver(parts: ReceiverParts) {
   const { edges, stores, keyring, committer, openThread, ...rest } = parts;
   const { clock, random, log } = edges;
   const { commit } = committer;
   const tell = (why: string) => log.bug("thread", new Error(`the thread that reads letters was given up: ${why}`));
-  const reading = new ThreadLine<GivenReport, Report>({ open: openThread, tell });
+  const reading = new ThreadLine<GivenReport, Report>({ open: openThread, tell, ...PATIENCE });
   const receive = createReceiver({
     ...rest,
     ...stores,

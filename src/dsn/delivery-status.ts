@@ -7,7 +7,7 @@
 import { type Field, lines, readFields, valueOf } from "./fields.ts";
 
 /** More than any message of ours has: it has one. */
-export const MAX_RECIPIENTS = 50;
+export const MAX_RECIPIENTS = 20;
 const MAX_STATUS_CHARACTERS = 64 * 1024;
 
 /** What is said of one recipient; null where the field is missing. */

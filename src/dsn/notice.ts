@@ -63,7 +63,14 @@ export function readNotice(message: Message): Notice {
     }
   }
   const told = found.filter((line) => line.trim() === "" || !EMPTY_WORDS.test(plain(line)));
-  return { whole: plain(found.join("\n")).slice(0, MAX_WHOLE_CHARACTERS), paragraphs: paragraphsOf(told) };
+  return { whole: plain(found.join("\n")).slice(0, MAX_WHOLE_CHARACTERS), paragraphs: upTo(paragraphsOf(told)) };
+}
+
+/** The first of them, as far as a report of any use goes: each is read for every recipient. */
+function upTo(paragraphs: string[]): string[] {
+  let characters = 0;
+  const end = paragraphs.findIndex((paragraph) => (characters += paragraph.length) > MAX_WHOLE_CHARACTERS);
+  return end < 0 ? paragraphs : paragraphs.slice(0, Math.max(end, 1));
 }
 
 /** Whether the part is, or is like, the message that came back. */

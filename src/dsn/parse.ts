@@ -72,7 +72,8 @@ function fromStatuses({ statuses, notice, traces, recipient }: Given & { statuse
   const isWaiting = looksLikeDelay(notice, null);
   const failed = statuses.filter((status) => hasFailed(status, isWaiting));
   if (failed.length > 0) {
-    const judged = failed.map((status) => judge({ ...status, paragraphs: paragraphsAbout(status, notice, failed) }));
+    const about = paragraphsAbout(failed, notice.paragraphs);
+    const judged = failed.map((status, index) => judge({ ...status, paragraphs: about[index] ?? [] }));
     const report = bounceOf(judged, failed[0]?.action ?? null, traces, recipient);
     // Of several to whom our recipient's mail goes on, some were reached or may be.
     return { ...report, isHard: report.isHard && (failed.length === statuses.length || isNamed(report, recipient)) };
@@ -99,17 +100,16 @@ function hasFailed({ action, status }: RecipientStatus, isWaiting: boolean): boo
 /** RFC 3464 §2.3.3. */
 const NOT_FAILED = new Set(["delayed", "delivered", "relayed", "expanded"]);
 
-function names({ finalRecipient, originalRecipient }: RecipientStatus, paragraph: string): boolean {
-  return [finalRecipient, originalRecipient].some(
-    (address) => address !== null && plain(paragraph).includes(plain(address)),
-  );
-}
-
-/** Among several recipients what names one is about that one; a text that names none is about all. */
-function paragraphsAbout(status: RecipientStatus, notice: Notice, all: RecipientStatus[]): string[] {
-  const isAboutAll =
-    all.length === 1 || !notice.paragraphs.some((paragraph) => all.some((each) => names(each, paragraph)));
-  return isAboutAll ? notice.paragraphs : notice.paragraphs.filter((paragraph) => names(status, paragraph));
+/** For each status: among several recipients what names one is about that one; a text that names none is about all. */
+function paragraphsAbout(all: RecipientStatus[], paragraphs: string[]): string[][] {
+  if (all.length === 1) return [paragraphs];
+  // Once each: a stranger chooses how many there are of both.
+  const texts = paragraphs.map(plain);
+  const apart = all.map(({ finalRecipient, originalRecipient }) => {
+    const addresses = [finalRecipient, originalRecipient].filter((address) => address !== null).map(plain);
+    return paragraphs.filter((_, index) => addresses.some((address) => texts[index]?.includes(address)));
+  });
+  return apart.every((own) => own.length === 0) ? all.map(() => paragraphs) : apart;
 }
 
 function fromNotice({ message, notice, traces, recipient }: Given & { message: Message }): Report {

@@ -95,7 +95,12 @@ export class RefusalWatch {
 
   #watched(site: string): Watched {
     let watched = this.#sites.get(site);
-    if (watched !== undefined) return watched;
+    if (watched !== undefined) {
+      // The one that was not used for longest is forgotten first.
+      this.#sites.delete(site);
+      this.#sites.set(site, watched);
+      return watched;
+    }
     const oldest = this.#sites.keys().next();
     if (this.#sites.size >= MAX_SITES && oldest.done === false) this.#sites.delete(oldest.value);
     watched = { buckets: [], recent: new Map() };

@@ -34,7 +34,8 @@ function cureOf(error: unknown, { address, port }: HostPort): string {
       return (
         `${place} is in use by another program, most likely another mail server such as Postfix or Exim ` +
         `(sudo ss -ltnp 'sport = :${port}' names it; sudo systemctl disable --now postfix, or exim4, stops it). ` +
-        `Stop that one, or choose another address ([inbound] listen). ${OFF}.`
+        "Stop that one, or let it have the loopback addresses and give pombo this server's public address " +
+        `([inbound] listen = "203.0.113.7:${port}", with yours). ${OFF}.`
       );
     case "EADDRNOTAVAIL":
       return (

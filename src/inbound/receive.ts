@@ -111,14 +111,11 @@ async function complaintStep(letter: Letter, parts: ReceiveParts): Promise<Step>
   const { report } = reading;
   if (report.kind === "auto_reply" || report.kind === "delayed") return ignore(whyIgnored(report), null, parts);
   if (report.kind === "complaint" && !report.isUnwanted) return ignore(whyIgnored(report), null, parts);
+  // Providers' questions about the feedback loop come here too, and bounces that somebody forwards to ask
+  // about them: those that are meant come to the return path.
+  if (report.kind !== "complaint") return keepStep("fbl", letter, parts);
   const email = findGenuine(report.traces.returnPaths, parts);
-  // Providers' questions about the feedback loop come here too.
-  if (email === null || report.kind === "unknown") return keepStep("fbl", letter, parts);
-  if (report.kind === "complaint") return reportStep(email.uid, report, letter, parts);
-  // Of several recipients ours counts.
-  const again = await parts.read({ bytes: letter.bytes, recipient: email.recipientAddress });
-  if (again.kind === "unreadable" || !isBelieved(again.report)) return keepStep("fbl", letter, parts);
-  return reportStep(email.uid, again.report, letter, parts);
+  return email === null ? keepStep("fbl", letter, parts) : reportStep(email.uid, report, letter, parts);
 }
 
 /** The email of the first token that was made here, for this email and recipient, and not too long ago. */

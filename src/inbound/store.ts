@@ -1,4 +1,4 @@
-import { desc, eq, getTableColumns, inArray, lt, lte, sql } from "drizzle-orm";
+import { desc, eq, getTableColumns, inArray, lt, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { inboundMails } from "../db/schema-inbound.ts";
 import type { Position } from "../http/pagination.ts";
@@ -14,6 +14,14 @@ const MAX_BYTES = 100 * 1024 * 1024;
 /** Removed in one transaction: each page of their bytes is put on the list of free ones. */
 const SHARE = 20;
 
+const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
+
+function largestOf<T extends { mailbox: string }>(mails: T[], measure: (mail: T) => number): string | undefined {
+  const sizes = new Map<string, number>();
+  for (const mail of mails) sizes.set(mail.mailbox, (sizes.get(mail.mailbox) ?? 0) + measure(mail));
+  return [...sizes].toSorted(([, a], [, b]) => b - a)[0]?.[0];
+}
+
 export type InboxStore = ReturnType<typeof openInboxStore>;
 
 /** The mail that is kept for the operator. */
@@ -21,19 +29,25 @@ export function openInboxStore({ orm }: Db) {
   const { content: _content, ...listed } = getTableColumns(inboundMails);
   const byUid = (uid: string) => eq(inboundMails.uid, uid);
 
-  /** Removes the oldest, while there are too many or they take too much. */
+  /** While there are too many or they take too much: the oldest of the mailbox that has the most. A flood of one mailbox washes away itself. */
   function trim(): void {
     const kept = orm
-      .select({ id: inboundMails.id, bytes: sql<number>`LENGTH(${inboundMails.content})` })
+      .select({
+        id: inboundMails.id,
+        mailbox: inboundMails.mailbox,
+        bytes: sql<number>`LENGTH(${inboundMails.content})`,
+      })
       .from(inboundMails)
-      .orderBy(desc(inboundMails.id))
+      .orderBy(inboundMails.id)
       .all();
-    let bytes = 0;
-    for (const [index, mail] of kept.entries()) {
-      bytes += mail.bytes;
-      if (index === 0 || (index < MAX_MAILS && bytes <= MAX_BYTES)) continue;
-      orm.delete(inboundMails).where(lte(inboundMails.id, mail.id)).run();
-      return;
+    for (;;) {
+      const bytes = sum(kept.map((mail) => mail.bytes));
+      if (kept.length <= 1 || (kept.length <= MAX_MAILS && bytes <= MAX_BYTES)) return;
+      const measure = kept.length > MAX_MAILS ? () => 1 : (mail: { bytes: number }) => mail.bytes;
+      const largest = largestOf(kept, measure);
+      const oldest = kept.findIndex(({ mailbox }) => mailbox === largest);
+      const [removed] = kept.splice(oldest, 1);
+      if (removed !== undefined) orm.delete(inboundMails).where(eq(inboundMails.id, removed.id)).run();
     }
   }
 

@@ -56,9 +56,10 @@ export interface ThreadLineOptions {
   open: () => ThreadPort;
   /** Hears of a thread that died, and why. */
   tell: (why: string) => void;
-  /** For tests. */
+  /** For work of another kind than the usual, and for tests. */
   silenceMs?: number;
   pauseMs?: number;
+  maxPauseMs?: number;
 }
 
 /** One thread, started when it is first needed. `I` and `O` must be values that structuredClone can copy. */
@@ -155,7 +156,8 @@ export class ThreadLine<I, O> {
     this.#options.tell(why);
     if (hasAnswered) return;
     this.#isPaused = true;
-    const pauseMs = Math.min((this.#options.pauseMs ?? PAUSE_MS) * 2 ** this.#pauses, MAX_PAUSE_MS);
+    const { pauseMs: firstMs = PAUSE_MS, maxPauseMs = MAX_PAUSE_MS } = this.#options;
+    const pauseMs = Math.min(firstMs * 2 ** this.#pauses, maxPauseMs);
     this.#pauses += 1;
     setTimeout(() => (this.#isPaused = false), pauseMs).unref();
   }

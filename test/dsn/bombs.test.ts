@@ -57,6 +57,16 @@ const BOMBS: Record<string, () => string> = {
   "500,000 failed recipients": () => `X-Failed-Recipients: ${"a@b.test,".repeat(200_000)}\r\n\r\nx`,
   "JSON of 60,000 brackets": () => `${HEAD}\r\n{"notificationType":${"[".repeat(60_000)}`,
   "quotes of quotes": () => REPORT + "> > > > > ".repeat(200_000),
+  // Each paragraph is looked at for each recipient: a stranger chooses how many there are of both.
+  "50 recipients and 400 paragraphs that name none of them": () => {
+    const paragraphs = `${"a\xc3\xa9 550 5.1.1 ".repeat(25)}\r\n\r\n`.repeat(400);
+    const recipients = Array.from(
+      { length: 50 },
+      (_, n) => `Final-Recipient: rfc822; u${n}@b.test\r\nAction: failed\r\n\r\n`,
+    );
+    const text = `--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${paragraphs}`;
+    return `${REPORT}${text}--b\r\nContent-Type: message/delivery-status\r\n\r\n${recipients.join("")}`;
+  },
   "null bytes": () => "\0".repeat(2 * MIB),
 };
 

@@ -192,28 +192,28 @@ test("five complaints by mail block sending, and webhooks are told of them and o
   expect(types).toEqual([...Array.from({ length: 5 }, () => "email.complained"), "workspace.sending_blocked"]);
 });
 
-test("a notification of a bounce at fbl@ counts by its token alone", async () => {
+test("a bounce at fbl@ ends nothing, whoever sent it and whatever token it holds: those that are meant come to the return path", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
   const id = await attempted(pombo);
-  const notified = (path: string) =>
-    JSON.stringify({
-      notificationType: "Bounce",
-      bounce: {
-        bouncedRecipients: [
-          { emailAddress: "maria@example.com", action: "failed", status: "5.1.1", diagnosticCode: `smtp; ${GONE}` },
-        ],
-      },
-      mail: { source: path },
-    });
-  const from = "AWS Notifications <no-reply@sns.example>";
-  await pombo.app.receive(toLoop(mail({ from, subject: "Notification", text: notified("b+nobody@mail.pombo.test") })));
-  expect([(await recordOf(pombo, id)).status, await inboxOf(pombo)]).toEqual(["delivered", ["fbl"]]);
-  await pombo.app.receive(
-    toLoop(mail({ from, subject: "Notification", text: notified(`${tokenOf(pombo, id)}@mail.pombo.test`) })),
-  );
-  expect((await recordOf(pombo, id)).bounce).toMatchObject({ category: "invalid_recipient", smtpCode: 550 });
-  expect(await inboxOf(pombo)).toEqual(["fbl"]);
+  const token = `${tokenOf(pombo, id)}@mail.pombo.test`;
+  const notification = {
+    notificationType: "Bounce",
+    bounce: {
+      bouncedRecipients: [
+        { emailAddress: "maria@example.com", action: "failed", status: "5.1.1", diagnosticCode: `smtp; ${GONE}` },
+      ],
+    },
+    mail: { source: token },
+  };
+  const notified = mail({ from: "no-reply@sns.example", subject: "Notification", text: JSON.stringify(notification) });
+  // Somebody forwards a bounce, to ask about it.
+  const forwarded = report({ groups: [group("5.1.1", GONE)], copy: `Return-Path: <${token}>` });
+  await pombo.app.receive(toLoop(notified));
+  await pombo.app.receive(toLoop(forwarded, { envelopeFrom: "joe@example.com" }));
+  await pombo.app.receive(toLoop(forwarded, { envelopeFrom: "" }));
+  expect([(await recordOf(pombo, id)).status, await inboxOf(pombo)]).toEqual(["delivered", ["fbl", "fbl", "fbl"]]);
+  expect(await suppressedIn(pombo)).toEqual({});
 });
 
 test("other mail to fbl@ is for the operator: a provider asks whether the loop is ours", async () => {

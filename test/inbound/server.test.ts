@@ -215,8 +215,7 @@ test("while recipients cannot be looked up they are asked to come again, not sai
 });
 
 test("a message that could not be kept is answered 451, and the connection goes on", async () => {
-  const error = new Error("a fault of ours");
-  const faults: (Error | null)[] = [new StorageError(new Error("full")), error, null];
+  const faults: (Error | null)[] = [new StorageError(new Error("full")), new Error("a fault of ours"), null];
   await using desk = await startDesk({
     receive: async () => {
       const fault = faults.shift();
@@ -228,7 +227,8 @@ test("a message that could not be kept is answered 451, and the connection goes 
     await talk.message("abuse@mail.pombo.test");
     expect(await talk.say("Subject: x\r\n\r\nx\r\n.")).toStartWith(code);
   }
-  expect(desk.bugs).toEqual([{ where: "inbound message", error }]);
+  // Whoever takes letters tells of what went wrong.
+  expect(desk.bugs).toEqual([]);
   expect(desk.counted).toEqual(["refused trouble", "refused trouble", "letter person"]);
 });
 

@@ -35,8 +35,8 @@ test("an inbound port that is taken, or is of another machine, stops the start w
     expect(refused.stderr).toBe(
       `Port ${port} on 127.0.0.1, where bounces and complaints come in, is in use by another program, most likely ` +
         `another mail server such as Postfix or Exim (sudo ss -ltnp 'sport = :${port}' names it; sudo systemctl ` +
-        "disable --now postfix, or exim4, stops it). Stop that one, or choose another address ([inbound] listen). " +
-        `${OFF}\n`,
+        "disable --now postfix, or exim4, stops it). Stop that one, or let it have the loopback addresses and give " +
+        `pombo this server's public address ([inbound] listen = "203.0.113.7:${port}", with yours). ${OFF}\n`,
     );
   } finally {
     taken.close();
