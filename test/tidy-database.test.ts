@@ -7,10 +7,13 @@ import { getTableConfig, SQLiteSyncDialect, SQLiteTable } from "drizzle-orm/sqli
 import { MIGRATIONS } from "../src/db/migrations.ts";
 import { openDatabase } from "../src/db/open.ts";
 import * as schema from "../src/db/schema.ts";
+import * as schemaOfSms from "../src/db/schema-sms.ts";
 import { sourcesOf } from "./tidy/sources.ts";
 
 const { sqlite } = openDatabase(":memory:");
-const tables = Object.values<unknown>(schema).filter((value): value is SQLiteTable => is(value, SQLiteTable));
+const tables = Object.values<unknown>({ ...schema, ...schemaOfSms }).filter((value): value is SQLiteTable =>
+  is(value, SQLiteTable),
+);
 
 interface ColumnRow {
   name: string;

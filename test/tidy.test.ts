@@ -167,7 +167,7 @@ test("only store.ts files, db/ and the files with a database of their own hold S
       .filter(
         ({ to, names }) =>
           /^(drizzle-orm(\/.*)?|bun:sqlite)$/.test(to) ||
-          (to === "src/db/schema.ts" && !names.every((name) => CONSTANT.test(name))),
+          (/^src\/db\/schema(-sms)?\.ts$/.test(to) && !names.every((name) => CONSTANT.test(name))),
       )
       .map(({ specifier, clause }) => `${source.path} imports ${clause} from ${specifier}`),
     ...codeMatching(source, SQL_TEXT),

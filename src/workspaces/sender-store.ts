@@ -1,6 +1,6 @@
 import { and, asc, eq } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { senderIds } from "../db/schema.ts";
+import { senderIds } from "../db/schema-sms.ts";
 
 export type SenderIdRow = typeof senderIds.$inferSelect;
 
@@ -19,7 +19,7 @@ export function openSenderIdStore({ orm }: Db) {
         .orderBy(asc(senderIds.createdAt), asc(senderIds.name))
         .all(),
     /** One that is not the default. */
-    insert(row: Omit<SenderIdRow, "isDefault">): void {
+    insert(row: Omit<SenderIdRow, "isDefault" | "priority">): void {
       orm
         .insert(senderIds)
         .values({ ...row, isDefault: false })

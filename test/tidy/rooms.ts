@@ -277,6 +277,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions",
     "threads",
   ],
+  sms: ["db", "http"],
   // Its DNS publishes what the owner of each registered domain would publish.
   sandbox: ["dkim", "dns", "domains", "domains/records.ts"],
 };
