@@ -360,6 +360,7 @@ CREATE TABLE sms_segment (
   priority       TEXT NOT NULL CHECK (priority IN ('otp', 'transactional', 'bulk')),
   attempts       INTEGER NOT NULL DEFAULT 0,    -- submits begun that count
   resends        INTEGER NOT NULL DEFAULT 0,    -- of those, after an unknown outcome: it may arrive twice
+  reroutes       INTEGER NOT NULL DEFAULT 0,    -- other routes tried for a refusal
   next_at        INTEGER NOT NULL,              -- ready: when it is due; unknown: when it is given up
   lease_epoch    INTEGER NOT NULL DEFAULT 0,    -- of the connection that has it: others change nothing
   submitted_at   INTEGER,                       -- the last submit

@@ -1,6 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { readTable } from "./config-read.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./config-relay.ts";
+import { checkSms, completeSms } from "./config-sms-check.ts";
+import { SmsSchema } from "./config-sms.ts";
 import { SiteSchema, SITES_MAX } from "./config-site.ts";
 import { choice, derived, duration, integer, list, size, special, tables, text } from "./config-setting.ts";
 import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
@@ -161,6 +163,7 @@ export const ConfigSchema = Type.Object({
       "30d",
     ),
   }),
+  sms: SmsSchema,
   log: Type.Object({
     addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
       default: "redacted",
@@ -200,6 +203,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
 
 export type { RelayConfig } from "./config-relay.ts";
 export type { SiteConfig } from "./config-site.ts";
+export type { SmsConfig, SmsLinkConfig, SmsRouteConfig, TonNpi } from "./config-sms.ts";
 export type { HostPort } from "./config-units.ts";
 
 /** Where the text came from: the file's path and the process's environment. */
@@ -245,8 +249,10 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   config.secrets.instanceKeyFile ??= `${config.dataDir === "/" ? "" : config.dataDir}/instance.key`;
   applyEnvironment(config, env, mistakes);
   completeRelays(config.relay, env, mistakes);
+  completeSms(config.sms, env, mistakes);
   checkTogether(config, mistakes);
   checkRelays(config.relay, config.email.provider, mistakes);
+  checkSms(config.sms, mistakes);
   return mistakes.length > 0 ? { kind: "mistakes", mistakes } : { kind: "config", config };
 }
 

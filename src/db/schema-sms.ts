@@ -100,6 +100,7 @@ export const smsSegments = sqliteTable(
     priority: text({ enum: SMS_PRIORITIES }).notNull(),
     attempts: integer().notNull().default(0),
     resends: integer().notNull().default(0),
+    reroutes: integer().notNull().default(0),
     nextAt: integer("next_at").notNull(),
     leaseEpoch: integer("lease_epoch").notNull().default(0),
     submittedAt: integer("submitted_at"),

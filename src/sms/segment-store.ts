@@ -209,7 +209,7 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
   const moveRoute = fast(
     orm
       .update(smsSegments)
-      .set({ route: given("route"), link: null })
+      .set({ route: given("route"), link: null, reroutes: sql`${smsSegments.reroutes} + ${p("reroutes")}` })
       .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY))
       .prepare(),
   );
@@ -285,8 +285,12 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
     delayReady(messageId: number, nextAt: number): void {
       delayReady.run({ messageId, nextAt });
     },
-    /** What is ready of a message goes by another route; only where no other part was ever submitted. How many. */
-    moveReady: (messageId: number, route: string): number => moveRoute.run({ messageId, route }).changes,
+    /**
+     * What is ready of a message goes by another route, for a refusal (once: `reroutes`) or while no link of its own
+     * is bound; only where no part was accepted or is unknown. How many.
+     */
+    moveReady: (messageId: number, to: { route: string; isRefused: boolean }): number =>
+      moveRoute.run({ messageId, route: to.route, reroutes: to.isRefused ? 1 : 0 }).changes,
     /** What is ready of a message is not sent any more; how many. */
     endReady(messageId: number, end: { state: "failed" | "expired"; now: number }, said: Words): number {
       const { changes } = endReady.run({ messageId, end: end.state, now: end.now, ...said });
