@@ -277,6 +277,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions",
     "threads",
   ],
+  // Of a workspace's sender ids, what kind they are.
+  sms: ["workspaces/sender-kind.ts"],
   // Its DNS publishes what the owner of each registered domain would publish.
   sandbox: ["dkim", "dns", "domains", "domains/records.ts"],
 };
@@ -333,6 +335,17 @@ export const PURE = [
   "queue/retry.ts",
   "queue/site-places.ts",
   "queue/turns.ts",
+  "sms/alphabet.ts",
+  "sms/charset.ts",
+  "sms/encoding.ts",
+  "sms/fold.ts",
+  "sms/header.ts",
+  "sms/keywords.ts",
+  "sms/prepare.ts",
+  "sms/preview.ts",
+  "sms/reassemble.ts",
+  "sms/segment.ts",
+  "sms/sender.ts",
   "smtp/classify-relay.ts",
   "smtp/classify-rules.ts",
   "smtp/classify.ts",
@@ -341,6 +354,7 @@ export const PURE = [
   "smtp/reply.ts",
   "suppressions/address.ts",
   "suppressions/show.ts",
+  "workspaces/sender-kind.ts",
 ];
 
 /** Where time, chance, timers and fetch come from, each with its reason. Everybody else is handed them. */
