@@ -25,7 +25,7 @@ export interface Alphabet {
 export const ESC = 0x1b;
 
 /** TS 23.038 §6.2.1.2.4: the language identifier of Portuguese. */
-export const PORTUGUESE = 3;
+const PORTUGUESE = 3;
 /** Information elements: national language single shift, locking shift. */
 export const SINGLE_SHIFT = 0x24;
 export const LOCKING_SHIFT = 0x25;

@@ -57,7 +57,7 @@ export function normalForm(body: string): string {
 }
 
 /** The alphabets that a route may use, the one to be preferred first. */
-export function alphabetsFor({ method, nli, dcs0Charset }: Coding): AlphabetName[] {
+function alphabetsFor({ method, nli, dcs0Charset }: Coding): AlphabetName[] {
   // The tables are named in a header, which is never sent beside SAR or a payload.
   const hasHeaders = method === "udh8" || method === "udh16";
   if (!hasHeaders || dcs0Charset !== "gsm7" || nli === "off") return ["gsm"];

@@ -33,7 +33,8 @@ export function foldedText(text: PreparedText, { coding, folding }: TextRules): 
   if (folding === "none" || text.segments === 1) return null;
   // A letter without its accent may combine with a mark that follows it.
   const candidate = normalForm(fold(text.sentText, folding));
-  if (candidate === text.sentText) return null;
+  // Nothing but signs that are not seen: folded, nothing would be left.
+  if (candidate === text.sentText || candidate === "") return null;
   const folded = splitUp(candidate, true, coding);
   return folded.segments < text.segments ? folded : null;
 }

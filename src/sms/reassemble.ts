@@ -92,7 +92,7 @@ function decodeRun({ dataCoding, alphabet, userData }: InboundPart, charset: Dcs
  * The text of user data by its data coding (SMPP 3.4 §5.2.19, and the groups of 3GPP TS 23.038 §4 that
  * SMSCs hand through). Null: binary, or a coding that we have no table for.
  */
-export function decodeUserData(
+function decodeUserData(
   bytes: Uint8Array,
   { dataCoding, alphabet, charset }: { dataCoding: number; alphabet: AlphabetName; charset: Dcs0Charset },
 ): string | null {

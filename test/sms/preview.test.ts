@@ -64,6 +64,10 @@ test("a text is folded only where that saves a segment", () => {
   expect(prepareText(`${"[]".repeat(66)}ã`, rules("portuguese")).isFolded).toBe(false);
 });
 
+test("a text of signs that nobody sees is sent as it is", () => {
+  expect(prepareText("\u200b".repeat(100), rules("punctuation"))).toMatchObject({ isFolded: false, segments: 2 });
+});
+
 test("what a route's shift tables write needs no folding", () => {
   const text = `Não ${"a".repeat(140)}`;
   expect(prepareText(text, rules("portuguese", { nli: "pt-single" })).isFolded).toBe(false);

@@ -34,6 +34,7 @@ const PROTOCOL_ROOMS = [
   "mime",
   "net",
   "queue",
+  "smpp",
   "smtp",
   "threads",
 ];
@@ -235,6 +236,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   threads: [],
   dkim: ["type dns/client.ts"],
   smtp: ["dns", "net"],
+  smpp: [],
 
   events: ["db", "http"],
   webhooks: ["db", "http", "queue", "net", "keyring", "type dns/lookup.ts", "events"],
@@ -278,7 +280,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "threads",
   ],
   // Of a workspace's sender ids, what kind they are.
-  sms: ["workspaces/sender-kind.ts"],
+  sms: ["smpp", "workspaces/sender-kind.ts"],
   // Its DNS publishes what the owner of each registered domain would publish.
   sandbox: ["dkim", "dns", "domains", "domains/records.ts"],
 };
@@ -335,17 +337,23 @@ export const PURE = [
   "queue/retry.ts",
   "queue/site-places.ts",
   "queue/turns.ts",
+  "smpp/outcome.ts",
+  "smpp/statuses.ts",
   "sms/alphabet.ts",
   "sms/charset.ts",
   "sms/encoding.ts",
+  "sms/failure.ts",
   "sms/fold.ts",
   "sms/header.ts",
   "sms/keywords.ts",
   "sms/prepare.ts",
   "sms/preview.ts",
   "sms/reassemble.ts",
+  "sms/receipt-id.ts",
+  "sms/receipt.ts",
   "sms/segment.ts",
   "sms/sender.ts",
+  "sms/status.ts",
   "smtp/classify-relay.ts",
   "smtp/classify-rules.ts",
   "smtp/classify.ts",
