@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { integer, lineFault, objectWith, text } from "../http/rules.ts";
 import { KeyCreate } from "../keys/schema.ts";
 import { planName, workspaceName } from "./schema.ts";
+import { senderKind } from "./sender-kind.ts";
 
 const MAX_REASON = 500;
 const MAX_NOTE = 200;
@@ -105,10 +106,6 @@ export const CreditEntry = Type.Object({
   createdAt: time,
 });
 
-/** TS 23.040 §9.1.2.5: an alphanumeric address holds 11 characters of the GSM alphabet; here those that every network passes on. */
-const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9\-._&](?:[A-Za-z0-9 \-._&]{0,9}[A-Za-z0-9\-._&])?$/;
-const PHONE_NUMBER = /^\+?\d{3,15}$/;
-
 export const SenderIdCreate = Type.Object(
   {
     name: text(
@@ -120,7 +117,7 @@ export const SenderIdCreate = Type.Object(
         examples: ["Loja Maria", "+258841234567"],
       },
       (value) =>
-        ALPHANUMERIC.test(value) || PHONE_NUMBER.test(value)
+        senderKind(value) !== null
           ? null
           : "must be 1 to 11 of A-Z, a-z, 0-9, space and -._& with a letter among them and no space at its ends, or a phone number of 3 to 15 digits",
     ),
