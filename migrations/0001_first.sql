@@ -51,6 +51,7 @@ CREATE TABLE sender_id (
   PRIMARY KEY (workspace_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX sender_id_default ON sender_id (workspace_id) WHERE is_default = 1;
+CREATE INDEX sender_id_name ON sender_id (name);   -- whose number a text came to
 
 CREATE TABLE domain (
   id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -319,6 +320,7 @@ CREATE TABLE sms_message (
   encoding            TEXT NOT NULL CHECK (encoding IN ('gsm7', 'ucs2')),
   alphabet            TEXT NOT NULL CHECK (alphabet IN ('gsm', 'pt-single', 'pt-locking', 'pt-both')),
   segments            INTEGER NOT NULL,
+  credits             INTEGER NOT NULL,         -- one a segment, less those given back
   expires_at          INTEGER NOT NULL,         -- what was not accepted by then is not sent
   created_at          INTEGER NOT NULL,
   status              TEXT NOT NULL CHECK (status IN ('queued', 'sending', 'sent', 'delivered', 'undelivered',
@@ -368,13 +370,15 @@ CREATE TABLE sms_segment (
   smsc_id        TEXT,                          -- as answered
   smsc_id_key    TEXT,                          -- in the form compared
   smsc_id_key2   TEXT,                          -- of the first submit, once it was sent again
-  receipt_state  TEXT,                          -- the network's last word, as in sms_message.delivery_state
+  expects_receipt INTEGER NOT NULL DEFAULT 1 CHECK (expects_receipt IN (0, 1)),
+  receipt_state  TEXT,                          -- the network's last word that counts, as src/sms/receipt.ts has them
+  receipt_at     INTEGER,
+  overdue        TEXT CHECK (overdue IN ('sent', 'undelivered')),  -- waiting for its receipt is over: what that means
   category       TEXT,                          -- as failure_category in sms_message
   provider_status TEXT,
   provider_code  TEXT,
   reason         TEXT,
   changed_at     INTEGER,                       -- the last of these changes
-  done_at        INTEGER,                       -- when it came to its end
   credit         TEXT NOT NULL DEFAULT 'reserved' CHECK (credit IN ('reserved', 'refunded', 'written_off')),
   PRIMARY KEY (message_id, seq)
 ) STRICT, WITHOUT ROWID;
@@ -412,13 +416,15 @@ CREATE TABLE sms_inbound_part (
   route       TEXT NOT NULL,
   source      TEXT NOT NULL,
   destination TEXT NOT NULL,
+  scheme      TEXT NOT NULL CHECK (scheme IN ('udh8', 'udh16', 'sar')),
   reference   INTEGER NOT NULL,
   total       INTEGER NOT NULL,
   seq         INTEGER NOT NULL,
   data_coding INTEGER NOT NULL,
+  alphabet    TEXT NOT NULL CHECK (alphabet IN ('gsm', 'pt-single', 'pt-locking', 'pt-both')),
   payload     BLOB NOT NULL,                    -- without its header
   received_at INTEGER NOT NULL,
-  PRIMARY KEY (route, source, destination, reference, total, seq)
+  PRIMARY KEY (route, source, destination, scheme, reference, total, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sms_inbound_part_age ON sms_inbound_part (received_at);
 

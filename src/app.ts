@@ -242,6 +242,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       preparer: createPreparer(preparing),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
+      // Nothing sends texts yet: they wait.
+      nudgeSms: () => undefined,
     });
     const operatorApi = createOperatorApi(apiParts);
     const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));

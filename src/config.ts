@@ -203,7 +203,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
 
 export type { RelayConfig } from "./config-relay.ts";
 export type { SiteConfig } from "./config-site.ts";
-export type { SmsConfig, SmsLinkConfig, SmsRouteConfig, TonNpi } from "./config-sms.ts";
+export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./config-sms.ts";
 export type { HostPort } from "./config-units.ts";
 
 /** Where the text came from: the file's path and the process's environment. */

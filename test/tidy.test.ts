@@ -1,16 +1,9 @@
 // Properties of the code itself: what a reviewer would have to look for each time.
 
 import { expect, test } from "bun:test";
-import {
-  DOORS,
-  FEATURE_ROOMS,
-  FOR_ALL,
-  MAY_NAME_SYSTEM_EDGES,
-  OWN_DATABASES,
-  PURE,
-  ROOMS,
-  SOURCES_OF_CHANGE,
-} from "./tidy/rooms.ts";
+import { MAY_NAME_SYSTEM_EDGES, OWN_DATABASES, SOURCES_OF_CHANGE } from "./tidy/edges.ts";
+import { PURE } from "./tidy/pure.ts";
+import { DOORS, FEATURE_ROOMS, FOR_ALL, ROOMS } from "./tidy/rooms.ts";
 import { codeMatching, type Import, importsOf, pathsOf, readSource, roomOf, sourcesOf } from "./tidy/sources.ts";
 
 const SRC = sourcesOf("src", ".ts");

@@ -4,7 +4,7 @@ import { SMS_PRIORITIES } from "./schema.ts";
 
 // The tables of SMS, as schema.ts has the others.
 
-export const CREDIT_KINDS = ["grant", "reservation", "refund", "writeoff"] as const;
+const CREDIT_KINDS = ["grant", "reservation", "refund", "writeoff"] as const;
 
 export const smsCredits = sqliteTable(
   "sms_credit",
@@ -35,13 +35,47 @@ export const senderIds = sqliteTable(
     uniqueIndex("sender_id_default")
       .on(t.workspaceId)
       .where(sql`is_default = 1`),
+    index("sender_id_name").on(t.name),
   ],
 );
 
 export const SMS_STATUSES = ["queued", "sending", "sent", "delivered", "undelivered", "failed", "expired"] as const;
-export const SMS_ENCODINGS = ["gsm7", "ucs2"] as const;
+const SMS_ENCODINGS = ["gsm7", "ucs2"] as const;
 /** Which tables of seven bits: src/sms/alphabet.ts. */
-export const SMS_ALPHABETS = ["gsm", "pt-single", "pt-locking", "pt-both"] as const;
+const SMS_ALPHABETS = ["gsm", "pt-single", "pt-locking", "pt-both"] as const;
+
+/** The network's words for a segment, and for a whole message. */
+const RECEIPT_STATES = [
+  "enroute",
+  "accepted",
+  "unknown",
+  "delivered",
+  "expired",
+  "deleted",
+  "undeliverable",
+  "rejected",
+] as const;
+export const DELIVERY_STATES = ["pending", ...RECEIPT_STATES, "partially_delivered"] as const;
+/** Why an SMS was not delivered. */
+export const FAILURE_CATEGORIES = [
+  "invalid_destination",
+  "unknown_subscriber",
+  "absent_subscriber",
+  "handset_error",
+  "blocked",
+  "opted_out",
+  "sender_rejected",
+  "content_rejected",
+  "throttled",
+  "provider_auth",
+  "provider_unavailable",
+  "provider_error",
+  "protocol_error",
+  "expired",
+  "receipt_timeout",
+  "outcome_unknown",
+  "internal_error",
+] as const;
 
 export const smsMessages = sqliteTable(
   "sms_message",
@@ -56,11 +90,12 @@ export const smsMessages = sqliteTable(
     encoding: text({ enum: SMS_ENCODINGS }).notNull(),
     alphabet: text({ enum: SMS_ALPHABETS }).notNull(),
     segments: integer().notNull(),
+    credits: integer().notNull(),
     expiresAt: integer("expires_at").notNull(),
     createdAt: integer("created_at").notNull(),
     status: text({ enum: SMS_STATUSES }).notNull(),
-    deliveryState: text("delivery_state"),
-    failureCategory: text("failure_category"),
+    deliveryState: text("delivery_state", { enum: DELIVERY_STATES }),
+    failureCategory: text("failure_category", { enum: FAILURE_CATEGORIES }),
     providerId: text("provider_id"),
     providerStatus: text("provider_status"),
     providerErrorCode: text("provider_error_code"),
@@ -81,8 +116,8 @@ export const smsMessages = sqliteTable(
   ],
 );
 
-export const SEGMENT_STATES = ["ready", "in_flight", "accepted", "unknown", "delivered", "failed", "expired"] as const;
-export const SEGMENT_CREDITS = ["reserved", "refunded", "written_off"] as const;
+const SEGMENT_STATES = ["ready", "in_flight", "accepted", "unknown", "delivered", "failed", "expired"] as const;
+const SEGMENT_CREDITS = ["reserved", "refunded", "written_off"] as const;
 
 export const smsSegments = sqliteTable(
   "sms_segment",
@@ -108,13 +143,15 @@ export const smsSegments = sqliteTable(
     smscId: text("smsc_id"),
     smscIdKey: text("smsc_id_key"),
     smscIdKey2: text("smsc_id_key2"),
-    receiptState: text("receipt_state"),
-    category: text(),
+    expectsReceipt: integer("expects_receipt", { mode: "boolean" }).notNull().default(true),
+    receiptState: text("receipt_state", { enum: RECEIPT_STATES }),
+    receiptAt: integer("receipt_at"),
+    overdue: text({ enum: ["sent", "undelivered"] }),
+    category: text({ enum: FAILURE_CATEGORIES }),
     providerStatus: text("provider_status"),
     providerCode: text("provider_code"),
     reason: text(),
     changedAt: integer("changed_at"),
-    doneAt: integer("done_at"),
     credit: text({ enum: SEGMENT_CREDITS }).notNull().default("reserved"),
   },
   (t) => [
@@ -148,7 +185,7 @@ export const smsReceiptOrphans = sqliteTable(
     smscIdKey: text("smsc_id_key"),
     numberKey: text("number_key"),
     umr: integer(),
-    receiptState: text("receipt_state").notNull(),
+    receiptState: text("receipt_state", { enum: RECEIPT_STATES }).notNull(),
     receipt: text().notNull(),
     raw: blob({ mode: "buffer" }).notNull(),
     receivedAt: integer("received_at").notNull(),
@@ -170,15 +207,17 @@ export const smsInboundParts = sqliteTable(
     route: text().notNull(),
     source: text().notNull(),
     destination: text().notNull(),
+    scheme: text({ enum: ["udh8", "udh16", "sar"] }).notNull(),
     reference: integer().notNull(),
     total: integer().notNull(),
     seq: integer().notNull(),
     dataCoding: integer("data_coding").notNull(),
+    alphabet: text({ enum: SMS_ALPHABETS }).notNull(),
     payload: blob({ mode: "buffer" }).notNull(),
     receivedAt: integer("received_at").notNull(),
   },
   (t) => [
-    primaryKey({ columns: [t.route, t.source, t.destination, t.reference, t.total, t.seq] }),
+    primaryKey({ columns: [t.route, t.source, t.destination, t.scheme, t.reference, t.total, t.seq] }),
     index("sms_inbound_part_age").on(t.receivedAt),
   ],
 );

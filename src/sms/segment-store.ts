@@ -31,12 +31,7 @@ export type NewSegment = Pick<
 export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch">;
 
 /** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
-export interface Words {
-  providerStatus: string | null;
-  providerCode: string | null;
-  category: string | null;
-  reason: string | null;
-}
+export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
 
 export interface Claim {
   route: string;
@@ -172,8 +167,7 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
     acceptedAt: given("now"),
     smscId: given("smscId"),
     smscIdKey: given("smscIdKey"),
-    receiptState: given("receiptState"),
-    doneAt: given("doneAt"),
+    expectsReceipt: given("expectsReceipt"),
   });
   const toReady = move({
     ...words,
@@ -184,14 +178,16 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
     // One that is alone may be sent by any link; the others stay with the link that has the first.
     link: sql`CASE WHEN ${smsSegments.parts} = 1 THEN NULL ELSE ${smsSegments.link} END`,
   });
-  const toEnd = move({ ...words, state: given("end"), doneAt: given("now") });
+  const toEnd = move({ ...words, state: given("end") });
   const toReceipt = move({
     ...words,
     state: given("next"),
     receiptState: given("receiptState"),
+    receiptAt: given("now"),
+    // What the network knows of, the SMSC had.
     acceptedAt: sql`COALESCE(${smsSegments.acceptedAt}, ${p("now")})`,
-    doneAt: given("doneAt"),
   });
+  const toOverdue = move({ overdue: given("status") });
   const updateSecondId = fast(
     orm
       .update(smsSegments)
@@ -216,7 +212,7 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
   const endReady = fast(
     orm
       .update(smsSegments)
-      .set({ ...words, state: given("end"), doneAt: given("now"), changedAt: given("now") })
+      .set({ ...words, state: given("end"), changedAt: given("now") })
       .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY))
       .prepare(),
   );
@@ -239,17 +235,13 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
   return {
     /** Nobody knows whether it was accepted; it is given up at `giveUpAt`. */
     unknown: (from: Fence, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
-    /**
-     * The SMSC has it. `receiptState` is null while receipts are awaited; on a route without them it is
-     * "unknown", and the segment done.
-     */
+    /** The SMSC has it, under this id. */
     accept(
       from: Fence,
-      answer: { smscId: string | null; smscIdKey: string | null; receiptState: "unknown" | null; now: number },
+      answer: { smscId: string | null; smscIdKey: string | null; expectsReceipt: boolean; now: number },
       said: Words,
     ): boolean {
-      const doneAt = answer.receiptState === null ? null : answer.now;
-      return fenced(toAccepted, from, { ...answer, ...said, doneAt });
+      return fenced(toAccepted, from, { ...answer, expectsReceipt: answer.expectsReceipt ? 1 : 0, ...said });
     },
     /** To be tried again: `isCounted` false takes the attempt back (throttled), `isResend` true follows an unknown outcome. */
     retry(
@@ -263,20 +255,18 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
     /** Given up before the SMSC had it: refused, expired, nobody knows. */
     end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>
       fenced(toEnd, from, { end: end.state, now: end.now, ...said }),
-    /** A receipt: the network's word on what the SMSC has. `isFinal` false: more may come. */
+    /** A receipt that counts (status.ts `advance`, `segmentStateOf`): the network's word on what the SMSC has. */
     receipt(
       from: Fence,
-      receipt: {
-        state: "accepted" | "delivered" | "failed" | "expired";
-        receiptState: string;
-        isFinal: boolean;
-        now: number;
-      },
+      receipt: { state: SegmentState; receiptState: NonNullable<SegmentRow["receiptState"]>; now: number },
       said: Words,
     ): boolean {
-      const { state: next, receiptState, isFinal, now } = receipt;
-      return fenced(toReceipt, from, { next, receiptState, doneAt: isFinal ? now : null, now, ...said });
+      const { state: next, receiptState, now } = receipt;
+      return fenced(toReceipt, from, { next, receiptState, now, ...said });
     },
+    /** Its receipt is not waited for any longer; `status` is what that makes of its message. */
+    overdue: (from: Fence, end: { status: "sent" | "undelivered"; now: number }): boolean =>
+      fenced(toOverdue, from, end),
     /** A second id of a segment that was sent twice. */
     addId(messageId: number, seq: number, key: string): void {
       updateSecondId.run({ messageId, seq, key });
@@ -296,6 +286,10 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
       const { changes } = endReady.run({ messageId, end: end.state, now: end.now, ...said });
       if (changes > 0) changed.note(messageId);
       return changes;
+    },
+    /** The same of settle.ts, which is told of the message at that moment. */
+    abandonReady(messageId: number, now: number, said: Words): void {
+      endReady.run({ messageId, end: "failed", now, ...said });
     },
     /** What became of the credit of a segment: settle.ts alone. */
     setCredit(segment: Pick<SegmentRow, "messageId" | "seq">, credit: SegmentRow["credit"]): void {

@@ -1,8 +1,9 @@
-import { and, asc, desc, eq, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { smsMessages } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 import type { Position } from "../http/pagination.ts";
+import type { MessageChange } from "./settle.ts";
 
 // The messages. What a message's segments say of it (`PublicState`) is written by settle.ts alone.
 
@@ -19,6 +20,7 @@ export type PublicState = Pick<
   | "providerStatus"
   | "providerErrorCode"
   | "failedReason"
+  | "credits"
   | "possibleDuplicate"
   | "sentAt"
   | "deliveredAt"
@@ -54,6 +56,7 @@ export function openMessageStore({ orm }: Db) {
         encoding: p("encoding"),
         alphabet: p("alphabet"),
         segments: p("segments"),
+        credits: p("segments"),
         expiresAt: p("expiresAt"),
         createdAt: p("createdAt"),
         status: "queued",
@@ -85,6 +88,7 @@ export function openMessageStore({ orm }: Db) {
         providerStatus: given("providerStatus"),
         providerErrorCode: given("providerErrorCode"),
         failedReason: given("failedReason"),
+        credits: given("credits"),
         possibleDuplicate: sql`${sql.param(p("possibleDuplicate"), smsMessages.possibleDuplicate)}`,
         sentAt: given("sentAt"),
         deliveredAt: given("deliveredAt"),
@@ -105,14 +109,34 @@ export function openMessageStore({ orm }: Db) {
       .prepare(),
   );
 
+  /** Told of each change that is worth an event, inside its transaction. */
+  let tell: ((change: MessageChange) => void) | null = null;
+
   return {
     /** Inside the accepting transaction; its integer id. */
     insert: (row: NewMessage): number => Number(insertRow.run({ ...row }).lastInsertRowid),
     byId: (id: number): MessageRow | undefined => selectById.get({ id }),
     byUid: (workspaceId: number, uid: string): MessageRow | undefined => selectByUid.get({ workspaceId, uid }),
+    /** What follows from its segments: settle.ts alone, as the next. */
     setState(id: number, state: PublicState): void {
       updateState.run({ id, ...state });
     },
+    changed: (change: MessageChange): void => tell?.(change),
+    /** From now on `follow` is told of each change that is worth an event, inside the transaction that makes it. */
+    followChanges(follow: NonNullable<typeof tell>): void {
+      tell = follow;
+    },
+    /** Which workspaces texted a number from this sender id after `since`, the last one first: those who share it. */
+    textedFrom: (recipient: string, sender: string, since: number): { workspaceId: number; lastAt: number }[] =>
+      orm
+        .select({ workspaceId: smsMessages.workspaceId, lastAt: sql<number>`MAX(${smsMessages.createdAt})` })
+        .from(smsMessages)
+        .where(
+          and(eq(smsMessages.recipient, recipient), eq(smsMessages.sender, sender), gte(smsMessages.createdAt, since)),
+        )
+        .groupBy(smsMessages.workspaceId)
+        .orderBy(desc(sql`MAX(${smsMessages.createdAt})`))
+        .all(),
     /** Messages of a status that have more to come and whose lifetime was over by `until`, the first first. */
     expired: (status: SmsStatus, until: number, limit: number): number[] =>
       selectDue.all({ status, until, limit }).map(({ id }) => id),

@@ -100,7 +100,7 @@ test("an answer of another connection, or one that comes twice, changes nothing"
   await on.commit(() => addMessage(on));
   const [row] = await on.commit(() => segments.claim(CLAIM));
   if (row === undefined) throw new Error("nothing was claimed");
-  const answer = { smscId: "A1", smscIdKey: "a1", receiptState: null, now: 1_100 };
+  const answer = { smscId: "A1", smscIdKey: "a1", expectsReceipt: true, now: 1_100 };
   expect(await on.commit(() => segments.accept({ ...row, leaseEpoch: 4 }, answer, FINE))).toBe(false);
   on.settled.length = 0;
   expect(await on.commit(() => segments.accept(row, answer, FINE))).toBe(true);
@@ -108,7 +108,14 @@ test("an answer of another connection, or one that comes twice, changes nothing"
   expect(await on.commit(() => segments.unknown(row, { now: 1_200, giveUpAt: 9_000 }))).toBe(false);
   expect(on.settled).toEqual([row.messageId]);
   expect(segments.of(row.messageId)).toMatchObject([
-    { state: "accepted", smscId: "A1", smscIdKey: "a1", acceptedAt: 1_100, providerStatus: "ESME_ROK", doneAt: null },
+    {
+      state: "accepted",
+      smscId: "A1",
+      smscIdKey: "a1",
+      acceptedAt: 1_100,
+      providerStatus: "ESME_ROK",
+      expectsReceipt: true,
+    },
   ]);
 });
 
@@ -152,11 +159,11 @@ test("the rest of a message that is refused is ended together, and what is under
   const { segments } = on;
   const id = await on.commit(() => addMessage(on, 3));
   const [first] = await on.commit(() => segments.claim({ ...CLAIM, limit: 1 }));
-  const said = { ...THROTTLED, category: "content_rejected" };
+  const said: Words = { ...THROTTLED, category: "content_rejected" };
   expect(await on.commit(() => segments.endReady(id, { state: "failed", now: 1_100 }, said))).toBe(2);
   expect(segments.of(id).map(({ state }) => state)).toEqual(["in_flight", "failed", "failed"]);
   expect(first?.seq).toBe(1);
-  expect(segments.of(id)[2]).toMatchObject({ doneAt: 1_100, changedAt: 1_100, category: "content_rejected" });
+  expect(segments.of(id)[2]).toMatchObject({ changedAt: 1_100, category: "content_rejected" });
 });
 
 test("an id is found under its route, also when it came twice or belongs to a second submit", async () => {
@@ -168,7 +175,8 @@ test("an id is found under its route, also when it came twice or belongs to a se
   });
   const rows = await on.commit(() => segments.claim(CLAIM));
   await on.commit(() => {
-    for (const row of rows) segments.accept(row, { smscId: "7", smscIdKey: "7", receiptState: null, now: 1_100 }, FINE);
+    for (const row of rows)
+      segments.accept(row, { smscId: "7", smscIdKey: "7", expectsReceipt: true, now: 1_100 }, FINE);
     segments.addId(rows[0]?.messageId ?? 0, 1, "8");
   });
   const found = (route: string, key: string) => segments.bySmscId(route, key).map(({ message }) => message.recipient);

@@ -20,9 +20,9 @@ const ROWS: Record<string, string> = {
     "(workspace_id, channel, address, reason, site, created_at) VALUES ({w}, 'email', 'a@b', 'hard_bounce', 'x', 0)",
   sender_id: "VALUES ({w}, 'Loja', 1, 0, NULL)",
   sms_credit: "(workspace_id, kind, amount, note, created_at) VALUES ({w}, 'grant', 5, NULL, 0)",
-  sms_message: `(id, uid, workspace_id, recipient, sender, body, encoding, alphabet, segments, expires_at,
+  sms_message: `(id, uid, workspace_id, recipient, sender, body, encoding, alphabet, segments, credits, expires_at,
     created_at, status)
-    VALUES ({w}, 'm{w}', {w}, '+258841234567', 'Loja', 'x', 'gsm7', 'gsm', 1, 9, 0, 'sent')`,
+    VALUES ({w}, 'm{w}', {w}, '+258841234567', 'Loja', 'x', 'gsm7', 'gsm', 1, 1, 9, 0, 'sent')`,
   sms_segment: `(message_id, seq, parts, workspace_id, payload, umr, state, route, priority, next_at)
     VALUES ({w}, 1, 1, {w}, x'78', 0, 'accepted', 'r', 'bulk', 0)`,
   sms_inbound: `(uid, workspace_id, route, sender, recipient, body, is_whole, received_at)
