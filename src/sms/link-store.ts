@@ -9,8 +9,6 @@ export type LinkEventRow = typeof smppLinkEvents.$inferSelect;
 /** Of each link so many are kept. */
 const MAX_EVENTS = 500;
 
-export type LinkStore = ReturnType<typeof openLinkStore>;
-
 export function openLinkStore({ orm }: Db) {
   const isOf = (route: string, name: string) => and(eq(smppLearned.route, route), eq(smppLearned.name, name));
   return {

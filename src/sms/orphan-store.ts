@@ -10,8 +10,6 @@ export type OrphanRow = typeof smsReceiptOrphans.$inferSelect;
 /** Rows that one transaction of the clean-up removes. */
 const PURGE_ROWS = 1_000;
 
-export type OrphanStore = ReturnType<typeof openOrphanStore>;
-
 export function openOrphanStore({ orm }: Db) {
   const p = sql.placeholder;
   const selectById = fast(

@@ -1,20 +1,35 @@
 import type { Db } from "../../src/db/open.ts";
-import { openSegmentStore, type NewSegment } from "../../src/sms/segment-store.ts";
-import { openMessageStore, type NewMessage } from "../../src/sms/store.ts";
+import type { NewSegment } from "../../src/sms/segment-store.ts";
+import type { NewMessage } from "../../src/sms/store.ts";
+import { openSmsStores, type SmsStores } from "../../src/stores.ts";
+import { openCreditStore } from "../../src/workspaces/credit-store.ts";
+import { changeCredits } from "../../src/workspaces/credits.ts";
+import { openWorkspaceStore } from "../../src/workspaces/store.ts";
 
 // Messages and segments as acceptance would write them, for tests of the stores and of what moves them.
 
-export function openSmsStores(db: Db, settle: (messageId: number) => void = () => undefined) {
-  return { messages: openMessageStore(db), segments: openSegmentStore(db, settle) };
+export type Ledger = ReturnType<typeof openLedger>;
+
+/** The stores of the texts, and of the credits that they change. */
+export function openLedger(db: Db) {
+  const workspaces = openWorkspaceStore(db);
+  const credits = openCreditStore(db);
+  return { workspaces, credits, ...openSmsStores(db, { workspaces, credits }) };
 }
 
-export type SmsStores = ReturnType<typeof openSmsStores>;
+/** A workspace with credits, inside a transaction; its integer id. */
+export function addWorkspace({ workspaces, credits }: Pick<Ledger, "workspaces" | "credits">, amount: number): number {
+  count += 1;
+  const { id } = workspaces.insert({ uid: `w${count}`, name: "Loja", plan: "scale", createdAt: 0 });
+  changeCredits({ workspaceId: id, kind: "grant", amount, note: null, createdAt: 0 }, { workspaces, credits });
+  return id;
+}
 
 let count = 0;
 
 /** Writes a message of so many parts, inside a transaction; its integer id. */
 export function addMessage(
-  { messages, segments }: SmsStores,
+  { messages, segments }: Pick<SmsStores, "messages" | "segments">,
   parts = 1,
   rest: { message?: Partial<NewMessage>; segment?: Partial<NewSegment> } = {},
 ): number {

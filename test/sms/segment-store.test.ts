@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import type { Claim, SegmentRow, Words } from "../../src/sms/segment-store.ts";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
-import { addMessage, openSmsStores } from "./rows.ts";
+import { type Claim, openSegmentStore, type SegmentRow, type Words } from "../../src/sms/segment-store.ts";
+import { openMessageStore } from "../../src/sms/store.ts";
+import { addMessage } from "./rows.ts";
 
 const CLAIM: Claim = {
   route: "vodacom",
@@ -22,8 +23,9 @@ const THROTTLED: Words = {
 
 function start(of: TemporaryDatabase = temporaryDatabase()) {
   const settled: number[] = [];
-  const stores = openSmsStores(of.db, (id) => void settled.push(id));
-  return { of, settled, ...stores, commit: of.committer.commit, [Symbol.dispose]: () => of[Symbol.dispose]() };
+  const messages = openMessageStore(of.db);
+  const segments = openSegmentStore(of.db, (id) => void settled.push(id));
+  return { of, settled, messages, segments, commit: of.committer.commit, [Symbol.dispose]: () => of[Symbol.dispose]() };
 }
 
 const places = (rows: SegmentRow[]) => rows.map(({ messageId, seq }) => [messageId, seq]);
@@ -79,7 +81,8 @@ test("claims, starts and receipts read by the partial indexes", () => {
     asked.push(sql);
     return prepare.call(on.of.db.sqlite, sql, ...rest);
   }) as typeof prepare;
-  openSmsStores(on.of.db);
+  openMessageStore(on.of.db);
+  openSegmentStore(on.of.db, () => undefined);
   const plan = (...words: string[]) =>
     planOf((asked.find((sql) => words.every((word) => sql.includes(word))) ?? "").replaceAll("?", "0"));
   const claim = plan("IN (", "LIMIT");
