@@ -1,6 +1,6 @@
-import { and, desc, eq, lt, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { smsCredits } from "../db/schema-sms.ts";
+import { smsCredits, smsMessages } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 import type { Position } from "../http/pagination.ts";
 
@@ -9,6 +9,9 @@ export type CreditRow = typeof smsCredits.$inferSelect;
 /** An entry to be written; of what is no message's without one. */
 export type NewCredit = Omit<CreditRow, "id" | "messageId" | "segments"> &
   Partial<Pick<CreditRow, "messageId" | "segments">>;
+
+/** `smsUid` null: it is about no SMS. */
+export type ListedCredit = CreditRow & { smsUid: string | null };
 
 export type CreditStore = ReturnType<typeof openCreditStore>;
 
@@ -33,11 +36,12 @@ export function openCreditStore({ orm }: Db) {
     insert(row: NewCredit): void {
       insertRow.run({ messageId: null, segments: null, ...row });
     },
-    /** A page of a workspace's entries, newest first, and one row more when there are more. */
-    list: (workspaceId: number, before: Position | null, limit: number): CreditRow[] =>
+    /** A page of a workspace's entries with the ids of their SMS, newest first, and one row more when there are more. */
+    list: (workspaceId: number, before: Position | null, limit: number): ListedCredit[] =>
       orm
-        .select()
+        .select({ ...getTableColumns(smsCredits), smsUid: smsMessages.uid })
         .from(smsCredits)
+        .leftJoin(smsMessages, eq(smsMessages.id, smsCredits.messageId))
         .where(
           // By id alone, which follows the order of the transactions: a clock that was set back does not.
           and(eq(smsCredits.workspaceId, workspaceId), before === null ? undefined : lt(smsCredits.id, before.id)),
