@@ -75,7 +75,7 @@ const ErrorSchema = Type.Object({
   category: choice([...NETWORK_ERRORS], "What it is called in failureCategory.", { default: "provider_error" }),
 });
 
-const RouteSchema = Type.Object({
+export const RouteSchema = Type.Object({
   name: text("sms_name", "A name of its own; messages that wait know their route by it."),
   prefixes: list(
     text("number_prefix", "One prefix."),

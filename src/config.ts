@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { readTable } from "./config-read.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./config-relay.ts";
 import { checkSms, completeSms } from "./config-sms-check.ts";
-import { SmsSchema } from "./config-sms.ts";
+import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./config-sms.ts";
 import { SiteSchema, SITES_MAX } from "./config-site.ts";
 import { choice, derived, duration, integer, list, size, special, tables, text } from "./config-setting.ts";
 import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
@@ -239,6 +239,11 @@ export function defaultConfig(required: { hostname: string; dataDir: string }): 
   const result = checkTable({ hostname: required.hostname, data_dir: required.dataDir }, {});
   if (result.kind === "config") return result.config;
   throw new Error(formatMistakes("defaultConfig", result.mistakes));
+}
+
+/** A route with every default and no link, for the sandbox and tests: what goes there waits. */
+export function defaultSmsRoute(name: string): SmsRouteConfig {
+  return readTable(RouteSchema, { name, links: [] }, []) as SmsRouteConfig;
 }
 
 function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {

@@ -7,6 +7,8 @@ import { bodyFault } from "./encoding.ts";
 
 const MAX_BODY = 1_600;
 const MAX_FROM = 20;
+/** Longer than any way of writing a number: what is no number is told so. */
+const MAX_NUMBER = 40;
 /** Digits of a Mozambican number with its country code. */
 const NUMBER_DIGITS = 12;
 
@@ -26,7 +28,7 @@ function numberPattern(prefixes: readonly string[]): string {
 function number(prefixes: readonly string[], description: string) {
   const pattern = numberPattern(prefixes);
   const allowed = new RegExp(pattern);
-  return text({ maxLength: NUMBER_DIGITS + 1, pattern, description, examples: ["+258841234567"] }, (value) =>
+  return text({ maxLength: MAX_NUMBER, pattern, description, examples: ["+258841234567"] }, (value) =>
     allowed.test(value)
       ? null
       : "must be a Mozambican mobile number in E.164: + and the country code, then digits alone, like +258841234567",

@@ -50,6 +50,7 @@ test("the example of every operation works as it stands, and is answered as docu
     workspaceId: pombo.workspace.id,
     domain: SENDING_DOMAIN,
   };
+  await pombo.enableSms(pombo.workspace);
   const operations = await operationsOf(pombo);
   expect(operations.length).toBeGreaterThan(10);
   for (const operation of operations) {
