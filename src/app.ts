@@ -37,7 +37,7 @@ import type { Random } from "./random.ts";
 import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildSender } from "./sender.ts";
-import { openStores } from "./stores.ts";
+import { openStores, type SmsStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { Removal } from "./workspaces/removal.ts";
@@ -87,6 +87,8 @@ export interface App {
   teller: Teller;
   guard: DiskGuard;
   domainWatch: DomainWatch;
+  /** The texts, as the dispatcher of their links moves them. */
+  sms: SmsStores;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -320,7 +322,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       await endAll();
     };
     const seen = { url: server.url, metricsUrl: metrics?.url ?? null };
-    const app = { ...seen, db, committer, worker, teller, guard, domainWatch, stop };
+    const { sms } = stores;
+    const app = { ...seen, db, committer, worker, teller, guard, domainWatch, sms, stop };
     return { kind: "instance", app };
   } catch (error) {
     closers.shift(); // the lock is released by the caller
