@@ -152,6 +152,7 @@ test("name and plan change; an unknown plan names those that there are", async (
   for (const [body, ...faults] of wrong) expectErrors(await ask(pombo, "PATCH", "", body), 422, faults);
   expect(told(pombo, "workspace.changed").at(-1)?.fields).toEqual({
     ...{ workspace: pombo.workspace.id, name: "Loja", plan: "scale" },
+    ...{ smsFolding: "none", smsPriority: "transactional" },
   });
 });
 
