@@ -100,7 +100,7 @@ test("what is sent is in its normal form, also where a folded letter meets a mar
 
 test("a preview and a send never disagree, and no folding ever costs more", () => {
   const chance = seeded(7);
-  for (let round = 0; round < 2_000; round += 1) {
+  for (let round = 0; round < 500; round += 1) {
     const body = randomText(chance, randomLength(chance));
     for (const folding of ["none", "punctuation", "portuguese"] as const) {
       const sent = prepareText(body, rules(folding));
@@ -112,4 +112,4 @@ test("a preview and a send never disagree, and no folding ever costs more", () =
       expect(shown.offending.length === 0).toBe(prepareText(body, rules("none")).split.encoding === "gsm7");
     }
   }
-});
+}, 30_000);
