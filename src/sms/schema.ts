@@ -39,6 +39,8 @@ const body = text(
   {
     minLength: 1,
     maxLength: MAX_BODY,
+    // As bodyFault has it.
+    pattern: String.raw`^[^\u0000-\u0009\u000b\u000c\u000e-\u001f]*$`,
     description: "The text. A segment is 160 characters of the GSM alphabet, or 70 where one is not in it.",
     examples: ["O seu código é 482913."],
   },
