@@ -34,6 +34,7 @@ const PROTOCOL_ROOMS = [
   "mime",
   "net",
   "queue",
+  "smpp",
   "smtp",
   "threads",
 ];
@@ -235,6 +236,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   threads: [],
   dkim: ["type dns/client.ts"],
   smtp: ["dns", "net"],
+  smpp: [],
 
   events: ["db", "http"],
   webhooks: ["db", "http", "queue", "net", "keyring", "type dns/lookup.ts", "events"],
@@ -333,6 +335,12 @@ export const PURE = [
   "queue/retry.ts",
   "queue/site-places.ts",
   "queue/turns.ts",
+  "smpp/backoff.ts",
+  "smpp/bind.ts",
+  "smpp/rate.ts",
+  "smpp/status.ts",
+  "smpp/watch.ts",
+  "smpp/window.ts",
   "smtp/classify-relay.ts",
   "smtp/classify-rules.ts",
   "smtp/classify.ts",
