@@ -39,6 +39,7 @@ import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildSender } from "./sender.ts";
 import { openStores, type SmsStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
+import { buildTexter, type Texter } from "./texter.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { Removal } from "./workspaces/removal.ts";
 
@@ -55,6 +56,8 @@ export interface Edges {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Measures spans, and never jumps; default: `clock`. */
+  steady?: Clock;
   /** Of the data directory's file system; default: the real one. */
   readFree?: ReadFree;
   timeouts?: SessionTimeouts;
@@ -89,6 +92,8 @@ export interface App {
   domainWatch: DomainWatch;
   /** The texts, as the dispatcher of their links moves them. */
   sms: SmsStores;
+  /** Who sends and receives them. */
+  texter: Texter;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -198,6 +203,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const mail = { resolver, findRelay, composer, tellOfEmail, rates };
     const sender = buildSender({ config, edges, stores, keyring, committer, guard, ...mail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
+    const texter = buildTexter({ config, edges, stores, committer, guard, resolver: callResolver });
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
     const common = { commit, clock, random, log };
@@ -244,8 +250,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       preparer: createPreparer(preparing),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
-      // Nothing sends texts yet: they wait.
-      nudgeSms: () => undefined,
+      nudgeSms: (work) => texter.nudge(work),
     });
     const operatorApi = createOperatorApi(apiParts);
     const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));
@@ -294,6 +299,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();
+    closers.push(() => texter.stop(0));
+    await texter.start();
     closers.push(() => removal.stop());
     removal.look();
     abandoner.begin();
@@ -316,6 +323,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         socket.stop(requestGraceMs),
         worker.stop(graceMs),
         teller.stop(graceMs),
+        texter.stop(graceMs),
       ]);
       cancel();
       await pool.close();
@@ -323,7 +331,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     };
     const seen = { url: server.url, metricsUrl: metrics?.url ?? null };
     const { sms } = stores;
-    const app = { ...seen, db, committer, worker, teller, guard, domainWatch, sms, stop };
+    const app = { ...seen, db, committer, worker, teller, guard, domainWatch, sms, texter, stop };
     return { kind: "instance", app };
   } catch (error) {
     closers.shift(); // the lock is released by the caller

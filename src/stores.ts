@@ -17,6 +17,7 @@ import { openReferenceStore } from "./sms/reference-store.ts";
 import { openSegmentStore, type SegmentStore } from "./sms/segment-store.ts";
 import { type SettleParts, settleMessage } from "./sms/settle.ts";
 import { openMessageStore } from "./sms/store.ts";
+import { openWorkStore } from "./sms/work-store.ts";
 import { openCreditStore } from "./workspaces/credit-store.ts";
 import { openRemovalStore } from "./workspaces/removal-store.ts";
 import { openSenderIdStore } from "./workspaces/sender-store.ts";
@@ -69,6 +70,7 @@ export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "
     orphans: openOrphanStore(db),
     inbound: openInboundStore(db),
     links: openLinkStore(db),
+    work: openWorkStore(db),
   };
 }
 

@@ -4,6 +4,8 @@ import { smppLearned, smppLinkEvents } from "../db/schema-sms.ts";
 
 // What is kept of links and routes: what was learned of an SMSC's habits, and the last things that happened.
 
+export type LinkStore = ReturnType<typeof openLinkStore>;
+
 export type LinkEventRow = typeof smppLinkEvents.$inferSelect;
 
 /** Of each link so many are kept. */
