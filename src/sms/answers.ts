@@ -8,7 +8,7 @@ import type { Route } from "./route-settings.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { Fence, SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
-import { decideUnknown } from "./unknown.ts";
+import { decideUnknown, releaseParts } from "./unknown.ts";
 
 // What becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
 // all. Everything here is inside a transaction, and tells the work that waits again.
@@ -45,8 +45,7 @@ export class Answers {
   answered(flight: Flight, answer: GivenAnswer, now: number): ReadyWork[] {
     const rule = outcomeOf(answer.status, this.#parts.routes.get(flight.route)?.statuses);
     if (rule.action === "accept") {
-      this.#accept(flight, answer.messageId, now);
-      return [];
+      return this.#accept(flight, answer.messageId, now);
     }
     const work: ReadyWork[] = [];
     for (const seq of flight.seqs) {
@@ -72,14 +71,13 @@ export class Answers {
   /** Of a segment that is `unknown`. */
   decide(row: SegmentRow, now: number): ReadyWork[] {
     const { sms, routes, receipts, unknownWaitMs } = this.#parts;
-    const work = decideUnknown(row, now, {
+    return decideUnknown(row, now, {
       sms,
       routes,
       unknownWaitMs,
       proofOf: (each) => receipts.proofOf(each, sms.messages.byId(each.messageId)?.recipient ?? null),
       prove: (each, orphan, at) => receipts.prove(each, orphan, at),
     });
-    return work === null ? [] : [work];
   }
 
   /** Nothing of it was written: `reason` null, it waits as before; else it never can be. */
@@ -100,7 +98,7 @@ export class Answers {
     });
   }
 
-  #accept(flight: Flight, id: string, now: number): void {
+  #accept(flight: Flight, id: string, now: number): ReadyWork[] {
     const { segments, messages } = this.#parts.sms;
     const smscIdKey = idKey(id);
     const smscId = smscIdKey === null ? null : id.trim().slice(0, MAX_ID);
@@ -113,8 +111,10 @@ export class Answers {
       // It was sent twice, or a receipt came first: this id may have receipts as well.
       else if (smscIdKey !== null) segments.addId(row.messageId, row.seq, smscIdKey);
     }
-    if (smscId === null || rows.length === 0) return;
+    const released = rows.flatMap((row) => releaseParts(row, now, segments));
+    if (smscId === null || rows.length === 0) return released;
     this.#parts.receipts.join(rows, () => messages.byId(flight.messageId)?.recipient ?? "", smscId, now);
+    return released;
   }
 
   #refused(row: SegmentRow, rule: StatusRule, status: number, now: number): ReadyWork[] {

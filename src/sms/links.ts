@@ -94,7 +94,7 @@ export class Links {
   }
 
   #start(route: Route, settings: LinkSettings): void {
-    const { dispatcher, writer, answers, steady, unit, lookUp, log, clock } = this.#parts;
+    const { dispatcher, answers, steady, unit, lookUp, log } = this.#parts;
     const name = route.config.name;
     // Made before it can tell anything.
     const outlet: Outlet = {
@@ -126,8 +126,6 @@ export class Links {
         unbound: () => this.#noteBinds(name),
       },
     });
-    void writer;
-    void clock;
     this.#open.push({ route: name, link });
     dispatcher.add(outlet);
   }
@@ -153,15 +151,19 @@ export class Links {
   }
 
   #received(route: string, message: Inbound, acknowledge: (status: number) => void): void {
-    const { writer, receipts, receive, clock } = this.#parts;
+    const { writer, receipts, receive, dispatcher, clock } = this.#parts;
     const receipt = readReceipt(message);
+    let work: ReadyWork[] = [];
     writer.push({
       write() {
         const now = clock.now();
         if (receipt === null) receive(route, message, now);
-        else receipts.take(route, receipt, message, now);
+        else work = receipts.take(route, receipt, message, now);
       },
-      done: () => acknowledge(STATUS.ok),
+      done() {
+        acknowledge(STATUS.ok);
+        for (const each of work) dispatcher.nudge(each);
+      },
       refuse: () => acknowledge(STATUS.temporaryError),
     });
   }

@@ -6,9 +6,10 @@ import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey, isSameNumber } from "./receipt-id.ts";
 import { isLast, type Receipt } from "./receipt.ts";
 import type { Route } from "./route-settings.ts";
-import type { FoundSegment } from "./segment-read-store.ts";
+import type { FoundSegment, ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import { advance, segmentStateOf } from "./status.ts";
+import { releaseParts } from "./unknown.ts";
 import type { WorkStore } from "./work-store.ts";
 
 // Which segment a receipt is about, and what it says of it. A receipt that fits nothing is kept: its answer may be
@@ -45,11 +46,12 @@ export class Receipts {
     for (const { route, count } of parts.sms.orphans.counts()) this.#orphans.set(route, count);
   }
 
-  /** A receipt that came by a link of the route. */
-  take(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
+  /** A receipt that came by a link of the route; the work that waited for it. */
+  take(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): ReadyWork[] {
     const found = this.#find(routeName, receipt, pdu, now) ?? this.#findUnanswered(routeName, receipt, pdu, now);
-    if (found === null) return this.#keep(routeName, receipt, pdu, now);
-    for (const row of found) this.#apply(row, receipt, now);
+    if (found !== null) return found.flatMap((row) => this.#apply(row, receipt, now));
+    this.#keep(routeName, receipt, pdu, now);
+    return [];
   }
 
   /** The segments have this id now: receipts that came before it are applied. */
@@ -79,10 +81,11 @@ export class Receipts {
   }
 
   /** Such a proof counts. */
-  prove(row: SegmentRow, orphan: OrphanRow, now: number): void {
-    this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
+  prove(row: SegmentRow, orphan: OrphanRow, now: number): ReadyWork[] {
+    const work = this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
     if (orphan.smscIdKey !== null) this.#parts.sms.segments.addId(row.messageId, row.seq, orphan.smscIdKey);
     this.#remove(orphan);
+    return work;
   }
 
   /** By its id, however the SMSC writes that, and by its number. Null: there is none. */
@@ -144,10 +147,10 @@ export class Receipts {
     return [only.segment];
   }
 
-  #apply(row: SegmentRow, receipt: Receipt, now: number): void {
+  #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
     const isProof = row.acceptedAt === null || row.state === "ready";
     const next = advance(row.receiptState, receipt.state) ?? (isProof ? receipt.state : null);
-    if (next === null) return;
+    if (next === null) return [];
     const { errors } = this.#parts.routes.get(row.route) ?? {};
     const isBad = isLast(next) && next !== "delivered";
     const said: Words = {
@@ -157,6 +160,7 @@ export class Receipts {
       reason: null,
     };
     this.#parts.sms.segments.receipt(row, { state: segmentStateOf(next), receiptState: next, now }, said);
+    return releaseParts(row, now, this.#parts.sms.segments);
   }
 
   #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {

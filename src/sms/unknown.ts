@@ -14,33 +14,49 @@ export interface UnknownParts {
   /** A receipt that came before; null: none did. */
   proofOf: (row: SegmentRow) => OrphanRow | null;
   /** Applies it. */
-  prove: (row: SegmentRow, orphan: OrphanRow, now: number) => void;
+  prove: (row: SegmentRow, orphan: OrphanRow, now: number) => ReadyWork[];
   unknownWaitMs: number;
 }
 
 /** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
-export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts): ReadyWork | null {
+export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts): ReadyWork[] {
   const { segments, messages } = parts.sms;
   const proof = parts.proofOf(row);
   if (proof !== null) {
-    parts.prove(row, proof, now);
-    return null;
+    return parts.prove(row, proof, now);
   }
   if (isSentAgain(row, parts)) {
     const { route, priority, workspaceId, messageId } = row;
     // At the head of its line: as old as it is.
     const nextAt = Math.min(now, messages.byId(messageId)?.createdAt ?? now);
     segments.retry(row, { now, nextAt, isCounted: true, isResend: true }, wordsOf(row));
-    return { route, priority, workspaceId, nextAt };
+    return [{ route, priority, workspaceId, nextAt }];
   }
   // Its waiting begins when it is looked at first.
   const isHeld = row.nextAt > (row.changedAt ?? 0);
-  if (!isHeld) segments.unknown(row, { now, giveUpAt: now + parts.unknownWaitMs });
-  else if (row.nextAt <= now) {
+  if (!isHeld) {
+    const giveUpAt = now + parts.unknownWaitMs;
+    segments.unknown(row, { now, giveUpAt });
+    // The parts behind it are worth nothing without it.
+    if (row.parts > 1) segments.delayReady(row.messageId, giveUpAt);
+  }
+  if (isHeld && row.nextAt <= now) {
     const words = { ...wordsOf(row), category: "outcome_unknown", reason: null } as const;
     segments.end(row, { state: "failed", now }, words);
   }
-  return null;
+  return [];
+}
+
+/** Inside a transaction: what became of a part is known; those behind it go on. */
+export function releaseParts(
+  before: SegmentRow,
+  now: number,
+  segments: Pick<SegmentStore, "delayReady">,
+): ReadyWork[] {
+  if (before.state !== "unknown" || before.parts === 1) return [];
+  const { messageId, route, priority, workspaceId } = before;
+  segments.delayReady(messageId, now);
+  return [{ route, priority, workspaceId, nextAt: now }];
 }
 
 function isSentAgain({ route, resends, parts: total, priority }: SegmentRow, { routes }: UnknownParts): boolean {
