@@ -16,7 +16,11 @@ export async function serve(options: { config: string | undefined }, terminal: T
     addresses: config.log.addresses,
   });
   terminal.tellBugsBy((error) => log.bug("a failure that nobody waited for", error));
-  const app = await startApp({ config, instanceKey, edges: { clock: systemClock, steady: steadyClock, random: systemRandom, log } });
+  const app = await startApp({
+    config,
+    instanceKey,
+    edges: { clock: systemClock, steady: steadyClock, random: systemRandom, log },
+  });
   log.event("pombo.started", { url: app.url, metrics: app.metricsUrl, hostname: config.hostname, pid: process.pid });
   const signal = await terminal.stopSignal();
   log.event("pombo.stopping", { signal });

@@ -1,6 +1,6 @@
 /**
  * What goes over a link as one submit_sm: a segment, or all of a text where the route carries it whole
- * (`payload`). Pure.
+ * (`payload`).
  */
 import { relativeValidity, type SubmitSm } from "../smpp/submit.ts";
 import type { Route } from "./route-settings.ts";

@@ -23,8 +23,8 @@ export class ReadyWorks {
   /** There is work that is due at `nextAt`, maybe beside other. */
   note(work: ReadyWork): void {
     const { route } = work;
-    let works = this.#routes.get(route);
-    if (works === undefined) this.#routes.set(route, (works = new Map()));
+    const works = this.#routes.get(route) ?? new Map<string, Waiting>();
+    this.#routes.set(route, works);
     const key = keyOf(work);
     const known = works.get(key);
     if (known === undefined) works.set(key, { ...work, version: 1, barred: new Map() });

@@ -48,11 +48,7 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
 }
 
 /** Inside a transaction: what became of a part is known; those behind it go on. */
-export function releaseParts(
-  before: SegmentRow,
-  now: number,
-  segments: Pick<SegmentStore, "delayReady">,
-): ReadyWork[] {
+export function releaseParts(before: SegmentRow, now: number, segments: Pick<SegmentStore, "delayReady">): ReadyWork[] {
   if (before.state !== "unknown" || before.parts === 1) return [];
   const { messageId, route, priority, workspaceId } = before;
   segments.delayReady(messageId, now);

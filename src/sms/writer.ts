@@ -40,7 +40,7 @@ export class Writer {
   #isFlushing = false;
   #isPressed = false;
   #cancel: (() => void) | null = null;
-  #idle: (() => void)[] = [];
+  readonly #idle: (() => void)[] = [];
 
   constructor(parts: WriterParts) {
     this.#parts = parts;
@@ -119,7 +119,8 @@ export class Writer {
         if (isStorageError(error)) return this.#refuse();
         this.#parts.log.bug("sms writer", error);
         this.#items.splice(this.#items.indexOf(item), 1);
-        (item.refuse ?? item.done)?.();
+        if (item.refuse === undefined) item.done?.();
+        else item.refuse();
         continue;
       }
       this.#items.splice(this.#items.indexOf(item), 1);

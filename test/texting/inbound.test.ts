@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Delivery } from "../peers/smsc/codec.ts";
 import { waitUntil } from "../peers/process.ts";
-import { startTexting, type TextWorld } from "./world.ts";
+import { shiftedClock, startTexting, type TextWorld } from "./world.ts";
 
 const SUBSCRIBER = "258841234567";
 
@@ -58,13 +58,14 @@ test("parts in the opposite order, one of them twice, are one text", async () =>
 });
 
 test("on a shared number a text is for who texted last, and a STOP for all who texted", async () => {
-  await using world = await startTexting();
+  const clock = shiftedClock();
+  await using world = await startTexting({ instance: { clock } });
   const other = await world.instance.newWorkspace();
   await world.instance.enableSms(other);
   await giveNumber(world);
   await giveNumber(world, other.id);
   await world.text({ from: "84000" });
-  await Bun.sleep(5);
+  clock.shift(1_000);
   await world.text({ from: "84000" }, other);
   await world.smsc.deliver("loja", text(" stóp "));
   await waitUntil("the text is there", 5_000, async () => (await received(world, other)).length === 1);
@@ -73,7 +74,7 @@ test("on a shared number a text is for who texted last, and a STOP for all who t
     const list = await workspace.call("GET", "/api/v1/suppressions");
     expect(list.body.data).toMatchObject([{ address: "+258841234567", channel: "sms", reason: "opt_out" }]);
     const refused = await workspace.call("POST", "/api/v1/sms", { body: { to: "+258841234567", body: "x" } });
-    expect(refused.body.error.code).toBe("RECIPIENT_SUPPRESSED");
+    expect(refused.text).toContain("RECIPIENT_SUPPRESSED");
   }
   await world.smsc.deliver("loja", text("SIM"));
   await waitUntil("the suppressions are lifted", 5_000, async () => {

@@ -97,7 +97,6 @@ test("while nothing can be written receipts are refused and come again, and answ
   const { sqlite } = world.instance.app.db;
   sqlite.run("PRAGMA query_only = 1");
   await world.smsc.until({ answers: 1, refused: 1 });
-  await Bun.sleep(100);
   sqlite.run("PRAGMA query_only = 0");
   const message = await world.until(id, ({ status }) => status === "delivered");
   expect(message).toMatchObject({ possibleDuplicate: false });

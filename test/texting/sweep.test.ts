@@ -1,17 +1,9 @@
 import { expect, test } from "bun:test";
-import type { Clock } from "../../src/clock.ts";
-import { systemClock } from "../../src/clock.ts";
 import { defaultSmsRoute } from "../../src/config.ts";
-import { linkConfig, startTexting } from "./world.ts";
+import { linkConfig, shiftedClock, startTexting } from "./world.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-/** The machine's clock, moved on as a test wishes; its timers stay real. */
-function shiftedClock(): Clock & { shift(ms: number): void } {
-  let by = 0;
-  return { now: () => systemClock.now() + by, after: systemClock.after, shift: (ms) => void (by += ms) };
-}
 
 test("a text whose route is away for its lifetime expires, and its credit comes back", async () => {
   const clock = shiftedClock();
@@ -73,7 +65,9 @@ test("receipts that fit nothing are forgotten after three days", async () => {
 test("texts that wait for a route that was taken out go by the one that has their number", async () => {
   await using world = await startTexting({
     configure(config, port) {
-      config.sms.routes = [{ ...defaultSmsRoute("old"), links: [linkConfig(port, { name: "old-a", systemId: "old" })] }];
+      config.sms.routes = [
+        { ...defaultSmsRoute("old"), links: [linkConfig(port, { name: "old-a", systemId: "old" })] },
+      ];
     },
     script: { bind: { systemId: "loja" } },
   });

@@ -1,5 +1,6 @@
 // A whole pombo with a route to an SMSC of its own process, and how tests text with it.
 
+import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { defaultSmsRoute } from "../../src/config.ts";
 import { type Instance, type InstanceOptions, type Json, startInstance, type Workspace } from "../fakes/instance.ts";
@@ -7,7 +8,7 @@ import { type SmscHandle, startSmsc } from "../peers/smsc/client.ts";
 import type { Change, Script } from "../peers/smsc/script.ts";
 import { waitUntil } from "../peers/process.ts";
 
-export const TO = "+258841234567";
+const TO = "+258841234567";
 
 type RouteConfig = Config["sms"]["routes"][number];
 
@@ -62,6 +63,16 @@ export function linkConfig(port: number, change: Partial<RouteConfig["links"][nu
   } as const;
 }
 
+/** The machine's clock, moved on as a test wishes; its timers stay real. */
+export function shiftedClock(): Clock & { shift(ms: number): void } {
+  let by = 0;
+  return {
+    now: () => systemClock.now() + by,
+    after: (delayMs, run) => systemClock.after(delayMs, run),
+    shift: (ms) => void (by += ms),
+  };
+}
+
 export async function startTexting(options: TextWorldOptions = {}): Promise<TextWorld> {
   const smsc = await startSmsc({ script: options.script ?? {} });
   const instance = await startInstance({
@@ -70,10 +81,15 @@ export async function startTexting(options: TextWorldOptions = {}): Promise<Text
       config.sms.routes = [
         { ...defaultSmsRoute("vodacom"), links: [linkConfig(smsc.port, options.link)], ...options.route },
       ];
+      // What nobody wants to be told of is not kept.
+      config.webhooks.allowHttp = true;
+      config.webhooks.allowAddresses = ["127.0.0.0/8"];
       options.configure?.(config, smsc.port);
     },
   });
   await instance.enableSms(instance.workspace, 100_000);
+  const hook = { url: "http://127.0.0.1:9/", events: ["*"] };
+  await instance.workspace.call("POST", "/api/v1/webhooks", { body: hook });
   const show = async (id: string) => (await instance.workspace.call("GET", `/api/v1/sms/${id}`)).body.data;
   return {
     instance,
@@ -90,7 +106,9 @@ export async function startTexting(options: TextWorldOptions = {}): Promise<Text
         await waitUntil("the text is so", 15_000, async () => holds((last = await show(id))));
       } catch (error) {
         const rows = JSON.stringify(segmentsOf(instance));
-        throw new Error(`${String(error)}: ${JSON.stringify(last)} ${rows} ${JSON.stringify(instance.bugs)}`);
+        throw new Error(`${String(error)}: ${JSON.stringify(last)} ${rows} ${JSON.stringify(instance.bugs)}`, {
+          cause: error,
+        });
       }
       return last;
     },
@@ -104,7 +122,8 @@ export async function startTexting(options: TextWorldOptions = {}): Promise<Text
 
 function segmentsOf(instance: Instance): SegmentView[] {
   return instance.app.db.sqlite
-    .query<SegmentView, []>("SELECT message_id, seq, state, route, attempts, resends, smsc_id, next_at FROM sms_segment")
+    .query<SegmentView, []>(
+      "SELECT message_id, seq, state, route, attempts, resends, smsc_id, next_at FROM sms_segment",
+    )
     .all();
 }
-
