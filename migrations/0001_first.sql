@@ -16,6 +16,8 @@ CREATE TABLE workspace (
   plan              TEXT NOT NULL,
   created_at        INTEGER NOT NULL,
   sms_credits       INTEGER NOT NULL DEFAULT 0,   -- the sum of its sms_credit entries
+  sms_folding       TEXT NOT NULL DEFAULT 'none' CHECK (sms_folding IN ('none', 'punctuation', 'portuguese')),
+  sms_priority      TEXT NOT NULL DEFAULT 'transactional' CHECK (sms_priority IN ('otp', 'transactional', 'bulk')),
   blocked_at        INTEGER,                      -- by the operator; null: not
   block_reason      TEXT,
   is_held           INTEGER NOT NULL DEFAULT 0 CHECK (is_held IN (0, 1)),  -- the operator's block holds its queue too
@@ -30,8 +32,10 @@ CREATE INDEX workspace_newest ON workspace (created_at, id);
 CREATE TABLE sms_credit (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
   workspace_id INTEGER NOT NULL,
-  kind         TEXT NOT NULL CHECK (kind IN ('grant', 'reservation', 'refund')),
-  amount       INTEGER NOT NULL,              -- added to the balance; a reservation is negative
+  kind         TEXT NOT NULL CHECK (kind IN ('grant', 'reservation', 'refund', 'writeoff')),
+  amount       INTEGER NOT NULL,              -- added to the balance; a reservation is negative, a write-off 0
+  message_id   INTEGER,                       -- sms_message.id; null: a grant
+  segments     INTEGER,                       -- of that message, that it is about; null: a grant
   note         TEXT,
   created_at   INTEGER NOT NULL
 ) STRICT;
@@ -43,9 +47,11 @@ CREATE TABLE sender_id (
   name         TEXT NOT NULL,
   is_default   INTEGER NOT NULL CHECK (is_default IN (0, 1)),
   created_at   INTEGER NOT NULL,
+  priority     TEXT CHECK (priority IN ('otp', 'transactional', 'bulk')),  -- null: the workspace's
   PRIMARY KEY (workspace_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX sender_id_default ON sender_id (workspace_id) WHERE is_default = 1;
+CREATE INDEX sender_id_name ON sender_id (name);   -- whose number a text came to
 
 CREATE TABLE domain (
   id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -340,3 +346,158 @@ CREATE TABLE webhook_delivery (
 CREATE INDEX webhook_delivery_newest ON webhook_delivery (webhook_id, created_at, id);
 CREATE INDEX webhook_delivery_of_event ON webhook_delivery (webhook_id, event_id);
 CREATE INDEX webhook_delivery_age ON webhook_delivery (created_at);
+
+-- What src/sms/status.ts derives from a message's segments is written here by src/sms/store.ts alone.
+-- AUTOINCREMENT: an answer that is late must not come to belong to the next message.
+CREATE TABLE sms_message (
+  id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid                 TEXT NOT NULL UNIQUE,
+  workspace_id        INTEGER NOT NULL,
+  recipient           TEXT NOT NULL,            -- +258841234567
+  sender              TEXT NOT NULL,
+  body                TEXT NOT NULL,            -- as given
+  sent_text           TEXT,                     -- what is sent instead: composed, folded; null: the body
+  encoding            TEXT NOT NULL CHECK (encoding IN ('gsm7', 'ucs2')),
+  alphabet            TEXT NOT NULL CHECK (alphabet IN ('gsm', 'pt-single', 'pt-locking', 'pt-both')),
+  segments            INTEGER NOT NULL,
+  credits             INTEGER NOT NULL,         -- one a segment, less those given back
+  expires_at          INTEGER NOT NULL,         -- what was not accepted by then is not sent
+  created_at          INTEGER NOT NULL,
+  status              TEXT NOT NULL CHECK (status IN ('queued', 'sending', 'sent', 'delivered', 'undelivered',
+                        'failed', 'expired')),
+  delivery_state      TEXT,
+  failure_category    TEXT,
+  provider_id         TEXT,
+  provider_status     TEXT,
+  provider_error_code TEXT,
+  failed_reason       TEXT,
+  possible_duplicate  INTEGER NOT NULL DEFAULT 0 CHECK (possible_duplicate IN (0, 1)),
+  sent_at             INTEGER,
+  delivered_at        INTEGER,
+  last_event_at       INTEGER,
+  is_final            INTEGER NOT NULL DEFAULT 0 CHECK (is_final IN (0, 1))  -- 0: to be sent, or receipts are awaited
+) STRICT;
+CREATE INDEX sms_message_newest ON sms_message (workspace_id, created_at, id);
+CREATE INDEX sms_message_by_status ON sms_message (workspace_id, status, created_at, id);
+-- Of all workspaces: who texted a subscriber last is asked for those who share a number.
+CREATE INDEX sms_message_to ON sms_message (recipient, workspace_id, created_at, id);
+-- What time alone will change: it expires, or its receipts are overdue.
+CREATE INDEX sms_message_open ON sms_message (status, expires_at) WHERE is_final = 0;
+
+-- The unit of sending, of credits and of receipts, and the queue of the links. Encoded and split at acceptance.
+-- ready → in_flight → accepted → delivered | failed | expired; in_flight → ready | failed | unknown;
+-- unknown → accepted | ready | failed; ready → failed | expired. See src/sms/segment-store.ts.
+CREATE TABLE sms_segment (
+  message_id     INTEGER NOT NULL,
+  seq            INTEGER NOT NULL,              -- 1, 2, …
+  parts          INTEGER NOT NULL,              -- how many its message has
+  workspace_id   INTEGER NOT NULL,
+  payload        BLOB NOT NULL,                 -- without a header: GSM 03.38 one septet an octet, or UTF-16BE
+  reference      INTEGER,                       -- of concatenation, the same for all parts; null: there is one part
+  umr            INTEGER NOT NULL,              -- user_message_reference, the same on a re-send
+  state          TEXT NOT NULL CHECK (state IN ('ready', 'in_flight', 'accepted', 'unknown', 'delivered', 'failed',
+                   'expired')),
+  route          TEXT NOT NULL,                 -- [[sms.routes]] name
+  link           TEXT,                          -- the link that has it or, of several parts, must send it; null: any
+  priority       TEXT NOT NULL CHECK (priority IN ('otp', 'transactional', 'bulk')),
+  attempts       INTEGER NOT NULL DEFAULT 0,    -- submits begun that count
+  resends        INTEGER NOT NULL DEFAULT 0,    -- of those, after an unknown outcome: it may arrive twice
+  reroutes       INTEGER NOT NULL DEFAULT 0,    -- other routes tried for a refusal
+  next_at        INTEGER NOT NULL,              -- ready: when it is due; unknown: when it is given up
+  lease_epoch    INTEGER NOT NULL DEFAULT 0,    -- of the connection that has it: others change nothing
+  submitted_at   INTEGER,                       -- the last submit
+  accepted_at    INTEGER,                       -- by the SMSC; null: it has not been
+  smsc_id        TEXT,                          -- as answered
+  smsc_id_key    TEXT,                          -- in the form compared
+  smsc_id_key2   TEXT,                          -- of the first submit, once it was sent again
+  expects_receipt INTEGER NOT NULL DEFAULT 1 CHECK (expects_receipt IN (0, 1)),
+  receipt_state  TEXT,                          -- the network's last word that counts, as src/sms/receipt.ts has them
+  receipt_at     INTEGER,
+  overdue        TEXT CHECK (overdue IN ('sent', 'undelivered')),  -- waiting for its receipt is over: what that means
+  category       TEXT,                          -- as failure_category in sms_message
+  provider_status TEXT,
+  provider_code  TEXT,
+  reason         TEXT,
+  changed_at     INTEGER,                       -- the last of these changes
+  credit         TEXT NOT NULL DEFAULT 'reserved' CHECK (credit IN ('reserved', 'refunded', 'written_off')),
+  PRIMARY KEY (message_id, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sms_segment_ready ON sms_segment (route, priority, workspace_id, next_at, message_id, seq)
+  WHERE state = 'ready';
+CREATE INDEX sms_segment_open ON sms_segment (state, next_at) WHERE state IN ('in_flight', 'unknown');
+CREATE INDEX sms_segment_id ON sms_segment (route, smsc_id_key) WHERE smsc_id_key IS NOT NULL;
+CREATE INDEX sms_segment_id2 ON sms_segment (route, smsc_id_key2) WHERE smsc_id_key2 IS NOT NULL;
+
+-- The last concatenation reference used to a number: two long messages must not be mixed on its phone.
+CREATE TABLE sms_reference (
+  recipient TEXT PRIMARY KEY,
+  last      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Receipts that match nothing: their answer may come yet, or the outcome of a submit is unknown.
+CREATE TABLE sms_receipt_orphan (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  route         TEXT NOT NULL,
+  smsc_id       TEXT,                           -- as it came; null: none
+  smsc_id_key   TEXT,                           -- in the form compared
+  number_key    TEXT,                           -- the last nine digits of the destination; null: none
+  umr           INTEGER,                        -- user_message_reference, where it is echoed
+  receipt_state TEXT NOT NULL,
+  receipt       TEXT NOT NULL,                  -- JSON of what was read from it (src/sms/receipt.ts)
+  raw           BLOB NOT NULL,                  -- its text as it came
+  received_at   INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sms_receipt_orphan_id ON sms_receipt_orphan (route, smsc_id_key) WHERE smsc_id_key IS NOT NULL;
+CREATE INDEX sms_receipt_orphan_number ON sms_receipt_orphan (route, number_key) WHERE number_key IS NOT NULL;
+CREATE INDEX sms_receipt_orphan_age ON sms_receipt_orphan (received_at);
+
+-- Parts of a text that is not whole yet.
+CREATE TABLE sms_inbound_part (
+  route       TEXT NOT NULL,
+  source      TEXT NOT NULL,
+  destination TEXT NOT NULL,
+  scheme      TEXT NOT NULL CHECK (scheme IN ('udh8', 'udh16', 'sar')),
+  reference   INTEGER NOT NULL,
+  total       INTEGER NOT NULL,
+  seq         INTEGER NOT NULL,
+  data_coding INTEGER NOT NULL,
+  alphabet    TEXT NOT NULL CHECK (alphabet IN ('gsm', 'pt-single', 'pt-locking', 'pt-both')),
+  payload     BLOB NOT NULL,                    -- without its header
+  received_at INTEGER NOT NULL,
+  PRIMARY KEY (route, source, destination, scheme, reference, total, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sms_inbound_part_age ON sms_inbound_part (received_at);
+
+-- Texts received.
+CREATE TABLE sms_inbound (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid          TEXT NOT NULL UNIQUE,
+  workspace_id INTEGER,                         -- null: nobody's
+  route        TEXT NOT NULL,
+  sender       TEXT NOT NULL,
+  recipient    TEXT NOT NULL,
+  body         TEXT NOT NULL,
+  is_whole     INTEGER NOT NULL CHECK (is_whole IN (0, 1)),  -- 0: parts of it never came
+  raw          BLOB,                            -- what could not be read as text; null: nothing
+  received_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sms_inbound_newest ON sms_inbound (workspace_id, received_at, id);
+
+-- What was learned of a route's habits, such as the base of its ids.
+CREATE TABLE smpp_learned (
+  route      TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  value      TEXT NOT NULL,
+  learned_at INTEGER NOT NULL,
+  PRIMARY KEY (route, name)
+) STRICT, WITHOUT ROWID;
+
+-- The last things that happened on each link, for the operator.
+CREATE TABLE smpp_link_event (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  link       TEXT NOT NULL,
+  kind       TEXT NOT NULL,
+  detail     TEXT,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX smpp_link_event_of ON smpp_link_event (link, id);

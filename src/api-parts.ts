@@ -18,6 +18,8 @@ import type { Log } from "./log.ts";
 import type { SendingRates } from "./plans/rates.ts";
 import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
+import { routingOf } from "./sms/routing.ts";
+import type { ReadyWork } from "./sms/segment-read-store.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { Teller } from "./teller.ts";
 import type { Removal } from "./workspaces/removal.ts";
@@ -44,6 +46,8 @@ export interface Built {
   troubles: ApiParts["troubles"];
   exampleDomain: string;
   beside: AnyElysia | null;
+  /** Told after the commit: a route has segments to send. */
+  nudgeSms: (work: ReadyWork) => void;
 }
 
 /** What each room of the API is handed. */
@@ -73,6 +77,7 @@ export function apiPartsOf(built: Built): ApiParts {
         returnPathKey: keyring.hmacKey("return-path"),
       },
     },
+    sms: smsPartsOf(built, planOf),
     domains: {
       ...stores,
       ...common,
@@ -114,6 +119,22 @@ export function apiPartsOf(built: Built): ApiParts {
     exampleDomain: built.exampleDomain,
     troubles,
     beside: built.beside,
+  };
+}
+
+function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
+  const { config, stores, common, guard, teller } = built;
+  const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
+  return {
+    ...stores,
+    ...common,
+    guard,
+    planOf,
+    record: teller.recorder.record,
+    routing: routingOf(config.sms.routes),
+    prefixes: config.sms.prefixes,
+    nudge: built.nudgeSms,
+    settings: { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs },
   };
 }
 

@@ -23,6 +23,7 @@ import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "./supp
 import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { parseRanges } from "./net/address.ts";
+import { smsRoutes, type SmsParts } from "./sms/routes.ts";
 import { usageRoutes, type UsageParts } from "./plans/routes.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
 import { type CreditParts, creditRoutes } from "./workspaces/credit-routes.ts";
@@ -48,6 +49,7 @@ export interface OperatorParts {
 /** All that the routes need, by room. */
 export interface ApiParts {
   emails: EmailParts;
+  sms: SmsParts;
   domains: DomainParts;
   keys: KeyParts;
   workspaces: WorkspaceParts;
@@ -88,6 +90,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
   let document: unknown = null;
   const rooms = [
     emailRoutes(parts.emails),
+    smsRoutes(parts.sms),
     domainRoutes(parts.domains),
     workspaceRoutes(parts.workspaces),
     usageRoutes(parts.usage),

@@ -7,7 +7,7 @@ import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { Committer } from "./db/commit.ts";
 import { DiskGuard, freeSpaceOf, type ReadFree } from "./db/guard.ts";
-import { type Db, openDatabase } from "./db/open.ts";
+import { closeDatabase, type Db, openDatabase } from "./db/open.ts";
 import { createResolver, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";
 import { createVerifier } from "./domains/verify.ts";
@@ -42,8 +42,9 @@ import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
-import { openStores } from "./stores.ts";
+import { openStores, type SmsStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
+import { buildTexter, type Texter } from "./texter.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { CALL_DNS } from "./webhooks/pools.ts";
 import { Removal } from "./workspaces/removal.ts";
@@ -61,6 +62,8 @@ export interface Edges {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Measures spans, and never jumps; default: `clock`. */
+  steady?: Clock;
   /** Of the data directory's file system; default: the real one. */
   readFree?: ReadFree;
   timeouts?: SessionTimeouts;
@@ -99,6 +102,10 @@ export interface App {
   /** What is done with a letter that comes in. */
   receive: Receive;
   domainWatch: DomainWatch;
+  /** The texts, as the dispatcher of their links moves them. */
+  sms: SmsStores;
+  /** Who sends and receives them. */
+  texter: Texter;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -210,6 +217,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
     const sender = buildSender({ ...shared, reportedRefusals, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
+    const texter = buildTexter({ config, edges, stores, committer, guard, resolver: callResolver });
     const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
 
     const common = { commit, clock, random, log };
@@ -256,6 +264,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       preparer: createPreparer(preparing),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
+      nudgeSms: (work) => texter.nudge(work),
     });
     const operatorApi = createOperatorApi(apiParts);
     const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));
@@ -326,6 +335,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();
+    closers.push(() => texter.stop(0));
+    await texter.start();
     closers.push(() => removal.stop());
     removal.look();
     abandoner.begin();
@@ -349,6 +360,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         inbound?.stop(graceMs),
         worker.stop(graceMs),
         teller.stop(graceMs),
+        texter.stop(graceMs),
       ]);
       cancel();
       await pool.close();
@@ -356,7 +368,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     };
     const seen = { url: server.url, metricsUrl: metrics?.url ?? null, inbound: inbound?.address ?? null };
     const { receive } = receiver;
-    const app = { ...seen, db, committer, worker, teller, guard, receive, domainWatch, stop };
+    const { sms } = stores;
+    const app = { ...seen, db, committer, worker, teller, guard, receive, domainWatch, sms, texter, stop };
     return { kind: "instance", app };
   } catch (error) {
     closers.shift(); // the lock is released by the caller
@@ -368,16 +381,6 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
 /** By this address it is found beside the source and inside the executable. */
 function openThread(): ThreadPort {
   return new globalThis.Worker(new URL("./thread.ts", import.meta.url));
-}
-
-/** Empties the write-ahead log first, so that the file alone is the whole database while pombo is stopped. */
-function closeDatabase(db: Db): void {
-  try {
-    db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
-  } catch {
-    // A full disk: the log stays, and the next start reads it.
-  }
-  db.close();
 }
 
 function notSetUp(dataDir: string): StartError {

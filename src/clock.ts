@@ -14,3 +14,9 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** One whose `now` counts from any moment on and never jumps: for what measures spans and stores no time. */
+export const steadyClock: Clock = {
+  now: () => performance.now(),
+  after: (delayMs, run) => systemClock.after(delayMs, run),
+};

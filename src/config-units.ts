@@ -125,6 +125,43 @@ export const TEXT_FORMATS = {
     expected: 'an absolute path such as "/etc/pombo/relay.pem", or "" for none',
     read: (text) => (text === "" ? null : readPath(text, PATH_MAX_BYTES)),
   },
+  sms_name: {
+    expected: 'a name of 1 to 40 lower-case letters, digits, - and _, such as "vodacom-1"',
+    read: (text) => (/^[a-z0-9][a-z0-9_-]{0,39}$/.test(text) ? text : undefined),
+  },
+  number_prefix: {
+    expected: 'the first digits of numbers with country code and without +, such as "25884"',
+    read: (text) => (/^2588\d{0,8}$/.test(text) ? text : undefined),
+  },
+  optional_host: {
+    expected: 'a host name such as "smsc.example.net", or "" for none',
+    read: (text) => (text === "" ? null : readRelayHost(text)),
+  },
+  // SMPP 3.4 §5.2.1, §5.2.3: C-octet strings, less their NUL.
+  system_id: {
+    expected: "1 to 15 ASCII characters",
+    read: (text) => (/^[\x20-\x7e]{1,15}$/.test(text) ? text : undefined),
+  },
+  system_type: {
+    expected: "at most 12 ASCII characters",
+    read: (text) => (/^[\x20-\x7e]{0,12}$/.test(text) ? text : undefined),
+  },
+  ton_npi: {
+    expected: 'a type of number from 0 to 6 and a numbering plan from 0 to 18, such as "1/1"',
+    read: readTonNpi,
+  },
+  command_status: {
+    expected: 'a status other than 0 in hexadecimal such as "0x0000040B"',
+    read: (text) => (/^0x0*[1-9a-f][0-9a-f]{0,7}$/i.test(text) ? Number(text) : undefined),
+  },
+  receipt_error: {
+    expected: 'an error of 1 to 10 letters and digits such as "069"',
+    read: (text) => (/^[A-Za-z0-9]{1,10}$/.test(text) ? text : undefined),
+  },
+  optional_text: {
+    expected: 'a text of at most 160 characters without control characters, or "" for none',
+    read: (text) => (/\p{Cc}/u.test(text) || text.length > 160 ? undefined : text || null),
+  },
   plan_name: {
     expected: 'the name of a plan such as "launch"',
     read: (text) => (text === "" ? undefined : text),
@@ -158,6 +195,12 @@ function readRelayHost(text: string): string | undefined {
 
 function isPlainText(text: string, maxBytes: number): boolean {
   return !/\p{Cc}/u.test(text) && Buffer.byteLength(text) <= maxBytes;
+}
+
+/** SMPP 3.4 §5.2.5, §5.2.6. */
+function readTonNpi(text: string): { ton: number; npi: number } | undefined {
+  const [, ton, npi] = /^([0-6])\/(\d{1,2})$/.exec(text) ?? [];
+  return ton !== undefined && Number(npi) <= 18 ? { ton: Number(ton), npi: Number(npi) } : undefined;
 }
 
 /** Always with brackets and port, as dns/client.ts takes it. */

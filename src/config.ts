@@ -1,6 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { readTable } from "./config-read.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./config-relay.ts";
+import { checkSms, completeSms } from "./config-sms-check.ts";
+import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./config-sms.ts";
 import { SiteSchema, SITES_MAX } from "./config-site.ts";
 import { choice, derived, duration, integer, list, size, special, tables, text } from "./config-setting.ts";
 import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
@@ -174,6 +176,7 @@ export const ConfigSchema = Type.Object({
       "30d",
     ),
   }),
+  sms: SmsSchema,
   log: Type.Object({
     addresses: choice(["redacted", "full"], "Whether the log shows email addresses and phone numbers in full.", {
       default: "redacted",
@@ -213,6 +216,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
 
 export type { RelayConfig } from "./config-relay.ts";
 export type { SiteConfig } from "./config-site.ts";
+export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./config-sms.ts";
 export type { HostPort } from "./config-units.ts";
 
 /** Where the text came from: the file's path and the process's environment. */
@@ -250,6 +254,11 @@ export function defaultConfig(required: { hostname: string; dataDir: string }): 
   throw new Error(formatMistakes("defaultConfig", result.mistakes));
 }
 
+/** A route with every default and no link, for the sandbox and tests: what goes there waits. */
+export function defaultSmsRoute(name: string): SmsRouteConfig {
+  return readTable(RouteSchema, { name, links: [] }, []) as SmsRouteConfig;
+}
+
 function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   const mistakes: Mistake[] = [];
   // Incomplete where a mistake was noted: it leaves this function only when there is none.
@@ -258,8 +267,10 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   config.secrets.instanceKeyFile ??= `${config.dataDir === "/" ? "" : config.dataDir}/instance.key`;
   applyEnvironment(config, env, mistakes);
   completeRelays(config.relay, env, mistakes);
+  completeSms(config.sms, env, mistakes);
   checkTogether(config, mistakes);
   checkRelays(config.relay, config.email.provider, mistakes);
+  checkSms(config.sms, mistakes);
   return mistakes.length > 0 ? { kind: "mistakes", mistakes } : { kind: "config", config };
 }
 

@@ -12,6 +12,14 @@ import { openUsageStore } from "./plans/store.ts";
 import { openQueueStore } from "./queue/store.ts";
 import { openHeldStore } from "./suppressions/held-store.ts";
 import { openSuppressionStore } from "./suppressions/store.ts";
+import { openInboundStore } from "./sms/inbound-store.ts";
+import { openLinkStore } from "./sms/link-store.ts";
+import { openOrphanStore } from "./sms/orphan-store.ts";
+import { openReferenceStore } from "./sms/reference-store.ts";
+import { openSegmentStore, type SegmentStore } from "./sms/segment-store.ts";
+import { type SettleParts, settleMessage } from "./sms/settle.ts";
+import { openMessageStore } from "./sms/store.ts";
+import { openWorkStore } from "./sms/work-store.ts";
 import { openCreditStore } from "./workspaces/credit-store.ts";
 import { openRemovalStore } from "./workspaces/removal-store.ts";
 import { openSenderIdStore } from "./workspaces/sender-store.ts";
@@ -25,10 +33,13 @@ export type Stores = ReturnType<typeof openStores>;
 /** All stores over one connection, each with its statements prepared; `counts` is told of the emails. */
 export function openStores(db: Db, counts: EmailCounts) {
   const emails = openEmailStore(db, counts);
+  const workspaces = openWorkspaceStore(db);
+  const credits = openCreditStore(db);
   return {
-    workspaces: openWorkspaceStore(db),
+    workspaces,
     senderIds: openSenderIdStore(db),
-    credits: openCreditStore(db),
+    credits,
+    sms: openSmsStores(db, { workspaces, credits }),
     removals: openRemovalStore(db),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
@@ -45,6 +56,25 @@ export function openStores(db: Db, counts: EmailCounts) {
     webhooks: openWebhookStore(db),
     webhookJobs: openWebhookJobStore(db),
     webhookDeliveries: openDeliveryStore(db),
+  };
+}
+
+export type SmsStores = ReturnType<typeof openSmsStores>;
+
+/** The stores of the texts: what changes segments is settled with their message. */
+export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "credits">) {
+  const messages = openMessageStore(db);
+  const segments: SegmentStore = openSegmentStore(db, (messageId) =>
+    settleMessage(messageId, { messages, segments, ...ledger }),
+  );
+  return {
+    messages,
+    segments,
+    references: openReferenceStore(db),
+    orphans: openOrphanStore(db),
+    inbound: openInboundStore(db),
+    links: openLinkStore(db),
+    work: openWorkStore(db),
   };
 }
 

@@ -15,6 +15,7 @@ import { Worker } from "./queue/worker.ts";
 import type { Stores } from "./stores.ts";
 import { createCaller } from "./webhooks/call.ts";
 import { webhookHandler } from "./webhooks/deliver.ts";
+import { showInbound, withoutBody } from "./sms/show.ts";
 import { showSuppression } from "./suppressions/show.ts";
 import { lookBy } from "./webhooks/look.ts";
 import { RETRY_MS } from "./webhooks/outcome.ts";
@@ -149,12 +150,26 @@ function upkeepOf({ config, edges, stores, committer }: TellerParts, removed: (w
 
 /** What the stores write is told where it is written: nobody who ends an email or suppresses an address can forget it. */
 function followStores(
-  { emails, suppressions }: Stores,
+  { emails, suppressions, sms }: Stores,
   recorder: Recorder,
   { clock, tellOfEmail }: { clock: Edges["clock"]; tellOfEmail: TellOfEmail },
 ): void {
   emails.followEnds(({ status, ...end }) => {
     if (status !== "queued") tellOfEmail({ ...end, type: `email.${status}` });
+  });
+  sms.messages.followChanges(({ message, status, at }) => {
+    const { workspaceId, uid } = message;
+    recorder.record({ workspaceId, type: `sms.${status}`, resource: uid, at, data: () => withoutBody(message) });
+  });
+  sms.inbound.followTexts((text) => {
+    const { workspaceId, uid, receivedAt } = text;
+    recorder.record({
+      workspaceId,
+      type: "sms.received",
+      resource: uid,
+      at: receivedAt,
+      data: () => showInbound(text),
+    });
   });
   suppressions.followChanges(({ type, row }) => {
     const { workspaceId, address } = row;

@@ -17,6 +17,7 @@ function configOf(text: string): Config {
 /** Where the tables begin that are not there by default. */
 const SITE = "#[[site]]";
 const RELAY = "#[[relay]]";
+const ROUTE = "#[[sms.routes]]";
 
 function spellOut(text: string): string {
   return text.replace(/^#(?=[a-z0-9_]+ = |\[\[)/gm, "");
@@ -89,7 +90,7 @@ test("config.example.toml shows the defaults: with its comments removed it means
 
 test("its relay, with the comments removed, is one with the defaults", () => {
   const provider = '[email]\nprovider = "relay"\n';
-  const spelledOut = REQUIRED + provider + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY)));
+  const spelledOut = REQUIRED + provider + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY), EXAMPLE.indexOf(ROUTE)));
   const shortest = `${REQUIRED}${provider}[[relay]]\nhost = "smtp.example.net"\n`;
   expect(configOf(spelledOut)).toEqual(configOf(shortest));
 });
@@ -97,6 +98,24 @@ test("its relay, with the comments removed, is one with the defaults", () => {
 test("its site, with the comments removed, is one with the defaults", () => {
   const spelledOut = REQUIRED + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(SITE), EXAMPLE.indexOf(RELAY)));
   expect(configOf(spelledOut)).toEqual(configOf(`${REQUIRED}[[site]]\nmx = ["mx.example.org"]\n`));
+});
+
+test("its SMS route, with the comments removed, is one with the defaults", () => {
+  const [route] = configOf(REQUIRED + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(ROUTE)))).sms.routes;
+  const shortest = `[[sms.routes]]
+name = "vodacom"
+prefixes = ["25884", "25885"]
+[[sms.routes.links]]
+name = "vodacom-1"
+host = "smsc.example.net"
+system_id = "pombo"
+password_file = "/etc/pombo/vodacom-password"
+[[sms.routes.statuses]]
+code = "0x0000040B"
+[[sms.routes.errors]]
+code = "069"
+`;
+  expect(route).toEqual(configOf(REQUIRED + shortest).sms.routes[0]);
 });
 
 test("no mangled example makes parseConfig throw, and every mistake is told in full", () => {

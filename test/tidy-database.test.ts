@@ -9,12 +9,12 @@ import { openDatabase } from "../src/db/open.ts";
 import * as schema from "../src/db/schema.ts";
 import * as schemaOfEvents from "../src/db/schema-events.ts";
 import * as schemaOfInbound from "../src/db/schema-inbound.ts";
+import * as schemaOfSms from "../src/db/schema-sms.ts";
 import { sourcesOf } from "./tidy/sources.ts";
 
 const { sqlite } = openDatabase(":memory:");
-const tables = Object.values<unknown>({ ...schema, ...schemaOfEvents, ...schemaOfInbound }).filter(
-  (value): value is SQLiteTable => is(value, SQLiteTable),
-);
+const modules = { ...schema, ...schemaOfEvents, ...schemaOfInbound, ...schemaOfSms };
+const tables = Object.values<unknown>(modules).filter((value): value is SQLiteTable => is(value, SQLiteTable));
 
 interface ColumnRow {
   name: string;

@@ -14,6 +14,8 @@ const COLUMNS: Column<Movement>[] = [
   { title: "TIME", of: ({ createdAt }) => createdAt, isTime: true },
   { title: "KIND", of: ({ kind }) => kind },
   { title: "AMOUNT", of: ({ amount }) => amount },
+  { title: "SEGMENTS", of: ({ segments }) => segments },
+  { title: "SMS", of: ({ smsId }) => smsId },
   { title: "NOTE", of: ({ note }) => note },
 ];
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type App, databaseFile, startApp } from "../app.ts";
 import { systemClock } from "../clock.ts";
-import { type Config, defaultConfig, NO_RATE_LIMITS } from "../config.ts";
+import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../config.ts";
 import { createResolver } from "../dns/client.ts";
 import { type DomainStore, openDomainStore } from "../domains/store.ts";
 import { StartError } from "../errors.ts";
@@ -43,6 +43,10 @@ const RETRY_MS = [5_000, 10_000, 30_000, 60_000, 300_000];
 /** Enough for slow@ to answer. */
 const STOP_GRACE_MS = 6_000;
 const WORKSPACE_NAME = "Sandbox";
+const SANDBOX_SENDER = "Sandbox";
+const SANDBOX_CREDITS = 1_000_000;
+/** What is logged while the sandbox furnishes itself. */
+const OWN_EVENTS = ["workspace.created", "sender_id.added", "credits.granted"];
 
 export async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
   const directory = options.data === undefined ? makeTemporary() : makeDirectory(resolve(options.data));
@@ -147,8 +151,8 @@ function withoutOwn(log: Log, isFurnished: () => boolean): Log {
   return {
     event(name, fields, level) {
       const isOwnDomain = name === "domain.verified" && fields?.["domain"] === SANDBOX_DOMAIN;
-      const isOwnWorkspace = name === "workspace.created" && !isFurnished();
-      if (!isOwnDomain && !isOwnWorkspace) log.event(name, fields, level);
+      const isOwn = OWN_EVENTS.includes(name) && !isFurnished();
+      if (!isOwnDomain && !isOwn) log.event(name, fields, level);
     },
     bug: (where, error) => log.bug(where, error),
   };
@@ -200,6 +204,7 @@ function sandboxConfig(directory: string, port: number, dnsServer: string): Conf
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;
   config.log.addresses = "full";
+  config.sms.routes = [defaultSmsRoute("sandbox")];
   return config;
 }
 
@@ -245,6 +250,9 @@ async function furnish(url: string, operatorKey: string): Promise<SandboxKeys> {
     apiKey,
     null,
   );
+  const ofWorkspace = `${url}/api/v1/operator/workspaces/${workspace.workspaceId}`;
+  await post(`${ofWorkspace}/sender-ids`, operatorKey, { name: SANDBOX_SENDER });
+  await post(`${ofWorkspace}/credits`, operatorKey, { amount: SANDBOX_CREDITS, note: "Sandbox" });
   if (checked.verifiedAt === null) throw new Error("the sandbox's own domain could not be verified");
   return { operatorKey, apiKey, workspaceId: workspace.workspaceId };
 }

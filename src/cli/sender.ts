@@ -10,6 +10,7 @@ type Sender = typeof SenderId.static;
 
 const COLUMNS: Column<Sender>[] = [
   { title: "DEFAULT", of: ({ isDefault }) => (isDefault ? "yes" : "no") },
+  { title: "PRIORITY", of: ({ priority }) => priority },
   { title: "NAME", of: ({ name }) => name },
 ];
 
@@ -27,11 +28,19 @@ export const SENDER_COMMANDS: OperatorCommand[] = [
   {
     name: "sender add",
     arguments: ["WORKSPACE", "NAME"],
-    options: { default: { about: "make it the one that is used when a message names none" } },
+    options: {
+      default: { about: "make it the one that is used when a message names none" },
+      priority: { value: "WORD", about: "otp, transactional or bulk; else the workspace's" },
+    },
     about: "Lets a workspace send SMS under a name. The first one becomes its default.",
     async run({ api, given }) {
       const id = await findWorkspace(api, given.argument("WORKSPACE"));
-      const body = { name: given.argument("NAME"), ...(given.isSet("default") ? { isDefault: true } : {}) };
+      const priority = given.text("priority");
+      const body = {
+        name: given.argument("NAME"),
+        ...(given.isSet("default") ? { isDefault: true } : {}),
+        ...(priority === undefined ? {} : { priority }),
+      };
       const added = await api.call<Sender>("POST", `/operator/workspaces/${id}/sender-ids`, body);
       const place = added.isDefault ? ", by default" : "";
       return record(added, say`Workspace ${id} may send SMS as ${added.name}${place}.`);

@@ -1,5 +1,5 @@
 import { startApp } from "../app.ts";
-import { systemClock } from "../clock.ts";
+import { steadyClock, systemClock } from "../clock.ts";
 import { loadInstanceKey } from "../keyring/file.ts";
 import { jsonLog } from "../log.ts";
 import { systemRandom } from "../random.ts";
@@ -16,7 +16,8 @@ export async function serve(options: { config: string | undefined }, terminal: T
     addresses: config.log.addresses,
   });
   terminal.tellBugsBy((error) => log.bug("a failure that nobody waited for", error));
-  const app = await startApp({ config, instanceKey, edges: { clock: systemClock, random: systemRandom, log } });
+  const edges = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
+  const app = await startApp({ config, instanceKey, edges });
   log.event("pombo.started", {
     url: app.url,
     metrics: app.metricsUrl,

@@ -69,6 +69,25 @@ export const WORKSPACE_COMMANDS: OperatorCommand[] = [
     },
   },
   {
+    name: "workspace sms",
+    arguments: ["WORKSPACE"],
+    options: {
+      fold: { value: "WORD", about: "none, punctuation or portuguese: what may be replaced to save segments" },
+      priority: { value: "WORD", about: "otp, transactional or bulk: how urgent its texts are" },
+    },
+    about: "Sets or shows how the SMS of a workspace go. Folding may change a word: avó and avô become avo.",
+    async run(work) {
+      const [smsFolding, smsPriority] = [work.given.text("fold"), work.given.text("priority")];
+      const changes = {
+        ...(smsFolding === undefined ? {} : { smsFolding }),
+        ...(smsPriority === undefined ? {} : { smsPriority }),
+      };
+      const isAsking = Object.keys(changes).length === 0;
+      const workspace = await (isAsking ? work.api.call<Workspace>("GET", await pathOf(work)) : change(work, changes));
+      return record(workspace, say`The SMS of workspace ${workspace.name}: ${smsWords(workspace)}.`);
+    },
+  },
+  {
     name: "workspace rename",
     arguments: ["WORKSPACE", "NAME"],
     about: "Gives a workspace another name.",
@@ -128,7 +147,10 @@ async function pathOf({ api, given }: Work): Promise<string> {
   return `/operator/workspaces/${await findWorkspace(api, given.argument("WORKSPACE"))}`;
 }
 
-async function change(work: Work, changes: { name?: string; plan?: string }): Promise<Workspace> {
+async function change(
+  work: Work,
+  changes: { name?: string; plan?: string; smsFolding?: string; smsPriority?: string },
+): Promise<Workspace> {
   return work.api.call<Workspace>("PATCH", await pathOf(work), changes);
 }
 
@@ -162,12 +184,19 @@ function portrait(workspace: Workspace): string {
         `${count(usage.emailsToday, "email")} today, ${usage.emailsThisMonth.toLocaleString("en")} this month`,
       ],
       ["Waiting", `${count(workspace.waiting, "email")} to be sent`],
-      ["SMS", `${usage.smsThisMonth.toLocaleString("en")} this month, ${count(workspace.smsCredits, "credit")} left`],
+      [
+        "SMS",
+        `${usage.smsThisMonth.toLocaleString("en")} this month, ${count(workspace.smsCredits, "credit")} left; ${smsWords(workspace)}`,
+      ],
       ["Sender ids", senders.length === 0 ? "none" : senders.join(", ")],
       ["Domains", usage.domains.toLocaleString("en")],
       ["API keys", usage.apiKeys.toLocaleString("en")],
     ]),
   ].join("\n");
+}
+
+function smsWords({ smsPriority, smsFolding }: Workspace): string {
+  return `priority ${plain(smsPriority)}, folding ${plain(smsFolding)}`;
 }
 
 function blockWords(block: Workspace["blocks"][number]): string {

@@ -105,3 +105,13 @@ function migrate(sqlite: Database, version: number): void {
     })();
   }
 }
+
+/** Empties the write-ahead log first, so that the file alone is the whole database while pombo is stopped. */
+export function closeDatabase(db: Db): void {
+  try {
+    db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // A full disk: the log stays, and the next start reads it.
+  }
+  db.close();
+}

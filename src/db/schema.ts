@@ -9,6 +9,11 @@ export const instance = sqliteTable("instance", {
   value: text().notNull(),
 });
 
+/** How far a text may be changed so that it takes fewer segments: src/sms/fold.ts. */
+export const SMS_FOLDINGS = ["none", "punctuation", "portuguese"] as const;
+/** The most urgent first. */
+export const SMS_PRIORITIES = ["otp", "transactional", "bulk"] as const;
+
 export const workspaces = sqliteTable(
   "workspace",
   {
@@ -18,6 +23,8 @@ export const workspaces = sqliteTable(
     plan: text().notNull(),
     createdAt: integer("created_at").notNull(),
     smsCredits: integer("sms_credits").notNull().default(0),
+    smsFolding: text("sms_folding", { enum: SMS_FOLDINGS }).notNull().default("none"),
+    smsPriority: text("sms_priority", { enum: SMS_PRIORITIES }).notNull().default("transactional"),
     blockedAt: integer("blocked_at"),
     blockReason: text("block_reason"),
     isHeld: integer("is_held", { mode: "boolean" }).notNull().default(false),
@@ -27,35 +34,6 @@ export const workspaces = sqliteTable(
     deletedAt: integer("deleted_at"),
   },
   (t) => [index("workspace_newest").on(t.createdAt, t.id)],
-);
-
-export const smsCredits = sqliteTable(
-  "sms_credit",
-  {
-    id: integer().primaryKey({ autoIncrement: true }),
-    workspaceId: integer("workspace_id").notNull(),
-    kind: text({ enum: ["grant", "reservation", "refund"] }).notNull(),
-    amount: integer().notNull(),
-    note: text(),
-    createdAt: integer("created_at").notNull(),
-  },
-  (t) => [index("sms_credit_of").on(t.workspaceId, t.id)],
-);
-
-export const senderIds = sqliteTable(
-  "sender_id",
-  {
-    workspaceId: integer("workspace_id").notNull(),
-    name: text().notNull(),
-    isDefault: integer("is_default", { mode: "boolean" }).notNull(),
-    createdAt: integer("created_at").notNull(),
-  },
-  (t) => [
-    primaryKey({ columns: [t.workspaceId, t.name] }),
-    uniqueIndex("sender_id_default")
-      .on(t.workspaceId)
-      .where(sql`is_default = 1`),
-  ],
 );
 
 export const DOMAIN_STATUSES = ["pending", "verified", "warning", "failed", "suspended"] as const;

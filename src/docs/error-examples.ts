@@ -49,11 +49,31 @@ const EXAMPLES: Record<number, Item> = {
   },
 };
 
+const SMS = /^POST .*\/sms(?:\/|$)/;
 const SEND = /^POST .*\/(?:emails|emails\/batch|sms)$/;
 const WITH_OPERATOR_KEY = /^\w+ \/api\/v1\/(?:operator\/|workspaces$)/;
 
 /** The first that fits is taken before the common ones. */
 const OF_ROUTES: [route: RegExp, status: number, item: Item][] = [
+  [
+    SMS,
+    402,
+    {
+      code: "INSUFFICIENT_SMS_CREDITS",
+      message: "The text needs 2 SMS credits and the balance is 1",
+      hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows what a text costs.",
+    },
+  ],
+  [
+    SMS,
+    422,
+    {
+      code: "VALIDATION_ERROR",
+      message:
+        "to must be a Mozambican mobile number in E.164: + and the country code, then digits alone, like +258841234567",
+      field: "to",
+    },
+  ],
   [
     SEND,
     402,

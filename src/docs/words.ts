@@ -2,11 +2,15 @@
 
 export const DESCRIPTION = `\
 pombo takes your emails over HTTP, keeps them safe, signs them with DKIM and delivers them to the
-recipients' mail servers. What became of each can be read afterwards.
+recipients' mail servers; your texts it hands to the mobile networks. What became of each can be read afterwards.
 
 **Three steps to the first email.** Get an API key from the operator of this server. Register the domain
 you send from with \`POST /api/v1/domains\`, publish the DNS records that it answers, and call its
 verification check. Then \`POST /api/v1/emails\`.
+
+**The first SMS** needs nothing of yours but a sender id and credits, which the operator assigns, and a number in
+E.164: \`POST /api/v1/sms\` with \`{"to": "+258841234567", "body": "Olá"}\`. What a text costs shows
+\`POST /api/v1/sms/preview\`: one letter outside the GSM alphabet, such as \`ã\`, more than halves a segment.
 
 ### Authentication
 
@@ -84,7 +88,10 @@ export const REPLAY_HEADERS = {
 /** Of each tag, in the order of the page; those without an operation are left out. */
 export const TAGS: { name: string; description: string }[] = [
   { name: "Emails", description: "Send emails, one or many at once, and see what became of them." },
-  { name: "SMS", description: "Send text messages and see what became of them." },
+  {
+    name: "SMS",
+    description: "Send text messages, see what they cost and what became of them, and read what came in.",
+  },
   {
     name: "Domains",
     description: "The domains that you send from: the DNS records to publish, and whether they are there.",

@@ -9,6 +9,7 @@ import { AppError, type ErrorItem } from "../errors.ts";
 import type { WorkspaceCaller } from "../http/auth.ts";
 import { newId } from "../id.ts";
 import type { IdempotencyRequest } from "../idempotency/key.ts";
+import { replayOf, type SendAnswer } from "../idempotency/replay.ts";
 import type { IdempotencyScope, IdempotencyStore } from "../idempotency/store.ts";
 import type { Log } from "../log.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
@@ -62,14 +63,6 @@ export interface AcceptRequest {
   idempotency: IdempotencyRequest | null;
 }
 
-/** The body of the 202, and how it came about. */
-export interface AcceptAnswer {
-  body: string;
-  isReplay: boolean;
-  /** Replayed for a request with another body. */
-  isMismatch: boolean;
-}
-
 /** An email ready to be written, but for what only the database knows. */
 interface Prepared {
   item: EmailSend;
@@ -78,14 +71,14 @@ interface Prepared {
   body: StoredBody;
 }
 
-interface Decision extends AcceptAnswer {
+interface Decision extends SendAnswer {
   /** Lanes with new rows, and where they lead. */
   lanes: Map<number, string>;
   dueAt: number;
 }
 
 /** Accepts all of `items` or none; resolves once that is durable. Throws AppError. */
-export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): Promise<AcceptAnswer> {
+export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): Promise<SendAnswer> {
   if (parts.guard.trouble !== null) {
     throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
       hint: "Send the same request again later.",
@@ -126,7 +119,9 @@ function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
 
 function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): Decision {
   const now = parts.clock.now();
-  const replay = findReplay(request, now, parts);
+  const scope = scopeOf(request);
+  const { idempotency } = request;
+  const replay = replayOf({ scope, idempotency }, now - parts.settings.keepAnswersMs, parts.idempotency);
   if (replay !== null) return { ...replay, lanes: new Map(), dueAt: now };
 
   const { caller } = request;
@@ -148,7 +143,7 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   const body = JSON.stringify({ data: request.operation === "emails" ? accepted[0] : accepted });
   if (request.idempotency !== null) {
     parts.idempotency.insert(
-      scopeOf(request, request.idempotency.key),
+      { ...scope, key: request.idempotency.key },
       { requestHash: request.idempotency.requestHash, response: body },
       now,
     );
@@ -162,22 +157,9 @@ function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, 
     parts.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
 }
 
-function scopeOf(request: AcceptRequest, key: string): IdempotencyScope {
+function scopeOf(request: AcceptRequest): Omit<IdempotencyScope, "key"> {
   const { workspaceId, domainId } = request.caller;
-  return { workspaceId, domainId: domainId ?? 0, operation: request.operation, key };
-}
-
-function findReplay(request: AcceptRequest, now: number, parts: AcceptParts): AcceptAnswer | null {
-  if (request.idempotency === null) return null;
-  const stored = parts.idempotency.find(scopeOf(request, request.idempotency.key), now - parts.settings.keepAnswersMs);
-  if (stored === null) return null;
-  const isMismatch = !stored.requestHash.equals(request.idempotency.requestHash);
-  if (isMismatch && request.idempotency.isStrict) {
-    throw new AppError("IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for a request with another body", {
-      hint: "Use a new key for a new request; leave out Idempotency-Strict to get the first answer again.",
-    });
-  }
-  return { body: stored.response, isReplay: true, isMismatch };
+  return { workspaceId, domainId: domainId ?? 0, operation: request.operation };
 }
 
 /** The verified domain of each email's From; throws with every item at fault. */

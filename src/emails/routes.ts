@@ -7,7 +7,8 @@ import { answers, describe } from "../http/openapi.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
-import { type AcceptAnswer, acceptEmails, type AcceptParts } from "./accept.ts";
+import { SEND_HEADERS, sendResponse } from "../idempotency/replay.ts";
+import { acceptEmails, type AcceptParts } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { listEmails } from "./list.ts";
 import { MAX_LOOKED_AT } from "./range-store.ts";
@@ -31,13 +32,6 @@ import { MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
 const TAG = "Emails";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
 const CHANGE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 422, 503];
-const SEND_HEADERS = [
-  {
-    name: "Idempotency-Key",
-    description: "A key of your own for this send; with the same key the first answer is replayed for 24 hours.",
-  },
-  { name: "Idempotency-Strict", description: "`true`: the same key with another body is refused with 409." },
-];
 
 export interface EmailParts extends AcceptParts {
   reports: Pick<ReportStore, "of">;
@@ -49,7 +43,7 @@ export function emailRoutes(parts: EmailParts) {
       "",
       async ({ request, body }) => {
         const caller = workspaceCaller(request);
-        return answer(
+        return sendResponse(
           await acceptEmails(
             { caller, operation: "emails", items: [body], idempotency: idempotencyOf(request) },
             parts,
@@ -75,7 +69,7 @@ export function emailRoutes(parts: EmailParts) {
         const caller = workspaceCaller(request);
         const allowed = parts.planOf(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
-        return answer(
+        return sendResponse(
           await acceptEmails(
             { caller, operation: "emails.batch", items: body.emails, idempotency: idempotencyOf(request) },
             parts,
@@ -188,14 +182,6 @@ function noSuchEmail(): AppError {
 function withHint(found: Parameters<typeof showRecord>[0], hint: string): typeof EmailRecordWithHint.static {
   const record = showRecord(found);
   return record.possibleDuplicate ? { ...record, hint } : record;
-}
-
-/** The stored body goes out as it is: a replay is the first answer byte for byte. */
-function answer(accepted: AcceptAnswer): Response {
-  const headers = new Headers({ "content-type": "application/json" });
-  if (accepted.isReplay) headers.set("idempotent-replayed", "true");
-  if (accepted.isMismatch) headers.set("idempotency-mismatch", "true");
-  return new Response(accepted.body, { status: 202, headers });
 }
 
 function tooManyItems(found: number, allowed: number): AppError {

@@ -83,6 +83,9 @@ export function openSuppressionStore(db: Db) {
     /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */
     reasonFor: (workspaceId: number, address: string): Reason | null =>
       select.get({ workspaceId, channel: "email", address })?.reason ?? null,
+    /** The same of a phone number in E.164 and texts. */
+    reasonForNumber: (workspaceId: number, address: string): Reason | null =>
+      select.get({ workspaceId, channel: "sms", address })?.reason ?? null,
 
     find: ({ workspaceId, channel, address }: Omit<NewSuppression, "reason" | "createdAt">) =>
       orm

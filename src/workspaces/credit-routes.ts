@@ -64,9 +64,11 @@ export function creditRoutes(parts: CreditParts) {
         operatorCaller(request);
         const { before, limit } = cursorOf(query);
         const page = cursorPage(parts.credits.list(findWorkspace(params.id, parts).id, before, limit), limit);
-        const entries = page.rows.map(({ kind, amount, note, createdAt }) => ({
+        const entries = page.rows.map(({ kind, amount, smsUid, segments, note, createdAt }) => ({
           kind,
           amount,
+          smsId: smsUid,
+          segments,
           note,
           createdAt: new Date(createdAt).toISOString(),
         }));

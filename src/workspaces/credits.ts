@@ -1,4 +1,4 @@
-import type { CreditRow, CreditStore } from "./credit-store.ts";
+import type { CreditStore, NewCredit } from "./credit-store.ts";
 import type { WorkspaceStore } from "./store.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { WorkspaceStore } from "./store.ts";
  * is gone) and nothing was written.
  */
 export function changeCredits(
-  entry: Omit<CreditRow, "id">,
+  entry: NewCredit,
   parts: { workspaces: Pick<WorkspaceStore, "addCredits">; credits: Pick<CreditStore, "insert"> },
 ): number | null {
   const balance = parts.workspaces.addCredits(entry.workspaceId, entry.amount);

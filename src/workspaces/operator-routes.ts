@@ -66,7 +66,8 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
         operatorCaller(request);
         if (body.plan !== undefined) requirePlan(body.plan, parts.planNames);
         const changed = await parts.commit(() => parts.workspaces.update(findWorkspace(params.id, parts).id, body));
-        parts.log.event("workspace.changed", { workspace: changed.uid, name: changed.name, plan: changed.plan });
+        const { uid, name, plan, smsFolding, smsPriority } = changed;
+        parts.log.event("workspace.changed", { workspace: uid, name, plan, smsFolding, smsPriority });
         return { data: showWorkspace(changed, parts) };
       },
       {
@@ -75,7 +76,7 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
         parse: "json",
         detail: describe({
           tag: TAG,
-          summary: "Change a workspace's name or plan",
+          summary: "Change a workspace's name, plan, or how its SMS go",
           description: "Another plan's limits hold at once; what is over them stays.",
           responses: answers(200, OperatorWorkspace, CHANGE_ERRORS),
         }),

@@ -1,7 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { integer, lineFault, objectWith, text } from "../http/rules.ts";
+import { SMS_FOLDINGS, SMS_PRIORITIES } from "../db/schema.ts";
+import { choice, integer, lineFault, nullable, objectWith, text } from "../http/rules.ts";
 import { KeyCreate } from "../keys/schema.ts";
 import { planName, workspaceName } from "./schema.ts";
+import { senderKind } from "./sender-kind.ts";
 
 const MAX_REASON = 500;
 const MAX_NOTE = 200;
@@ -15,7 +17,21 @@ const time = Type.String({ format: "date-time" });
 const closed = { additionalProperties: false };
 
 /** A name or number that the workspace's SMS may come from. */
-export const SenderId = Type.Object({ name: Type.String(), isDefault: Type.Boolean() });
+export const SenderId = Type.Object({
+  name: Type.String(),
+  isDefault: Type.Boolean(),
+  priority: Type.Unsafe<(typeof SMS_PRIORITIES)[number] | null>(
+    Type.Union([...SMS_PRIORITIES.map((one) => Type.Literal(one)), Type.Null()], {
+      description: "Of the SMS that come from it; null: the workspace's.",
+    }),
+  ),
+});
+
+const folding = choice(
+  SMS_FOLDINGS,
+  "What may be replaced in an SMS where that takes fewer segments: nothing, punctuation, or accents too.",
+);
+const priority = choice(SMS_PRIORITIES, "How urgent its SMS are, and so how long they may wait.");
 
 /** A workspace as the operator sees it. */
 export const OperatorWorkspace = Type.Object({
@@ -24,6 +40,8 @@ export const OperatorWorkspace = Type.Object({
   plan: Type.String(),
   createdAt: time,
   smsCredits: Type.Integer(),
+  smsFolding: folding,
+  smsPriority: priority,
   senderIds: Type.Array(SenderId),
   blocks: Type.Array(
     Type.Object({
@@ -45,11 +63,18 @@ export const OperatorWorkspace = Type.Object({
 
 export const WorkspaceChange = objectWith(
   Type.Object(
-    { name: Type.Optional(workspaceName), plan: Type.Optional(planName("One of the configured plans.")) },
+    {
+      name: Type.Optional(workspaceName),
+      plan: Type.Optional(planName("One of the configured plans.")),
+      smsFolding: Type.Optional(folding),
+      smsPriority: Type.Optional(priority),
+    },
     closed,
   ),
-  ({ name, plan }) =>
-    name === undefined && plan === undefined ? { path: [], message: "must hold name, plan or both" } : null,
+  ({ name, plan, smsFolding, smsPriority }) =>
+    [name, plan, smsFolding, smsPriority].every((member) => member === undefined)
+      ? { path: [], message: "must hold name, plan, smsFolding or smsPriority" }
+      : null,
   { minProperties: 1 },
 );
 
@@ -99,15 +124,18 @@ export const GrantedCredits = Type.Object({
 });
 
 export const CreditEntry = Type.Object({
-  kind: Type.Union([Type.Literal("grant"), Type.Literal("reservation"), Type.Literal("refund")]),
+  kind: Type.Union(
+    ["grant", "reservation", "refund", "writeoff"].map((kind) => Type.Literal(kind)),
+    {
+      description: "A write-off changes no balance: what was given back reached the network after all.",
+    },
+  ),
   amount: Type.Integer({ description: "Added to the balance." }),
+  smsId: Type.Union([id, Type.Null()], { description: "The SMS that it is about." }),
+  segments: Type.Union([Type.Integer(), Type.Null()], { description: "How many segments of it." }),
   note,
   createdAt: time,
 });
-
-/** TS 23.040 §9.1.2.5: an alphanumeric address holds 11 characters of the GSM alphabet; here those that every network passes on. */
-const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9\-._&](?:[A-Za-z0-9 \-._&]{0,9}[A-Za-z0-9\-._&])?$/;
-const PHONE_NUMBER = /^\+?\d{3,15}$/;
 
 export const SenderIdCreate = Type.Object(
   {
@@ -120,13 +148,14 @@ export const SenderIdCreate = Type.Object(
         examples: ["Loja Maria", "+258841234567"],
       },
       (value) =>
-        ALPHANUMERIC.test(value) || PHONE_NUMBER.test(value)
+        senderKind(value) !== null
           ? null
           : "must be 1 to 11 of A-Z, a-z, 0-9, space and -._& with a letter among them and no space at its ends, or a phone number of 3 to 15 digits",
     ),
     isDefault: Type.Optional(
       Type.Boolean({ description: "SMS without a `from` come from it. The first one always is." }),
     ),
+    priority: Type.Optional(nullable(priority)),
   },
   closed,
 );

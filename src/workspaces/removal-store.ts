@@ -10,13 +10,12 @@ import {
   heldSuppressions,
   idempotency,
   lanes,
-  senderIds,
-  smsCredits,
   suppressions,
   usage,
 } from "../db/schema.ts";
 import { events, webhooks } from "../db/schema-events.ts";
 import { emailReports } from "../db/schema-inbound.ts";
+import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 
 // What belongs to a deleted workspace, over all rooms, a share at a time. Whoever adds a table that says
@@ -24,6 +23,7 @@ import { fast } from "../db/statement.ts";
 
 /** Rows of one kind that one transaction removes; of an email, with all that hangs on it. */
 const SHARE_EMAILS = 200;
+const SHARE_MESSAGES = 100;
 const SHARE_ROWS = 500;
 /** Bodies that one transaction removes: each of their pages is read and put on the list of free ones. */
 const SHARE_BYTES = 4 * 1024 * 1024;
@@ -37,6 +37,7 @@ const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteCol
   [heldSuppressions, [heldSuppressions.id]],
   [senderIds, [senderIds.workspaceId, senderIds.name]],
   [smsCredits, [smsCredits.id]],
+  [smsInbound, [smsInbound.id]],
   [events, [events.id]],
   [webhooks, [webhooks.id]],
 ];
@@ -62,6 +63,18 @@ export function openRemovalStore({ orm }: Db) {
     orm.delete(attempts).where(eq(attempts.emailId, p("id"))),
     orm.delete(emailReports).where(eq(emailReports.emailId, p("id"))),
     orm.delete(emails).where(eq(emails.id, p("id"))),
+  ].map((statement) => fast(statement.prepare()));
+  const selectMessages = fast(
+    orm
+      .select({ id: smsMessages.id })
+      .from(smsMessages)
+      .where(eq(smsMessages.workspaceId, p("workspaceId")))
+      .limit(SHARE_MESSAGES)
+      .prepare(),
+  );
+  const byMessage = [
+    orm.delete(smsSegments).where(eq(smsSegments.messageId, p("id"))),
+    orm.delete(smsMessages).where(eq(smsMessages.id, p("id"))),
   ].map((statement) => fast(statement.prepare()));
   const selectQueued = fast(
     orm
@@ -104,9 +117,11 @@ export function openRemovalStore({ orm }: Db) {
     /** Removes a share of its lanes, none of which has rows; their ids. */
     removeLanes: (workspaceId: number): number[] =>
       deleteLanes.all({ workspaceId, limit: SHARE_ROWS }).map(({ id }) => id),
-    /** Removes a share of all else that is its own; how many rows. */
+    /** Removes a share of all else that is its own; how many rows. Of a text that is being sent nobody waits for the answer: it finds nothing. */
     removeRest(workspaceId: number): number {
-      let count = 0;
+      const messages = selectMessages.all({ workspaceId });
+      for (const { id } of messages) for (const statement of byMessage) statement.run({ id });
+      let count = messages.length;
       for (const statement of deleteOwned) {
         if (count >= SHARE_ROWS) break;
         count += statement.run({ workspaceId, limit: SHARE_ROWS - count }).changes;

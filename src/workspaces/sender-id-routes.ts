@@ -33,14 +33,15 @@ export function senderIdRoutes(parts: SenderIdParts) {
       "",
       async ({ request, params, body, set }) => {
         operatorCaller(request);
-        const { uid, name, isDefault, isNew } = await parts.commit(() => {
+        const { uid, name, isDefault, priority, isNew } = await parts.commit(() => {
           const { id: workspaceId, uid: workspace } = findWorkspace(params.id, parts);
-          const given = { name: body.name, isDefault: body.isDefault ?? false, now: parts.clock.now() };
+          const { name: wanted, isDefault: shall = false, priority: urgency } = body;
+          const given = { name: wanted, isDefault: shall, priority: urgency, now: parts.clock.now() };
           return { uid: workspace, ...addSenderId({ workspaceId, ...given }, parts.senderIds) };
         });
-        parts.log.event(isNew ? "sender_id.added" : "sender_id.changed", { workspace: uid, name, isDefault });
+        parts.log.event(isNew ? "sender_id.added" : "sender_id.changed", { workspace: uid, name, isDefault, priority });
         set.status = isNew ? 201 : 200;
-        return { data: { name, isDefault } };
+        return { data: { name, isDefault, priority } };
       },
       {
         params: WorkspacePath,
@@ -49,7 +50,8 @@ export function senderIdRoutes(parts: SenderIdParts) {
         detail: describe({
           tag: TAG,
           summary: "Let a workspace's SMS come from a name or number",
-          description: "The first one is the default. One that is there already is 200, and may become the default.",
+          description:
+            "The first one is the default. One that is there already is 200, and may become the default or of another priority.",
           responses: { ...answers(200, SenderId, []), ...answers(201, SenderId, CHANGE_ERRORS) },
         }),
       },

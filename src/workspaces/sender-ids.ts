@@ -1,5 +1,5 @@
 import { validationError } from "../http/errors.ts";
-import type { SenderIdStore } from "./sender-store.ts";
+import type { SenderIdRow, SenderIdStore } from "./sender-store.ts";
 
 // A workspace's sender ids, of which one is the default as long as there are any.
 
@@ -9,12 +9,22 @@ const MAX_SENDER_IDS = 100;
 export interface AddedSenderId {
   name: string;
   isDefault: boolean;
+  priority: SenderIdRow["priority"];
   isNew: boolean;
 }
 
-/** Inside a transaction: gives a workspace a sender id, or makes one that it has the default. Throws 422 when it has too many. */
+/**
+ * Inside a transaction: gives a workspace a sender id, or makes one that it has the default or of another priority
+ * (absent: as it is, of a new one the workspace's). Throws 422 when it has too many.
+ */
 export function addSenderId(
-  given: { workspaceId: number; name: string; isDefault: boolean; now: number },
+  given: {
+    workspaceId: number;
+    name: string;
+    isDefault: boolean;
+    priority?: SenderIdRow["priority"] | undefined;
+    now: number;
+  },
   senderIds: SenderIdStore,
 ): AddedSenderId {
   const { workspaceId, name, now } = given;
@@ -26,7 +36,9 @@ export function addSenderId(
   }
   const isDefault = given.isDefault || all.length === 0 || known?.isDefault === true;
   if (isDefault && known?.isDefault !== true) senderIds.setDefault(workspaceId, name);
-  return { name, isDefault, isNew: known === undefined };
+  const priority = given.priority === undefined ? (known?.priority ?? null) : given.priority;
+  if (priority !== (known?.priority ?? null)) senderIds.setPriority(workspaceId, name, priority);
+  return { name, isDefault, priority, isNew: known === undefined };
 }
 
 /** Inside a transaction: takes one away; was it the default, the oldest of the others is now. False: there is none. */

@@ -1,6 +1,7 @@
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { senderIds } from "../db/schema.ts";
+import { senderIds } from "../db/schema-sms.ts";
+import { fast } from "../db/statement.ts";
 
 export type SenderIdRow = typeof senderIds.$inferSelect;
 
@@ -9,17 +10,28 @@ export type SenderIdStore = ReturnType<typeof openSenderIdStore>;
 export function openSenderIdStore({ orm }: Db) {
   const isNamed = (workspaceId: number, name: string) =>
     and(eq(senderIds.workspaceId, workspaceId), eq(senderIds.name, name));
+  const selectOf = fast(
+    orm
+      .select()
+      .from(senderIds)
+      .where(eq(senderIds.workspaceId, sql.placeholder("workspaceId")))
+      .orderBy(asc(senderIds.createdAt), asc(senderIds.name))
+      .prepare(),
+  );
   return {
     /** A workspace's sender ids, the oldest first. */
-    of: (workspaceId: number): SenderIdRow[] =>
+    of: (workspaceId: number): SenderIdRow[] => selectOf.all({ workspaceId }),
+    /** Whose a name or number is: of a shared one several workspaces. */
+    ownersOf: (name: string): number[] =>
       orm
-        .select()
+        .select({ workspaceId: senderIds.workspaceId })
         .from(senderIds)
-        .where(eq(senderIds.workspaceId, workspaceId))
-        .orderBy(asc(senderIds.createdAt), asc(senderIds.name))
-        .all(),
+        .where(eq(senderIds.name, name))
+        .orderBy(asc(senderIds.workspaceId))
+        .all()
+        .map(({ workspaceId }) => workspaceId),
     /** One that is not the default. */
-    insert(row: Omit<SenderIdRow, "isDefault">): void {
+    insert(row: Omit<SenderIdRow, "isDefault" | "priority">): void {
       orm
         .insert(senderIds)
         .values({ ...row, isDefault: false })
@@ -28,6 +40,10 @@ export function openSenderIdStore({ orm }: Db) {
     /** False: there is none. */
     delete: (workspaceId: number, name: string): boolean =>
       orm.delete(senderIds).where(isNamed(workspaceId, name)).returning({ name: senderIds.name }).all().length > 0,
+    /** Null: the workspace's own. */
+    setPriority(workspaceId: number, name: string, priority: SenderIdRow["priority"]): void {
+      orm.update(senderIds).set({ priority }).where(isNamed(workspaceId, name)).run();
+    },
     /** Makes one the workspace's default in place of another. */
     setDefault(workspaceId: number, name: string): void {
       orm

@@ -27,7 +27,9 @@ export function showWorkspace(workspace: WorkspaceRow, parts: ShowParts): typeof
     plan: workspace.plan,
     createdAt: timeOf(workspace.createdAt),
     smsCredits: workspace.smsCredits,
-    senderIds: parts.senderIds.of(id).map(({ name, isDefault }) => ({ name, isDefault })),
+    smsFolding: workspace.smsFolding,
+    smsPriority: workspace.smsPriority,
+    senderIds: parts.senderIds.of(id).map(({ name, isDefault, priority }) => ({ name, isDefault, priority })),
     blocks: blocksOf(workspace),
     usage: {
       emailsToday: parts.usage.ofDay(id, "emails", day),

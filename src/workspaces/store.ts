@@ -37,6 +37,21 @@ export function openWorkspaceStore(db: Db) {
       .prepare(),
   );
 
+  const updateCredits = fast(
+    orm
+      .update(workspaces)
+      .set({ smsCredits: sql`${workspaces.smsCredits} + ${p("amount")}` })
+      .where(
+        and(
+          eq(workspaces.id, p("id")),
+          isNull(workspaces.deletedAt),
+          gte(sql`${workspaces.smsCredits} + ${p("amount")}`, 0),
+        ),
+      )
+      .returning({ balance: workspaces.smsCredits })
+      .prepare(),
+  );
+
   // Every send asks for its workspace's plan and block. Whatever changes a workspace here must forget it.
   const remembered = new Remembered<number, WorkspaceRow>(MAX_REMEMBERED);
   db.followers.push(remembered);
@@ -108,15 +123,7 @@ export function openWorkspaceStore(db: Db) {
     /** Adds to the balance of SMS credits, inside a transaction (see credits.ts); the balance then, or null: it would fall below 0, and stays. */
     addCredits(id: number, amount: number): number | null {
       remembered.delete(id);
-      const changed = orm
-        .update(workspaces)
-        .set({ smsCredits: sql`${workspaces.smsCredits} + ${amount}` })
-        .where(
-          and(eq(workspaces.id, id), isNull(workspaces.deletedAt), gte(sql`${workspaces.smsCredits} + ${amount}`, 0)),
-        )
-        .returning({ balance: workspaces.smsCredits })
-        .all();
-      return changed[0]?.balance ?? null;
+      return updateCredits.get({ id, amount })?.balance ?? null;
     },
 
     fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,

@@ -22,7 +22,7 @@ function operatorExamples(pombo: Instance, mailId: string): Example[] {
     ...{
       route,
       status,
-      path: (route.split(" ")[1] ?? "").replace("{id}", pombo.workspace.id).replace("{name}", "Loja"),
+      path: (route.split(" ")[1] ?? "").replace("{id}", pombo.workspace.id).replace("{name}", "Promo"),
     },
     options: { key: pombo.operator.key, ...(body === undefined ? {} : { body }) },
   });
@@ -40,10 +40,10 @@ function operatorExamples(pombo: Instance, mailId: string): Example[] {
     at(`POST ${one}/block`, 422, { hold: 1 }),
     at(`POST ${one}/unblock`, 200),
     at(`POST ${one}/credits`, 201, { amount: 5 }),
-    at(`POST ${one}/credits`, 422, { amount: -6 }),
+    at(`POST ${one}/credits`, 422, { amount: -100 }),
     at(`GET ${one}/credits`, 200),
-    at(`POST ${one}/sender-ids`, 201, { name: "Loja" }),
-    at(`POST ${one}/sender-ids`, 200, { name: "Loja" }),
+    at(`POST ${one}/sender-ids`, 201, { name: "Promo" }),
+    at(`POST ${one}/sender-ids`, 200, { name: "Promo" }),
     at(`DELETE ${one}/sender-ids/{name}`, 200),
     at(`DELETE ${one}/sender-ids/{name}`, 404),
     at(`POST ${one}/keys`, 201, { name: "x" }),
@@ -70,6 +70,7 @@ function examplesFor(
   pombo: Instance,
   ids: {
     email: string;
+    sms: string;
     waiting: string;
     domain: string;
     keys: string[];
@@ -77,7 +78,8 @@ function examplesFor(
     mail: string;
   },
 ): Example[] {
-  const { email, waiting, domain, keys, hook } = ids;
+  const text = { to: "+258841234567", body: "Olá" };
+  const { email, sms, waiting, domain, keys, hook } = ids;
   const ofHook = `/api/v1/webhooks/${hook.id}`;
   const one = "/api/v1/emails/{id}";
   const body = (value: unknown) => ({ options: { body: value } });
@@ -104,6 +106,19 @@ function examplesFor(
     { route: `POST ${one}/cancel`, status: 404, path: `/api/v1/emails/${UNKNOWN_ID}/cancel` },
     { route: `POST ${one}/cancel`, status: 409, path: `/api/v1/emails/${email}/cancel` },
     { route: `POST ${one}/cancel`, status: 200, path: `/api/v1/emails/${waiting}/cancel` },
+    { route: "POST /api/v1/sms", status: 202, ...body(text) },
+    { route: "POST /api/v1/sms", status: 402, ...body({ ...text, body: "x".repeat(1_600) }) },
+    { route: "POST /api/v1/sms", status: 422, ...body({ ...text, to: "+351912345678" }) },
+    { route: "POST /api/v1/sms", status: 422, ...body({ ...text, from: "Nobody" }) },
+    { route: "POST /api/v1/sms", status: 403, options: { body: text, ...key } },
+    { route: "POST /api/v1/sms/preview", status: 200, ...body(text) },
+    { route: "POST /api/v1/sms/preview", status: 200, ...body({ body: "Não partilhe".repeat(20) }) },
+    { route: "POST /api/v1/sms/preview", status: 422, ...body({ body: "" }) },
+    { route: "GET /api/v1/sms", status: 200 },
+    { route: "GET /api/v1/sms", status: 422, path: "/api/v1/sms?limit=0" },
+    { route: "GET /api/v1/sms/{id}", status: 200, path: `/api/v1/sms/${sms}` },
+    { route: "GET /api/v1/sms/{id}", status: 404, path: `/api/v1/sms/${UNKNOWN_ID}` },
+    { route: "GET /api/v1/sms/inbound", status: 200 },
     { route: "POST /api/v1/domains", status: 201, ...body({ domain: "new.test" }) },
     { route: "POST /api/v1/domains", status: 409, ...body({ domain: "new.test" }) },
     { route: "POST /api/v1/domains", status: 413, ...body({ domain: "x".repeat(70_000) }) },
@@ -220,14 +235,21 @@ test("answers of real requests are as documented, of every route", async () => {
   // Reports have entries of their own on the timeline.
   await pombo.app.receive(bounce(sent.body.data.id));
   await pombo.app.receive(complaintAbout(pombo, sent.body.data.id));
+  await pombo.enableSms(pombo.workspace, 5);
+  const text = await pombo.workspace.call("POST", "/api/v1/sms", { body: { to: "+258841234567", body: "Olá" } });
   const ids = {
     email: sent.body.data.id,
+    sms: text.body.data.id,
     waiting: later.body.data.id,
     domain: domains.body.data[0].id,
     keys: [made.body.data.id],
     hook: await makeHook(pombo),
     mail: (await pombo.operator.call("GET", "/api/v1/operator/inbox")).body.data[0].id,
   };
+  pombo.app.db.sqlite.run(
+    `INSERT INTO sms_inbound (uid, workspace_id, route, sender, recipient, body, is_whole, received_at)
+     VALUES ('${UNKNOWN_ID}', 1, 'test', '+258841234567', '84000', 'x', 1, 0)`,
+  );
   const examples = examplesFor(pombo, ids);
   for (const { route, status, path, options } of examples) {
     // A retry has the attempt run at once.

@@ -16,6 +16,8 @@ export interface Scene extends AsyncDisposable {
   domainId: string;
   /** Delivered. */
   emailId: string;
+  /** It waits. */
+  smsId: string;
   /** Put off: it could be canceled and tried again. */
   waitingId: string;
   /** The only key for the whole workspace, and the one of the domain. */
@@ -44,6 +46,8 @@ interface Row {
   caller?: "operator" | "nobody";
   /** It is for a domain's key too. */
   isForDomainKeys?: true;
+  /** A POST that changes nothing. */
+  isRead?: true;
   /** 404 where the path has no id: what names a thing that is not there. */
   missing?: (scene: Scene) => { path?: string; body?: unknown };
   /** 409. */
@@ -55,6 +59,8 @@ const reused = (body: unknown): Conflict => ({
   headers: { "Idempotency-Key": "used", "Idempotency-Strict": "true" },
   code: "IDEMPOTENCY_KEY_REUSED",
 });
+
+const TEXT = { to: "+258841234567", body: "Olá" };
 
 /** What nothing has. */
 const NO_ID = "0198a5a0-0000-7000-8000-000000000000";
@@ -101,6 +107,14 @@ export const ROWS: Record<string, Row> = {
     path: ({ waitingId }) => `/api/v1/emails/${waitingId}/retry`,
     conflict: ({ emailId }) => ({ path: `/api/v1/emails/${emailId}/retry`, code: "NOT_RETRYABLE" }),
   },
+  "POST /api/v1/sms": {
+    body: () => TEXT,
+    conflict: () => reused({ ...TEXT, body: "another" }),
+  },
+  "POST /api/v1/sms/preview": { body: () => TEXT, isRead: true },
+  "GET /api/v1/sms": {},
+  "GET /api/v1/sms/{id}": { path: ({ smsId }) => `/api/v1/sms/${smsId}` },
+  "GET /api/v1/sms/inbound": {},
   "POST /api/v1/domains": {
     body: () => ({ domain: "new.test" }),
     conflict: () => ({ body: { domain: "loja.test" }, code: "DOMAIN_ALREADY_EXISTS" }),
@@ -233,6 +247,8 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   const headers = { "Idempotency-Key": "used" };
   const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email(), headers });
   await owner.call("POST", "/api/v1/emails/batch", { body: { emails: [pombo.email()] }, headers });
+  await pombo.enableSms(pombo.workspace);
+  const text = await owner.call("POST", "/api/v1/sms", { body: TEXT, headers });
   const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
   const domains = await owner.call("GET", "/api/v1/domains");
   const domainId = domains.body.data[0].id;
@@ -257,6 +273,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
       workspaceId: pombo.workspace.id,
       domainId,
       emailId: sent.body.data.id,
+      smsId: text.body.data.id,
       waitingId: waiting.body.data.id,
     },
     ...{ domainKey: key.body.data.key, keyId: key.body.data.id, lastKeyId: keys.body.data.at(-1).id },

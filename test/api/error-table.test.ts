@@ -99,7 +99,7 @@ test("every route documents the errors that its kind has", async () => {
       ...(route.hasBody ? [400, 413, 415, 422] : []),
       ...(route.documented.includes("{id}") ? [404, 422] : []),
       ...(route.hasQuery ? [422] : []),
-      ...(route.method === "GET" ? [] : [503]),
+      ...(route.method === "GET" || route.isRead === true ? [] : [503]),
       ...(route.conflict === undefined ? [] : [409]),
       ...(route.missing === undefined ? [] : [404]),
     ];
@@ -131,7 +131,8 @@ test("401: no key, and a key that is none", async () => {
 test("402: the plan's limits and quotas are reached", async () => {
   await using scene = await startScene();
   const plan = scene.pombo.config.plans["scale"];
-  if (plan !== undefined) Object.assign(plan, { emailsPerDay: 0, domains: 0, apiKeys: 0, webhooks: 0, members: 0 });
+  if (plan !== undefined)
+    Object.assign(plan, { emailsPerDay: 0, domains: 0, apiKeys: 0, webhooks: 0, members: 0, sms: false });
   await expectOnEvery(scene, documents(402), async (route) => {
     const answer = await ask(route, scene);
     const code = errorItems(answer)[0]?.code ?? "";
@@ -295,7 +296,17 @@ test("429: too many requests, and too many without a valid key", async () => {
 test("503: nothing can be stored, and nothing is", async () => {
   await using scene = await startScene();
   const { sqlite } = scene.pombo.app.db;
-  const tables = ["workspace", "domain", "api_key", "email", "email_queue", "idempotency", "suppression"];
+  const tables = [
+    "workspace",
+    "domain",
+    "api_key",
+    "email",
+    "email_queue",
+    "idempotency",
+    "suppression",
+    "sms_message",
+    "sms_credit",
+  ];
   const contents = () => JSON.stringify(tables.map((table) => sqlite.query(`SELECT * FROM ${table}`).all()));
   const before = contents();
   sqlite.run("PRAGMA query_only = ON");

@@ -53,6 +53,7 @@ test("the example of every operation works as it stands, and is answered as docu
     domain: SENDING_DOMAIN,
     bringMail: () => pombo.app.receive(letter(mail({ text: "Hello" }))),
   };
+  await pombo.enableSms(pombo.workspace);
   const operations = await operationsOf(pombo);
   expect(operations.length).toBeGreaterThan(10);
   for (const operation of operations) {

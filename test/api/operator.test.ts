@@ -29,7 +29,9 @@ test("a workspace's record tells what it uses, has and is blocked for", async ()
     plan: "scale",
     createdAt: expect.stringMatching(TIMESTAMP),
     smsCredits: 7,
-    senderIds: [{ name: "Loja", isDefault: true }],
+    smsFolding: "none",
+    smsPriority: "transactional",
+    senderIds: [{ name: "Loja", isDefault: true, priority: null }],
     blocks: [],
     usage: { emailsToday: 3, emailsThisMonth: 3, smsThisMonth: 0, domains: 1, apiKeys: 1 },
     waiting: 2,
@@ -140,7 +142,7 @@ test("name and plan change; an unknown plan names those that there are", async (
   await ask(pombo, "PATCH", "", { plan: "scale" });
   expect((await send()).status).toBe(202);
   const wrong: [unknown, ...ExpectedFault[]][] = [
-    [{}, { message: "name, plan or both" }],
+    [{}, { message: "name, plan, smsFolding or smsPriority" }],
     [{ plan: "gold" }, { field: "plan", message: "launch, starter, growth, scale" }],
     [{ plan: "__proto__" }, { field: "plan" }],
     [{ name: "" }, { field: "name" }],
@@ -151,6 +153,7 @@ test("name and plan change; an unknown plan names those that there are", async (
   for (const [body, ...faults] of wrong) expectErrors(await ask(pombo, "PATCH", "", body), 422, faults);
   expect(told(pombo, "workspace.changed").at(-1)?.fields).toEqual({
     ...{ workspace: pombo.workspace.id, name: "Loja", plan: "scale" },
+    ...{ smsFolding: "none", smsPriority: "transactional" },
   });
 });
 
@@ -188,7 +191,7 @@ test("credits are granted and taken back, never below 0, and every entry is list
   expect((await grant({ amount: -300 })).body.data.balance).toBe(0);
   const list = await ask(pombo, "GET", "/credits");
   const entry = (amount: number, note: string | null = null) => ({
-    ...{ kind: "grant", amount, note },
+    ...{ kind: "grant", amount, note, smsId: null, segments: null },
     createdAt: expect.stringMatching(TIMESTAMP),
   });
   expect(list.body).toEqual({
@@ -235,17 +238,26 @@ test("the first sender id is the default, another may become it, and one that go
       isDefault ? `*${name}` : name,
     );
   };
-  expect(await add({ name: "Loja", isDefault: false })).toEqual([201, { name: "Loja", isDefault: true }]);
-  expect(await add({ name: "Loja & Cia" })).toEqual([201, { name: "Loja & Cia", isDefault: false }]);
+  expect(await add({ name: "Loja", isDefault: false })).toEqual([
+    201,
+    { name: "Loja", isDefault: true, priority: null },
+  ]);
+  expect(await add({ name: "Loja & Cia" })).toEqual([201, { name: "Loja & Cia", isDefault: false, priority: null }]);
   expect(await add({ name: "+258841234567", isDefault: true })).toEqual([
     201,
-    { name: "+258841234567", isDefault: true },
+    { name: "+258841234567", isDefault: true, priority: null },
   ]);
   expect(await shown()).toEqual(["Loja", "Loja & Cia", "*+258841234567"]);
   // There already: nothing new, but it may become the default, and does not cease to be.
-  expect(await add({ name: "Loja & Cia" })).toEqual([200, { name: "Loja & Cia", isDefault: false }]);
-  expect(await add({ name: "Loja & Cia", isDefault: true })).toEqual([200, { name: "Loja & Cia", isDefault: true }]);
-  expect(await add({ name: "Loja & Cia", isDefault: false })).toEqual([200, { name: "Loja & Cia", isDefault: true }]);
+  expect(await add({ name: "Loja & Cia" })).toEqual([200, { name: "Loja & Cia", isDefault: false, priority: null }]);
+  expect(await add({ name: "Loja & Cia", isDefault: true })).toEqual([
+    200,
+    { name: "Loja & Cia", isDefault: true, priority: null },
+  ]);
+  expect(await add({ name: "Loja & Cia", isDefault: false })).toEqual([
+    200,
+    { name: "Loja & Cia", isDefault: true, priority: null },
+  ]);
   const removed = await remove("Loja & Cia");
   expect([removed.status, removed.body.data]).toEqual([200, { name: "Loja & Cia", deleted: true }]);
   expect(await shown()).toEqual(["*Loja", "+258841234567"]);
@@ -254,6 +266,36 @@ test("the first sender id is the default, another may become it, and one that go
   expect((await remove("+258841234567")).status).toBe(200);
   expect((await remove("Loja")).status).toBe(200);
   expect(await shown()).toEqual([]);
+});
+
+test("how a workspace's SMS go is set for it and for each of its sender ids", async () => {
+  await using pombo = await startInstance();
+  const shown = async () => {
+    const { smsFolding, smsPriority, senderIds } = (await ask(pombo, "GET", "")).body.data;
+    return { smsFolding, smsPriority, senderIds };
+  };
+  const changed = await ask(pombo, "PATCH", "", { smsFolding: "portuguese", smsPriority: "otp" });
+  expect(changed.body.data).toMatchObject({ smsFolding: "portuguese", smsPriority: "otp" });
+  await ask(pombo, "PATCH", "", { smsFolding: "punctuation" });
+  const add = async (body: unknown) => (await ask(pombo, "POST", "/sender-ids", body)).body.data.priority;
+  expect(await add({ name: "Loja", priority: "bulk" })).toBe("bulk");
+  // Without a word it stays, and null is the workspace's again.
+  expect(await add({ name: "Loja", isDefault: true })).toBe("bulk");
+  expect(await add({ name: "Promo" })).toBe(null);
+  expect(await shown()).toEqual({
+    smsFolding: "punctuation",
+    smsPriority: "otp",
+    senderIds: [
+      { name: "Loja", isDefault: true, priority: "bulk" },
+      { name: "Promo", isDefault: false, priority: null },
+    ],
+  });
+  expect(await add({ name: "Loja", priority: null })).toBe(null);
+  for (const member of ["smsFolding", "smsPriority"])
+    expectErrors(await ask(pombo, "PATCH", "", { [member]: "loud" }), 422, [{ field: member, message: "must be" }]);
+  expectErrors(await ask(pombo, "POST", "/sender-ids", { name: "Loja", priority: "loud" }), 422, [
+    { field: "priority" },
+  ]);
 });
 
 test("a sender id is a word of eleven or a number, and not everybody's", async () => {
@@ -292,7 +334,7 @@ test("a sender id is a word of eleven or a number, and not everybody's", async (
   for (const name of wrong) expectErrors(await add(name), 422, [{ field: "name" }]);
   pombo.app.db.sqlite.run(
     `WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 90)
-     INSERT INTO sender_id SELECT 1, 'x' || i, 0, 0 FROM n`,
+     INSERT INTO sender_id SELECT 1, 'x' || i, 0, 0, NULL FROM n`,
   );
   expectErrors(await add("x91"), 422, [{ field: "name", message: "100 sender ids" }]);
   expect((await add("x90")).status).toBe(200);

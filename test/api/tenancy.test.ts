@@ -8,6 +8,7 @@ interface Scene {
   owner: Client;
   stranger: Client;
   emailId: string;
+  smsId: string;
   /** Put off: it could be canceled and tried again. */
   waitingId: string;
   domainId: string;
@@ -31,6 +32,8 @@ type Case =
   | { kind: "nobodys" }
   /** For the operator key alone: no workspace's key opens it, not for its own things either. */
   | { kind: "operators"; path: (scene: Scene) => string; body?: unknown };
+
+const TEXT = { to: "+258841234567", body: "Olá" };
 
 /** Nobody but the operator gets in. */
 function operators(rest: string, body?: unknown): Case {
@@ -59,6 +62,11 @@ const CASES: Record<string, Case> = {
     path: ({ waitingId }) => `/api/v1/emails/${waitingId}/retry`,
     status: 404,
   },
+  "POST /api/v1/sms": { kind: "by_body", body: () => ({ ...TEXT, from: "Loja" }), status: 422 },
+  "POST /api/v1/sms/preview": { kind: "nobodys" },
+  "GET /api/v1/sms": { kind: "list" },
+  "GET /api/v1/sms/{id}": { kind: "by_id", path: ({ smsId }) => `/api/v1/sms/${smsId}`, status: 404 },
+  "GET /api/v1/sms/inbound": { kind: "list" },
   "POST /api/v1/domains": { kind: "nobodys" },
   "GET /api/v1/domains": { kind: "list" },
   "POST /api/v1/domains/{id}/verification-checks": {
@@ -168,6 +176,12 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
   });
   const owner = pombo.workspace;
   const sent = await owner.call("POST", "/api/v1/emails", { body: pombo.email() });
+  await pombo.enableSms(pombo.workspace);
+  const text = await owner.call("POST", "/api/v1/sms", { body: TEXT });
+  pombo.app.db.sqlite.run(
+    `INSERT INTO sms_inbound (uid, workspace_id, route, sender, recipient, body, is_whole, received_at)
+     VALUES ('0198a5a0-0000-7000-8000-00000000000a', 1, 'test', '+258841234567', '84000', 'x', 1, 0)`,
+  );
   const waiting = await owner.call("POST", "/api/v1/emails", { body: pombo.email({ to: "later@example.com" }) });
   const domains = await owner.call("GET", "/api/v1/domains");
   const key = await owner.call("POST", "/api/v1/auth/keys", { body: { name: "second" } });
@@ -185,6 +199,7 @@ async function startScene(): Promise<Scene & AsyncDisposable> {
       suppressed,
       stranger: await pombo.newWorkspace(),
       emailId: sent.body.data.id,
+      smsId: text.body.data.id,
       waitingId: waiting.body.data.id,
       domainId: domains.body.data[0].id,
       keyId: key.body.data.id,
@@ -218,6 +233,9 @@ function contentsOf({ pombo }: Scene): string {
     "webhook_job",
     "webhook_delivery",
     "event",
+    "sms_message",
+    "sms_segment",
+    "sms_inbound",
   ];
   const { sqlite } = pombo.app.db;
   const keys = sqlite.query("SELECT uid, workspace_id, domain_id, name, hash FROM api_key").all();

@@ -34,7 +34,11 @@ const CASES: Case[] = [
   {
     args: ["workspace", "show", W],
     asks: `GET /operator/workspaces/${W}`,
-    data: workspaceRecord({ blocks: BLOCKS, smsCredits: 1, senderIds: [{ name: "LOJA", isDefault: true }] }),
+    data: workspaceRecord({
+      blocks: BLOCKS,
+      smsCredits: 1,
+      senderIds: [{ name: "LOJA", isDefault: true, priority: null }],
+    }),
     says: `Loja da Maria
   ID          ${W}
   Plan        starter
@@ -43,7 +47,7 @@ const CASES: Case[] = [
   Blocked     for too many bounces or complaints since 2026-01-31 08:15:00 UTC
   Emails      12 emails today, 3,400 this month
   Waiting     3 emails to be sent
-  SMS         0 this month, 1 credit left
+  SMS         0 this month, 1 credit left; priority transactional, folding none
   Sender ids  LOJA (default)
   Domains     1
   API keys    2
@@ -111,11 +115,24 @@ const CASES: Case[] = [
     says: `1 credit taken: workspace ${W} has 1 credit.\n`,
   },
   {
-    args: ["sender", "add", W, "LOJA", "--default"],
+    args: ["sender", "add", W, "LOJA", "--default", "--priority", "otp"],
     asks: `POST /operator/workspaces/${W}/sender-ids`,
-    body: { name: "LOJA", isDefault: true },
-    data: { name: "LOJA", isDefault: true },
+    body: { name: "LOJA", isDefault: true, priority: "otp" },
+    data: { name: "LOJA", isDefault: true, priority: "otp" },
     says: `Workspace ${W} may send SMS as LOJA, by default.\n`,
+  },
+  {
+    args: ["workspace", "sms", W, "--fold", "portuguese", "--priority", "otp"],
+    asks: `PATCH /operator/workspaces/${W}`,
+    body: { smsFolding: "portuguese", smsPriority: "otp" },
+    data: workspaceRecord({ smsFolding: "portuguese", smsPriority: "otp" }),
+    says: "The SMS of workspace Loja da Maria: priority otp, folding portuguese.\n",
+  },
+  {
+    args: ["workspace", "sms", W],
+    asks: `GET /operator/workspaces/${W}`,
+    data: workspaceRecord(),
+    says: "The SMS of workspace Loja da Maria: priority transactional, folding none.\n",
   },
   {
     args: ["sender", "remove", W, "Loja & Cia"],
@@ -208,9 +225,16 @@ const LISTS: ListCase[] = [
   {
     args: ["credits", "list", W],
     asks: `GET /operator/workspaces/${W}/credits?`,
-    rows: [{ kind: "grant", amount: -5, note: null, createdAt: TIME }],
-    screen: ["TIME (UTC)           KIND   AMOUNT  NOTE", "2026-01-31 08:15:00  grant      -5  -"],
-    piped: [`${TIME}\tgrant\t-5\t-`],
+    rows: [
+      { kind: "reservation", amount: -2, smsId: ID, segments: 2, note: null, createdAt: TIME },
+      { kind: "grant", amount: -5, smsId: null, segments: null, note: null, createdAt: TIME },
+    ],
+    screen: [
+      "TIME (UTC)           KIND         AMOUNT  SEGMENTS  SMS                                   NOTE",
+      `2026-01-31 08:15:00  reservation      -2         2  ${ID}  -`,
+      "2026-01-31 08:15:00  grant            -5         -  -                                     -",
+    ],
+    piped: [`${TIME}\treservation\t-2\t2\t${ID}\t-`, `${TIME}\tgrant\t-5\t-\t-\t-`],
     empty: "This workspace never had SMS credits. Add some with pombo credits add WORKSPACE AMOUNT.",
   },
   {
@@ -276,12 +300,12 @@ test("the sender ids of a workspace are those of its record", async () => {
   await using desk = startDesk(() => ({
     data: workspaceRecord({
       senderIds: [
-        { name: "LOJA", isDefault: true },
-        { name: "Promo", isDefault: false },
+        { name: "LOJA", isDefault: true, priority: "otp" },
+        { name: "Promo", isDefault: false, priority: null },
       ],
     }),
   }));
-  expect((await desk.run(["sender", "list", W])).out).toBe("yes\tLOJA\nno\tPromo\n");
+  expect((await desk.run(["sender", "list", W])).out).toBe("yes\totp\tLOJA\nno\t-\tPromo\n");
   expect(desk.asked).toEqual([{ line: `GET /operator/workspaces/${W}`, body: null }]);
 });
 

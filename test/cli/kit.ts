@@ -114,6 +114,8 @@ export function workspaceRecord(changes: Json = {}): Json {
     plan: "starter",
     createdAt: "2026-01-31T08:15:00.000Z",
     smsCredits: 0,
+    smsFolding: "none",
+    smsPriority: "transactional",
     senderIds: [],
     blocks: [],
     usage: { emailsToday: 12, emailsThisMonth: 3400, smsThisMonth: 0, domains: 1, apiKeys: 2 },

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { runHere, startDesk, workspaceRecord } from "./kit.ts";
 
 const GROUPS = {
-  workspace: ["list", "create", "show", "plan", "rename", "block", "unblock", "delete"],
+  workspace: ["list", "create", "show", "plan", "sms", "rename", "block", "unblock", "delete"],
   key: ["create", "operator"],
   credits: ["add", "list"],
   sender: ["list", "add", "remove"],

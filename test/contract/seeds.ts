@@ -40,6 +40,11 @@ const waitingEmail: Seed = async (world) => {
   throw new Error(`an email to a domain that does not exist is not delivery_delayed after ${WAIT_MS} ms`);
 };
 
+const sms: Seed = async (world) => {
+  const { id } = await made(world.workspace, "/api/v1/sms", { to: "+258841234567", body: "Seed" });
+  return { id };
+};
+
 const domain: Seed = async (world) => {
   const { id } = await made(world.workspace, "/api/v1/domains", { domain: `${uniqueName()}.${world.domain}` });
   return { id };
@@ -98,6 +103,7 @@ const SEEDS: Record<string, Seed> = {
   "GET /api/v1/emails/{id}/events": email,
   "POST /api/v1/emails/{id}/cancel": waitingEmail,
   "POST /api/v1/emails/{id}/retry": waitingEmail,
+  "GET /api/v1/sms/{id}": sms,
   "GET /api/v1/domains/{id}": domain,
   "POST /api/v1/domains/{id}/verification-checks": domain,
   "DELETE /api/v1/domains/{id}": domain,

@@ -9,7 +9,7 @@ import type { AnyElysia } from "elysia";
 import { type App, startApp } from "../../src/app.ts";
 import { setUpInstance } from "../../src/cli/set-up.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
-import { type Config, defaultConfig, NO_RATE_LIMITS } from "../../src/config.ts";
+import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../src/config.ts";
 import type { ReadFree } from "../../src/db/guard.ts";
 import { loadInstanceKey } from "../../src/keyring/file.ts";
 import type { Receive } from "../../src/inbound/letter.ts";
@@ -69,6 +69,8 @@ export interface Instance {
   newWorkspace(plan?: string): Promise<Workspace>;
   /** Registers a domain, publishes its records and has it verified; its id. */
   addDomain(workspace: Client, domain: string): Promise<string>;
+  /** Gives a workspace the sender id "Loja" and SMS credits; what it texts waits: the only route has no link. */
+  enableSms(workspace: Workspace, credits?: number): Promise<void>;
   /** A send that works; members may be replaced. */
   email(changes?: Record<string, unknown>): Record<string, unknown>;
   /** Ends the app and starts it again on the same data. */
@@ -158,6 +160,11 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     bugs,
     newWorkspace,
     addDomain,
+    async enableSms({ id }, credits = 1_000) {
+      const path = `/api/v1/operator/workspaces/${id}`;
+      await operator.call("POST", `${path}/sender-ids`, { body: { name: "Loja" } });
+      await operator.call("POST", `${path}/credits`, { body: { amount: credits } });
+    },
     email: (changes = {}) => ({
       from: `Loja <loja@${SENDING_DOMAIN}>`,
       to: "maria@example.com",
@@ -190,6 +197,7 @@ function configFor(directory: string, dnsServer: string, mxPort: number): Config
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;
   config.log.addresses = "full";
+  config.sms.routes = [defaultSmsRoute("test")];
   return config;
 }
 

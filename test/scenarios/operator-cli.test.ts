@@ -82,17 +82,18 @@ async function operate(
   expect(await refused(world, ["credits", "add", id, "-481"])).toContain("amount");
   expect((await ask(world, ["credits", "list", id])).map(({ amount }: Json) => amount)).toEqual([-20, 500]);
 
-  expect(await ask(world, ["sender", "add", id, "MARIA"])).toEqual({ name: "MARIA", isDefault: true });
+  expect(await ask(world, ["sender", "add", id, "MARIA"])).toEqual({ name: "MARIA", isDefault: true, priority: null });
   expect(await ask(world, ["sender", "add", id, "Loja 1&2", "--default"])).toEqual({
     name: "Loja 1&2",
     isDefault: true,
+    priority: null,
   });
   expect((await said(world, ["sender", "list", id])).trimEnd().split("\n").toSorted()).toEqual([
-    "no\tMARIA",
-    "yes\tLoja 1&2",
+    "no\t-\tMARIA",
+    "yes\t-\tLoja 1&2",
   ]);
   await ask(world, ["sender", "remove", id, "Loja 1&2"]);
-  expect(await ask(world, ["sender", "list", id])).toEqual([{ name: "MARIA", isDefault: true }]);
+  expect(await ask(world, ["sender", "list", id])).toEqual([{ name: "MARIA", isDefault: true, priority: null }]);
 
   await suppress(world, id);
 

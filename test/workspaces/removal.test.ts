@@ -18,8 +18,15 @@ const ROWS: Record<string, string> = {
   suppression: "(workspace_id, channel, address, reason, created_at) VALUES ({w}, 'email', 'a@b', 'manual', 0)",
   suppression_held:
     "(workspace_id, channel, address, reason, site, created_at) VALUES ({w}, 'email', 'a@b', 'hard_bounce', 'x', 0)",
-  sender_id: "VALUES ({w}, 'Loja', 1, 0)",
+  sender_id: "VALUES ({w}, 'Loja', 1, 0, NULL)",
   sms_credit: "(workspace_id, kind, amount, note, created_at) VALUES ({w}, 'grant', 5, NULL, 0)",
+  sms_message: `(id, uid, workspace_id, recipient, sender, body, encoding, alphabet, segments, credits, expires_at,
+    created_at, status)
+    VALUES ({w}, 'm{w}', {w}, '+258841234567', 'Loja', 'x', 'gsm7', 'gsm', 1, 1, 9, 0, 'sent')`,
+  sms_segment: `(message_id, seq, parts, workspace_id, payload, umr, state, route, priority, next_at)
+    VALUES ({w}, 1, 1, {w}, x'78', 0, 'accepted', 'r', 'bulk', 0)`,
+  sms_inbound: `(uid, workspace_id, route, sender, recipient, body, is_whole, received_at)
+    VALUES ('i{w}', {w}, 'r', '+258841234567', '84000', 'x', 1, 0)`,
   webhook:
     "(uid, workspace_id, url, events, is_enabled, secret, created_at) VALUES ('h{w}', {w}, 'https://x/', '[]', 1, x'00', 0)",
   event: "(uid, workspace_id, type, resource, body, created_at) VALUES ('v{w}', {w}, 'x', 'x', '{}', 0)",

@@ -1,0 +1,55 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+
+// Files that the configuration names, read once, at start. `key`: the table that names one; what is wrong with it
+// is added to `faults` in words for the operator.
+
+const PASSWORD_FILE_MAX_BYTES = 8192;
+const CA_FILE_MAX_BYTES = 1_048_576;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** The password in a `password_file`; null where the file cannot be read. */
+export function readPassword(file: string, key: string, faults: string[]): string | null {
+  // Who may read it is not looked at: what hands secrets to containers makes them readable to all inside.
+  const text = readFile(file, { key: `${key}.password_file`, maxBytes: PASSWORD_FILE_MAX_BYTES, faults });
+  if (text === null) return null;
+  const inside = text.replace(/\r?\n$/, "");
+  if (inside === "" || /\p{Cc}/u.test(inside)) {
+    faults.push(`${file} (${key}.password_file) must hold the password in one line and nothing else.`);
+  }
+  return inside;
+}
+
+/** The certificates in a `ca_file`, as PEM; null where the file cannot be read. */
+export function readAuthorities(file: string, key: string, faults: string[]): string | null {
+  const text = readFile(file, { key: `${key}.ca_file`, maxBytes: CA_FILE_MAX_BYTES, faults });
+  if (text === null) return null;
+  const certificates = text.match(CERTIFICATE) ?? [];
+  if (certificates.length === 0 || !certificates.every(isCertificate)) {
+    faults.push(`${file} (${key}.ca_file) must hold certificates in PEM form: -----BEGIN CERTIFICATE----- and so on.`);
+  }
+  return certificates.join("\n");
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Null where a fault was noted. */
+function readFile(file: string, options: { key: string; maxBytes: number; faults: string[] }): string | null {
+  const { key, maxBytes, faults } = options;
+  try {
+    // Asked first: opening a pipe by mistake would wait for ever.
+    const found = statSync(file);
+    if (found.isFile() && found.size <= maxBytes) return readFileSync(file, "utf8");
+    faults.push(`${file} (${key}) is not such a file: it must be a plain one of at most ${maxBytes} bytes.`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    faults.push(`${file} (${key}) cannot be read (${reason}): name another file, or let pombo's user read this one.`);
+  }
+  return null;
+}

@@ -1,0 +1,206 @@
+import type { LinkStore } from "./link-store.ts";
+import type { Inbound } from "../smpp/pdu.ts";
+import { categoryOfError } from "./failure.ts";
+import { numberKey, toE164 } from "./number.ts";
+import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
+import { candidateKeys, type Conversion, idKey, isSameNumber } from "./receipt-id.ts";
+import { isLast, type Receipt } from "./receipt.ts";
+import type { Route } from "./route-settings.ts";
+import type { FoundSegment, ReadyWork } from "./segment-read-store.ts";
+import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
+import { advance, segmentStateOf } from "./status.ts";
+import { releaseParts } from "./unknown.ts";
+import type { WorkStore } from "./work-store.ts";
+
+// Which segment a receipt is about, and what it says of it. A receipt that fits nothing is kept: its answer may be
+// on its way, or lost. Everything here is inside a transaction.
+
+/** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
+const AGREEING = 20;
+const LEARNED = "ids";
+/** How far back a segment without an answer may have been sent. */
+const LOOK_BACK_MS = 72 * 3_600_000;
+
+export interface ReceiptParts {
+  sms: {
+    segments: SegmentStore;
+    work: Pick<WorkStore, "withoutAnswer">;
+    orphans: ReturnType<typeof openOrphanStore>;
+    links: Pick<LinkStore, "learned" | "learn">;
+  };
+  routes: ReadonlyMap<string, Route>;
+}
+
+/** What of a receipt's PDU counts beside what it says. */
+export type ReceiptPdu = Pick<Inbound, "source" | "destination" | "userMessageReference" | "bytes">;
+
+export class Receipts {
+  readonly #parts: ReceiptParts;
+  /** How many orphans each route may have; none is common, and then nothing is looked up. */
+  readonly #orphans = new Map<string, number>();
+  readonly #agreeing = new Map<string, { conversion: Conversion; count: number }>();
+  readonly #learned = new Map<string, Conversion | null>();
+
+  constructor(parts: ReceiptParts) {
+    this.#parts = parts;
+    for (const { route, count } of parts.sms.orphans.counts()) this.#orphans.set(route, count);
+  }
+
+  /** A receipt that came by a link of the route; the work that waited for it. */
+  take(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): ReadyWork[] {
+    const found = this.#find(routeName, receipt, pdu, now) ?? this.#findUnanswered(routeName, receipt, pdu, now);
+    if (found !== null) return found.flatMap((row) => this.#apply(row, receipt, now));
+    this.#keep(routeName, receipt, pdu, now);
+    return [];
+  }
+
+  /** The segments have this id now: receipts that came before it are applied. */
+  join(rows: SegmentRow[], recipientOf: () => string, smscId: string, now: number): void {
+    const [first] = rows;
+    if (first === undefined || !this.#mayHaveOrphans(first.route)) return;
+    const { orphans, segments } = this.#parts.sms;
+    const number = numberKey(recipientOf());
+    const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
+    for (const orphan of kept.toSorted((a, b) => a.id - b.id)) {
+      if (orphan.numberKey !== number) continue;
+      for (const { messageId, seq } of rows) {
+        const row = segments.one(messageId, seq);
+        if (row !== undefined) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
+      }
+      this.#remove(orphan);
+    }
+  }
+
+  /** What tells that a segment whose outcome is unknown did arrive; null: nothing. */
+  proofOf(row: SegmentRow, recipient: string | null): OrphanRow | null {
+    if (recipient === null || !this.#mayHaveOrphans(row.route)) return null;
+    const key = numberKey(recipient);
+    if (key === null) return null;
+    const kept = this.#parts.sms.orphans.byNumber(row.route, key, row.submittedAt ?? 0);
+    return kept.find(({ umr }) => umr === row.umr) ?? null;
+  }
+
+  /** Such a proof counts. */
+  prove(row: SegmentRow, orphan: OrphanRow, now: number): ReadyWork[] {
+    const work = this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
+    if (orphan.smscIdKey !== null) this.#parts.sms.segments.addId(row.messageId, row.seq, orphan.smscIdKey);
+    this.#remove(orphan);
+    return work;
+  }
+
+  /** By its id, however the SMSC writes that, and by its number. Null: there is none. */
+  #find(routeName: string, { id }: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
+    const { source, destination } = pdu;
+    if (id === null) return null;
+    for (const { key, conversion } of this.#inOrder(routeName, candidateKeys(id))) {
+      const found = this.#parts.sms.segments
+        .bySmscId(routeName, key)
+        .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
+      const [best] = [...found.filter(isOpen), ...found];
+      if (best === undefined) continue;
+      this.#learn(routeName, conversion, now);
+      // One id for all of a text that was sent whole.
+      const isWhole = this.#parts.routes.get(routeName)?.config.segmentation === "payload";
+      const all = isWhole ? found.filter(({ segment }) => segment.messageId === best.segment.messageId) : [best];
+      return all.map(({ segment }) => segment);
+    }
+    return null;
+  }
+
+  #inOrder(routeName: string, keys: ReturnType<typeof candidateKeys>) {
+    const first = this.#conversionOf(routeName);
+    return first === null ? keys : keys.toSorted((a, b) => +(b.conversion === first) - +(a.conversion === first));
+  }
+
+  #conversionOf(routeName: string): Conversion | null {
+    const configured = this.#parts.routes.get(routeName)?.config.ids ?? "auto";
+    if (configured !== "auto") return configured;
+    const known = this.#learned.get(routeName);
+    if (known !== undefined) return known;
+    const stored = this.#parts.sms.links.learned(routeName, LEARNED) as Conversion | null;
+    this.#learned.set(routeName, stored);
+    return stored;
+  }
+
+  #learn(routeName: string, conversion: Conversion, now: number): void {
+    if (this.#conversionOf(routeName) === conversion) return;
+    const before = this.#agreeing.get(routeName);
+    const count = before?.conversion === conversion ? before.count + 1 : 1;
+    this.#agreeing.set(routeName, { conversion, count });
+    if (count < AGREEING) return;
+    this.#parts.sms.links.learn({ route: routeName, name: LEARNED, value: conversion, learnedAt: now });
+    this.#learned.set(routeName, conversion);
+  }
+
+  /** One whose answer was lost: by our own reference, else where there is only one to the number. */
+  #findUnanswered(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
+    const { userMessageReference: umr, source, destination } = pdu;
+    const { segments, work } = this.#parts.sms;
+    const addresses = [toE164(source.address), toE164(destination.address)];
+    const candidates = addresses.flatMap((each) => work.withoutAnswer(routeName, each, now - LOOK_BACK_MS));
+    const [only, second] = umr === null ? candidates : candidates.filter(({ segment }) => segment.umr === umr);
+    // What is in flight will have its answer.
+    if (only === undefined || second !== undefined || only.segment.state === "in_flight") return null;
+    if (umr === null && (only.segment.parts > 1 || only.segment.resends > 0)) return null;
+    const key = receipt.id === null ? null : idKey(receipt.id);
+    if (key !== null) segments.addId(only.segment.messageId, only.segment.seq, key);
+    return [only.segment];
+  }
+
+  #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
+    const isProof = row.acceptedAt === null || row.state === "ready";
+    const next = advance(row.receiptState, receipt.state) ?? (isProof ? receipt.state : null);
+    if (next === null) return [];
+    const { errors } = this.#parts.routes.get(row.route) ?? {};
+    const isBad = isLast(next) && next !== "delivered";
+    const said: Words = {
+      providerStatus: receipt.word ?? next.toUpperCase(),
+      providerCode: next === "delivered" ? null : receipt.errorCode,
+      category: isBad ? categoryOfError(receipt, errors) : null,
+      reason: null,
+    };
+    this.#parts.sms.segments.receipt(row, { state: segmentStateOf(next), receiptState: next, now }, said);
+    return releaseParts(row, now, this.#parts.sms.segments);
+  }
+
+  #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
+    this.#parts.sms.orphans.insert({
+      route,
+      smscId: receipt.id,
+      smscIdKey: receipt.id === null ? null : idKey(receipt.id),
+      // The subscriber's address comes first in a receipt, but for SMSCs that swap the two.
+      numberKey: subscriberKey(pdu),
+      umr: pdu.userMessageReference,
+      receiptState: receipt.state,
+      receipt: JSON.stringify(receipt),
+      raw: pdu.bytes,
+      receivedAt: now,
+    });
+    this.#orphans.set(route, (this.#orphans.get(route) ?? 0) + 1);
+  }
+
+  /** Its route's count stays: too high a one costs a look, too low a one would lose receipts. */
+  #remove({ id }: OrphanRow): void {
+    this.#parts.sms.orphans.remove(id);
+  }
+
+  #mayHaveOrphans(route: string): boolean {
+    return (this.#orphans.get(route) ?? 0) > 0;
+  }
+
+  /** Outside of transactions, now and then: how many there really are. */
+  recount(): void {
+    this.#orphans.clear();
+    for (const { route, count } of this.#parts.sms.orphans.counts()) this.#orphans.set(route, count);
+  }
+}
+
+function isOpen({ segment }: FoundSegment): boolean {
+  return segment.receiptState === null || !isLast(segment.receiptState);
+}
+
+/** Of the two addresses the one that is a phone number: our own name or code is shorter. */
+function subscriberKey({ source, destination }: ReceiptPdu): string | null {
+  const full = [source, destination].find(({ address }) => (numberKey(address)?.length ?? 0) >= 9);
+  return numberKey((full ?? source).address);
+}

@@ -1,0 +1,78 @@
+import type { Commit } from "../db/commit.ts";
+import type { Log } from "../log.ts";
+import type { Answers } from "./answers.ts";
+import type { Route } from "./route-settings.ts";
+import type { Routing } from "./routing.ts";
+import type { SegmentStore, Words } from "./segment-store.ts";
+import type { MessageStore } from "./store.ts";
+import type { WorkStore } from "./work-store.ts";
+
+// At a start, before anything is claimed: of what was in flight nobody knows the outcome, and what waits for routes
+// or links that are not in the configuration any more goes another way, or fails and says why.
+
+const SHARE = 500;
+const ROUTE_GONE: Words = {
+  providerStatus: null,
+  providerCode: null,
+  category: "provider_unavailable",
+  reason: "Its route was taken out of the configuration",
+};
+
+export interface RecoverParts {
+  sms: { segments: SegmentStore; messages: MessageStore; work: WorkStore };
+  routes: ReadonlyMap<string, Route>;
+  routing: Routing;
+  answers: Answers;
+  commit: Commit;
+  now: () => number;
+  log: Log;
+}
+
+export async function recoverTexts(parts: RecoverParts): Promise<void> {
+  const { sms, commit, routes, log } = parts;
+  const found = await commit(() => {
+    const now = parts.now();
+    return sms.segments.markInFlightUnknown(now, now);
+  });
+  const unknown = await shares(() => decideShare(parts), parts);
+  if (found > 0) log.event("sms.recovered", { inFlight: found, unknown });
+  if (routes.size === 0) return;
+  const links = [...routes.values()].flatMap((route) => route.links.map(({ name }) => name));
+  await commit(() => sms.work.unpin(links));
+  const strayed = await shares(() => moveShare(parts), parts);
+  if (strayed > 0) log.event("sms.routes_gone", { texts: strayed }, "warn");
+}
+
+/** Runs shares of work, a transaction each, until one has nothing to do. */
+async function shares(share: () => number, { commit }: RecoverParts): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const count = await commit(share);
+    total += count;
+    if (count === 0) return total;
+  }
+}
+
+function decideShare({ sms, answers, now }: RecoverParts): number {
+  const at = now();
+  // Those that are held have a time of their own, after this one.
+  const rows = sms.segments.unknownDue(at, SHARE);
+  for (const row of rows) answers.decide(row, at);
+  return rows.length;
+}
+
+function moveShare({ sms, routes, routing, now }: RecoverParts): number {
+  const at = now();
+  const ids = sms.work.strayed([...routes.keys()], SHARE);
+  for (const id of ids) {
+    const message = sms.messages.byId(id);
+    const rows = sms.segments.of(id);
+    const to = message === undefined ? null : routing.find(message.recipient);
+    const isUntouched = rows.every(({ state, resends }) => state === "ready" && resends === 0);
+    // Parts are cut once, and only a text that is alone fits every route.
+    const isFitting = rows.length === 1 && message?.alphabet === "gsm";
+    if (to !== null && isUntouched && isFitting) sms.segments.moveReady(id, { route: to.name, isRefused: false });
+    else sms.segments.endReady(id, { state: "failed", now: at }, ROUTE_GONE);
+  }
+  return ids.length;
+}

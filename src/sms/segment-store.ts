@@ -1,0 +1,299 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { smsSegments } from "../db/schema-sms.ts";
+import { fast } from "../db/statement.ts";
+import { ChangedMessages } from "./changed.ts";
+import { IS_OPEN, IS_READY, openSegmentReads } from "./segment-read-store.ts";
+
+// The segments, which are the queue of the links. A segment is claimed for one connection of one link
+// (`leaseEpoch`) and is in flight before its PDU is written. Every move names the state and the connection
+// that it comes from, so that what an old connection still tells changes nothing:
+//
+//   ready → in_flight → accepted → delivered | failed | expired
+//   in_flight → ready (a refusal for now) | failed (for good) | unknown (drop, timeout, start)
+//   unknown → accepted | ready | failed          ready → failed | expired
+//   failed, expired → accepted … by a late proof
+//
+// Whatever changes a segment changes its message: `settle` is told of each such message once, before the
+// COMMIT (settle.ts derives its public state, gives credits back and tells of it).
+
+export type SegmentRow = typeof smsSegments.$inferSelect;
+export type SegmentState = SegmentRow["state"];
+export type Priority = SegmentRow["priority"];
+
+/** A segment at acceptance. */
+export type NewSegment = Pick<
+  SegmentRow,
+  "messageId" | "seq" | "parts" | "workspaceId" | "payload" | "reference" | "umr" | "route" | "priority" | "nextAt"
+>;
+
+/** What a move comes from: most often a row as it was read or claimed. */
+export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch">;
+
+/** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
+export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
+
+export interface Claim {
+  route: string;
+  priority: Priority;
+  workspaceId: number;
+  link: string;
+  leaseEpoch: number;
+  now: number;
+  limit: number;
+}
+
+export type SegmentStore = ReturnType<typeof openSegmentStore>;
+
+/** Prepares the statements of the segments; `settle` is told of each message whose segments change, before the COMMIT. */
+export function openSegmentStore(db: Db, settle: (messageId: number) => void) {
+  const changed = new ChangedMessages(settle);
+  db.followers.push(changed);
+  return { ...claims(db.orm, changed), ...moves(db.orm, changed), ...openSegmentReads(db.orm) };
+}
+
+const p = sql.placeholder;
+/** A member that is given by its own name. */
+const given = (name: string) => sql`${p(name)}`;
+
+function claims(orm: Db["orm"], changed: ChangedMessages) {
+  const insertRow = fast(
+    orm
+      .insert(smsSegments)
+      .values({
+        messageId: p("messageId"),
+        seq: p("seq"),
+        parts: p("parts"),
+        workspaceId: p("workspaceId"),
+        payload: p("payload"),
+        reference: p("reference"),
+        umr: p("umr"),
+        state: "ready",
+        route: p("route"),
+        priority: p("priority"),
+        nextAt: p("nextAt"),
+      })
+      .prepare(),
+  );
+  // The table has no rowid; the order of RETURNING is not defined.
+  const updateClaimed = fast(
+    orm
+      .update(smsSegments)
+      .set({
+        state: "in_flight",
+        link: given("link"),
+        leaseEpoch: given("leaseEpoch"),
+        attempts: sql`${smsSegments.attempts} + 1`,
+        submittedAt: given("now"),
+        changedAt: given("now"),
+      })
+      .where(
+        sql`(message_id, seq) IN (
+          SELECT message_id, seq FROM sms_segment
+          WHERE ${IS_READY} AND route = ${p("route")} AND priority = ${p("priority")} AND workspace_id = ${p("workspaceId")}
+            AND next_at <= ${p("now")} AND (link IS NULL OR link = ${p("link")})
+          ORDER BY next_at, message_id, seq LIMIT ${p("limit")})`,
+      )
+      .returning()
+      .prepare(),
+  );
+  const pin = fast(
+    orm
+      .update(smsSegments)
+      .set({ link: given("link") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), sql`link IS NULL`))
+      .prepare(),
+  );
+  const updateInFlight = fast(
+    orm
+      .update(smsSegments)
+      .set({ state: "unknown", nextAt: given("giveUpAt"), changedAt: given("now") })
+      .where(and(IS_OPEN, sql`state = 'in_flight'`))
+      .returning({ messageId: smsSegments.messageId })
+      .prepare(),
+  );
+
+  return {
+    /** Inside the accepting transaction: a segment that is ready from `nextAt` on. */
+    insert(segment: NewSegment): void {
+      insertRow.run({ ...segment });
+    },
+    /**
+     * Claims due segments of one workspace for a connection, in the order in which they must be written: commit
+     * first. All parts of a message are pinned to the link that has the first of them.
+     */
+    claim(claim: Claim): SegmentRow[] {
+      const rows = updateClaimed.all({ ...claim });
+      for (const { messageId, seq, parts } of rows) {
+        if (parts > 1 && seq === 1) pin.run({ messageId, link: claim.link });
+        changed.note(messageId);
+      }
+      return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
+    },
+    /** At a start, before any claim: of what was in flight nobody knows the outcome; how many. */
+    markInFlightUnknown(now: number, giveUpAt: number): number {
+      const rows = updateInFlight.all({ now, giveUpAt });
+      for (const { messageId } of rows) changed.note(messageId);
+      return rows.length;
+    },
+  };
+}
+
+function moves(orm: Db["orm"], changed: ChangedMessages) {
+  const isAsExpected = and(
+    eq(smsSegments.messageId, p("messageId")),
+    eq(smsSegments.seq, p("seq")),
+    eq(smsSegments.state, p("state")),
+    eq(smsSegments.leaseEpoch, p("leaseEpoch")),
+  );
+  const words = {
+    providerStatus: given("providerStatus"),
+    providerCode: given("providerCode"),
+    category: given("category"),
+    reason: given("reason"),
+  };
+  const move = (set: Parameters<ReturnType<typeof orm.update<typeof smsSegments>>["set"]>[0]) =>
+    fast(
+      orm
+        .update(smsSegments)
+        .set({ ...set, changedAt: given("now") })
+        .where(isAsExpected)
+        .prepare(),
+    );
+  const toUnknown = move({ state: "unknown", nextAt: given("giveUpAt") });
+  const toAccepted = move({
+    ...words,
+    state: "accepted",
+    acceptedAt: given("now"),
+    smscId: given("smscId"),
+    smscIdKey: given("smscIdKey"),
+    expectsReceipt: given("expectsReceipt"),
+  });
+  const toReady = move({
+    ...words,
+    state: "ready",
+    nextAt: given("nextAt"),
+    attempts: sql`${smsSegments.attempts} - ${p("uncounted")}`,
+    resends: sql`${smsSegments.resends} + ${p("resend")}`,
+    // One that is alone may be sent by any link; the others stay with the link that has the first.
+    link: sql`CASE WHEN ${smsSegments.parts} = 1 THEN NULL ELSE ${smsSegments.link} END`,
+  });
+  const toEnd = move({ ...words, state: given("end") });
+  const toReceipt = move({
+    ...words,
+    state: given("next"),
+    receiptState: given("receiptState"),
+    receiptAt: given("now"),
+    // What the network knows of, the SMSC had.
+    acceptedAt: sql`COALESCE(${smsSegments.acceptedAt}, ${p("now")})`,
+  });
+  const toOverdue = move({ overdue: given("status") });
+  const updateSecondId = fast(
+    orm
+      .update(smsSegments)
+      .set({ smscIdKey2: given("key") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq"))))
+      .prepare(),
+  );
+  const delayReady = fast(
+    orm
+      .update(smsSegments)
+      .set({ nextAt: given("nextAt") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY))
+      .prepare(),
+  );
+  const moveRoute = fast(
+    orm
+      .update(smsSegments)
+      .set({ route: given("route"), link: null, reroutes: sql`${smsSegments.reroutes} + ${p("reroutes")}` })
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY))
+      .prepare(),
+  );
+  const endReady = fast(
+    orm
+      .update(smsSegments)
+      .set({ ...words, state: given("end"), changedAt: given("now") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY))
+      .prepare(),
+  );
+
+  const setCredit = fast(
+    orm
+      .update(smsSegments)
+      .set({ credit: given("credit") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq"))))
+      .prepare(),
+  );
+
+  const fenced = (statement: typeof toUnknown, { messageId, seq, state, leaseEpoch }: Fence, values: object) => {
+    const isMoved = statement.run({ messageId, seq, state, leaseEpoch, ...values }).changes > 0;
+    if (isMoved) changed.note(messageId);
+    return isMoved;
+  };
+
+  // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
+  return {
+    /** Nobody knows whether it was accepted; it is given up at `giveUpAt`. */
+    unknown: (from: Fence, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
+    /** The SMSC has it, under this id. */
+    accept(
+      from: Fence,
+      answer: { smscId: string | null; smscIdKey: string | null; expectsReceipt: boolean; now: number },
+      said: Words,
+    ): boolean {
+      return fenced(toAccepted, from, { ...answer, expectsReceipt: answer.expectsReceipt ? 1 : 0, ...said });
+    },
+    /** To be tried again: `isCounted` false takes the attempt back (throttled), `isResend` true follows an unknown outcome. */
+    retry(
+      from: Fence,
+      again: { now: number; nextAt: number; isCounted: boolean; isResend: boolean },
+      said: Words,
+    ): boolean {
+      const { now, nextAt, isCounted, isResend } = again;
+      return fenced(toReady, from, { now, nextAt, uncounted: isCounted ? 0 : 1, resend: isResend ? 1 : 0, ...said });
+    },
+    /** Given up before the SMSC had it: refused, expired, nobody knows. */
+    end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>
+      fenced(toEnd, from, { end: end.state, now: end.now, ...said }),
+    /** A receipt that counts (status.ts `advance`, `segmentStateOf`): the network's word on what the SMSC has. */
+    receipt(
+      from: Fence,
+      receipt: { state: SegmentState; receiptState: NonNullable<SegmentRow["receiptState"]>; now: number },
+      said: Words,
+    ): boolean {
+      const { state: next, receiptState, now } = receipt;
+      return fenced(toReceipt, from, { next, receiptState, now, ...said });
+    },
+    /** Its receipt is not waited for any longer; `status` is what that makes of its message. */
+    overdue: (from: Fence, end: { status: "sent" | "undelivered"; now: number }): boolean =>
+      fenced(toOverdue, from, end),
+    /** A second id of a segment that was sent twice. */
+    addId(messageId: number, seq: number, key: string): void {
+      updateSecondId.run({ messageId, seq, key });
+    },
+    /** What is ready of a message is not due before `nextAt`. */
+    delayReady(messageId: number, nextAt: number): void {
+      delayReady.run({ messageId, nextAt });
+    },
+    /**
+     * What is ready of a message goes by another route, for a refusal (once: `reroutes`) or while no link of its own
+     * is bound; only where no part was accepted or is unknown. How many.
+     */
+    moveReady: (messageId: number, to: { route: string; isRefused: boolean }): number =>
+      moveRoute.run({ messageId, route: to.route, reroutes: to.isRefused ? 1 : 0 }).changes,
+    /** What is ready of a message is not sent any more; how many. */
+    endReady(messageId: number, end: { state: "failed" | "expired"; now: number }, said: Words): number {
+      const { changes } = endReady.run({ messageId, end: end.state, now: end.now, ...said });
+      if (changes > 0) changed.note(messageId);
+      return changes;
+    },
+    /** The same of settle.ts, which is told of the message at that moment. */
+    abandonReady(messageId: number, now: number, said: Words): void {
+      endReady.run({ messageId, end: "failed", now, ...said });
+    },
+    /** What became of the credit of a segment: settle.ts alone. */
+    setCredit(segment: Pick<SegmentRow, "messageId" | "seq">, credit: SegmentRow["credit"]): void {
+      setCredit.run({ messageId: segment.messageId, seq: segment.seq, credit });
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { smsMessages } from "../db/schema-sms.ts";
+import { fast } from "../db/statement.ts";
+import type { Position } from "../http/pagination.ts";
+import type { MessageChange } from "./settle.ts";
+
+// The messages. What a message's segments say of it (`PublicState`) is written by settle.ts alone.
+
+export type MessageRow = typeof smsMessages.$inferSelect;
+export type SmsStatus = MessageRow["status"];
+
+/** What follows from a message's segments. */
+export type PublicState = Pick<
+  MessageRow,
+  | "status"
+  | "deliveryState"
+  | "failureCategory"
+  | "providerId"
+  | "providerStatus"
+  | "providerErrorCode"
+  | "failedReason"
+  | "credits"
+  | "possibleDuplicate"
+  | "sentAt"
+  | "deliveredAt"
+  | "lastEventAt"
+  | "isFinal"
+>;
+
+/** A message at acceptance. */
+export type NewMessage = Omit<MessageRow, "id" | keyof PublicState>;
+
+/** Null: any. */
+export interface MessageFilter {
+  status: SmsStatus | null;
+  to: string | null;
+}
+
+export type MessageStore = ReturnType<typeof openMessageStore>;
+
+/** Prepares the statements of the messages. */
+export function openMessageStore({ orm }: Db) {
+  const p = sql.placeholder;
+  const given = (name: string) => sql`${p(name)}`;
+  const insertRow = fast(
+    orm
+      .insert(smsMessages)
+      .values({
+        uid: p("uid"),
+        workspaceId: p("workspaceId"),
+        recipient: p("recipient"),
+        sender: p("sender"),
+        body: p("body"),
+        sentText: p("sentText"),
+        encoding: p("encoding"),
+        alphabet: p("alphabet"),
+        segments: p("segments"),
+        credits: p("segments"),
+        expiresAt: p("expiresAt"),
+        createdAt: p("createdAt"),
+        status: "queued",
+      })
+      .prepare(),
+  );
+  const selectById = fast(
+    orm
+      .select()
+      .from(smsMessages)
+      .where(eq(smsMessages.id, p("id")))
+      .prepare(),
+  );
+  const selectByUid = fast(
+    orm
+      .select()
+      .from(smsMessages)
+      .where(and(eq(smsMessages.uid, p("uid")), eq(smsMessages.workspaceId, p("workspaceId"))))
+      .prepare(),
+  );
+  const updateState = fast(
+    orm
+      .update(smsMessages)
+      .set({
+        status: given("status"),
+        deliveryState: given("deliveryState"),
+        failureCategory: given("failureCategory"),
+        providerId: given("providerId"),
+        providerStatus: given("providerStatus"),
+        providerErrorCode: given("providerErrorCode"),
+        failedReason: given("failedReason"),
+        credits: given("credits"),
+        possibleDuplicate: sql`${sql.param(p("possibleDuplicate"), smsMessages.possibleDuplicate)}`,
+        sentAt: given("sentAt"),
+        deliveredAt: given("deliveredAt"),
+        lastEventAt: given("lastEventAt"),
+        isFinal: sql`${sql.param(p("isFinal"), smsMessages.isFinal)}`,
+      })
+      .where(eq(smsMessages.id, p("id")))
+      .prepare(),
+  );
+  // As a literal: SQLite uses a partial index only where the query says its condition in the same words.
+  const selectDue = fast(
+    orm
+      .select({ id: smsMessages.id })
+      .from(smsMessages)
+      .where(and(sql.raw("is_final = 0"), eq(smsMessages.status, p("status")), lte(smsMessages.expiresAt, p("until"))))
+      .orderBy(asc(smsMessages.expiresAt))
+      .limit(p("limit"))
+      .prepare(),
+  );
+
+  /** Told of each change that is worth an event, inside its transaction. */
+  let tell: ((change: MessageChange) => void) | null = null;
+
+  return {
+    /** Inside the accepting transaction; its integer id. */
+    insert: (row: NewMessage): number => Number(insertRow.run({ ...row }).lastInsertRowid),
+    byId: (id: number): MessageRow | undefined => selectById.get({ id }),
+    byUid: (workspaceId: number, uid: string): MessageRow | undefined => selectByUid.get({ workspaceId, uid }),
+    /** What follows from its segments: settle.ts alone, as the next. */
+    setState(id: number, state: PublicState): void {
+      updateState.run({ id, ...state });
+    },
+    changed: (change: MessageChange): void => tell?.(change),
+    /** From now on `follow` is told of each change that is worth an event, inside the transaction that makes it. */
+    followChanges(follow: NonNullable<typeof tell>): void {
+      tell = follow;
+    },
+    /** Which workspaces texted a number from this sender id after `since`, the last one first: those who share it. */
+    textedFrom: (recipient: string, sender: string, since: number): { workspaceId: number; lastAt: number }[] =>
+      orm
+        .select({ workspaceId: smsMessages.workspaceId, lastAt: sql<number>`MAX(${smsMessages.createdAt})` })
+        .from(smsMessages)
+        .where(
+          and(eq(smsMessages.recipient, recipient), eq(smsMessages.sender, sender), gte(smsMessages.createdAt, since)),
+        )
+        .groupBy(smsMessages.workspaceId)
+        .orderBy(desc(sql`MAX(${smsMessages.createdAt})`))
+        .all(),
+    /** Messages of a status that have more to come and whose lifetime was over by `until`, the first first. */
+    expired: (status: SmsStatus, until: number, limit: number): number[] =>
+      selectDue.all({ status, until, limit }).map(({ id }) => id),
+
+    /** A page of a workspace's messages, newest first, and one row more when there are more. */
+    list(workspaceId: number, filter: MessageFilter, before: Position | null, limit: number): MessageRow[] {
+      const of = and(
+        eq(smsMessages.workspaceId, workspaceId),
+        filter.to === null ? undefined : eq(smsMessages.recipient, filter.to),
+        filter.status === null ? undefined : eq(smsMessages.status, filter.status),
+      );
+      const read = (where: ReturnType<typeof and>, rows: number) =>
+        orm
+          .select()
+          .from(smsMessages)
+          .where(and(of, where))
+          .orderBy(desc(smsMessages.createdAt), desc(smsMessages.id))
+          .limit(rows)
+          .all();
+      if (before === null) return read(undefined, limit + 1);
+      const { createdAt, id } = before;
+      // Two ranges: in one SQLite would walk all of the cursor's millisecond.
+      const same = read(and(eq(smsMessages.createdAt, createdAt), lt(smsMessages.id, id)), limit + 1);
+      return [...same, ...read(lt(smsMessages.createdAt, createdAt), limit + 1 - same.length)];
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { OrphanRow } from "./orphan-store.ts";
+import type { Route } from "./route-settings.ts";
+import type { ReadyWork } from "./segment-read-store.ts";
+import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
+import type { MessageStore } from "./store.ts";
+
+// A segment of which nobody knows whether the SMSC has it: the connection broke, the answer did not come, or pombo
+// was killed. A text of one segment is sent once more, marked, under the same user_message_reference; any
+// other is held for a while, since its answer may come late and its receipt tell of it, and then given up.
+
+export interface UnknownParts {
+  sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
+  routes: ReadonlyMap<string, Route>;
+  /** A receipt that came before; null: none did. */
+  proofOf: (row: SegmentRow) => OrphanRow | null;
+  /** Applies it. */
+  prove: (row: SegmentRow, orphan: OrphanRow, now: number) => ReadyWork[];
+  unknownWaitMs: number;
+}
+
+/** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
+export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts): ReadyWork[] {
+  const { segments, messages } = parts.sms;
+  const proof = parts.proofOf(row);
+  if (proof !== null) {
+    return parts.prove(row, proof, now);
+  }
+  if (isSentAgain(row, parts)) {
+    const { route, priority, workspaceId, messageId } = row;
+    // At the head of its line: as old as it is.
+    const nextAt = Math.min(now, messages.byId(messageId)?.createdAt ?? now);
+    segments.retry(row, { now, nextAt, isCounted: true, isResend: true }, wordsOf(row));
+    return [{ route, priority, workspaceId, nextAt }];
+  }
+  // Its waiting begins when it is looked at first.
+  const isHeld = row.nextAt > (row.changedAt ?? 0);
+  if (!isHeld) {
+    const giveUpAt = now + parts.unknownWaitMs;
+    segments.unknown(row, { now, giveUpAt });
+    // The parts behind it are worth nothing without it.
+    if (row.parts > 1) segments.delayReady(row.messageId, giveUpAt);
+  }
+  if (isHeld && row.nextAt <= now) {
+    const words = { ...wordsOf(row), category: "outcome_unknown", reason: null } as const;
+    segments.end(row, { state: "failed", now }, words);
+  }
+  return [];
+}
+
+/** Inside a transaction: what became of a part is known; those behind it go on. */
+export function releaseParts(before: SegmentRow, now: number, segments: Pick<SegmentStore, "delayReady">): ReadyWork[] {
+  if (before.state !== "unknown" || before.parts === 1) return [];
+  const { messageId, route, priority, workspaceId } = before;
+  segments.delayReady(messageId, now);
+  return [{ route, priority, workspaceId, nextAt: now }];
+}
+
+function isSentAgain({ route, resends, parts: total, priority }: SegmentRow, { routes }: UnknownParts): boolean {
+  const policy = routes.get(route)?.config.unknown ?? "hold";
+  if (resends > 0 || policy === "hold") return false;
+  return policy === "retry" || (total === 1 && priority !== "bulk");
+}
+
+function wordsOf({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
+  return { providerStatus, providerCode, category, reason };
+}

@@ -1,0 +1,155 @@
+import type { Clock } from "../clock.ts";
+import type { Commit } from "../db/commit.ts";
+import { isStorageError } from "../db/storage-error.ts";
+import type { Log } from "../log.ts";
+
+// All that comes from the links goes to the database through one line, in the order in which it came: an answer
+// before its receipt. What gathers for a few milliseconds shares a transaction. While nothing can be written,
+// what came from outside is refused, so that it comes again; what is our own to remember waits in its place.
+
+const FLUSH_MS = 2;
+const MAX_ITEMS = 200;
+/** Where the guard was not told of the trouble. */
+const RETRY_MS = 1_000;
+/** Items that wait: above the first number nothing more is read from the links, below the second it is again. */
+const TOO_MANY = 2_000;
+const FEW_AGAIN = 500;
+
+export interface Item {
+  /** Inside the transaction. It may be called again, when that failed. */
+  write(): void;
+  /** It is durable. */
+  done?(): void;
+  /** It could not be written and is not kept: the peer has it still. Absent: it is kept until it can be. */
+  refuse?(): void;
+}
+
+export interface WriterParts {
+  commit: Commit;
+  guard: { failure: string | null; whenOpen(run: () => void): () => void };
+  clock: Clock;
+  log: Log;
+  /** Whether more may be read. */
+  pressed: (isPressed: boolean) => void;
+}
+
+export class Writer {
+  readonly #parts: WriterParts;
+  readonly #forget: () => void;
+  #items: Item[] = [];
+  #isFlushing = false;
+  #isPressed = false;
+  #cancel: (() => void) | null = null;
+  readonly #idle: (() => void)[] = [];
+
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+    this.#forget = parts.guard.whenOpen(() => this.#soon(0));
+  }
+
+  get length(): number {
+    return this.#items.length;
+  }
+
+  push(item: Item): void {
+    if (item.refuse !== undefined && this.#parts.guard.failure !== null) return item.refuse();
+    this.#items.push(item);
+    this.#press();
+    if (this.#items.length >= MAX_ITEMS) this.#soon(0);
+    else this.#soon(FLUSH_MS);
+  }
+
+  /** Resolves when nothing waits any more, or nothing can be written. */
+  idle(): Promise<void> {
+    if (this.#items.length === 0 && !this.#isFlushing) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  stop(): void {
+    this.#forget();
+    this.#cancel?.();
+  }
+
+  #soon(inMs: number): void {
+    if (this.#isFlushing || this.#items.length === 0) return;
+    if (inMs === 0) {
+      this.#cancel?.();
+      this.#cancel = null;
+      return void this.#flush();
+    }
+    this.#cancel ??= this.#parts.clock.after(inMs, () => {
+      this.#cancel = null;
+      void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    let taken: Item[] = [];
+    let wait = FLUSH_MS;
+    try {
+      // What comes before the transaction begins is in it.
+      await this.#parts.commit(() => {
+        taken = this.#items.slice(0, MAX_ITEMS);
+        for (const item of taken) item.write();
+      });
+      this.#items.splice(0, taken.length);
+      for (const item of taken) this.#tell(item);
+      if (this.#items.length >= MAX_ITEMS) wait = 0;
+    } catch (error) {
+      if (isStorageError(error)) {
+        this.#refuse();
+        wait = RETRY_MS;
+      } else await this.#writeApart(taken);
+    }
+    this.#isFlushing = false;
+    this.#press();
+    if (this.#items.length > 0) this.#soon(wait);
+    if (this.#items.length === 0 || wait === RETRY_MS) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** One of them is wrong: each goes alone, and what fails is a bug. */
+  async #writeApart(items: Item[]): Promise<void> {
+    for (const item of items) {
+      try {
+        await this.#parts.commit(() => item.write());
+      } catch (error) {
+        // The others come again in their order.
+        if (isStorageError(error)) return this.#refuse();
+        this.#parts.log.bug("sms writer", error);
+        this.#items.splice(this.#items.indexOf(item), 1);
+        if (item.refuse === undefined) item.done?.();
+        else item.refuse();
+        continue;
+      }
+      this.#items.splice(this.#items.indexOf(item), 1);
+      this.#tell(item);
+    }
+  }
+
+  #tell(item: Item): void {
+    try {
+      item.done?.();
+    } catch (error) {
+      this.#parts.log.bug("sms writer", error);
+    }
+  }
+
+  /** The peer sends these again. */
+  #refuse(): void {
+    const kept: Item[] = [];
+    for (const item of this.#items) {
+      if (item.refuse === undefined) kept.push(item);
+      else item.refuse();
+    }
+    this.#items = kept;
+  }
+
+  #press(): void {
+    const isPressed = this.#items.length > (this.#isPressed ? FEW_AGAIN : TOO_MANY);
+    if (isPressed === this.#isPressed) return;
+    this.#isPressed = isPressed;
+    this.#parts.pressed(isPressed);
+  }
+}

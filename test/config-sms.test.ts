@@ -1,0 +1,173 @@
+import { expect, test } from "bun:test";
+import { type Config, formatMistakes, parseConfig } from "../src/config.ts";
+import type { Mistake } from "../src/config-toml.ts";
+
+const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
+
+type Environment = Record<string, string>;
+
+function configOf(text: string, env: Environment = {}): Config["sms"] {
+  const result = parseConfig(REQUIRED + text, { file: "pombo.toml", env });
+  if (result.kind === "mistakes") throw new Error(formatMistakes("pombo.toml", result.mistakes));
+  return result.config.sms;
+}
+
+function mistakesOf(text: string, env: Environment = {}): Mistake[] {
+  const result = parseConfig(REQUIRED + text, { file: "pombo.toml", env });
+  return result.kind === "mistakes" ? result.mistakes : [];
+}
+
+function route(name: string, lines = "", links: string[] = [link(`${name}-1`)]): string {
+  return `[[sms.routes]]\nname = "${name}"\n${lines}\n${links.join("")}`;
+}
+
+function link(name: string, lines = 'password = "secret"'): string {
+  return `[[sms.routes.links]]\nname = "${name}"\nhost = "smsc.example.net"\nsystem_id = "pombo"\n${lines}\n`;
+}
+
+test("without [[sms.routes]] there is none, and the numbers allowed are the interface's", () => {
+  expect(configOf("")).toEqual({
+    prefixes: ["25882", "25883", "25884", "25885", "25886", "25887"],
+    otpLifetimeMs: 600_000,
+    transactionalLifetimeMs: 86_400_000,
+    bulkLifetimeMs: 86_400_000,
+    unknownWaitMs: 120_000,
+    receiptGraceMs: 3_600_000,
+    helpText: null,
+    routes: [],
+  });
+});
+
+test("a route says as little as its name and a link, and the rest is the common practice", () => {
+  const [only] = configOf(route("aggregator")).routes;
+  expect(only).toMatchObject({
+    name: "aggregator",
+    prefixes: [],
+    failover: [],
+    failoverAfterMs: 30_000,
+    segmentation: "udh8",
+    shiftTables: "off",
+    dcs0Charset: "gsm7",
+    alphanumericTonNpi: { ton: 5, npi: 0 },
+    numberTonNpi: { ton: 1, npi: 1 },
+    shortCodeTonNpi: { ton: 3, npi: 0 },
+    receipts: "each",
+    ids: "auto",
+    validity: "relative",
+    unknown: "auto",
+    statuses: [],
+    errors: [],
+  });
+  expect(only?.links).toEqual([
+    {
+      name: "aggregator-1",
+      host: "smsc.example.net",
+      port: 2775,
+      tls: "verified",
+      tlsName: null,
+      caFile: null,
+      systemId: "pombo",
+      password: "secret",
+      passwordFile: null,
+      systemType: "",
+      bind: "transceiver",
+      window: 10,
+      rate: 50,
+    },
+  ]);
+});
+
+test("the operators of Mozambique, with an aggregator for the others that stands in for both", () => {
+  const text =
+    route("vodacom", 'prefixes = ["25884", "25885"]\nfailover = ["aggregator"]', [
+      link("vodacom-1", 'password = "a"\ntls = "none"\nbind = "pair"'),
+      link("vodacom-2", 'password = "b"\ntls = "none"\nrate = 100\nwindow = 50'),
+      '[[sms.routes.statuses]]\ncode = "0x0000040b"\naction = "retry"\ncategory = "throttled"\n',
+      '[[sms.routes.errors]]\ncode = "069"\ncategory = "absent_subscriber"\n',
+    ]) +
+    route("tmcel", 'prefixes = ["25882", "25883"]\nfailover = ["aggregator"]') +
+    route("aggregator", 'segmentation = "sar"\nalphanumeric_ton_npi = "5/1"');
+  const { routes } = configOf(text);
+  expect(routes.map(({ name, links }) => [name, links.length])).toEqual([
+    ["vodacom", 2],
+    ["tmcel", 1],
+    ["aggregator", 1],
+  ]);
+  expect(routes[0]?.statuses).toEqual([{ code: 0x40b, action: "retry", category: "throttled" }]);
+  expect(routes[0]?.errors).toEqual([{ code: "069", category: "absent_subscriber" }]);
+  expect(routes[2]?.alphanumericTonNpi).toEqual({ ton: 5, npi: 1 });
+});
+
+test("one link's password may come from the environment", () => {
+  const env = { POMBO_SMPP_PASSWORD: "from outside" };
+  const [only] = configOf(route("a", "", [link("a-1", ""), link("a-2")]), env).routes;
+  expect(only?.links.map(({ password }) => password)).toEqual(["from outside", "secret"]);
+  expect(mistakesOf(route("a", "", [link("a-1", ""), link("a-2", "")]), env)).toEqual([
+    {
+      key: "environment variable POMBO_SMPP_PASSWORD",
+      found: "2 links without a password",
+      expected: "one link at most that has no password; give the others a password_file",
+    },
+  ]);
+});
+
+// Each row: the text, where the mistake is, what was found, and a part of what is expected.
+const MISTAKES: [text: string, key: string, found: string, expected: string][] = [
+  ['[sms]\nprefixes = ["84"]', "sms.prefixes[0]", '"84"', "with country code and without +"],
+  ["[sms]\nprefixes = []", "sms.prefixes", "an empty list", "a list of 1 to 200"],
+  ['[sms]\nhelp_text = "a\\nb"', "sms.help_text", '"a\\nb"', "without control characters"],
+  [route("Vodacom", "", [link("a")]), "sms.routes[0].name", '"Vodacom"', "lower-case letters"],
+  [route("a") + route("a", 'prefixes = ["25884"]', [link("b")]), "sms.routes[1].name", '"a"', "sms.routes[0].name"],
+  [route("a", "", []), "sms.routes[0].links", "none", "[[sms.routes.links]]"],
+  [route("a") + route("b"), "sms.routes[1].prefixes", "none", "sms.routes[0] has none as well"],
+  [route("a", 'prefixes = ["25884", "25884"]'), "sms.routes[0].prefixes[1]", '"25884"', "sms.routes[0].prefixes[0]"],
+  [route("a", 'prefixes = ["25889"]'), "sms.routes[0].prefixes[0]", '"25889"', "that sms.prefixes allows"],
+  [route("a", 'failover = ["b"]'), "sms.routes[0].failover[0]", '"b"', "another [[sms.routes]]"],
+  [route("a", 'failover = ["a"]'), "sms.routes[0].failover[0]", '"a"', "another [[sms.routes]]"],
+  [
+    route("a", 'prefixes = ["25884"]\nfailover = ["b"]') + route("b", 'segmentation = "udh16"'),
+    "sms.routes[0].failover[0]",
+    '"b"',
+    "cuts long texts as this one does",
+  ],
+  [route("a", 'alphanumeric_ton_npi = "7/0"'), "sms.routes[0].alphanumeric_ton_npi", '"7/0"', '"1/1"'],
+  [
+    route("a", "", [link("a-1"), link("a-1")]),
+    "sms.routes[0].links[1].name",
+    '"a-1"',
+    "sms.routes[0].links[0].name is the same",
+  ],
+  [route("a", "", [link("a-1", "")]), "sms.routes[0].links[0].password", "nothing", "POMBO_SMPP_PASSWORD"],
+  [
+    route("a", "", [link("a-1", 'password = "x"\npassword_file = "/x"')]),
+    "sms.routes[0].links[0].password_file",
+    "password beside it",
+    "one of the two",
+  ],
+  [
+    route("a", "", [link("a-1", "password = 5")]),
+    "sms.routes[0].links[0].password",
+    "a value that is not shown",
+    "a text",
+  ],
+  [
+    route("a", "", [link("a-1"), '[[sms.routes.statuses]]\ncode = "0x00"\n']),
+    "sms.routes[0].statuses[0].code",
+    '"0x00"',
+    "other than 0",
+  ],
+  [
+    route("a", "", [link("a-1"), '[[sms.routes.errors]]\ncode = "1"\n', '[[sms.routes.errors]]\ncode = "1"\n']),
+    "sms.routes[0].errors[1].code",
+    '"1"',
+    "sms.routes[0].errors[0].code",
+  ],
+];
+
+for (const [text, key, found, expected] of MISTAKES) {
+  test(`${key}: found ${found} is refused, and said what is expected`, () => {
+    const mistakes = mistakesOf(text);
+    expect(mistakes.map((mistake) => [mistake.key, mistake.found])).toEqual([[key, found]]);
+    expect(mistakes[0]?.expected).toContain(expected);
+  });
+}

@@ -1,0 +1,185 @@
+// kill -9 while texts go out, again and again, and the SMSC's own journal against the database afterwards: nothing
+// that was answered with 202 is lost; what the SMSC read twice was in flight at a kill, is never more than a window
+// for each, and says so; texts of several parts are never sent twice.
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { headOf, partOf, readMessage } from "../peers/smsc/codec.ts";
+import { type SmscHandle, startSmsc } from "../peers/smsc/client.ts";
+import { waitUntil } from "../peers/process.ts";
+import { within } from "./child.ts";
+import { bugsOf, call, createWorld, type Served, type World } from "./world.ts";
+
+const ROUNDS = Number(process.env["ROUNDS"] ?? 4);
+const WINDOW = 10;
+const CUSTOMERS = 5;
+const CREDITS = 1_000_000;
+const ROUND_LIMIT_MS = 30_000;
+const DRAIN_LIMIT_MS = 60_000;
+/** So that kills find segments without their answers. */
+const ANSWER_MS = 15;
+
+setDefaultTimeout((ROUNDS + 4) * ROUND_LIMIT_MS);
+
+interface Stored {
+  uid: string;
+  body: string;
+  segments: number;
+  status: string;
+  category: string | null;
+  isMarked: number;
+  credits: number;
+}
+
+test("after kill -9 at any moment no text is lost, and what may have come twice is marked", async () => {
+  await using smsc = await startSmsc({
+    script: {
+      answerDelayMs: ANSWER_MS,
+      receipts: { tlvs: ["receipted_message_id", "message_state", "user_message_reference"] },
+    },
+  });
+  const settings = {
+    sms: { unknown_wait: "2s" },
+    "[sms.routes]": { name: "vodacom" },
+    "[sms.routes.links]": {
+      name: "vodacom-a",
+      host: "127.0.0.1",
+      port: smsc.port,
+      tls: "none",
+      system_id: "loja",
+      password: "segredo",
+      window: WINDOW,
+      rate: 10_000,
+    },
+  };
+  await using world = await createWorld({ mxPort: 9, settings });
+  await furnish(world);
+  const accepted = new Map<string, string>();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await using served = await world.serve();
+    const isOver = { value: false };
+    const senders = Array.from({ length: CUSTOMERS }, (_, index) =>
+      send({ served, world, isOver, index, round, accepted }),
+    );
+    const { submits } = (await smsc.state()).counters;
+    await within(ROUND_LIMIT_MS, "submits", smsc.until({ submits: submits + 30 + Math.floor(Math.random() * 300) }));
+    served.signal("SIGKILL");
+    isOver.value = true;
+    expect(await served.ended).toEqual({ code: null, signal: "SIGKILL" });
+    await Promise.all(senders);
+    expect(bugsOf(served)).toEqual([]);
+  }
+  await using last = await world.serve();
+  await waitUntil("all texts have an end", DRAIN_LIMIT_MS, () => openTexts(world.dataDir) === 0);
+  last.signal("SIGTERM");
+  expect(await last.ended).toEqual({ code: 0, signal: null });
+  expect(bugsOf(last)).toEqual([]);
+  await judge(smsc, world, accepted);
+});
+
+interface Sending {
+  served: Served;
+  world: World;
+  isOver: { value: boolean };
+  index: number;
+  round: number;
+  /** Body by id. */
+  accepted: Map<string, string>;
+}
+
+async function send({ served, world, isOver, index, round, accepted }: Sending): Promise<void> {
+  for (let count = 0; !isOver.value; count += 1) {
+    const isLong = count % 7 === 6;
+    const body = `T${round}-${index}-${count} ${isLong ? "parte ".repeat(40) : "fim"}`;
+    const to = `+25884${String(round * 100_000 + index * 10_000 + count).padStart(7, "0")}`;
+    try {
+      const answer = await call(served.url, world.key, { method: "POST", path: "/api/v1/sms", body: { to, body } });
+      if (answer.status === 202) accepted.set(answer.body.data.id, body);
+    } catch {
+      // The kill took the answer.
+    }
+  }
+}
+
+async function furnish(world: World): Promise<void> {
+  await using served = await world.serve();
+  const { url } = served;
+  const list = await call(url, world.operatorKey, { path: "/api/v1/operator/workspaces" });
+  const path = `/api/v1/operator/workspaces/${list.body.data[0].id}`;
+  await call(url, world.operatorKey, { method: "POST", path: `${path}/sender-ids`, body: { name: "Loja" } });
+  const answer = await call(url, world.operatorKey, {
+    method: "POST",
+    path: `${path}/credits`,
+    body: { amount: CREDITS },
+  });
+  if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
+  served.signal("SIGTERM");
+  await served.ended;
+}
+
+function read<T>(dataDir: string, query: string): T[] {
+  using database = new Database(join(dataDir, "pombo.db"), { readonly: true });
+  return database.query<T, []>(query).all();
+}
+
+function openTexts(dataDir: string): number {
+  const [row] = read<{ n: number }>(
+    dataDir,
+    "SELECT COUNT(*) AS n FROM sms_message WHERE status IN ('queued', 'sending', 'sent')",
+  );
+  return row?.n ?? 0;
+}
+
+async function judge(smsc: SmscHandle, { dataDir }: World, accepted: Map<string, string>): Promise<void> {
+  const submits = (await smsc.journal())
+    .filter(({ direction, what }) => direction === "<" && what.startsWith("00000004", 8))
+    .map(({ what, connection }) => {
+      const bytes = Buffer.from(what, "hex");
+      const message = readMessage(bytes);
+      const part = partOf(message)?.part ?? 1;
+      return { number: `+${message.destination}`, part, connection, sequence: headOf(bytes).sequence };
+    });
+  const stored = read<Stored & { recipient: string }>(
+    dataDir,
+    `SELECT uid, body, recipient, segments, status, failure_category AS category, possible_duplicate AS isMarked, credits
+     FROM sms_message`,
+  );
+  const byUid = new Map(stored.map((row) => [row.uid, row]));
+  const arrivals = Map.groupBy(submits, ({ number, part }) => `${number} ${part}`);
+  const partsOf = (row: (typeof stored)[number]) =>
+    Array.from({ length: row.segments }, (_, index) => arrivals.get(`${row.recipient} ${index + 1}`)?.length ?? 0);
+
+  // 1, 2: every 202 has an end, and what is called delivered was read by the SMSC.
+  expect([...accepted.keys()].filter((uid) => !byUid.has(uid))).toEqual([]);
+  const delivered = stored.filter(({ status }) => status === "delivered");
+  expect(delivered.filter((row) => partsOf(row).includes(0))).toEqual([]);
+  // A text of one part is delivered, whatever happened to it.
+  const lost = stored.filter(({ segments, status }) => segments === 1 && status !== "delivered");
+  expect(lost).toEqual([]);
+  // One of several was given up where nobody knew of a part, and only then.
+  const others = stored.filter(({ status }) => status !== "delivered");
+  expect(others.filter(({ category }) => category !== "outcome_unknown")).toEqual([]);
+  // Where all of it had arrived, its receipts said so.
+  expect(others.filter((row) => !partsOf(row).includes(0))).toEqual([]);
+
+  // 3: duplicates are marked, of one part, and no more than a window a kill.
+  const doubled = stored.filter((row) => partsOf(row).some((count) => count > 1));
+  expect(doubled.filter(({ isMarked, segments }) => isMarked !== 1 || segments > 1)).toEqual([]);
+  const marked = stored.filter(({ isMarked }) => isMarked === 1);
+  expect(marked.length).toBeLessThanOrEqual(WINDOW * ROUNDS);
+  expect(stored.filter((row) => partsOf(row).some((count) => count > 2))).toEqual([]);
+  const known = new Set(stored.map(({ recipient }) => recipient));
+  expect(submits.filter(({ number }) => !known.has(number))).toEqual([]);
+
+  // 4: never more than the window, as the SMSC counts.
+  const { maxUnanswered, counters } = await smsc.state();
+  expect(maxUnanswered).toBeLessThanOrEqual(WINDOW);
+  // 6: credits taken and given back are those that were granted.
+  const [balance] = read<{ n: number }>(dataDir, "SELECT SUM(sms_credits) AS n FROM workspace");
+  const taken = stored.reduce((sum, { credits }) => sum + credits, 0);
+  expect((balance?.n ?? 0) + taken).toBe(CREDITS);
+  console.log(
+    `sms-kill: ${accepted.size} accepted, ${stored.length} stored, ${submits.length} submits, ${ROUNDS} kills, ${marked.length} marked, ` +
+      `${doubled.length} read twice, ${others.length} of several parts given up, most unanswered ${maxUnanswered}, ${counters.acknowledged} receipts`,
+  );
+}

@@ -1,0 +1,23 @@
+// The exceptions that test/tidy.test.ts knows, each with its reason.
+
+/** Where time, chance, timers and fetch come from, each with its reason. Everybody else is handed them. */
+export const SOURCES_OF_CHANGE: Record<string, string> = {
+  "clock.ts": "the machine's clock",
+  "random.ts": "the machine's randomness",
+  "db/commit.ts": "measures how long a transaction took",
+  "http/listen.ts": "a stop must end, also where a test holds the clock; measures how long an answer took",
+  "metrics/loop-lag.ts": "measures the event loop, whatever the clock says",
+  "threads/line.ts": "a thread that hangs must be given up, also where a test holds the clock",
+  "cli/webhook-listen.ts": "asks the API and posts to a developer's program",
+  "cli/dev.ts": "asks its own instance for a workspace",
+  "cli/operator.ts": "asks the running instance",
+  "cli/dev-words.ts": "stamps lines for a person",
+  "sandbox/page-list.ts": "runs in the browser",
+  "sandbox/page-reader.ts": "runs in the browser",
+};
+
+/** Who may hand out the machine's own clock and randomness. */
+export const MAY_NAME_SYSTEM_EDGES = ["cli/"];
+
+/** Who, besides store.ts files and db/, holds SQL: each has a database of its own. */
+export const OWN_DATABASES = ["sandbox/inbox.ts", "lock.ts", "cli/version.ts"];
