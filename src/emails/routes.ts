@@ -42,14 +42,10 @@ export function emailRoutes(parts: AcceptParts) {
   return new Elysia({ name: "emails", prefix: "/api/v1/emails" })
     .post(
       "",
-      async ({ request, body }) => {
+      async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
-        return answer(
-          await acceptEmails(
-            { caller, operation: "emails", items: [body], idempotency: idempotencyOf(request) },
-            parts,
-          ),
-        );
+        const idempotency = idempotencyOf(request);
+        return answer(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, parts), set);
       },
       {
         body: requestBody(EmailSend),
@@ -66,16 +62,13 @@ export function emailRoutes(parts: AcceptParts) {
     )
     .post(
       "/batch",
-      async ({ request, body }) => {
+      async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
         const allowed = parts.planOf(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
-        return answer(
-          await acceptEmails(
-            { caller, operation: "emails.batch", items: body.emails, idempotency: idempotencyOf(request) },
-            parts,
-          ),
-        );
+        const idempotency = idempotencyOf(request);
+        const send = { caller, operation: "emails.batch", items: body.emails, idempotency } as const;
+        return answer(await acceptEmails(send, parts), set);
       },
       {
         body: requestBody(EmailBatch),
@@ -185,11 +178,12 @@ function withHint(found: Parameters<typeof showRecord>[0], hint: string): typeof
 }
 
 /** The stored body goes out as it is: a replay is the first answer byte for byte. */
-function answer(accepted: AcceptAnswer): Response {
-  const headers = new Headers({ "content-type": "application/json" });
-  if (accepted.isReplay) headers.set("idempotent-replayed", "true");
-  if (accepted.isMismatch) headers.set("idempotency-mismatch", "true");
-  return new Response(accepted.body, { status: 202, headers });
+function answer(accepted: AcceptAnswer, set: { status?: number | string; headers: Record<string, string | number> }) {
+  set.status = 202;
+  set.headers["content-type"] = "application/json";
+  if (accepted.isReplay) set.headers["idempotent-replayed"] = "true";
+  if (accepted.isMismatch) set.headers["idempotency-mismatch"] = "true";
+  return accepted.body;
 }
 
 function tooManyItems(found: number, allowed: number): AppError {
