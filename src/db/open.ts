@@ -12,6 +12,11 @@ import type { Follower } from "./tally.ts";
 const OLDEST_SQLITE = "3.51.3";
 const BUSY_TIMEOUT_MS = 5_000;
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
+/**
+ * Pages (of 4 KiB) in the write-ahead log before it is brought into the database. What a busy second writes
+ * again and again is brought in once; SQLite's own 1,000 are full after some twenty transactions.
+ */
+const CHECKPOINT_PAGES = 4_000;
 /** Of pages; grows with use. SQLite's own 2 MiB are fewer than a busy second touches. */
 const CACHE_KIB = 8 * 1024;
 
@@ -60,6 +65,7 @@ function applyPragmas(sqlite: Database): void {
     `cache_size = -${CACHE_KIB}`,
     "trusted_schema = OFF",
     `journal_size_limit = ${JOURNAL_LIMIT_BYTES}`,
+    `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
   ]) {
     sqlite.run(`PRAGMA ${pragma}`);
   }

@@ -10,6 +10,7 @@ export class Remembered<Key, Row> implements Follower {
   readonly #limit: number;
   readonly #rows = new Map<Key, Row>();
   readonly #changing = new Set<Key>();
+  #isAllChanging = false;
 
   /** Keeps up to `limit` rows; beyond that it begins anew. */
   constructor(limit: number) {
@@ -22,7 +23,7 @@ export class Remembered<Key, Row> implements Follower {
 
   /** Keeps what was just read. */
   set(key: Key, row: Row): void {
-    if (this.#changing.has(key)) return;
+    if (this.#isAllChanging || this.#changing.has(key)) return;
     if (this.#rows.size >= this.#limit) this.#rows.clear();
     this.#rows.set(key, row);
   }
@@ -31,6 +32,12 @@ export class Remembered<Key, Row> implements Follower {
   delete(key: Key): void {
     this.#rows.delete(key);
     this.#changing.add(key);
+  }
+
+  /** Inside a closure given to commit(): any row may change in it. */
+  clear(): void {
+    this.#rows.clear();
+    this.#isAllChanging = true;
   }
 
   keep(): void {
@@ -47,9 +54,10 @@ export class Remembered<Key, Row> implements Follower {
 
   reset(): void {
     this.#changing.clear();
+    this.#isAllChanging = false;
   }
 
   committed(): void {
-    this.#changing.clear();
+    this.reset();
   }
 }

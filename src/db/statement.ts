@@ -25,27 +25,27 @@ type Values = Record<string, unknown>;
 type Bind = (values: Values) => unknown;
 type ReadRow = (row: unknown[]) => unknown;
 
-/** `prepared` with the same calls and results, faster; `run` tells what it did. Nested objects only as joins make them. */
+/** `prepared` with the same calls and results, faster; `run` tells what it did and takes an object that holds more. Nested objects only as joins make them. */
 export function fast<T extends { run: unknown; get: unknown; all: unknown }>(
   prepared: T,
-): Pick<T, "get" | "all"> & { run(values?: Values): Written } {
+): Pick<T, "get" | "all"> & { run(values?: object): Written } {
   const { stmt, query, logger, fields, joinsNotNullableMap } = prepared as unknown as Internals;
   const binds = query.params.map(bindOf);
   const read = fields === undefined ? (row: unknown[]) => row : rowReader(fields, joinsNotNullableMap);
-  const bound = (values: Values = {}) => {
-    const given = binds.map((bind) => bind(values)) as never[];
+  const bound = (values: object = {}) => {
+    const given = binds.map((bind) => bind(values as Values)) as never[];
     logger.logQuery(query.sql, given);
     return given;
   };
   const statement: { run: unknown; get: unknown; all: unknown } = {
-    run: (values?: Values): Written => stmt.run(...bound(values)),
-    get(values?: Values) {
+    run: (values?: object): Written => stmt.run(...bound(values)),
+    get(values?: object) {
       const row = stmt.values(...bound(values))[0];
       return row === undefined ? undefined : read(row);
     },
-    all: (values?: Values) => stmt.values(...bound(values)).map(read),
+    all: (values?: object) => stmt.values(...bound(values)).map(read),
   };
-  return statement as Pick<T, "get" | "all"> & { run(values?: Values): Written };
+  return statement as Pick<T, "get" | "all"> & { run(values?: object): Written };
 }
 
 function bindOf(parameter: unknown): Bind {

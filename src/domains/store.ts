@@ -1,5 +1,6 @@
 import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNotNull, lt, ne, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { Remembered } from "../db/remembered.ts";
 import { fast } from "../db/statement.ts";
 import { dkimKeys, domains } from "../db/schema.ts";
 import { NEWEST, type Position } from "../http/pagination.ts";
@@ -12,16 +13,22 @@ export type DkimKeyRow = typeof dkimKeys.$inferSelect;
 
 export type DomainStore = ReturnType<typeof openDomainStore>;
 
+/** Domains whose rows are remembered. */
+const MAX_REMEMBERED = 10_000;
+
 /** Statuses in which a domain sends. */
 const SENDING: DomainRow["status"][] = ["verified", "warning"];
 
 /** Prepares the statements of the domains. */
 export function openDomainStore(db: Db) {
   const { orm } = db;
-  return { ...domainRows(orm), ...checkTimes(orm) };
+  // Every email asks for its sender's domain. Changes are few, and each forgets all of them.
+  const remembered = new Remembered<string, DomainRow>(MAX_REMEMBERED);
+  db.followers.push(remembered);
+  return { ...domainRows(orm, remembered), ...checkTimes(orm, remembered) };
 }
 
-function domainRows(orm: Db["orm"]) {
+function domainRows(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
   const p = sql.placeholder;
   const selectByName = fast(
     orm
@@ -71,6 +78,15 @@ function domainRows(orm: Db["orm"]) {
 
   return {
     byName: (workspaceId: number, name: string): DomainRow | undefined => selectByName.get({ workspaceId, name }),
+    /** The same, from memory when it was asked for since the last change of any domain. */
+    senderNamed(workspaceId: number, name: string): DomainRow | undefined {
+      const key = `${workspaceId} ${name}`;
+      const known = remembered.get(key);
+      if (known !== undefined) return known;
+      const row = selectByName.get({ workspaceId, name });
+      if (row !== undefined) remembered.set(key, row);
+      return row;
+    },
     byId: (id: number): DomainRow | undefined => selectById.get({ id }),
     byUid: (workspaceId: number, uid: string): DomainRow | undefined =>
       orm
@@ -90,13 +106,18 @@ function domainRows(orm: Db["orm"]) {
     isHeldElsewhere: (domain: { id: number; name: string }): boolean =>
       selectHolder.get({ name: domain.name, id: domain.id }) !== undefined,
 
-    insert: (row: typeof domains.$inferInsert): DomainRow => orm.insert(domains).values(row).returning(columns).get(),
+    insert(row: typeof domains.$inferInsert): DomainRow {
+      remembered.clear();
+      return orm.insert(domains).values(row).returning(columns).get();
+    },
     insertKey(row: typeof dkimKeys.$inferInsert): void {
       orm.insert(dkimKeys).values(row).run();
     },
     keysOf: (domainId: number): DkimKeyRow[] => selectKeys.all({ domainId }),
-    update: (id: number, change: Partial<typeof domains.$inferInsert>): DomainRow =>
-      orm.update(domains).set(change).where(eq(domains.id, id)).returning(columns).get(),
+    update(id: number, change: Partial<typeof domains.$inferInsert>): DomainRow {
+      remembered.clear();
+      return orm.update(domains).set(change).where(eq(domains.id, id)).returning(columns).get();
+    },
 
     /** JSON of schema.ts Dns, as the last check saw it; null: never checked. */
     lastCheckOf: (id: number): string | null =>
@@ -104,12 +125,14 @@ function domainRows(orm: Db["orm"]) {
 
     /** Destroys the signing keys and the domain; keys of the API restricted to it must be gone before. */
     delete(id: number): void {
+      remembered.clear();
       orm.delete(dkimKeys).where(eq(dkimKeys.domainId, id)).run();
       orm.delete(domains).where(eq(domains.id, id)).run();
     },
 
     /** Destroys the signing keys of all of a workspace's domains, and the domains; their ids. API keys must be gone before. */
     deleteOfWorkspace(workspaceId: number): number[] {
+      remembered.clear();
       const own = orm.select({ id: domains.id }).from(domains).where(eq(domains.workspaceId, workspaceId));
       orm.delete(dkimKeys).where(inArray(dkimKeys.domainId, own)).run();
       const gone = orm.delete(domains).where(eq(domains.workspaceId, workspaceId)).returning({ id: domains.id }).all();
@@ -152,7 +175,7 @@ export interface Misfits {
   spreadMs: number;
 }
 
-function checkTimes(orm: Db["orm"]) {
+function checkTimes(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
   const p = sql.placeholder;
   const selectFirst = fast(
     orm
@@ -178,11 +201,13 @@ function checkTimes(orm: Db["orm"]) {
       }),
 
     postponeCheck(id: number, nextCheckAt: number): void {
+      remembered.clear();
       orm.update(domains).set({ nextCheckAt }).where(eq(domains.id, id)).run();
     },
 
     /** Spreads the checks whose times do not fit the clock. */
     spreadChecks({ now, overdueBefore, tooFar, spreadMs }: Misfits): void {
+      remembered.clear();
       const isVerified = eq(domains.status, "verified");
       orm
         .update(domains)

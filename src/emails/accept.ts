@@ -171,7 +171,7 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], parts: Acce
   for (const [index, { from }] of prepared.entries()) {
     let domain = byName.get(from.domain);
     if (domain === undefined) {
-      domain = parts.domains.byName(workspaceId, from.domain) ?? null;
+      domain = parts.domains.senderNamed(workspaceId, from.domain) ?? null;
       byName.set(from.domain, domain);
     }
     if (domainId !== null && domain?.id !== domainId) {

@@ -28,6 +28,8 @@ export interface Reported {
   reporter: string;
   /** Unix ms. */
   at: number;
+  /** What the watch of refusals said of it: it is asked once, however often the transaction is run. */
+  watched?: { suppression: Suppression | null };
 }
 
 export interface ReportParts {
@@ -80,15 +82,9 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
   const changed = end(found, { status: "bounced", failedReason, bounce: JSON.stringify(bounce) }, reported.at, parts);
   if (changed === null) return { outcome: noted, tell: () => undefined };
   countBounce(email, changed, report.isHard, parts);
-  let suppression: Suppression | null = null;
-  if (report.isHard) {
-    // By the domain: a server that took the mail and then finds its recipients gone in masses is to be
-    // asked about as one that refuses them is.
-    const recipient = { workspaceId: email.workspaceId, address: email.recipientAddress };
-    const hard = { site: reportSite(email.recipientAddress), recipient, now: reported.at };
-    suppression = suppressFor(hard, { ...parts, refusals: parts.reportedRefusals });
-    suppression.write();
-  } else parts.reportedRefusals.noteReply(reportSite(email.recipientAddress), reported.at);
+  reported.watched ??= { suppression: watch(email, reported, parts) };
+  const { suppression } = reported.watched;
+  suppression?.write();
   return {
     outcome: "bounced",
     tell() {
@@ -96,6 +92,19 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
       suppression?.tell();
     },
   };
+}
+
+/** What a hard bounce suppresses, or holds; null: it suppresses nobody. */
+function watch(email: EmailRow, { report, at }: Reported, parts: ReportParts): Suppression | null {
+  // By the domain: a server that took the mail and then finds its recipients gone in masses is to be
+  // asked about as one that refuses them is.
+  const site = reportSite(email.recipientAddress);
+  if (report.kind === "bounce" && report.isHard) {
+    const recipient = { workspaceId: email.workspaceId, address: email.recipientAddress };
+    return suppressFor({ site, recipient, now: at }, { ...parts, refusals: parts.reportedRefusals });
+  }
+  parts.reportedRefusals.noteReply(site, at);
+  return null;
 }
 
 function takeComplaint(found: EmailState, reported: Reported, parts: ReportParts): ReportTaken {

@@ -7,7 +7,7 @@ import { answers, describe } from "../http/openapi.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
-import { SEND_HEADERS, sendResponse } from "../idempotency/replay.ts";
+import { answerSend, SEND_HEADERS } from "../idempotency/replay.ts";
 import { acceptEmails, type AcceptParts } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { listEmails } from "./list.ts";
@@ -41,14 +41,10 @@ export function emailRoutes(parts: EmailParts) {
   return new Elysia({ name: "emails", prefix: "/api/v1/emails" })
     .post(
       "",
-      async ({ request, body }) => {
+      async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
-        return sendResponse(
-          await acceptEmails(
-            { caller, operation: "emails", items: [body], idempotency: idempotencyOf(request) },
-            parts,
-          ),
-        );
+        const idempotency = idempotencyOf(request);
+        return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, parts), set);
       },
       {
         body: requestBody(EmailSend),
@@ -65,16 +61,13 @@ export function emailRoutes(parts: EmailParts) {
     )
     .post(
       "/batch",
-      async ({ request, body }) => {
+      async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
         const allowed = parts.planOf(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
-        return sendResponse(
-          await acceptEmails(
-            { caller, operation: "emails.batch", items: body.emails, idempotency: idempotencyOf(request) },
-            parts,
-          ),
-        );
+        const idempotency = idempotencyOf(request);
+        const send = { caller, operation: "emails.batch", items: body.emails, idempotency } as const;
+        return answerSend(await acceptEmails(send, parts), set);
       },
       {
         body: requestBody(EmailBatch),

@@ -188,9 +188,8 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
   return {
     /** Writes an accepted email and its body; its integer id. */
     insert(email: NewEmail): number {
-      const { body, ...row } = email;
-      const id = Number(insertRow.run({ ...row }).lastInsertRowid);
-      insertBody.run({ emailId: id, ...body });
+      const id = Number(insertRow.run(email).lastInsertRowid);
+      insertBody.run({ emailId: id, ...email.body });
       return id;
     },
     /** Counts `amount` emails of a status for the lists' totals. */
@@ -229,7 +228,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
       orm.update(emails).set({ possibleDuplicate: true }).where(eq(emails.id, id)).run();
     },
     insertAttempt(row: AttemptRow): void {
-      insertAttempt.run({ ...row });
+      insertAttempt.run(row);
       if (counts !== null) facts.note(() => counts.attempted(row.outcome, row.category));
     },
   };

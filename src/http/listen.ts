@@ -2,6 +2,7 @@ import type { AnyElysia } from "elysia";
 import type { Config, HostPort } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { noteArrival, type Peers } from "./client-address.ts";
+import { handlerOf } from "./direct.ts";
 
 /**
  * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words
@@ -26,11 +27,12 @@ export interface ListenOptions {
 /** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
 export function listen(api: AnyElysia, config: Config["http"], options: ListenOptions): Listener {
   const { portHint, answered } = options;
+  const handle = handlerOf(api);
   return bind({ ...config.listen, key: "[http] listen", portHint }, async (request, peers) => {
     const startedAt = performance.now();
     const handled = forRouter(request);
     noteArrival(request, peers, handled);
-    const response = await api.handle(handled);
+    const response = await handle(handled);
     answered?.(response.status, performance.now() - startedAt);
     return response;
   });

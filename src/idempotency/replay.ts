@@ -32,12 +32,18 @@ export function replayOf(
   return { body: stored.response, isReplay: true, isMismatch };
 }
 
-/** The stored body goes out as it is: a replay is the first answer byte for byte. */
-export function sendResponse({ body, isReplay, isMismatch }: SendAnswer): Response {
-  const headers = new Headers({ "content-type": "application/json" });
-  if (isReplay) headers.set("idempotent-replayed", "true");
-  if (isMismatch) headers.set("idempotency-mismatch", "true");
-  return new Response(body, { status: 202, headers });
+/** The 202 of a send. The stored body goes out as it is: a replay is the first answer byte for byte. */
+export function answerSend({ body, isReplay, isMismatch }: SendAnswer, set: Answering): string {
+  set.status = 202;
+  set.headers["content-type"] = "application/json";
+  if (isReplay) set.headers["idempotent-replayed"] = "true";
+  if (isMismatch) set.headers["idempotency-mismatch"] = "true";
+  return body;
+}
+
+interface Answering {
+  status?: number | string;
+  headers: Record<string, string | number>;
 }
 
 /** What a send's headers mean, for the API docs. */

@@ -146,8 +146,9 @@ function whyIgnored(report: Report): string {
 }
 
 function reportStep(uid: string, report: EmailReport, letter: Letter, parts: ReceiveParts): Step {
+  const reported = { report, reporter: letter.helo, at: parts.clock.now() };
   return () => {
-    const taken = takeReport(uid, { report, reporter: letter.helo, at: parts.clock.now() }, parts);
+    const taken = takeReport(uid, reported, parts);
     return {
       result: taken.outcome,
       tell() {

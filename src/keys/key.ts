@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Random } from "../random.ts";
 
 const PREFIX = "svc_";
@@ -23,5 +22,5 @@ export function createKey(random: Random): NewKey {
  * needs no slow hash; and a look-up by digest gives nothing away through its timing.
  */
 export function hashKey(key: string): string {
-  return createHash("sha256").update(key).digest("hex");
+  return Bun.SHA256.hash(key, "hex");
 }

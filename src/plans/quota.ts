@@ -37,6 +37,10 @@ export function takeEmailQuota(
 ): QuotaWarning[] {
   const { workspaceId, plan, amount, now } = request;
   const { day, month } = periodsAt(now);
+  if (plan.emailsPerMonth < 0 && plan.emailsPerDay < 0) {
+    usage.count({ workspaceId, name: "emails", day }, amount);
+    return [];
+  }
   if (plan.emailsPerMonth >= 0) {
     const left = plan.emailsPerMonth - usage.ofMonth(workspaceId, "emails", month);
     if (amount > left)

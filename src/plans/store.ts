@@ -2,6 +2,7 @@ import { and, between, eq, inArray, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { usage } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
+import { Tally } from "../db/tally.ts";
 
 /**
  * Of the emails sent to the recipients' own servers: those that got an answer about themselves, those of
@@ -68,7 +69,16 @@ export function openUsageStore(db: Db) {
       .prepare(),
   );
 
+  const unlimited = new Tally<{ workspaceId: number; name: UsageName; day: string }>((counter, amount) => {
+    add.run({ ...counter, amount, limit: -1 });
+  });
+  db.followers.push(unlimited);
+
   return {
+    /** Counts `amount` more where nothing is limited, once for all of the transaction, at its end. */
+    count(counter: DayOfUse, amount: number): void {
+      unlimited.add({ ...counter }, amount);
+    },
     /** Counts `amount` more if the day stays within `limit` (-1: none), inside the accepting transaction. False: nothing counted. */
     take(counter: DayOfUse, amount: number, limit: number): boolean {
       if (limit >= 0 && amount > limit) return false;

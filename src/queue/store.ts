@@ -215,7 +215,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
 
     /** Queues the email `id`. */
     add(row: NewRow): void {
-      insertRow.run({ ...row });
+      insertRow.run(row);
     },
 
     /** Claims up to `limit` due rows of a lane; `retryAt` says when attempt n would be followed by the next. */

@@ -87,7 +87,7 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #lanes: Lanes;
   readonly #isHeld: (workspaceId: number) => boolean;
-  readonly #running = new Set<number>();
+  readonly #running = new Map<number, Job>();
   readonly #stopping = new AbortController();
   readonly #cutOff = new AbortController();
   readonly #idleWaiters: (() => void)[] = [];
@@ -269,10 +269,11 @@ export class Worker {
   }
 
   async #run(job: Job): Promise<void> {
-    this.#running.add(job.id);
+    this.#running.set(job.id, job);
     const settlement = await this.#attempt(job);
     await this.#settle(job, settlement);
-    this.#running.delete(job.id);
+    // A row that was given back may have been claimed again in the very transaction that did so.
+    if (this.#running.get(job.id) === job) this.#running.delete(job.id);
     this.#lanes.ended(job.laneId, settlement.isReached, this.#options.clock.now() + UNREACHED_PAUSE_MS);
     this.#tickSoon();
   }

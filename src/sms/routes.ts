@@ -7,7 +7,7 @@ import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/paginatio
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
-import { SEND_HEADERS, sendResponse } from "../idempotency/replay.ts";
+import { answerSend, SEND_HEADERS } from "../idempotency/replay.ts";
 import { workspaceGone } from "../plans/block.ts";
 import { acceptSms, noRoute, type SmsAcceptParts } from "./accept.ts";
 import type { Coding } from "./encoding.ts";
@@ -35,9 +35,9 @@ export function smsRoutes(parts: SmsParts) {
   return new Elysia({ name: "sms", prefix: "/api/v1/sms" })
     .post(
       "",
-      async ({ request, body }) => {
+      async ({ request, body, set }) => {
         const caller = wholeWorkspaceCaller(request);
-        return sendResponse(await acceptSms({ caller, item: body, idempotency: idempotencyOf(request) }, parts));
+        return answerSend(await acceptSms({ caller, item: body, idempotency: idempotencyOf(request) }, parts), set);
       },
       {
         body: requestBody(smsSend(prefixes)),

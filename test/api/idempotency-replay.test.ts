@@ -93,11 +93,11 @@ test("a replay is answered although the recipient was suppressed since", async (
 
 test("a replay is answered although the domain is not verified any more", async () => {
   await expectReplaysAfter(
-    (pombo, _, domainId) =>
-      pombo.app.committer.commit(() => {
-        pombo.app.db.sqlite.run("UPDATE domain SET status = 'failed' WHERE uid = ?", [domainId]);
-        return null;
-      }),
+    async (pombo, _, domainId) => {
+      // By hand, and so unknown to the store, which remembers the sender's domain until it changes it.
+      pombo.app.db.sqlite.run("UPDATE domain SET status = 'failed' WHERE uid = ?", [domainId]);
+      await pombo.restart();
+    },
     { status: 422, code: "VALIDATION_ERROR", field: "from" },
   );
 });

@@ -40,7 +40,7 @@ test("the pragmas that make a commit durable are in force", () => {
     auto_vacuum: 2, // INCREMENTAL
     temp_store: 2, // MEMORY
     trusted_schema: 0,
-    wal_autocheckpoint: 1_000,
+    wal_autocheckpoint: 4_000,
     journal_size_limit: 67_108_864,
   });
   db.close();

@@ -1,6 +1,7 @@
+import { createHmac } from "node:crypto";
 import { describe, expect, test } from "bun:test";
 import { isGenuine, readReturnPath, RETURN_PATH_LIFE_MS, returnPath } from "../../src/dsn/return-path.ts";
-import { idTime, newId } from "../../src/id.ts";
+import { idTime, idToBytes, newId } from "../../src/id.ts";
 import { systemRandom } from "../../src/random.ts";
 import { seeded } from "../db/temporary.ts";
 
@@ -32,6 +33,21 @@ test("it is the same for each attempt, and another for each email, recipient and
     returnPath({ id: ID, recipient: RECIPIENT }, "bounce.loja.test", new Uint8Array(32).fill(8)),
   ];
   expect(new Set([MADE, ...others]).size).toBe(4);
+});
+
+test("its proof is the beginning of an HMAC-SHA-256 of the id and the recipient", () => {
+  for (const [length, recipient] of [
+    [1, "a@b.test"],
+    [32, RECIPIENT],
+    [64, "joão@exemplo.test"],
+    [32, "x".repeat(300)],
+  ] as const) {
+    const key = systemRandom.bytes(length);
+    const made = returnPath({ id: ID, recipient }, "bounce.loja.test", key);
+    const read = readReturnPath(made.slice(0, made.indexOf("@")));
+    const expected = createHmac("sha256", key).update(idToBytes(ID)).update(recipient).digest().subarray(0, 10);
+    expect(read.kind === "token" ? [...read.mac] : null).toEqual([...expected]);
+  }
 });
 
 test("it tells which email it is about, and until when", () => {

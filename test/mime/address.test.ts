@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { comparableAddress, parseAddress, toAsciiDomain } from "../../src/mime/address.ts";
+import { comparableAddress, parseAddress, parseMailbox, toAsciiDomain } from "../../src/mime/address.ts";
+import { seeded } from "../db/temporary.ts";
 import { CONTROLS, codePointName, FORMATS, mailbox, refusal } from "./mailbox.ts";
 
 const ACCEPTED: [input: string, name: string | null, address: string][] = [
@@ -154,6 +155,42 @@ test("a joiner outside an emoji or a word of its script is refused", () => {
   ])
     refusal(input);
   refusal("👩\u200d🍳@b.co");
+});
+
+test("an address alone is read as the same one in angle brackets, which goes another way", () => {
+  const random = seeded(11);
+  const pieces = [
+    "a",
+    "Z",
+    "9",
+    ".",
+    "..",
+    "-",
+    "_",
+    "+",
+    "@",
+    "'",
+    "ã",
+    "xn--",
+    "é.com",
+    ".co",
+    ":",
+    "[1.2]",
+    "\u00ad",
+  ];
+  const lengths = [1, 3, 60, 64, 65, 200];
+  let mailboxes = 0;
+  for (let i = 0; i < 20_000; i++) {
+    const piece = () => pieces[Math.floor(random() * pieces.length)] ?? "";
+    const local = Array.from({ length: 1 + Math.floor(random() * 4) }, piece).join("");
+    const long = random() < 0.1 ? "l".repeat(lengths[Math.floor(random() * lengths.length)] ?? 1) : "";
+    const domain = random() < 0.7 ? `${long}b.co` : Array.from({ length: 4 }, piece).join("");
+    const input = `${long}${local}@${domain}`;
+    const bare = parseAddress(input);
+    expect([input, bare]).toEqual([input, parseMailbox(`<${input}>`)]);
+    if (bare.kind === "mailbox") mailboxes += 1;
+  }
+  expect(mailboxes).toBeGreaterThan(2_000);
 });
 
 test("parseAddress takes a bare address only", () => {

@@ -16,6 +16,7 @@ type Limits = Pick<Plan, "emailsPerDay" | "emailsPerMonth">;
 interface Quotas extends Disposable {
   /** Takes `amount` in a transaction of its own turn; null: taken, else why not. */
   take(amount: number, at?: number, workspaceId?: number): Promise<AppError | null>;
+  takeAndThrow(amount: number): Promise<unknown>;
   counts(): Record<string, number>;
 }
 
@@ -34,6 +35,11 @@ function quotas(limits: Limits): Quotas {
           throw error;
         },
       ),
+    takeAndThrow: (amount) =>
+      commit(() => {
+        takeEmailQuota({ workspaceId: 1, plan, amount, now: NOON }, store);
+        throw new Error("no");
+      }),
     counts: () =>
       Object.fromEntries(
         db.orm
@@ -49,6 +55,14 @@ function quotas(limits: Limits): Quotas {
 const DAY = "1 emails 2026-11-21";
 
 describe("the quota", () => {
+  test("of a plan without limits counts all the same, and nothing of what was rolled back", async () => {
+    using on = quotas({ emailsPerDay: -1, emailsPerMonth: -1 });
+    expect(await Promise.all([on.take(2), on.take(3), on.take(1, NOON, 2)])).toEqual([null, null, null]);
+    expect(on.counts()).toEqual({ [DAY]: 5, "2 emails 2026-11-21": 1 });
+    await expect(on.takeAndThrow(7)).rejects.toThrow("no");
+    expect(on.counts()).toEqual({ [DAY]: 5, "2 emails 2026-11-21": 1 });
+  });
+
   test("allows exactly as many as the plan says, and not one more", async () => {
     using on = quotas({ emailsPerDay: 3, emailsPerMonth: 100 });
     for (let i = 0; i < 3; i++) expect(await on.take(1)).toBeNull();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { turn } from "../db/temporary.ts";
-import { deferral, FINISH, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
+import { deferral, FINISH, GIVE_BACK, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
 
 test("a due row is handed to the handler with its claim committed, and is gone once its end is recorded", async () => {
   using on = workshop();
@@ -75,6 +75,35 @@ test("a row announced while its lane is being claimed is not forgotten", async (
   await until(() => on.attempts.length === 59);
   await on.worker.idle();
   expect(on.queue.depth()).toBe(0);
+});
+
+test("a row that was given back and claimed again in one transaction runs, and is not taken for lost", async () => {
+  let held: (() => void)[] | null = null;
+  using on = workshop({
+    change: (options) => ({
+      ...options,
+      commit: (work) =>
+        held === null
+          ? options.commit(work)
+          : new Promise((resolve, reject) => held?.push(() => void options.commit(work).then(resolve, reject))),
+    }),
+  });
+  await on.worker.start();
+  const laneId = await on.add(1);
+  await until(() => on.attempts.length === 1);
+  const together: (() => void)[] = [];
+  held = together;
+  on.attempts[0]!.end(GIVE_BACK);
+  await until(() => together.length === 1);
+  on.worker.nudge(laneId, on.clock.now());
+  await until(() => together.length === 2);
+  held = null;
+  for (const commit of together) commit();
+  await until(() => on.attempts.length === 2);
+  expect(on.worker.runningCount).toBe(1);
+  await on.advance(2 * MINUTE);
+  expect(on.bugs).toEqual([]);
+  expect(on.attempts).toHaveLength(2);
 });
 
 test("a nudge before the start is not lost", async () => {
