@@ -36,8 +36,6 @@ interface Claimed {
   flights: Flight[];
   /** What the database says of the work after the claim. */
   seen: { work: Waiting; version: number; nextAt: number | null; isElsewhere: boolean }[];
-  /** Segments that were claimed, those that were ended at once among them. */
-  count: number;
 }
 
 export class Dispatcher {
@@ -46,8 +44,8 @@ export class Dispatcher {
   readonly #ready = new ReadyWorks();
   readonly #claiming = new Map<Outlet, Promise<boolean>>();
   readonly #timers = new Map<string, { at: number; cancel: () => void }>();
-  /** Timers of links that look again for what other links had. */
-  readonly #barred = new Map<string, () => void>();
+  /** Timers of links that look again for what other links had, or that failed to claim. */
+  readonly #later = new Map<Outlet, () => void>();
   readonly #nudged = new Set<string>();
   readonly #forget: () => void;
   #lease = 0;
@@ -78,10 +76,11 @@ export class Dispatcher {
     if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(route);
     const claiming = this.#claim(outlet);
     this.#claiming.set(outlet, claiming);
-    void claiming.then((isMore) => {
+    void claiming.then((isDone) => {
       this.#claiming.delete(outlet);
-      if (isMore) this.offer(outlet);
-      else this.#wakeAt(route);
+      // Work that came meanwhile was not offered.
+      if (isDone) this.offer(outlet);
+      else this.#offerLater(outlet);
     });
   }
 
@@ -91,7 +90,7 @@ export class Dispatcher {
     this.#forget();
     for (const { cancel } of this.#timers.values()) cancel();
     this.#timers.clear();
-    for (const cancel of this.#barred.values()) cancel();
+    for (const cancel of this.#later.values()) cancel();
     await Promise.all(this.#claiming.values());
   }
 
@@ -120,14 +119,14 @@ export class Dispatcher {
     this.#timers.set(route, { at, cancel });
   }
 
-  /** @returns whether there may be more to claim at once */
+  /** @returns false: it failed */
   async #claim(outlet: Outlet): Promise<boolean> {
     try {
-      const { flights, seen, count } = await this.#parts.commit(() => this.#claimNow(outlet));
+      const { flights, seen } = await this.#parts.commit(() => this.#claimNow(outlet));
       for (const { work, version, nextAt } of seen) this.#ready.correct(work, version, nextAt);
       this.#bar(outlet, seen);
       if (flights.length > 0) outlet.send(flights);
-      return count > 0 && outlet.free > 0;
+      return true;
     } catch (error) {
       // Of trouble with the storage the guard tells, and when it is over.
       if (!isStorageError(error)) this.#parts.log.bug("sms claim", error, { link: outlet.name });
@@ -138,15 +137,20 @@ export class Dispatcher {
   /** What is due belongs to other links: this one asks for it again in a while. */
   #bar(outlet: Outlet, seen: Claimed["seen"]): void {
     const elsewhere = seen.filter(({ isElsewhere }) => isElsewhere);
-    if (elsewhere.length === 0 || this.#isStopped) return;
-    const until = this.#parts.clock.now() + ELSEWHERE_MS;
+    if (elsewhere.length === 0) return;
+    const until = this.#parts.clock.now() + LATER_MS;
     for (const { work } of elsewhere) this.#ready.bar(work, outlet.name, until);
-    const cancel = this.#parts.clock.after(ELSEWHERE_MS, () => {
-      this.#barred.delete(outlet.name);
+    this.#offerLater(outlet);
+  }
+
+  #offerLater(outlet: Outlet): void {
+    if (this.#isStopped) return;
+    this.#later.get(outlet)?.();
+    const cancel = this.#parts.clock.after(LATER_MS, () => {
+      this.#later.delete(outlet);
       this.offer(outlet);
     });
-    this.#barred.get(outlet.name)?.();
-    this.#barred.set(outlet.name, cancel);
+    this.#later.set(outlet, cancel);
   }
 
   /** Inside the transaction. */
@@ -155,7 +159,7 @@ export class Dispatcher {
     const now = clock.now();
     const route = outlet.route.config.name;
     const claim = { route, link: outlet.name, leaseEpoch: ++this.#lease, now };
-    const claimed: Claimed = { flights: [], seen: [], count: 0 };
+    const claimed: Claimed = { flights: [], seen: [] };
     let free = this.#isStopped ? 0 : outlet.free;
     for (const works of this.#ready.due(route, outlet.name, now)) {
       let line = works;
@@ -167,7 +171,6 @@ export class Dispatcher {
           if (limit < 1) break;
           const { priority, workspaceId } = work;
           const rows = sms.segments.claim({ ...claim, priority, workspaceId, limit });
-          claimed.count += rows.length;
           const flights = this.#flightsOf(rows, outlet, claim);
           claimed.flights.push(...flights);
           free -= flights.length;
@@ -238,7 +241,7 @@ export class Dispatcher {
 const SILENT: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
 /** Its workspace was deleted. */
 const GONE = { ...SILENT, category: "internal_error", state: "failed" } as const;
-/** After so much it is looked at again whether what belongs to other links still does. */
-const ELSEWHERE_MS = 1_000;
+/** After so much it is looked at again whether what belongs to other links still does, or a claim works. */
+const LATER_MS = 1_000;
 /** The longest timer there is. */
 const MAX_TIMER_MS = 2_147_483_647;
