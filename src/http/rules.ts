@@ -132,8 +132,11 @@ export function uuid(description?: string): TUnsafe<string> {
 export function nullable<T extends TSchema>(schema: T): TUnsafe<T["static"] | null> {
   const rule = ruleOf(schema);
   if (rule === undefined) throw new Error("only a ruled schema can be made nullable");
+  // OpenAPI 3.0: `nullable` does not add null to a list of values.
+  const values: unknown = schema["enum"];
+  const listed = Array.isArray(values) ? { enum: [...(values as unknown[]), null] } : {};
   return ruled<T["static"] | null>(
-    { ...schema, nullable: true },
+    { ...schema, ...listed, nullable: true },
     { isValid: (value) => value === null || rule.isValid(value), faults: (value) => rule.faults(value) },
   );
 }
