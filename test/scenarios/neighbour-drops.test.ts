@@ -23,7 +23,7 @@ setDefaultTimeout(60_000);
 const LONG = { text: "uma linha muito comprida\n".repeat(4_000) };
 /** Lost answers to the dot before an email is given up. */
 const MAX_LOST = 3;
-const LOST = /^(the server closed the connection|the connection was lost|read ECONNRESET) \(mx\.bad\.test\)$/;
+const LOST = /^(the server closed the connection|the connection was lost|(?:read|write) ECONNRESET) \(mx\.bad\.test\)$/;
 
 const DROPS: { where: string; script: MxScript; changes?: Record<string, unknown>; stages: string[] }[] = [
   { where: "at once", script: { greeting: drop() }, stages: ["greeting"] },
