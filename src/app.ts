@@ -1,12 +1,11 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { AnyElysia } from "elysia";
 import { createApi } from "./api.ts";
 import { apiPartsOf } from "./api-parts.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
-import { Committer } from "./db/commit.ts";
-import { DiskGuard, freeSpaceOf, type ReadFree } from "./db/guard.ts";
+import type { Committer } from "./db/commit.ts";
+import type { DiskGuard, ReadFree } from "./db/guard.ts";
 import { closeDatabase, type Db, openDatabase } from "./db/open.ts";
 import { createResolver, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";
@@ -22,19 +21,16 @@ import { createComposer } from "./emails/composer.ts";
 import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
+import { databaseFile, notSetUp, openGround, openMetrics } from "./ground.ts";
 import { listen } from "./http/listen.ts";
 import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { openCertificate } from "./inbound/certificate.ts";
 import type { Receive } from "./inbound/letter.ts";
 import { type Inbound, startInbound } from "./inbound/server.ts";
-import { type Keyring, openKeyring } from "./keyring/seal.ts";
 import { type Purpose, takeInstanceLock } from "./lock.ts";
 import { type Log, redact } from "./log.ts";
 import { createOperatorApi } from "./operator-api.ts";
-import { createCounters } from "./metrics/counters.ts";
-import { Registry } from "./metrics/registry.ts";
-import { serveMetrics } from "./metrics/serve.ts";
 import { SendingRates } from "./plans/rates.ts";
 import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
@@ -42,7 +38,7 @@ import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
-import { openStores, type SmsStores } from "./stores.ts";
+import type { SmsStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
 import { buildTexter, type Texter } from "./texter.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
@@ -130,10 +126,6 @@ export function lockHeld(dataDir: string, pid: number | null): string {
   return `${holder} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;
 }
 
-export function databaseFile(dataDir: string): string {
-  return join(dataDir, "pombo.db");
-}
-
 export type Started =
   | { kind: "instance"; app: App }
   /** Nothing of it listens or sends. */
@@ -151,31 +143,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     for (const close of closers.splice(0).toReversed()) await close();
   };
   try {
-    const registry = new Registry();
-    const counters = createCounters(registry, () => clock.now());
-    const stores = openStores(db, counters.emails);
-    const keyring = checkedKeyring(
-      openKeyring(options.instanceKey, random),
-      stores.workspaces.fact("key_check"),
-      config.dataDir,
-    );
-    const committer: Committer = new Committer(db, {
-      committed: counters.commits.committed,
-      failed: (error) => {
-        counters.commits.failed();
-        guard.raise(error);
-      },
-    });
+    const { registry, counters, stores, keyring, committer, guard } = openGround(options, db);
     const { commit } = committer;
-    const guard = new DiskGuard({
-      committer,
-      probe: (padding) => stores.workspaces.setFact("last_write", `${clock.now()} ${padding}`),
-      clock,
-      limits: config.disk,
-      readFree: edges.readFree ?? freeSpaceOf(config.dataDir),
-      changed: (reason) => (reason === null ? log.event("disk.well") : log.event("disk.trouble", { reason }, "warn")),
-    });
-    guard.start();
     closers.push(() => guard.stop());
 
     const findRelay = relayFinder(openRelays(config.relay));
@@ -306,27 +275,23 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => socket.stop(0));
     const inbound = await openInbound();
     closers.push(() => inbound?.stop(0));
-    const metrics =
-      config.metrics.listen === null
-        ? null
-        : serveMetrics({
-            listen: config.metrics.listen,
-            registry,
-            counters,
-            db,
-            databaseFile: databaseFile(config.dataDir),
-            siteOf: (laneId) => worker.siteOf(laneId),
-            sources: {
-              isReady: () => troubles().length === 0,
-              runningAttempts: () => worker.runningCount,
-              sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
-              inboundClients: () => inbound?.clientCount ?? 0,
-              blockedSites: () => sites.blocked().length,
-              freeDiskBytes: () => guard.freeBytes,
-            },
-            clock,
-            log,
-          });
+    const metrics = openMetrics({
+      config,
+      registry,
+      counters,
+      db,
+      siteOf: (laneId) => worker.siteOf(laneId),
+      sources: {
+        isReady: () => troubles().length === 0,
+        runningAttempts: () => worker.runningCount,
+        sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
+        inboundClients: () => inbound?.clientCount ?? 0,
+        blockedSites: () => sites.blocked().length,
+        freeDiskBytes: () => guard.freeBytes,
+      },
+      clock,
+      log,
+    });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     closers.push(
@@ -381,19 +346,4 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
 /** By this address it is found beside the source and inside the executable. */
 function openThread(): ThreadPort {
   return new globalThis.Worker(new URL("./thread.ts", import.meta.url));
-}
-
-function notSetUp(dataDir: string): StartError {
-  return new StartError(`The data directory ${dataDir} was not set up yet: run pombo init first.`);
-}
-
-function checkedKeyring(keyring: Keyring, checkValue: string | null, dataDir: string): Keyring {
-  if (checkValue === null) throw notSetUp(dataDir);
-  if (keyring.checkValue() !== checkValue) {
-    throw new StartError(
-      "The instance key is not the one that this database was sealed with. " +
-        "Put the recovery key that pombo init printed back into the instance key file ([secrets] instance_key_file).",
-    );
-  }
-  return keyring;
 }

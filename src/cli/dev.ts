@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type App, databaseFile, startApp } from "../app.ts";
+import { type App, startApp } from "../app.ts";
+import { databaseFile } from "../ground.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../config.ts";
 import { createResolver } from "../dns/client.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { hostname as machineName } from "node:os";
 import { dirname, resolve } from "node:path";
 import example from "../../config.example.toml" with { type: "text" };
-import { databaseFile } from "../app.ts";
+import { databaseFile } from "../ground.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { systemClock } from "../clock.ts";

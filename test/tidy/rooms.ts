@@ -57,6 +57,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "thread.ts": ["threads", "dkim", "dsn", "emails/compose.ts", "emails/prepare.ts", "type inbound/read.ts"],
   cli: [
     "app.ts",
+    "ground.ts",
     "offline.ts",
     "lock.ts",
     "sandbox",
@@ -67,7 +68,9 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type workspaces/operator-schema.ts",
     "type inbound/operator-schema.ts",
   ],
+  "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics"],
   "app.ts": [
+    "ground.ts",
     "api-parts.ts",
     "receiver.ts",
     "emails/refusals.ts",

@@ -1,0 +1,86 @@
+import { join } from "node:path";
+import type { Edges } from "./app.ts";
+import type { Config } from "./config.ts";
+import { Committer } from "./db/commit.ts";
+import { DiskGuard, freeSpaceOf } from "./db/guard.ts";
+import type { Db } from "./db/open.ts";
+import { StartError } from "./errors.ts";
+import { type Keyring, openKeyring } from "./keyring/seal.ts";
+import { type Counters, createCounters } from "./metrics/counters.ts";
+import { Registry } from "./metrics/registry.ts";
+import { type MetricsServer, type ServeOptions, serveMetrics } from "./metrics/serve.ts";
+import { openStores, type Stores } from "./stores.ts";
+
+// The ground of the composition root, on which all parts stand: the stores of an open database, the key that
+// unseals it, the one writer and the guard of its disk.
+
+export interface GroundOptions {
+  config: Config;
+  /** 32 bytes, see src/keyring. */
+  instanceKey: Uint8Array;
+  edges: Edges;
+}
+
+export interface Ground {
+  registry: Registry;
+  counters: Counters;
+  stores: Stores;
+  keyring: Keyring;
+  committer: Committer;
+  /** Started: it looks at the disk from now on. */
+  guard: DiskGuard;
+}
+
+export function databaseFile(dataDir: string): string {
+  return join(dataDir, "pombo.db");
+}
+
+/** Throws StartError when the key is another one than that of the database, or there is none in it yet. */
+export function openGround({ config, instanceKey, edges }: GroundOptions, db: Db): Ground {
+  const { clock, random, log } = edges;
+  const registry = new Registry();
+  const counters = createCounters(registry, () => clock.now());
+  const stores = openStores(db, counters.emails);
+  const keyring = checkedKeyring(openKeyring(instanceKey, random), stores.workspaces.fact("key_check"), config.dataDir);
+  const committer: Committer = new Committer(db, {
+    committed: counters.commits.committed,
+    failed: (error) => {
+      counters.commits.failed();
+      guard.raise(error);
+    },
+  });
+  const guard = new DiskGuard({
+    committer,
+    probe: (padding) => stores.workspaces.setFact("last_write", `${clock.now()} ${padding}`),
+    clock,
+    limits: config.disk,
+    readFree: edges.readFree ?? freeSpaceOf(config.dataDir),
+    changed: (reason) => (reason === null ? log.event("disk.well") : log.event("disk.trouble", { reason }, "warn")),
+  });
+  guard.start();
+  return { registry, counters, stores, keyring, committer, guard };
+}
+
+/** Null where the configuration turns them off. */
+export function openMetrics(
+  parts: Omit<ServeOptions, "listen" | "databaseFile"> & { config: Config },
+): MetricsServer | null {
+  const { config, ...rest } = parts;
+  const { listen } = config.metrics;
+  return listen === null ? null : serveMetrics({ ...rest, listen, databaseFile: databaseFile(config.dataDir) });
+}
+
+export function notSetUp(dataDir: string): StartError {
+  return new StartError(`The data directory ${dataDir} was not set up yet: run pombo init first.`);
+}
+
+function checkedKeyring(keyring: Keyring, checkValue: string | null, dataDir: string): Keyring {
+  if (checkValue === null) throw notSetUp(dataDir);
+  if (keyring.checkValue() !== checkValue) {
+    throw new StartError(
+      "The instance key is not the one that this database was sealed with. " +
+        "Put the recovery key that pombo init printed back into the instance key file ([secrets] instance_key_file).",
+    );
+  }
+  return keyring;
+}
