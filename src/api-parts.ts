@@ -3,6 +3,7 @@ import type { ApiParts } from "./api.ts";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Commit } from "./db/commit.ts";
+import type { KeyPairs } from "./dkim/keys.ts";
 import type { DiskGuard } from "./db/guard.ts";
 import type { Keychain } from "./domains/keychain.ts";
 import type { Verifier } from "./domains/verify.ts";
@@ -46,18 +47,17 @@ export interface Built {
   troubles: ApiParts["troubles"];
   exampleDomain: string;
   beside: AnyElysia | null;
+  makeKeys: () => Promise<KeyPairs>;
   /** Told after the commit: a route has segments to send. */
   nudgeSms: (work: ReadyWork) => void;
 }
 
 /** What each room of the API is handed. */
 export function apiPartsOf(built: Built): ApiParts {
-  const { config, stores, common, guard, keyring, keychain, preparer, findRelay, teller, verifier } = built;
-  const { abandoner, worker, troubles } = built;
+  const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, troubles } = built;
   const { commit, clock, log } = common;
   const planOf = planFinder(config, stores);
   const planNames = Object.keys(config.plans);
-  const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
   return {
     emails: {
       ...stores,
@@ -71,24 +71,14 @@ export function apiPartsOf(built: Built): ApiParts {
       tellOfEmail: teller.tellOfEmail,
       record: teller.recorder.record,
       settings: {
-        ...settings,
+        ...settingsOf(config),
         lifetimeMs: config.email.lifetimeMs,
         keepAnswersMs: config.idempotency.keepMs,
         returnPathKey: keyring.hmacKey("return-path"),
       },
     },
     sms: smsPartsOf(built, planOf),
-    domains: {
-      ...stores,
-      ...common,
-      keyring,
-      keychain,
-      planOf,
-      verifier,
-      settings,
-      deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
-      deleted: () => abandoner.begin(),
-    },
+    domains: domainPartsOf(built, planOf),
     keys: { ...stores, ...common, planOf },
     suppressions: { ...stores, ...common },
     webhooks: webhookPartsOf(built, planOf),
@@ -120,6 +110,26 @@ export function apiPartsOf(built: Built): ApiParts {
     troubles,
     beside: built.beside,
   };
+}
+
+function domainPartsOf(built: Built, planOf: PlanOf): ApiParts["domains"] {
+  const { config, stores, common, keyring, keychain, verifier, abandoner, makeKeys } = built;
+  return {
+    ...stores,
+    ...common,
+    keyring,
+    keychain,
+    planOf,
+    makeKeys,
+    verifier,
+    settings: settingsOf(config),
+    deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
+    deleted: () => abandoner.begin(),
+  };
+}
+
+function settingsOf({ email }: Config) {
+  return { bounceHost: email.bounceHost, dmarcRua: email.dmarcRua };
 }
 
 function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {

@@ -7,6 +7,7 @@ import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard, ReadFree } from "./db/guard.ts";
 import { closeDatabase, type Db, openDatabase } from "./db/open.ts";
+import { generateKeyPairs, type KeyPairs } from "./dkim/keys.ts";
 import { createResolver, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";
 import { createVerifier } from "./domains/verify.ts";
@@ -62,6 +63,8 @@ export interface Edges {
   steady?: Clock;
   /** Of the data directory's file system; default: the real one. */
   readFree?: ReadFree;
+  /** For a domain that is registered; default: new ones. */
+  makeKeys?: () => Promise<KeyPairs>;
   timeouts?: SessionTimeouts;
 }
 
@@ -233,6 +236,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       preparer: createPreparer(preparing),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
+      makeKeys: edges.makeKeys ?? generateKeyPairs,
       nudgeSms: (work) => texter.nudge(work),
     });
     const operatorApi = createOperatorApi(apiParts);
@@ -244,7 +248,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       closers.push(() => removal.stop());
       return { kind: "command", handle, close: endAll };
     }
-    const api = await createApi(apiParts);
+    const api = createApi(apiParts);
     const receiver = buildReceiver({ ...shared, reportedRefusals, counts: counters.inbound, openThread });
     closers.push(() => receiver.close());
     const openInbound = async (): Promise<Inbound | null> => {

@@ -38,13 +38,19 @@ export interface KeyPair {
   publicKey: string;
 }
 
+/** A domain has one of each kind. */
+export interface KeyPairs {
+  rsa: KeyPair;
+  ed25519: KeyPair;
+}
+
 /** RFC 8301 §3.2: signers should use at least 2048 bits; 4096 does not fit every DNS answer. */
 const RSA_BITS = 2_048;
 
 const generate = promisify(generateKeyPair);
 
 /** One pair of each kind, made on the thread pool (RSA takes tens of milliseconds). */
-export async function generateKeyPairs(): Promise<{ rsa: KeyPair; ed25519: KeyPair }> {
+export async function generateKeyPairs(): Promise<KeyPairs> {
   const [rsa, ed25519] = await Promise.all([generate("rsa", { modulusLength: RSA_BITS }), generate("ed25519")]);
   const rsaSpki = rsa.publicKey.export({ type: "spki", format: "der" });
   const edSpki = ed25519.publicKey.export({ type: "spki", format: "der" });

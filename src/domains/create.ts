@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { Plan } from "../config.ts";
 import type { Commit } from "../db/commit.ts";
-import { generateKeyPairs, type KeyPair } from "../dkim/keys.ts";
+import type { KeyPair, KeyPairs } from "../dkim/keys.ts";
 import { AppError } from "../errors.ts";
 import { newId } from "../id.ts";
 import type { Keyring } from "../keyring/seal.ts";
@@ -18,6 +18,7 @@ export interface CreateParts {
   clock: Clock;
   random: Random;
   planOf: (workspaceId: number) => Plan;
+  makeKeys: () => Promise<KeyPairs>;
 }
 
 /** Registers a domain with fresh signing keys. Throws 409 for one the workspace has, 402 at the plan's limit. */
@@ -27,7 +28,7 @@ export async function createDomain(
 ): Promise<DomainRow> {
   refuseDomain(request, parts);
   // Making an RSA key takes about a tenth of a second, off the main thread: not inside a transaction.
-  const pairs = await generateKeyPairs();
+  const pairs = await parts.makeKeys();
   return parts.commit(() => {
     refuseDomain(request, parts);
     const now = parts.clock.now();

@@ -4,7 +4,7 @@ import { ANSWER_HEADERS } from "./openapi.ts";
 
 // The OpenAPI document of the routes. The docs plugin writes it from their schemas, but not validly:
 // `type: null`, `const` and `examples` do not exist in the schemas of OpenAPI 3.0, and bodies are
-// offered as form data too. So it is written once at start and mended; docs/complete.ts adds what every
+// offered as form data too. So it is written once and mended; docs/complete.ts adds what every
 // operation has in common; it is served as it is.
 
 const SPEC_PATH = "/openapi.json";

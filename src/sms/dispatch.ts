@@ -73,7 +73,7 @@ export class Dispatcher {
     if (this.#parts.guard.failure !== null) return;
     const route = outlet.route.config.name;
     const now = this.#parts.clock.now();
-    if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(route);
+    if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(route, now);
     const claiming = this.#claim(outlet);
     this.#claiming.set(outlet, claiming);
     void claiming.then((isDone) => {
@@ -104,11 +104,10 @@ export class Dispatcher {
     for (const outlet of this.#outlets) this.offer(outlet);
   }
 
-  /** When the first of a route's work is due. */
-  #wakeAt(route: string): void {
+  /** When the first of a route's work is due, of which at `now` none is: a later look might find it due, and set no timer. */
+  #wakeAt(route: string, now: number): void {
     if (this.#isStopped) return;
     const at = this.#ready.nextAt(route);
-    const now = this.#parts.clock.now();
     const known = this.#timers.get(route);
     if (at === Infinity || at <= now || (known !== undefined && known.at <= at)) return;
     known?.cancel();

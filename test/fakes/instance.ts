@@ -11,6 +11,7 @@ import { setUpInstance } from "../../src/cli/set-up.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../src/config.ts";
 import type { ReadFree } from "../../src/db/guard.ts";
+import { generateKeyPairs, type KeyPairs } from "../../src/dkim/keys.ts";
 import { loadInstanceKey } from "../../src/keyring/file.ts";
 import type { Receive } from "../../src/inbound/letter.ts";
 import type { Log, LogFields } from "../../src/log.ts";
@@ -92,6 +93,15 @@ export interface InstanceOptions {
   configure?: (config: Config) => void;
 }
 
+const pairs: Promise<KeyPairs>[] = [];
+let made = 0;
+
+/** Real ones, but the same two in turn for all domains of the process: an RSA key takes longer than all else of a start. */
+function makeKeysInTurn(): Promise<KeyPairs> {
+  made += 1;
+  return (pairs[made % 2] ??= generateKeyPairs());
+}
+
 /** Starts an instance; `await using` ends it and removes its data. */
 export async function startInstance(options: InstanceOptions = {}): Promise<Instance> {
   const directory = mkdtempSync(join(tmpdir(), "pombo-test-"));
@@ -119,7 +129,13 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
       instanceKey,
       ...(receive === undefined ? {} : { receive }),
       ...(exampleDomain === undefined ? {} : { exampleDomain }),
-      edges: { clock, random: systemRandom, log, ...(readFree === undefined ? {} : { readFree }) },
+      edges: {
+        clock,
+        random: systemRandom,
+        log,
+        makeKeys: makeKeysInTurn,
+        ...(readFree === undefined ? {} : { readFree }),
+      },
       ...(beside === undefined ? {} : { beside }),
     });
   let app = await start();
