@@ -108,9 +108,9 @@ const COMMANDS: readonly Command[] = [
   {
     name: "version",
     arguments: [],
-    options: {},
+    options: { json: JSON_OPTION },
     about: "Say what this is.",
-    run: (_, terminal) => terminal.out(versionText()),
+    run: (given, terminal) => terminal.out(versionText({ json: given.isSet("json") })),
   },
   ...[
     WORKSPACE_COMMANDS,
