@@ -73,6 +73,23 @@ export function shiftedClock(): Clock & { shift(ms: number): void } {
   };
 }
 
+/** One that runs faster than the machine's, and can be moved besides: for pauses of minutes. */
+export function fastClock(speed = 20): Clock & { jump(ms: number): void } {
+  const startedAt = systemClock.now();
+  let by = 0;
+  return {
+    now: () => Math.floor(startedAt + (systemClock.now() - startedAt) * speed + by),
+    after: (delayMs, run) => systemClock.after(delayMs / speed, run),
+    jump: (ms) => void (by += ms),
+  };
+}
+
+/** A second route with an SMSC of its own, which stands in. */
+export function addStandIn(config: Config, port: number): void {
+  const route = { ...defaultSmsRoute("other"), prefixes: ["25882"] };
+  config.sms.routes.push({ ...route, links: [linkConfig(port, { name: "other-a" })] });
+}
+
 export async function startTexting(options: TextWorldOptions = {}): Promise<TextWorld> {
   const smsc = await startSmsc({ script: options.script ?? {} });
   const instance = await startInstance({
