@@ -30,6 +30,9 @@ export interface TexterParts {
   resolver: DnsClient;
 }
 
+/** What a stop gives it: 30 s for the answers that are missing, and twice 5 s for unbinding and the peer's end. */
+export const TEXTER_GRACE_MS = 41_000;
+
 export interface Texter {
   /** There is work for a route's links. */
   nudge(work: ReadyWork): void;
