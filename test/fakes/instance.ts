@@ -80,6 +80,8 @@ export interface Instance {
 
 export interface InstanceOptions {
   clock?: Clock;
+  /** Of spans; default: `clock`. */
+  steady?: Clock;
   mx?: MxScript;
   readFree?: ReadFree;
   /** Routes beside the API: the sandbox's. */
@@ -112,14 +114,20 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     event: (name, fields = {}) => void events.push({ name, fields }),
     bug: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
-  const { readFree, beside, exampleDomain, receive } = options;
+  const { readFree, steady, beside, exampleDomain, receive } = options;
   const start = () =>
     startApp({
       config,
       instanceKey,
       ...(receive === undefined ? {} : { receive }),
       ...(exampleDomain === undefined ? {} : { exampleDomain }),
-      edges: { clock, random: systemRandom, log, ...(readFree === undefined ? {} : { readFree }) },
+      edges: {
+        clock,
+        random: systemRandom,
+        log,
+        ...(steady === undefined ? {} : { steady }),
+        ...(readFree === undefined ? {} : { readFree }),
+      },
       ...(beside === undefined ? {} : { beside }),
     });
   let app = await start();

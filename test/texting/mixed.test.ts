@@ -1,18 +1,14 @@
 // Everything at once, with a whole pombo under load: resets, answers that are missing, wrong, late, twice, out of order,
 // every kind of refusal, receipts early, twice and on the other bind, an SMSC that goes away and comes back. Then
 // the eight invariants. Time runs faster.
-import { Database } from "bun:sqlite";
-import { join } from "node:path";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { Rule } from "../peers/smsc/script.ts";
 import { waitUntil } from "../peers/process.ts";
-import { judge } from "./judge.ts";
-import { fastClock, linkConfig, startTexting, type TextWorld } from "./world.ts";
+import { fastClock, judged, linkConfig, startTexting, type TextWorld } from "./world.ts";
 
 setDefaultTimeout(120_000);
 
 const TEXTS = Number(process.env["TEXTS"] ?? 500);
-const CREDITS = 100_000;
 const WINDOW = 10;
 const LONG = "Um texto que vai em partes. ".repeat(14);
 
@@ -104,20 +100,8 @@ test("through all faults at once nothing is lost, nothing comes twice unmarked, 
   // A receipt whose id came with no answer is never told of again.
   await waitUntil("all texts have an end", 60_000, () => open() === 0);
   await smsc.untilAtMost({ waiting: 0, unacknowledged: 0 });
-  await instance.app.stop();
-  const verdict = await judge({
-    smscs: [smsc],
-    read: <T>(query: string) => readFile<T>(world, query),
-    accepted,
-    window: WINDOW,
-    credits: CREDITS,
-  });
+  const verdict = await judged(world, accepted);
   expect(verdict.broken).toEqual([]);
   expect(instance.bugs).toEqual([]);
   expect(verdict.doubled).toBeGreaterThan(0);
 });
-
-function readFile<T>({ instance }: TextWorld, query: string): T[] {
-  using database = new Database(join(instance.directory, "pombo.db"), { readonly: true });
-  return database.query<T, []>(query).all();
-}
