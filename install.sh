@@ -37,8 +37,8 @@ User=pombo
 ExecStart=$BINARY serve --config $CONFIG
 Restart=always
 RestartSec=2
-# A stop lets running deliveries end (22 s) and records what came of them.
-TimeoutStopSec=60
+# A stop lets running deliveries end (22 s, SMS links 41 s) and records what came of them.
+TimeoutStopSec=90
 # Bounces come in at port 25 ([inbound] listen).
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE

@@ -403,6 +403,7 @@ CREATE TABLE sms_segment (
   attempts       INTEGER NOT NULL DEFAULT 0,    -- submits begun that count
   resends        INTEGER NOT NULL DEFAULT 0,    -- of those, after an unknown outcome: it may arrive twice
   reroutes       INTEGER NOT NULL DEFAULT 0,    -- other routes tried for a refusal
+  retries        TEXT,                          -- JSON: how often each command_status was answered and tried again
   next_at        INTEGER NOT NULL,              -- ready: when it is due; unknown: when it is given up
   lease_epoch    INTEGER NOT NULL DEFAULT 0,    -- of the connection that has it: others change nothing
   submitted_at   INTEGER,                       -- the last submit

@@ -41,7 +41,7 @@ import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
 import type { SmsStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
-import { buildTexter, type Texter } from "./texter.ts";
+import { buildTexter, type Texter, TEXTER_GRACE_MS } from "./texter.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { CALL_DNS } from "./webhooks/pools.ts";
 import { Removal } from "./workspaces/removal.ts";
@@ -105,7 +105,7 @@ export interface App {
   sms: SmsStores;
   /** Who sends and receives them. */
   texter: Texter;
-  /** Ends everything in order; running sessions get up to `graceMs` to end. */
+  /** Ends everything in order; what is under way gets up to `graceMs` to end, or 22 s and the texts' links 41. */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -311,7 +311,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     abandoner.begin();
     domainWatch.start();
     await teller.start();
-    const stop = async (graceMs = STOP_GRACE_MS) => {
+    const stop = async (given?: number) => {
+      const graceMs = given ?? STOP_GRACE_MS;
       domainWatch.stop();
       abandoner.stop();
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
@@ -329,7 +330,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         inbound?.stop(graceMs),
         worker.stop(graceMs),
         teller.stop(graceMs),
-        texter.stop(graceMs),
+        texter.stop(given ?? TEXTER_GRACE_MS),
       ]);
       cancel();
       await pool.close();

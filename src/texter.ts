@@ -5,6 +5,7 @@ import type { DiskGuard } from "./db/guard.ts";
 import type { DnsClient } from "./dns/client.ts";
 import { Answers } from "./sms/answers.ts";
 import { Dispatcher } from "./sms/dispatch.ts";
+import { Health } from "./sms/health.ts";
 import { Links } from "./sms/links.ts";
 import { type ReceiverParts, receiveText } from "./sms/receive.ts";
 import { Receipts } from "./sms/receipts.ts";
@@ -29,6 +30,9 @@ export interface TexterParts {
   resolver: DnsClient;
 }
 
+/** What a stop gives it: 30 s for the answers that are missing, and twice 5 s for unbinding and the peer's end. */
+export const TEXTER_GRACE_MS = 41_000;
+
 export interface Texter {
   /** There is work for a route's links. */
   nudge(work: ReadyWork): void;
@@ -49,8 +53,10 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   const routes = openRoutes(config.sms.routes);
   const { unknownWaitMs, receiptGraceMs } = config.sms;
   const receipts = new Receipts({ sms, routes });
+  const steady = edges.steady ?? clock;
   const pause = (route: string, ms: number) => links.pause(route, ms);
-  const answers = new Answers({ sms, routes, receipts, unknownWaitMs, log, pause });
+  const health = new Health({ routes, steady, log, pause });
+  const answers = new Answers({ sms, routes, receipts, health, unknownWaitMs, log, pause });
   const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
   const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, clock, log });
   const writer = new Writer({ commit, guard, clock, log, pressed: (isPressed) => links.press(isPressed) });
@@ -61,16 +67,16 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     receipts,
     receive: (route, message, now) => receiveText(route, message, now, receiver),
     dispatcher,
+    health,
     clock,
-    steady: edges.steady ?? clock,
+    steady,
     unit: () => random.unit(),
     lookUp: addressesBy(resolver),
     log,
   });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const unboundMs = (route: string) => links.unboundMs(route);
-  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs };
-  const sweeper = new Sweeper({ ...own, unboundMs, nudge, commit, clock, log });
+  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health };
+  const sweeper = new Sweeper({ ...own, nudge, commit, clock, log });
   let isStarted = false;
   return {
     nudge,

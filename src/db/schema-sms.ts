@@ -136,6 +136,7 @@ export const smsSegments = sqliteTable(
     attempts: integer().notNull().default(0),
     resends: integer().notNull().default(0),
     reroutes: integer().notNull().default(0),
+    retries: text({ mode: "json" }).$type<Record<string, number>>(),
     nextAt: integer("next_at").notNull(),
     leaseEpoch: integer("lease_epoch").notNull().default(0),
     submittedAt: integer("submitted_at"),

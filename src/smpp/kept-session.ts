@@ -54,6 +54,10 @@ export class KeptSession {
     this.#backoff = new Backoff(options.unit);
   }
 
+  get role(): Role {
+    return this.#options.role;
+  }
+
   /** Null while there is none; it may still be binding. */
   get session(): SmppSession | null {
     return this.#session;

@@ -75,6 +75,11 @@ export class Link<S extends Segment> {
     return this.#epoch;
   }
 
+  /** A bind that sends is there: a receiver alone is of no use to what waits. */
+  get isSending(): boolean {
+    return this.#kept.some(({ isBound, role }) => isBound && role !== "receiver");
+  }
+
   get state(): LinkState {
     const bound = this.#kept.filter(({ isBound }) => isBound).length;
     const open = bound === this.#kept.length ? "bound" : bound > 0 ? "partly" : "unbound";

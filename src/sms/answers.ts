@@ -1,22 +1,26 @@
 import type { Log } from "../log.ts";
-import { isFrequent, nextStep, outcomeOf, type Step, statusText } from "../smpp/outcome.ts";
+import { nextStep, outcomeOf, type Step, statusText } from "../smpp/outcome.ts";
 import type { StatusRule } from "../smpp/statuses.ts";
 import { type Flight, isReported } from "./flight.ts";
+import type { Health } from "./health.ts";
 import { idKey } from "./receipt-id.ts";
 import type { Receipts } from "./receipts.ts";
 import type { Route } from "./route-settings.ts";
+import { splitAsUcs2 } from "./segment.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { Fence, SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
 import { decideUnknown, releaseParts } from "./unknown.ts";
+import type { WorkStore } from "./work-store.ts";
 
 // What becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
 // all. Everything here is inside a transaction, and tells the work that waits again.
 
 export interface AnswersParts {
-  sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
+  sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId">; work: Pick<WorkStore, "recode"> };
   routes: ReadonlyMap<string, Route>;
   receipts: Receipts;
+  health: Health;
   unknownWaitMs: number;
   log: Log;
   /** The whole route rests. */
@@ -31,36 +35,34 @@ export interface GivenAnswer {
 /** Longer ones are cut (SMPP 3.4 §4.4.2). */
 const MAX_ID = 65;
 const NOTHING_WRONG: Words = { providerStatus: "ESME_ROK", providerCode: null, category: null, reason: null };
-const ANSWERS_LOOKED_AT = 50;
 
 export class Answers {
   readonly #parts: AnswersParts;
-  /** Of each route's last answers, whether they were of a kind that makes it rest when it is frequent. */
-  readonly #full = new Map<string, boolean[]>();
 
   constructor(parts: AnswersParts) {
     this.#parts = parts;
   }
 
   answered(flight: Flight, answer: GivenAnswer, now: number): ReadyWork[] {
-    const rule = outcomeOf(answer.status, this.#parts.routes.get(flight.route)?.statuses);
+    const { routes, sms, health } = this.#parts;
+    const rule = outcomeOf(answer.status, routes.get(flight.route)?.statuses);
+    health.answered(flight.route, rule);
     if (rule.action === "accept") {
       return this.#accept(flight, answer.messageId, now);
     }
-    const work: ReadyWork[] = [];
-    for (const seq of flight.seqs) {
-      const row = this.#parts.sms.segments.one(flight.messageId, seq);
-      // Another claim of it has its own answer; and what a receipt has proved is not refused any more.
-      if (row === undefined || row.leaseEpoch !== flight.leaseEpoch || !isOpen(row)) continue;
-      work.push(...this.#refused(row, rule, answer.status, now));
-    }
-    return work;
+    // Another claim of it has its own answer; and what a receipt has proved is not refused any more.
+    const rows = sms.segments
+      .of(flight.messageId)
+      .filter(({ seq }) => flight.seqs.includes(seq))
+      .filter((row) => row.leaseEpoch === flight.leaseEpoch && isOpen(row));
+    return this.#refused(rows, rule, answer.status, now);
   }
 
   /** The connection is gone, or the answer did not come in time. */
   unanswered(flight: Flight, now: number): ReadyWork[] {
     const { segments } = this.#parts.sms;
     const giveUpAt = now;
+    this.#parts.health.unanswered(flight.route);
     const lost = flight.seqs.map((seq) => segments.unknown(fence(flight, seq), { now, giveUpAt }));
     return flight.seqs.flatMap((seq, index) => {
       const row = lost[index] === true ? segments.one(flight.messageId, seq) : undefined;
@@ -117,34 +119,44 @@ export class Answers {
     return released;
   }
 
-  #refused(row: SegmentRow, rule: StatusRule, status: number, now: number): ReadyWork[] {
+  /** `rows`: several only of a text that went whole, and those are alike. */
+  #refused(rows: SegmentRow[], rule: StatusRule, status: number, now: number): ReadyWork[] {
+    const [first] = rows;
+    if (first === undefined) return [];
+    const code = statusText(status);
+    if (rule.isAlarming) this.#parts.log.event("sms.refused", { route: first.route, status: rule.name, code }, "warn");
+    const others = this.#parts.sms.segments
+      .of(first.messageId)
+      .filter((row) => rows.every(({ seq }) => seq !== row.seq));
+    const isWhole = others.every(({ state, resends }) => state === "ready" && resends === 0) && first.resends === 0;
+    const to = isWhole ? this.#standIn(first) : null;
+    const recoded = isWhole && rule.action === "reencode" ? this.#recoded(first) : null;
+    const retries = first.retries?.[status] ?? 0;
+    const step = nextStep(rule, { retries, canReroute: to !== null, canReencode: recoded !== null });
+    this.#rest(first.route, rule, step);
+    if (step.kind === "reencode" && recoded !== null) this.#parts.sms.work.recode(first.messageId, recoded);
+    const said = { providerStatus: rule.name, providerCode: code, category: rule.category, reason: null };
+    return rows.flatMap((row) => this.#follow(row, { step, said, status, to, now }));
+  }
+
+  #follow(
+    row: SegmentRow,
+    { step, said, status, to, now }: { step: Step; said: Words; status: number; to: string | null; now: number },
+  ): ReadyWork[] {
     const { segments } = this.#parts.sms;
-    const { log } = this.#parts;
-    if (rule.isAlarming)
-      log.event("sms.refused", { route: row.route, status: rule.name, code: statusText(status) }, "warn");
+    const { messageId, priority, workspaceId } = row;
     if (row.smscIdKey2 !== null) {
       // It was sent twice, and the first is known to have been taken.
       const answer = { smscId: row.smscIdKey2, smscIdKey: row.smscIdKey2, expectsReceipt: true, now };
       segments.accept(row, answer, NOTHING_WRONG);
       return [];
     }
-    const others = segments.of(row.messageId).filter(({ seq }) => seq !== row.seq);
-    const to = this.#standIn(row, others);
-    const tried = { retries: Math.max(0, row.attempts - 1), canReroute: to !== null, canReencode: false };
-    const step = nextStep(rule, tried);
-    const said = { providerStatus: rule.name, providerCode: statusText(status), category: rule.category, reason: null };
-    this.#rest(row.route, rule, step);
-    return this.#follow(row, { step, said, to, now });
-  }
-
-  #follow(row: SegmentRow, next: { step: Step; said: Words; to: string | null; now: number }): ReadyWork[] {
-    const { segments } = this.#parts.sms;
-    const { step, said, to, now } = next;
-    const { messageId, priority, workspaceId } = row;
     switch (step.kind) {
       case "retry": {
         const nextAt = now + step.afterMs;
-        segments.retry(row, { now, nextAt, isCounted: step.isCounted, isResend: false }, said);
+        const { isCounted } = step;
+        const retries = isCounted ? { ...row.retries, [status]: (row.retries?.[status] ?? 0) + 1 } : undefined;
+        segments.retry(row, { now, nextAt, isCounted, isResend: false, ...(retries && { retries }) }, said);
         // The parts of a text go in their order.
         if (row.parts > 1) segments.delayReady(messageId, nextAt);
         return [{ route: row.route, priority, workspaceId, nextAt }];
@@ -156,30 +168,35 @@ export class Answers {
       case "failed":
         segments.end(row, { state: "failed", now }, { ...said, category: step.category });
         return [];
-      case "accepted":
       case "reencode":
+        segments.retry(row, { now, nextAt: now, isCounted: true, isResend: false }, said);
+        return [{ route: row.route, priority, workspaceId, nextAt: now }];
+      case "accepted":
         throw new Error(`${said.providerStatus ?? ""}: no refusal`);
     }
   }
 
-  /** The route that takes a text over: none where part of it is gone already, or may be. */
-  #standIn(row: SegmentRow, others: SegmentRow[]): string | null {
-    const isWhole = others.every(({ state, resends }) => state === "ready" && resends === 0);
-    if (!isWhole || row.reroutes > 0 || row.resends > 0) return null;
-    const failover = this.#parts.routes.get(row.route)?.config.failover ?? [];
-    return failover.find((name) => this.#parts.routes.has(name)) ?? null;
+  /** The route that takes a refused text over, which happens once. */
+  #standIn({ route, reroutes }: SegmentRow): string | null {
+    const { routes, health } = this.#parts;
+    if (reroutes > 0) return null;
+    const others = (routes.get(route)?.config.failover ?? []).filter((name) => routes.has(name));
+    return others.find((name) => !health.isOpen(name)) ?? others[0] ?? null;
+  }
+
+  /** The text in UTF-16, where that takes as many parts: they are paid for. */
+  #recoded({ messageId, route, parts }: SegmentRow): Uint8Array[] | null {
+    const { sms, routes } = this.#parts;
+    const message = sms.messages.byId(messageId);
+    const config = routes.get(route)?.config;
+    if (message === undefined || message.encoding === "ucs2" || config?.reencode !== true) return null;
+    const split = splitAsUcs2(message.sentText ?? message.body, config.segmentation);
+    return split.parts.length === parts ? split.parts : null;
   }
 
   #rest(route: string, { pausesRoute }: StatusRule, step: Step): void {
     if (pausesRoute !== "when_frequent" || step.kind !== "retry") return;
-    const full = this.#full.get(route) ?? [];
-    full.push(true);
-    if (full.length > ANSWERS_LOOKED_AT) full.shift();
-    this.#full.set(route, full);
-    if (isFrequent(full.filter(Boolean).length)) {
-      this.#parts.pause(route, step.afterMs);
-      full.length = 0;
-    }
+    if (this.#parts.health.isMostlyFull(route)) this.#parts.pause(route, step.afterMs);
   }
 }
 

@@ -8,6 +8,7 @@ import { STATUS } from "../smpp/status.ts";
 import type { Answers } from "./answers.ts";
 import type { Dispatcher, Outlet } from "./dispatch.ts";
 import type { Flight } from "./flight.ts";
+import type { Health } from "./health.ts";
 import { readReceipt } from "./receipt.ts";
 import type { Receipts } from "./receipts.ts";
 import type { Route } from "./route-settings.ts";
@@ -25,6 +26,7 @@ export interface LinksParts {
   /** A subscriber's text. */
   receive: (route: string, message: Inbound, now: number) => void;
   dispatcher: Dispatcher;
+  health: Health;
   /** Of stored times. */
   clock: Clock;
   /** Of spans. */
@@ -35,15 +37,16 @@ export interface LinksParts {
 }
 
 interface Open {
+  name: string;
   route: string;
   link: Link<Flight>;
+  /** Since when it cannot send; null: it can. */
+  unboundSince: number | null;
 }
 
 export class Links {
   readonly #parts: LinksParts;
   readonly #open: Open[] = [];
-  /** Since when no link of a route is bound; absent: one is. */
-  readonly #unboundSince = new Map<string, number>();
 
   constructor(parts: LinksParts) {
     this.#parts = parts;
@@ -51,17 +54,22 @@ export class Links {
 
   /** Connects all of them. */
   start(): void {
-    const now = this.#parts.steady.now();
-    for (const [name, route] of this.#parts.routes) {
-      this.#unboundSince.set(name, now);
-      for (const settings of route.links) this.#start(route, settings);
-    }
+    for (const route of this.#parts.routes.values()) for (const settings of route.links) this.#start(route, settings);
   }
 
-  /** How long no link of a route has been bound, ms; 0: one is. */
+  /** How long no link of a route could send, ms; 0: one can. */
   unboundMs(route: string): number {
-    const since = this.#unboundSince.get(route);
-    return since === undefined ? 0 : this.#parts.steady.now() - since;
+    return Math.min(Infinity, ...this.#of(route).map((each) => this.#unboundMsOf(each)));
+  }
+
+  /** The same of one link; Infinity: it is not in the configuration. */
+  linkUnboundMs(name: string): number {
+    const open = this.#open.find((each) => each.name === name);
+    return open === undefined ? Infinity : this.#unboundMsOf(open);
+  }
+
+  #unboundMsOf({ unboundSince }: Open): number {
+    return unboundSince === null ? 0 : this.#parts.steady.now() - unboundSince;
   }
 
   pause(route: string, ms: number): void {
@@ -94,16 +102,17 @@ export class Links {
   }
 
   #start(route: Route, settings: LinkSettings): void {
-    const { dispatcher, answers, steady, unit, lookUp, log } = this.#parts;
+    const { dispatcher, answers, health, steady, unit, lookUp, log } = this.#parts;
     const name = route.config.name;
     // Made before it can tell anything.
     const outlet: Outlet = {
       name: settings.name,
       route,
       get free() {
-        return link.free;
+        return Math.min(link.free, health.allowance(name));
       },
       send: (flights) => {
+        health.sent(name, flights.length);
         for (const { segment, why, reason } of link.send(flights))
           this.#write((now) => answers.unsent(segment, why === "unwritable" ? reason : null, now));
       },
@@ -122,11 +131,12 @@ export class Links {
           for (const flight of flights) this.#write((now) => answers.unanswered(flight, now));
         },
         received: (message, acknowledge) => this.#received(name, message, acknowledge),
-        bound: () => this.#noteBinds(name),
-        unbound: () => this.#noteBinds(name),
+        bound: () => this.#noteBinds(open),
+        unbound: () => this.#noteBinds(open),
       },
     });
-    this.#open.push({ route: name, link });
+    const open: Open = { name: settings.name, route: name, link, unboundSince: steady.now() };
+    this.#open.push(open);
     dispatcher.add(outlet);
   }
 
@@ -168,13 +178,11 @@ export class Links {
     });
   }
 
-  /** A receiver alone sends nothing. */
-  #noteBinds(route: string): void {
-    // Asked in a moment: the link's own state follows what it tells.
+  /** Asked in a moment: the link's own state follows what it tells. */
+  #noteBinds(open: Open): void {
     queueMicrotask(() => {
-      const isBound = this.#of(route).some(({ link }) => link.state.state === "bound" || link.state.state === "partly");
-      if (isBound) this.#unboundSince.delete(route);
-      else if (!this.#unboundSince.has(route)) this.#unboundSince.set(route, this.#parts.steady.now());
+      if (open.link.isSending) open.unboundSince = null;
+      else open.unboundSince ??= this.#parts.steady.now();
     });
   }
 }

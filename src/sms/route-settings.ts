@@ -14,9 +14,6 @@ export interface Route {
   links: LinkSettings[];
 }
 
-/** A stop's own grace is 22 s, and unbinding takes some of it. */
-const DRAIN_MS = 15_000;
-
 /** The routes by their names, in the order of the file. Throws StartError that names every file at fault. */
 export function openRoutes(configs: SmsRouteConfig[]): Map<string, Route> {
   const faults: string[] = [];
@@ -48,6 +45,5 @@ function linkSettings(link: SmsRouteConfig["links"][number], key: string, faults
     bindMode: link.bind,
     window,
     ratePerSecond: rate,
-    drainMs: DRAIN_MS,
   };
 }

@@ -33,6 +33,16 @@ export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch
 /** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
 export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
 
+/** `isCounted` false takes the attempt back (throttled); `isResend` true follows an unknown outcome. */
+export interface Again {
+  now: number;
+  nextAt: number;
+  isCounted: boolean;
+  isResend: boolean;
+  /** By status, this one among them; absent: as before. */
+  retries?: Record<string, number>;
+}
+
 export interface Claim {
   route: string;
   priority: Priority;
@@ -120,12 +130,14 @@ function claims(orm: Db["orm"], changed: ChangedMessages) {
     },
     /**
      * Claims due segments of one workspace for a connection, in the order in which they must be written: commit
-     * first. All parts of a message are pinned to the link that has the first of them.
+     * first. All parts of a message are pinned to the link that claims the first of them.
      */
     claim(claim: Claim): SegmentRow[] {
       const rows = updateClaimed.all({ ...claim });
-      for (const { messageId, seq, parts } of rows) {
-        if (parts > 1 && seq === 1) pin.run({ messageId, link: claim.link });
+      // Of a text whose first parts went by a link that is gone, the rest keeps together as well.
+      const texts = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
+      for (const messageId of texts) pin.run({ messageId, link: claim.link });
+      for (const { messageId } of rows) {
         changed.note(messageId);
       }
       return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
@@ -175,6 +187,7 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
     nextAt: given("nextAt"),
     attempts: sql`${smsSegments.attempts} - ${p("uncounted")}`,
     resends: sql`${smsSegments.resends} + ${p("resend")}`,
+    retries: sql`COALESCE(${p("retries")}, ${smsSegments.retries})`,
     // One that is alone may be sent by any link; the others stay with the link that has the first.
     link: sql`CASE WHEN ${smsSegments.parts} = 1 THEN NULL ELSE ${smsSegments.link} END`,
   });
@@ -243,14 +256,11 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
     ): boolean {
       return fenced(toAccepted, from, { ...answer, expectsReceipt: answer.expectsReceipt ? 1 : 0, ...said });
     },
-    /** To be tried again: `isCounted` false takes the attempt back (throttled), `isResend` true follows an unknown outcome. */
-    retry(
-      from: Fence,
-      again: { now: number; nextAt: number; isCounted: boolean; isResend: boolean },
-      said: Words,
-    ): boolean {
-      const { now, nextAt, isCounted, isResend } = again;
-      return fenced(toReady, from, { now, nextAt, uncounted: isCounted ? 0 : 1, resend: isResend ? 1 : 0, ...said });
+    /** To be tried again. */
+    retry(from: Fence, { now, nextAt, isCounted, isResend, retries }: Again, said: Words): boolean {
+      const counted = { uncounted: isCounted ? 0 : 1, resend: isResend ? 1 : 0 };
+      const all = retries === undefined ? null : JSON.stringify(retries);
+      return fenced(toReady, from, { now, nextAt, retries: all, ...counted, ...said });
     },
     /** Given up before the SMSC had it: refused, expired, nobody knows. */
     end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>

@@ -7,7 +7,16 @@
  */
 import { alphabetNamed, type AlphabetName, ESC } from "./alphabet.ts";
 import { type Dcs0Charset, encodeCharset } from "./charset.ts";
-import { type Coding, decodeSeptets, decodeUcs2, type Encoding, encodeText, type Method } from "./encoding.ts";
+import {
+  type Coding,
+  decodeSeptets,
+  decodeUcs2,
+  type EncodedText,
+  encodeText,
+  encodeUcs2,
+  type Encoding,
+  type Method,
+} from "./encoding.ts";
 import { type Place, writeHeader } from "./header.ts";
 
 /** Octets of user data in one SMS, header included (TS 23.040 §9.2.3.24). */
@@ -29,10 +38,18 @@ export interface SplitText {
 
 /** Splits a text in its normal form. Throws RangeError as encodeText does, and over 255 segments. */
 export function splitText(text: string, coding: Coding): SplitText {
-  const { encoding, alphabet, bytes } = encodeText(text, coding);
+  return splitEncoded(text, encodeText(text, coding), coding.method);
+}
+
+/** The same as UTF-16, whatever characters it has: for an SMSC that refuses the other coding. */
+export function splitAsUcs2(text: string, method: Method): SplitText {
+  return splitEncoded(text, { encoding: "ucs2", alphabet: "gsm", bytes: encodeUcs2(text) }, method);
+}
+
+function splitEncoded(text: string, { encoding, alphabet, bytes }: EncodedText, method: Method): SplitText {
   const octetsPerUnit = encoding === "gsm7" ? 1 : 2;
   const unitsUsed = bytes.length / octetsPerUnit;
-  const { single, part } = capacities(encoding, alphabet, coding.method);
+  const { single, part } = capacities(encoding, alphabet, method);
   const whole = { encoding, alphabet, unitsUsed };
   if (unitsUsed <= single) return { ...whole, parts: [bytes], unitsLeft: single - unitsUsed };
   const cut = encoding === "gsm7" ? cutSeptets(bytes, part) : cutUnits(text, part);

@@ -8,8 +8,10 @@ import type { Receipts } from "./receipts.ts";
 import { isLast } from "./receipt.ts";
 import type { openOrphanStore } from "./orphan-store.ts";
 import type { Route } from "./route-settings.ts";
+import type { Health } from "./health.ts";
+import type { Links } from "./links.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
-import type { SegmentStore } from "./segment-store.ts";
+import type { SegmentRow, SegmentStore } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
 import type { WorkStore } from "./work-store.ts";
 
@@ -18,6 +20,7 @@ import type { WorkStore } from "./work-store.ts";
 
 const EVERY_MS = 1_000;
 const CLEAN_EVERY_MS = 10 * 60_000;
+const FREE_EVERY_MS = 10_000;
 /** Of each kind, in one transaction. */
 const SHARE = 500;
 const PARTS_MS = 30 * 60_000;
@@ -36,8 +39,8 @@ export interface SweeperParts {
   receipts: Receipts;
   receiver: ReceiverParts;
   receiptGraceMs: number;
-  /** How long no link of a route has been bound; 0: one is. */
-  unboundMs: (route: string) => number;
+  links: Pick<Links, "unboundMs" | "linkUnboundMs">;
+  health: Pick<Health, "isOpen">;
   nudge: (work: ReadyWork) => void;
   commit: Commit;
   clock: Clock;
@@ -49,6 +52,7 @@ export class Sweeper {
   #cancel: () => void = () => undefined;
   #isStopped = false;
   #cleanAt = 0;
+  readonly #freedAt = new Map<string, number>();
 
   constructor(parts: SweeperParts) {
     this.#parts = parts;
@@ -75,7 +79,7 @@ export class Sweeper {
       () => this.#giveUp(),
       () => this.#decide(),
       () => this.#finishTexts(),
-      ...[...this.#parts.routes.keys()].map((route) => () => this.#standIn(route)),
+      ...[...this.#parts.routes.keys()].flatMap((route) => [() => this.#standIn(route), () => this.#freePinned(route)]),
       ...this.#cleaning(),
     ];
     try {
@@ -95,19 +99,26 @@ export class Sweeper {
 
   /** Texts that were not sent in their time. */
   #expire(): ReadyWork[] {
-    const { sms, clock, routes, unboundMs } = this.#parts;
+    const { sms, clock } = this.#parts;
     const now = clock.now();
     const ids = (["queued", "sending"] as const).flatMap((status) => sms.messages.expired(status, now, SHARE));
     for (const id of ids) {
       const rows = sms.segments.of(id);
       const said = rows.find(({ category }) => category !== null);
-      const route = rows[0]?.route ?? "";
-      const isAway = rows.every(({ attempts }) => attempts === 0) && (!routes.has(route) || unboundMs(route) > 0);
       const { providerStatus = null, providerCode = null } = said ?? {};
-      const category = said?.category ?? (isAway ? "provider_unavailable" : "expired");
+      const category = said?.category ?? (rows.some((row) => this.#isAway(row)) ? "provider_unavailable" : "expired");
       sms.segments.endReady(id, { state: "expired", now }, { providerStatus, providerCode, category, reason: null });
     }
     return [];
+  }
+
+  /** Whether nobody is there to send it. */
+  #isAway({ state, route, parts, link }: SegmentRow): boolean {
+    const { routes, links } = this.#parts;
+    if (state !== "ready") return false;
+    return (
+      !routes.has(route) || links.unboundMs(route) > 0 || (parts > 1 && link !== null && links.linkUnboundMs(link) > 0)
+    );
   }
 
   /** Receipts that did not come. */
@@ -139,18 +150,35 @@ export class Sweeper {
     return [];
   }
 
-  /** Texts of a route that is away go by the next that is not. */
+  /** Texts of a route that is away, or errs, go by the next that is and does not. */
   #standIn(name: string): ReadyWork[] {
-    const { sms, routes, unboundMs } = this.#parts;
+    const { sms, routes, links, health } = this.#parts;
     const { config } = routes.get(name) ?? {};
-    if (config === undefined || config.failover.length === 0 || unboundMs(name) < config.failoverAfterMs) return [];
-    const to = config.failover.find((each) => routes.has(each) && unboundMs(each) === 0);
+    if (config === undefined || config.failover.length === 0) return [];
+    if (links.unboundMs(name) < config.failoverAfterMs && !health.isOpen(name)) return [];
+    const to = config.failover.find((each) => routes.has(each) && links.unboundMs(each) === 0 && !health.isOpen(each));
     if (to === undefined) return [];
     return sms.work.unsent(name, SHARE).flatMap((id) => {
       const [row] = sms.segments.of(id);
       if (row === undefined || sms.segments.moveReady(id, { route: to, isRefused: false }) === 0) return [];
       return [{ route: to, priority: row.priority, workspaceId: row.workspaceId, nextAt: row.nextAt }];
     });
+  }
+
+  /**
+   * Texts of several parts belong to the link that had the first of them. Where that link is away and nothing of the
+   * text has gone out, any other may have it; where a part has, it waits: one text goes one way.
+   */
+  #freePinned(name: string): ReadyWork[] {
+    const { sms, routes, links, clock } = this.#parts;
+    const route = routes.get(name);
+    if (route === undefined || route.links.length < 2 || links.unboundMs(name) > 0) return [];
+    const away = route.links
+      .map((link) => link.name)
+      .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
+    if (away.length === 0 || (this.#freedAt.get(name) ?? -Infinity) > clock.now() - FREE_EVERY_MS) return [];
+    this.#freedAt.set(name, clock.now());
+    return sms.work.free(name, away);
   }
 
   /** Now and then. */

@@ -2,11 +2,15 @@ import { and, asc, eq, gte, inArray, isNotNull, isNull, notInArray, or, sql } fr
 import type { Db } from "../db/open.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
-import { type FoundSegment, IS_READY } from "./segment-read-store.ts";
+import { type FoundSegment, IS_READY, type ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow } from "./segment-store.ts";
 
 // What the dispatcher asks of the segments beside their moves: whole texts, work that changes its route, and what
 // a receipt without a known id may be about.
+
+/** Nothing of a segment's text was taken by an SMSC, or may have been. */
+const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
+  WHERE other.message_id = sms_segment.message_id AND (other.state <> 'ready' OR other.resends > 0))`);
 
 export type WorkStore = ReturnType<typeof openWorkStore>;
 
@@ -56,19 +60,23 @@ export function openWorkStore({ orm }: Db) {
         )
         .all(),
 
+    /** A text is written anew in UTF-16, in as many parts as it had. */
+    recode(messageId: number, parts: readonly Uint8Array[]): void {
+      orm.update(smsMessages).set({ encoding: "ucs2", alphabet: "gsm" }).where(eq(smsMessages.id, messageId)).run();
+      for (const [index, part] of parts.entries())
+        orm
+          .update(smsSegments)
+          .set({ payload: Buffer.from(part) })
+          .where(and(eq(smsSegments.messageId, messageId), eq(smsSegments.seq, index + 1)))
+          .run();
+    },
+
     /** Texts that wait for a route and of which nothing was sent, some of them. */
     unsent: (route: string, limit: number): number[] =>
       orm
         .selectDistinct({ id: smsSegments.messageId })
         .from(smsSegments)
-        .where(
-          and(
-            IS_READY,
-            eq(smsSegments.route, route),
-            sql`NOT EXISTS (SELECT 1 FROM sms_segment AS other WHERE other.message_id = ${smsSegments.messageId}
-              AND (other.state <> 'ready' OR other.resends > 0))`,
-          ),
-        )
+        .where(and(IS_READY, eq(smsSegments.route, route), IS_UNTOUCHED))
         .orderBy(asc(smsSegments.messageId))
         .limit(limit)
         .all()
@@ -83,6 +91,18 @@ export function openWorkStore({ orm }: Db) {
         .limit(limit)
         .all()
         .map(({ id }) => id),
+
+    /** Texts of which nothing was sent, and that wait for these links, may be sent by any; the work they are. */
+    free(route: string, links: string[]): ReadyWork[] {
+      const { priority, workspaceId, nextAt } = smsSegments;
+      const freed = orm
+        .update(smsSegments)
+        .set({ link: null })
+        .where(and(IS_READY, eq(smsSegments.route, route), inArray(smsSegments.link, links), IS_UNTOUCHED))
+        .returning({ priority, workspaceId, nextAt })
+        .all();
+      return freed.map((row) => ({ route, ...row }));
+    },
 
     /** What waits for links other than these may be sent by any. */
     unpin(links: string[]): void {

@@ -81,6 +81,8 @@ export interface Instance {
 
 export interface InstanceOptions {
   clock?: Clock;
+  /** Of spans; default: `clock`. */
+  steady?: Clock;
   mx?: MxScript;
   readFree?: ReadFree;
   /** Routes beside the API: the sandbox's. */
@@ -122,7 +124,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     event: (name, fields = {}) => void events.push({ name, fields }),
     bug: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
-  const { readFree, beside, exampleDomain, receive } = options;
+  const { readFree, steady, beside, exampleDomain, receive } = options;
   const start = () =>
     startApp({
       config,
@@ -134,6 +136,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
         random: systemRandom,
         log,
         makeKeys: makeKeysInTurn,
+        ...(steady === undefined ? {} : { steady }),
         ...(readFree === undefined ? {} : { readFree }),
       },
       ...(beside === undefined ? {} : { beside }),

@@ -4,9 +4,9 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { headOf, partOf, readMessage } from "../peers/smsc/codec.ts";
 import { type SmscHandle, startSmsc } from "../peers/smsc/client.ts";
 import { waitUntil } from "../peers/process.ts";
+import { judge } from "../texting/judge.ts";
 import { within } from "./child.ts";
 import { bugsOf, call, createWorld, type Served, type World } from "./world.ts";
 
@@ -20,16 +20,6 @@ const DRAIN_LIMIT_MS = 60_000;
 const ANSWER_MS = 15;
 
 setDefaultTimeout((ROUNDS + 4) * ROUND_LIMIT_MS);
-
-interface Stored {
-  uid: string;
-  body: string;
-  segments: number;
-  status: string;
-  category: string | null;
-  isMarked: number;
-  credits: number;
-}
 
 test("after kill -9 at any moment no text is lost, and what may have come twice is marked", async () => {
   await using smsc = await startSmsc({
@@ -74,7 +64,7 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
   last.signal("SIGTERM");
   expect(await last.ended).toEqual({ code: 0, signal: null });
   expect(bugsOf(last)).toEqual([]);
-  await judge(smsc, world, accepted);
+  await judgeAll(smsc, world.dataDir, accepted);
 });
 
 interface Sending {
@@ -130,56 +120,29 @@ function openTexts(dataDir: string): number {
   return row?.n ?? 0;
 }
 
-async function judge(smsc: SmscHandle, { dataDir }: World, accepted: Map<string, string>): Promise<void> {
-  const submits = (await smsc.journal())
-    .filter(({ direction, what }) => direction === "<" && what.startsWith("00000004", 8))
-    .map(({ what, connection }) => {
-      const bytes = Buffer.from(what, "hex");
-      const message = readMessage(bytes);
-      const part = partOf(message)?.part ?? 1;
-      return { number: `+${message.destination}`, part, connection, sequence: headOf(bytes).sequence };
-    });
-  const stored = read<Stored & { recipient: string }>(
-    dataDir,
-    `SELECT uid, body, recipient, segments, status, failure_category AS category, possible_duplicate AS isMarked, credits
-     FROM sms_message`,
-  );
-  const byUid = new Map(stored.map((row) => [row.uid, row]));
-  const arrivals = Map.groupBy(submits, ({ number, part }) => `${number} ${part}`);
-  const partsOf = (row: (typeof stored)[number]) =>
-    Array.from({ length: row.segments }, (_, index) => arrivals.get(`${row.recipient} ${index + 1}`)?.length ?? 0);
+interface Ended {
+  segments: number;
+  status: string;
+  category: string | null;
+}
 
-  // 1, 2: every 202 has an end, and what is called delivered was read by the SMSC.
-  expect([...accepted.keys()].filter((uid) => !byUid.has(uid))).toEqual([]);
-  const delivered = stored.filter(({ status }) => status === "delivered");
-  expect(delivered.filter((row) => partsOf(row).includes(0))).toEqual([]);
-  // A text of one part is delivered, whatever happened to it.
-  const lost = stored.filter(({ segments, status }) => segments === 1 && status !== "delivered");
-  expect(lost).toEqual([]);
-  // One of several was given up where nobody knew of a part, and only then.
-  const others = stored.filter(({ status }) => status !== "delivered");
-  expect(others.filter(({ category }) => category !== "outcome_unknown")).toEqual([]);
-  // Where all of it had arrived, its receipts said so.
-  expect(others.filter((row) => !partsOf(row).includes(0))).toEqual([]);
-
-  // 3: duplicates are marked, of one part, and no more than a window a kill.
-  const doubled = stored.filter((row) => partsOf(row).some((count) => count > 1));
-  expect(doubled.filter(({ isMarked, segments }) => isMarked !== 1 || segments > 1)).toEqual([]);
-  const marked = stored.filter(({ isMarked }) => isMarked === 1);
-  expect(marked.length).toBeLessThanOrEqual(WINDOW * ROUNDS);
-  expect(stored.filter((row) => partsOf(row).some((count) => count > 2))).toEqual([]);
-  const known = new Set(stored.map(({ recipient }) => recipient));
-  expect(submits.filter(({ number }) => !known.has(number))).toEqual([]);
-
-  // 4: never more than the window, as the SMSC counts.
-  const { maxUnanswered, counters } = await smsc.state();
-  expect(maxUnanswered).toBeLessThanOrEqual(WINDOW);
-  // 6: credits taken and given back are those that were granted.
-  const [balance] = read<{ n: number }>(dataDir, "SELECT SUM(sms_credits) AS n FROM workspace");
-  const taken = stored.reduce((sum, { credits }) => sum + credits, 0);
-  expect((balance?.n ?? 0) + taken).toBe(CREDITS);
+async function judgeAll(smsc: SmscHandle, dataDir: string, accepted: Map<string, string>): Promise<void> {
+  const verdict = await judge({
+    smscs: [smsc],
+    read: (query) => read(dataDir, query),
+    accepted: accepted.keys(),
+    isSomeUnanswered: true,
+    window: WINDOW,
+    credits: CREDITS,
+  });
+  expect(verdict.broken).toEqual([]);
+  expect(verdict.marked).toBeLessThanOrEqual(WINDOW * ROUNDS);
+  const texts = read<Ended>(dataDir, "SELECT segments, status, failure_category AS category FROM sms_message");
+  const others = texts.filter(({ status }) => status !== "delivered");
+  // A text of one part is delivered, whatever happened to it; one of several is given up where nobody knew of a part.
+  expect(others.filter(({ segments, category }) => segments === 1 || category !== "outcome_unknown")).toEqual([]);
   console.log(
-    `sms-kill: ${accepted.size} accepted, ${stored.length} stored, ${submits.length} submits, ${ROUNDS} kills, ${marked.length} marked, ` +
-      `${doubled.length} read twice, ${others.length} of several parts given up, most unanswered ${maxUnanswered}, ${counters.acknowledged} receipts`,
+    `sms-kill: ${accepted.size} accepted, ${texts.length} stored, ${verdict.submits} submits, ${ROUNDS} kills, ${verdict.marked} marked, ` +
+      `${verdict.doubled} read twice, ${others.length} of several parts given up, most unanswered ${verdict.mostUnanswered}`,
   );
 }

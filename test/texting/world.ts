@@ -1,5 +1,7 @@
 // A whole pombo with a route to an SMSC of its own process, and how tests text with it.
 
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { defaultSmsRoute } from "../../src/config.ts";
@@ -7,6 +9,7 @@ import { type Instance, type InstanceOptions, type Json, startInstance, type Wor
 import { type SmscHandle, startSmsc } from "../peers/smsc/client.ts";
 import type { Change, Script } from "../peers/smsc/script.ts";
 import { waitUntil } from "../peers/process.ts";
+import { judge, type Run, type Verdict } from "./judge.ts";
 
 const TO = "+258841234567";
 
@@ -73,6 +76,23 @@ export function shiftedClock(): Clock & { shift(ms: number): void } {
   };
 }
 
+/** One that runs faster than the machine's, and can be moved besides: for pauses of minutes. */
+export function fastClock(speed = 20): Clock & { jump(ms: number): void } {
+  const startedAt = systemClock.now();
+  let by = 0;
+  return {
+    now: () => Math.floor(startedAt + (systemClock.now() - startedAt) * speed + by),
+    after: (delayMs, run) => systemClock.after(delayMs / speed, run),
+    jump: (ms) => void (by += ms),
+  };
+}
+
+/** A second route with an SMSC of its own, which stands in. */
+export function addStandIn(config: Config, port: number): void {
+  const route = { ...defaultSmsRoute("other"), prefixes: ["25882"] };
+  config.sms.routes.push({ ...route, links: [linkConfig(port, { name: "other-a" })] });
+}
+
 export async function startTexting(options: TextWorldOptions = {}): Promise<TextWorld> {
   const smsc = await startSmsc({ script: options.script ?? {} });
   const instance = await startInstance({
@@ -87,7 +107,7 @@ export async function startTexting(options: TextWorldOptions = {}): Promise<Text
       options.configure?.(config, smsc.port);
     },
   });
-  await instance.enableSms(instance.workspace, 100_000);
+  await instance.enableSms(instance.workspace, CREDITS);
   const hook = { url: "http://127.0.0.1:9/", events: ["*"] };
   await instance.workspace.call("POST", "/api/v1/webhooks", { body: hook });
   const show = async (id: string) => (await instance.workspace.call("GET", `/api/v1/sms/${id}`)).body.data;
@@ -118,6 +138,21 @@ export async function startTexting(options: TextWorldOptions = {}): Promise<Text
       await smsc[Symbol.asyncDispose]();
     },
   };
+}
+
+const WINDOW = 10;
+const CREDITS = 100_000;
+
+/** Ends the world's pombo, and looks at all that must be true of it and its SMSCs; what is not. */
+export async function judged(
+  { instance, smsc }: TextWorld,
+  accepted: string[],
+  change: Partial<Run> = {},
+): Promise<Verdict> {
+  await instance.app.stop();
+  using database = new Database(join(instance.directory, "pombo.db"), { readonly: true });
+  const read = <T>(query: string) => database.query<T, []>(query).all();
+  return await judge({ smscs: [smsc], read, accepted, window: WINDOW, credits: CREDITS, ...change });
 }
 
 function segmentsOf(instance: Instance): SegmentView[] {

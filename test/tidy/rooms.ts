@@ -257,6 +257,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "sms",
     "sms/answers.ts",
     "sms/dispatch.ts",
+    "sms/health.ts",
     "sms/links.ts",
     "sms/receive.ts",
     "sms/receipts.ts",
