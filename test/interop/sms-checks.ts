@@ -1,9 +1,10 @@
 // Texts through pombo to SMSCs that are not ours, a route for each: what they read, what their receipts make of
-// it, how their ids are understood, and what comes in from them.
+// it, how their ids are understood, and what comes in from them. Beside it Kannel texts through our simulator.
 
 import { Database } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { KANNEL } from "../peers/kannel.ts";
 import { NET_SMPP } from "../peers/packages.ts";
 import { textTo } from "../peers/smscs/line.ts";
 import { startExampleSmsc, startNpmSmsc, startPerlSmsc, type Smsc } from "../peers/smscs/start.ts";
@@ -18,9 +19,10 @@ import {
 } from "../peers/pombo.ts";
 import { waitUntil, type Cleanup } from "../peers/process.ts";
 import type { Checks } from "./checks.ts";
+import { checkKannel } from "./kannel-checks.ts";
 import { MORE_TEXTS, TEXTS, type TextSample } from "./sms-samples.ts";
 
-export const SMS_TOOLS = [NET_SMPP];
+export const SMS_TOOLS = [NET_SMPP, KANNEL];
 const HOST = "pombo.test";
 const FINAL_TIMEOUT_MS = 20_000;
 /** So many agreeing receipts make pombo sure of how an SMSC writes its ids. */
@@ -85,6 +87,7 @@ export async function checkSms(options: {
   const shared = { api, app, checks, samples };
   await Promise.all([
     ...peers.map((peer) => checks.group(peer.name, () => checkPeer(peer, shared))),
+    checks.group("Kannel", () => checkKannel({ folder, checks, cleanup })),
     checks.group(silent.name, () => checkSilent(silent, example.shortMessages, shared)),
   ]);
   if (checks.hasFailed) console.error(`the end of the log of the pombo that texts:\n${logTail(app)}`);
