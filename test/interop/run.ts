@@ -2,7 +2,7 @@
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
 // read back and compared. First the page at /docs is looked at in Chromium; then the peers are checked by
-// themselves, and the sandbox's mail server by swaks. Texts go to SMSCs of others (sms-checks.ts). One line per check; the last line is the sum. Exit
+// themselves, and the sandbox's mail server by swaks. Texts go to SMSCs of others (sms.ts). One line per check; the last line is the sum. Exit
 // code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long tail of
 // samples and sinks.
 
@@ -25,7 +25,7 @@ import { checkRelay, RELAY_ADDRESSES, RELAY_USERS, relayWays } from "./relay-che
 import { moreSamples, SAMPLES, type Sample } from "./samples.ts";
 import { checkSandbox } from "./sandbox-checks.ts";
 import { checkSinks, startSinks } from "./sinks.ts";
-import { checkSms, SMS_TOOLS } from "./sms-checks.ts";
+import { checkSms, SMS_TOOLS } from "./sms.ts";
 import { checkVariants, VARIANT_DOMAINS, VARIANT_USERS, variantServices, variantZone } from "./variants.ts";
 
 const SENDER_DOMAIN = "loja.test";

@@ -1,44 +1,35 @@
-// Texts through pombo to SMSCs that are not ours, a route for each: what they read, what their receipts make of
-// it, how their ids are understood, and what comes in from them. Beside it Kannel texts through our simulator.
+// What each SMSC is checked for: what it reads of our texts, what its receipts make of them, how its ids are
+// understood, and what comes in from it.
 
 import { Database } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { KANNEL } from "../peers/kannel.ts";
-import { NET_SMPP } from "../peers/packages.ts";
+import type { Jsmpp } from "../peers/smscs/jsmpp.ts";
 import { textTo } from "../peers/smscs/line.ts";
-import { startExampleSmsc, startNpmSmsc, startPerlSmsc, type Smsc } from "../peers/smscs/start.ts";
-import {
-  createTextingWorkspace,
-  logTail,
-  startPombo,
-  type Api,
-  type Body,
-  type PomboApp,
-  type TomlTable,
-} from "../peers/pombo.ts";
-import { waitUntil, type Cleanup } from "../peers/process.ts";
+import type { Smsc } from "../peers/smscs/start.ts";
+import type { Api, Body, PomboApp, TomlTable } from "../peers/pombo.ts";
+import { waitUntil } from "../peers/process.ts";
 import type { Checks } from "./checks.ts";
-import { checkKannel } from "./kannel-checks.ts";
-import { MORE_TEXTS, TEXTS, type TextSample } from "./sms-samples.ts";
+import type { TextSample } from "./sms-samples.ts";
 
-export const SMS_TOOLS = [NET_SMPP, KANNEL];
-const HOST = "pombo.test";
 const FINAL_TIMEOUT_MS = 20_000;
 /** So many agreeing receipts make pombo sure of how an SMSC writes its ids. */
 const ENOUGH_TO_LEARN = 25;
-const CREDITS = 10_000;
 
 /** One SMSC as the run knows it. */
-export interface Peer {
+export interface Peer<S> {
   name: string;
-  smsc: Smsc;
+  smsc: S;
   /** The first digits of the numbers that go to it. */
   prefix: string;
+  /** Of its route, what is not usual. */
+  route: TomlTable;
+  /** Of its link. */
+  link: TomlTable;
+}
+
+export interface FullPeer extends Peer<Smsc> {
   /** A short code of pombo's at it. */
   code: string;
-  route: TomlTable;
-  bind: "transceiver" | "pair";
   /** What pombo has to find out about its ids; null: nothing. */
   ids: "same" | "hex_to_decimal" | "decimal_to_hex" | null;
 }
@@ -50,73 +41,8 @@ export interface SmsChecks {
   samples: TextSample[];
 }
 
-export async function checkSms(options: {
-  folder: string;
-  checks: Checks;
-  cleanup: Cleanup;
-  isSmoke: boolean;
-}): Promise<void> {
-  const { checks, cleanup } = options;
-  const folder = join(options.folder, "sms");
-  mkdirSync(folder);
-  const place = { folder, cleanup };
-  const [npm, perl, pair, example] = await Promise.all([
-    startNpmSmsc(place),
-    startPerlSmsc("counter", place),
-    startPerlSmsc("constant", place),
-    startExampleSmsc(place),
-  ]);
-  const usual = { route: {}, bind: "transceiver" } as const;
-  const peers: Peer[] = [
-    { ...usual, name: "npm smpp", smsc: npm, prefix: "25882", code: "82000", ids: "decimal_to_hex" },
-    { ...usual, name: "Net::SMPP", smsc: perl, prefix: "25883", code: "83000", ids: "decimal_to_hex" },
-    { ...usual, name: "Net::SMPP, one id", smsc: pair, prefix: "25884", code: "84000", bind: "pair", ids: null },
-  ];
-  const silent: Peer = {
-    ...usual,
-    name: "Net::SMPP's example",
-    smsc: example,
-    prefix: "25885",
-    code: "85000",
-    route: { receipts: "none" },
-    ids: null,
-  };
-  const app = await startTextingPombo(folder, [...peers, silent], cleanup);
-  const api = await createTextingWorkspace(app, ["Loja", ...peers.map(({ code }) => code)], CREDITS);
-  const samples = options.isSmoke ? TEXTS : [...TEXTS, ...MORE_TEXTS];
-  const shared = { api, app, checks, samples };
-  await Promise.all([
-    ...peers.map((peer) => checks.group(peer.name, () => checkPeer(peer, shared))),
-    checks.group("Kannel", () => checkKannel({ folder, checks, cleanup })),
-    checks.group(silent.name, () => checkSilent(silent, example.shortMessages, shared)),
-  ]);
-  if (checks.hasFailed) console.error(`the end of the log of the pombo that texts:\n${logTail(app)}`);
-}
-
-/** A pombo with a route to each. */
-async function startTextingPombo(folder: string, peers: Peer[], cleanup: Cleanup): Promise<PomboApp> {
-  const routes = peers.map(({ prefix, smsc, route, bind }) => ({
-    name: `to-${prefix}`,
-    prefixes: [prefix],
-    ...route,
-    links: [
-      {
-        name: `link-${prefix}`,
-        host: "127.0.0.1",
-        port: smsc.port,
-        tls: "none",
-        system_id: "loja",
-        password: "segredo",
-        bind,
-        rate: 1000,
-      },
-    ],
-  }));
-  return startPombo({ folder, hostname: HOST, settings: { sms: { routes } }, cleanup });
-}
-
 /** Every sample, a failure, and enough texts for the ids to be understood; then a text from the other side. */
-async function checkPeer(peer: Peer, { api, app, checks, samples }: SmsChecks): Promise<void> {
+export async function checkPeer(peer: FullPeer, { api, app, checks, samples }: SmsChecks): Promise<void> {
   const { name, smsc, prefix, code } = peer;
   const short = Array.from({ length: peer.ids === null ? 0 : ENOUGH_TO_LEARN }, (_, nth) => `Mensagem ${nth}`);
   const bodies = [...samples.map(({ body }) => body), ...short, `Responda: Sim, está óptimo. ${name}`];
@@ -142,7 +68,7 @@ async function checkPeer(peer: Peer, { api, app, checks, samples }: SmsChecks): 
   if (peer.ids !== null) checks.equal(`${name}: how it writes ids is found out`, learned(app, prefix), peer.ids);
   await checkReply(peer, { api, checks });
   const binds = smsc.lines().flatMap((line) => ("bound" in line ? [line.bound] : []));
-  const expected = peer.bind === "pair" ? ["bind_receiver", "bind_transmitter"] : ["bind_transceiver"];
+  const expected = peer.link["bind"] === "pair" ? ["bind_receiver", "bind_transmitter"] : ["bind_transceiver"];
   checks.equal(`${name}: bound once, as it should be`, binds.toSorted(), expected);
   const answers = smsc.lines().flatMap((line) => ("acknowledged" in line ? [line.acknowledged.status] : []));
   checks.equal(`${name}: all it sent was taken`, [...new Set(answers)], [0]);
@@ -150,7 +76,7 @@ async function checkPeer(peer: Peer, { api, app, checks, samples }: SmsChecks): 
 
 const FAILED = { status: "undelivered", providerErrorCode: "069" };
 
-async function checkReply({ name, code }: Peer, { api, checks }: Pick<SmsChecks, "api" | "checks">): Promise<void> {
+async function checkReply({ name, code }: FullPeer, { api, checks }: Pick<SmsChecks, "api" | "checks">): Promise<void> {
   let bodies: string[] = [];
   await waitUntil(`a text from ${name}`, FINAL_TIMEOUT_MS, async () => {
     const { data } = await api.expect(200, "GET", "/api/v1/sms/inbound");
@@ -162,8 +88,10 @@ async function checkReply({ name, code }: Peer, { api, checks }: Pick<SmsChecks,
 }
 
 /** One that gives every text the same id, and no receipts. */
-async function checkSilent(peer: Peer, shortMessages: () => Buffer[], { api, checks }: SmsChecks): Promise<void> {
-  const { name, prefix } = peer;
+export async function checkSilent(
+  { name, prefix, smsc }: Peer<Smsc & { shortMessages(): Buffer[] }>,
+  { api, checks }: SmsChecks,
+): Promise<void> {
   const bodies = ["Bom dia", "Olé: 5 €", "Não há"];
   const numbers = bodies.map((_, index) => `+${prefix}${String(index).padStart(7, "0")}`);
   const ids = await Promise.all(numbers.map((to, index) => text(api, { to, body: bodies[index] ?? "", from: "Loja" })));
@@ -173,13 +101,32 @@ async function checkSilent(peer: Peer, shortMessages: () => Buffer[], { api, che
   const expected = ["426f6d20646961", "4f6c 05 3a 20 35 20 1b65", "004e 00e3 006f 0020 0068 00e1"];
   checks.equal(
     `${name}: reads the bytes of GSM 03.38 and UTF-16`,
-    shortMessages()
+    smsc
+      .shortMessages()
       .map((bytes) => bytes.toString("hex"))
       .toSorted(),
     expected.map((hex) => hex.replaceAll(" ", "")).toSorted(),
   );
   // It forks for a connection and keeps it open itself: pombo would have to wait, in vain, for it to be closed.
-  await peer.smsc.stop();
+  await smsc.stop();
+}
+
+/** One whose ids are random, that knows no failures, and shows texts in ASCII alone. */
+export async function checkJava({ name, prefix, smsc }: Peer<Jsmpp>, { api, app, checks }: SmsChecks): Promise<void> {
+  const short = Array.from({ length: ENOUGH_TO_LEARN }, (_, nth) => `Mensagem ${nth}`);
+  const bodies = [...short, "Texto comprido de duas partes, ".repeat(6)];
+  const numbers = bodies.map((_, index) => `+${prefix}${String(index).padStart(7, "0")}`);
+  const ids: string[] = [];
+  for (const [index, to] of numbers.entries()) {
+    ids.push(await text(api, { to, body: bodies[index] ?? "", from: "Loja" }));
+  }
+  const ends = await Promise.all(ids.map((id) => endOf(api, id)));
+  const states = ends.map(({ status, deliveryState }) => `${status} ${deliveryState}`);
+  checks.equal(`${name}: ${states.length} texts are delivered`, [...new Set(states)], ["delivered delivered"]);
+  const idOf = new Map(smsc.texts().map(({ text: read, id }) => [read, id]));
+  const wrong = short.filter((body, index) => idOf.get(body) !== ends[index]?.providerId);
+  checks.equal(`${name}: reads texts as they were written, and its ids are our providerIds`, wrong, []);
+  checks.equal(`${name}: how it writes ids is found out`, learned(app, prefix), "decimal_to_hex");
 }
 
 async function text(api: Api, body: { to: string; body: string; from: string }): Promise<string> {
