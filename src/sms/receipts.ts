@@ -6,7 +6,7 @@ import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey, isSameNumber } from "./receipt-id.ts";
 import { isLast, type Receipt } from "./receipt.ts";
 import type { Route } from "./route-settings.ts";
-import type { FoundSegment, ReadyWork } from "./segment-read-store.ts";
+import type { ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import { advance, segmentStateOf } from "./status.ts";
 import { releaseParts } from "./unknown.ts";
@@ -59,14 +59,15 @@ export class Receipts {
     const [first] = rows;
     if (first === undefined || !this.#mayHaveOrphans(first.route)) return;
     const { orphans, segments } = this.#parts.sms;
-    const number = numberKey(recipientOf());
+    const recipient = recipientOf();
+    const number = numberKey(recipient);
     const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
     for (const orphan of kept.toSorted((a, b) => a.id - b.id)) {
       if (orphan.numberKey !== number) continue;
-      for (const { messageId, seq } of rows) {
-        const row = segments.one(messageId, seq);
-        if (row !== undefined) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
-      }
+      const own = rows.flatMap(({ messageId, seq }) => segments.one(messageId, seq) ?? []);
+      // An SMSC that gives an id again: this receipt is that of a part whose answer is still to come.
+      if (own.every(isOver) && this.#isAwaited(first.route, recipient, now)) continue;
+      for (const row of own) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
       this.#remove(orphan);
     }
   }
@@ -96,8 +97,10 @@ export class Receipts {
       const found = this.#parts.sms.segments
         .bySmscId(routeName, key)
         .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
-      const [best] = [...found.filter(isOpen), ...found];
+      const [best] = [...found.filter(({ segment }) => !isOver(segment)), ...found];
       if (best === undefined) continue;
+      // An SMSC that gives an id again: it may be about what is in flight, and waits for the answer as an orphan.
+      if (isOver(best.segment) && this.#isAwaited(routeName, best.message.recipient, now)) return null;
       this.#learn(routeName, conversion, now);
       // One id for all of a text that was sent whole.
       const isWhole = this.#parts.routes.get(routeName)?.config.segmentation === "payload";
@@ -145,6 +148,12 @@ export class Receipts {
     const key = receipt.id === null ? null : idKey(receipt.id);
     if (key !== null) segments.addId(only.segment.messageId, only.segment.seq, key);
     return [only.segment];
+  }
+
+  /** Whether something for the number is in flight. */
+  #isAwaited(routeName: string, recipient: string, now: number): boolean {
+    const open = this.#parts.sms.work.withoutAnswer(routeName, recipient, now - LOOK_BACK_MS);
+    return open.some(({ segment }) => segment.state === "in_flight");
   }
 
   #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
@@ -195,8 +204,8 @@ export class Receipts {
   }
 }
 
-function isOpen({ segment }: FoundSegment): boolean {
-  return segment.receiptState === null || !isLast(segment.receiptState);
+function isOver({ receiptState }: SegmentRow): boolean {
+  return receiptState !== null && isLast(receiptState);
 }
 
 /** Of the two addresses the one that is a phone number: our own name or code is shorter. */

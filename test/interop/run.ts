@@ -2,7 +2,7 @@
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
 // read back and compared. First the page at /docs is looked at in Chromium; then the peers are checked by
-// themselves, and the sandbox's mail server by swaks. One line per check; the last line is the sum. Exit
+// themselves, and the sandbox's mail server by swaks. Texts go to SMSCs of others (sms.ts). One line per check; the last line is the sum. Exit
 // code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long tail of
 // samples and sinks.
 
@@ -25,6 +25,7 @@ import { checkRelay, RELAY_ADDRESSES, RELAY_USERS, relayWays } from "./relay-che
 import { moreSamples, SAMPLES, type Sample } from "./samples.ts";
 import { checkSandbox } from "./sandbox-checks.ts";
 import { checkSinks, startSinks } from "./sinks.ts";
+import { checkSms, SMS_TOOLS } from "./sms.ts";
 import { checkVariants, VARIANT_DOMAINS, VARIANT_USERS, variantServices, variantZone } from "./variants.ts";
 
 const SENDER_DOMAIN = "loja.test";
@@ -34,11 +35,13 @@ const COMPLAINING_USER = "complains";
 
 await runProgram(async (cleanup) => {
   const args = process.argv.slice(2);
-  if (args.some((arg) => arg !== "--smoke" && arg !== "--peers")) {
-    console.error("usage: script/interop [--smoke] [--peers]");
+  if (args.some((arg) => !["--smoke", "--peers", "--sms"].includes(arg))) {
+    console.error("usage: script/interop [--smoke] [--peers | --sms]");
     return 2;
   }
-  const trouble = await ensureTools([POSTFIX, OPENDKIM, SWAKS, SASL, CHROMIUM]);
+  const [isSms, isMail] = [!args.includes("--peers"), !args.includes("--sms")];
+  const mailTools = [POSTFIX, OPENDKIM, SWAKS, SASL, CHROMIUM];
+  const trouble = await ensureTools([...(isMail ? mailTools : []), ...(isSms ? SMS_TOOLS : [])]);
   if (trouble !== null) {
     console.error(trouble);
     return 2;
@@ -46,19 +49,21 @@ await runProgram(async (cleanup) => {
   const checks = new Checks();
   const isSmoke = args.includes("--smoke");
   const samples = isSmoke ? SAMPLES : [...SAMPLES, ...moreSamples()];
-  await runChecks({ cleanup, checks, samples, isPombo: !args.includes("--peers"), isSmoke });
+  const folder = makeFolder("interop", cleanup);
+  if (isSms) await checks.group("sms", () => checkSms({ folder, checks, cleanup, isSmoke }));
+  if (isMail) await runChecks({ folder, cleanup, checks, samples, isPombo: isSms, isSmoke });
   return checks.finish();
 });
 
 async function runChecks(options: {
+  folder: string;
   cleanup: Cleanup;
   checks: Checks;
   samples: Sample[];
   isPombo: boolean;
   isSmoke: boolean;
 }): Promise<void> {
-  const { cleanup, checks, samples } = options;
-  const folder = makeFolder("interop", cleanup);
+  const { folder, cleanup, checks, samples } = options;
   // The instance's own name resolves too: pombo doubts its DNS otherwise (R1).
   const keyFile = join(folder, "dkim-keys");
   const names: Zone = {

@@ -10,6 +10,7 @@ const SERVICE_POLICY = "/usr/sbin/policy-rc.d";
 const SEARCH_PATH = `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin:/usr/local/sbin`;
 
 export interface Tool {
+  /** A program, or the full path of a file. */
   program: string;
   package: string;
 }
@@ -21,6 +22,8 @@ export const OPENDKIM: Tool = { program: "opendkim", package: "opendkim" };
 export const SASL: Tool = { program: "saslpasswd2", package: "sasl2-bin libsasl2-modules" };
 /** Its TLS is a package of its own, which it only recommends. */
 export const SWAKS: Tool = { program: "swaks", package: "swaks libnet-ssleay-perl" };
+/** SMPP for Perl, with an SMSC among its examples. */
+export const NET_SMPP: Tool = { program: "/usr/share/perl5/Net/SMPP.pm", package: "libnet-smpp-perl" };
 
 /** Null when every tool is there (perhaps by now), else what the user must do. */
 export async function ensureTools(tools: Tool[]): Promise<string | null> {
@@ -43,6 +46,7 @@ export function pathOf(program: string): string {
 }
 
 function isMissing(tool: Tool): boolean {
+  if (tool.program.startsWith("/")) return !existsSync(tool.program);
   return Bun.which(tool.program, { PATH: SEARCH_PATH }) === null;
 }
 

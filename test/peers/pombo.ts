@@ -132,6 +132,16 @@ export async function createWorkspace(app: PomboApp, name: string): Promise<Api>
   return apiOf(app.port, created.data.apiKey.key);
 }
 
+/** A workspace that texts: the first of its sender ids is the usual one. */
+export async function createTextingWorkspace(app: PomboApp, senderIds: string[], credits: number): Promise<Api> {
+  const operator = apiOf(app.port, app.operatorKey);
+  const created = await operator.expect(201, "POST", "/api/v1/workspaces", { name: "texts", plan: "scale" });
+  const path = `/api/v1/operator/workspaces/${created.data.workspaceId}`;
+  for (const name of senderIds) await operator.expect(201, "POST", `${path}/sender-ids`, { name });
+  await operator.expect(201, "POST", `${path}/credits`, { amount: credits });
+  return apiOf(app.port, created.data.apiKey.key);
+}
+
 /** Lifts what blocks sending, of every workspace: the run's mail is meant to bounce. */
 export async function unblockAll(app: PomboApp): Promise<void> {
   const operator = apiOf(app.port, app.operatorKey);

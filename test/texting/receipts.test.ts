@@ -101,6 +101,25 @@ const CASES: Case[] = [
     deliveryState: "delivered",
     receipts: 3,
   },
+  {
+    name: "for each of several parts, all under one id, before the answers",
+    body: LONG,
+    script: { ids: "constant", answerDelayMs: 20, receipts: { isBeforeAnswer: true } },
+    status: "delivered",
+    deliveryState: "delivered",
+    receipts: 3,
+  },
+  {
+    name: "under the id of a part that was delivered, before the answer",
+    body: LONG,
+    script: {
+      ids: "constant",
+      rules: [{ part: 1, answer: {} }, { answer: { delayMs: 400, receipt: { delayMs: 200 } } }],
+    },
+    status: "delivered",
+    deliveryState: "delivered",
+    receipts: 3,
+  },
 ];
 
 for (const { name, script, status, deliveryState, receipts, body = "Olá" } of CASES) {
