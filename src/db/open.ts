@@ -1,8 +1,9 @@
-import { Database } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { StartError } from "../errors.ts";
 import { fingerprintOf, MIGRATIONS } from "./migrations.ts";
+import { SteadyDatabase } from "./steady.ts";
 import type { Follower } from "./tally.ts";
 
 // The one database connection of the process: opened with the pragmas that make a commit durable,
@@ -40,7 +41,7 @@ export function openDatabase(file: string): Db {
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
   }
-  const sqlite = new Database(file, { create: true, readwrite: true, strict: true });
+  const sqlite = new SteadyDatabase(file, { create: true, readwrite: true, strict: true });
   try {
     // Before the pragmas: one of them writes to the file.
     const version = readVersion(sqlite, file);

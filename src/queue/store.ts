@@ -342,7 +342,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
           dotAt: emailQueue.dotAt,
         })
         .from(emailQueue)
-        .where(eq(emailQueue.inFlight, true))
+        .where(sql.raw("in_flight = 1")) // in the words of its index, or that is not used
         .all();
     },
 

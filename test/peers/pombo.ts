@@ -125,9 +125,14 @@ function apiOf(port: number, key: string): Api {
   };
 }
 
+/** What the operator may do. */
+export function operatorApi({ port, operatorKey }: PomboApp): Api {
+  return apiOf(port, operatorKey);
+}
+
 /** A workspace on the plan `scale`, by the operator key. */
 export async function createWorkspace(app: PomboApp, name: string): Promise<Api> {
-  const operator = apiOf(app.port, app.operatorKey);
+  const operator = operatorApi(app);
   const created = await operator.expect(201, "POST", "/api/v1/workspaces", { name, plan: "scale" });
   return apiOf(app.port, created.data.apiKey.key);
 }
@@ -144,7 +149,7 @@ export async function createTextingWorkspace(app: PomboApp, senderIds: string[],
 
 /** Lifts what blocks sending, of every workspace: the run's mail is meant to bounce. */
 export async function unblockAll(app: PomboApp): Promise<void> {
-  const operator = apiOf(app.port, app.operatorKey);
+  const operator = operatorApi(app);
   const { data } = await operator.expect(200, "GET", "/api/v1/operator/workspaces");
   for (const { id } of data) await operator.expect(200, "POST", `/api/v1/operator/workspaces/${id}/unblock`);
 }
