@@ -58,6 +58,7 @@ const LinkSchema = Type.Object({
     10,
   ),
   rate: integer([1, 10_000], "Segments a second.", 50),
+  responseTimeoutMs: duration(["1s", "5m"], "How long an answer is waited for before it counts as lost.", "30s"),
 });
 
 const StatusSchema = Type.Object({

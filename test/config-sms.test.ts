@@ -73,6 +73,7 @@ test("a route says as little as its name and a link, and the rest is the common 
       bind: "transceiver",
       window: 10,
       rate: 50,
+      responseTimeoutMs: 30_000,
     },
   ]);
 });

@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { type App, startApp } from "../app.ts";
 import { databaseFile } from "../ground.ts";
 import { systemClock } from "../clock.ts";
-import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../config.ts";
 import { createResolver } from "../dns/client.ts";
 import { type DomainStore, openDomainStore } from "../domains/store.ts";
 import { StartError } from "../errors.ts";
@@ -17,13 +16,16 @@ import { openInbox } from "../sandbox/inbox.ts";
 import { startSandboxMx } from "../sandbox/mx.ts";
 import { Reports } from "../sandbox/reporter.ts";
 import { sandboxRoutes } from "../sandbox/routes.ts";
-import { MX_HOST, SANDBOX_DOMAIN, SANDBOX_HOST, sandboxZone } from "../sandbox/zone.ts";
+import { startSandboxSmsc } from "../sandbox/smsc.ts";
+import { openTexts } from "../sandbox/text-store.ts";
+import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../sandbox/zone.ts";
 import type { Terminal } from "./command.ts";
+import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./dev-config.ts";
 import { setUpInstance } from "./set-up.ts";
 import { anotherPort, dataDirHeld, sandboxLog, welcome } from "./dev-words.ts";
 
-// `pombo dev`: a whole pombo beside a world of its own (DNS, a mail server with an inbox), all on
-// loopback. The mail takes the real way through it: queue, DKIM, DNS, SMTP with STARTTLS.
+// `pombo dev`: a whole pombo beside a world of its own (DNS, a mail server with an inbox, an SMSC with phones), all
+// on loopback. The mail takes the real way through it: queue, DKIM, DNS, SMTP with STARTTLS; texts theirs: SMPP.
 
 export interface DevOptions {
   port: number;
@@ -39,15 +41,17 @@ export interface SandboxKeys {
   workspaceId: string;
 }
 
-/** Sooner than in the world outside: a developer watches. */
-const RETRY_MS = [5_000, 10_000, 30_000, 60_000, 300_000];
 /** Enough for slow@ to answer. */
 const STOP_GRACE_MS = 6_000;
 const WORKSPACE_NAME = "Sandbox";
-const SANDBOX_SENDER = "Sandbox";
 const SANDBOX_CREDITS = 1_000_000;
+const TEXTS_FILE = "sandbox-texts.db";
+const SMSC_PASSWORD_OCTETS = 4;
 /** What is logged while the sandbox furnishes itself. */
 const OWN_EVENTS = ["workspace.created", "sender_id.added", "credits.granted"];
+
+/** Of the links to its SMSC, which itself tells of what it drops. */
+const OWN_LINKS_EVENTS = ["smpp.bound", "smpp.unbound", "smpp.throttled"];
 
 export async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
   const directory = options.data === undefined ? makeTemporary() : makeDirectory(resolve(options.data));
@@ -99,7 +103,20 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   let domains: DomainStore | null = null;
   const dns = await startSandboxDns({ answer: sandboxZone(() => domains) });
   closers.push(() => dns.close());
+  const texts = openTexts(join(directory, TEXTS_FILE));
+  closers.push(() => texts.close());
+  const password = Buffer.from(systemRandom.bytes(SMSC_PASSWORD_OCTETS)).toString("hex");
+  const smsc = await startSandboxSmsc({
+    accounts: smscAccounts(),
+    password,
+    texts,
+    clock: systemClock,
+    random: systemRandom,
+    onEvent: (line) => log.event("smsc", { detail: line }),
+  });
+  closers.push(() => smsc.close());
   const config = sandboxConfig(directory, port, dns.address);
+  config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password }) };
 
   const setUp = { random: systemRandom, now: systemClock.now(), givenKey: undefined };
   const operatorKey = isNew ? setUpInstance(config, setUp).operatorKey : null;
@@ -134,11 +151,13 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
     instanceKey,
     edges: { clock: systemClock, random: systemRandom, log: withoutOwn(log, () => isFurnished) },
     isRateBlocking: false,
-    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN }),
+    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone: { texts, smsc, ownNumber: SANDBOX_SENDERS.number } }),
     exampleDomain: SANDBOX_DOMAIN,
     portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });
   closers.push(() => app.stop(STOP_GRACE_MS));
+  // Of numbers that are never answered a stop would wait for the answers.
+  closers.push(() => smsc.hangUp());
   inbound = app.inbound;
   domains = openDomainStore(app.db);
   const keys = operatorKey === null ? readKeys(directory) : await furnish(app.url, operatorKey);
@@ -147,13 +166,13 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   return { app, keys };
 }
 
-/** That the sandbox makes its own workspace, and that its own domain is verified, is no news to anybody. */
+/** That the sandbox makes its own workspace, verifies its own domain and binds to its own SMSC is no news to anybody. */
 function withoutOwn(log: Log, isFurnished: () => boolean): Log {
   return {
     event(name, fields, level) {
       const isOwnDomain = name === "domain.verified" && fields?.["domain"] === SANDBOX_DOMAIN;
       const isOwn = OWN_EVENTS.includes(name) && !isFurnished();
-      if (!isOwnDomain && !isOwn) log.event(name, fields, level);
+      if (!isOwnDomain && !isOwn && !OWN_LINKS_EVENTS.includes(name)) log.event(name, fields, level);
     },
     bug: (where, error) => log.bug(where, error),
   };
@@ -185,28 +204,6 @@ function makeTemporary(): string {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(`A temporary data directory cannot be made (${reason}). Name one with --data DIR.`);
   }
-}
-
-function sandboxConfig(directory: string, port: number, dnsServer: string): Config {
-  const config = defaultConfig({ hostname: SANDBOX_HOST, dataDir: directory });
-  config.http.listen.port = port;
-  // Nobody watches a sandbox, and several may run beside each other.
-  config.metrics.listen = null;
-  // Whatever the machine's port 25 is for.
-  config.inbound.listen = { address: "127.0.0.1", port: 0 };
-  config.dns.servers = [dnsServer];
-  config.email.retryMs = RETRY_MS;
-  config.email.allowAddresses = ["127.0.0.0/8"];
-  config.workspaces.defaultPlan = "scale";
-  config.rateLimits = NO_RATE_LIMITS;
-  config.webhooks.allowHttp = true;
-  config.webhooks.allowAddresses = ["127.0.0.0/8", "::1/128"];
-  // Developers' machines run full; the sandbox stops only when nothing can be written.
-  config.disk.minFreeBytes = 0;
-  config.disk.minFreeInodesPercent = 0;
-  config.log.addresses = "full";
-  config.sms.routes = [defaultSmsRoute("sandbox")];
-  return config;
 }
 
 /**
@@ -252,7 +249,8 @@ async function furnish(url: string, operatorKey: string): Promise<SandboxKeys> {
     null,
   );
   const ofWorkspace = `${url}/api/v1/operator/workspaces/${workspace.workspaceId}`;
-  await post(`${ofWorkspace}/sender-ids`, operatorKey, { name: SANDBOX_SENDER });
+  const { name, number } = SANDBOX_SENDERS;
+  for (const sender of [name, number]) await post(`${ofWorkspace}/sender-ids`, operatorKey, { name: sender });
   await post(`${ofWorkspace}/credits`, operatorKey, { amount: SANDBOX_CREDITS, note: "Sandbox" });
   if (checked.verifiedAt === null) throw new Error("the sandbox's own domain could not be verified");
   return { operatorKey, apiKey, workspaceId: workspace.workspaceId };

@@ -1,8 +1,8 @@
 /**
- * First half of the inbox page's script: asks for the list every two seconds and keeps it drawn.
+ * First part of the inbox page's script: asks for the list every two seconds and keeps it drawn.
  * Plain JavaScript in a string, because it runs in a browser and the page must stay one
  * document; so no template literals and no backslashes in here. Whatever comes from a message
- * is set as text, never as markup. page-reader.ts continues in the same function.
+ * is set as text, never as markup. page-phone.ts and page-reader.ts continue in the same function.
  */
 export const LIST_SCRIPT = `
   var POLL_MS = 2000;
@@ -36,6 +36,7 @@ export const LIST_SCRIPT = `
       var text = await answer.text();
       byId("status").classList.remove("lost");
       if (text !== listText) { listText = text; take(JSON.parse(text)); }
+      if (OWN_NUMBER) await pollTexts();
       showCount();
     } catch (error) {
       byId("status").classList.add("lost");
@@ -82,10 +83,10 @@ export const LIST_SCRIPT = `
       item.classList.toggle("fresh", fresh.has(message.id));
     });
     var isVacant = messages.length === 0;
-    document.querySelector("main").classList.toggle("vacant", isVacant);
+    byId("mail").classList.toggle("vacant", isVacant);
     byId("welcome").hidden = !isVacant;
     document.querySelector(".try").hidden = isVacant;
-    byId("empty").hidden = isVacant;
+    drawEmptyButton();
     byId("nothing").hidden = wanted.length > 0;
     byId("nothing").textContent = isVacant ? "No messages yet" : "No message matches";
     document.title = (fresh.size ? "(" + fresh.size + ") " : "") + "pombo sandbox";
@@ -94,6 +95,10 @@ export const LIST_SCRIPT = `
 
   function showCount() {
     if (byId("status").classList.contains("lost")) return;
+    if (world() === "phones") {
+      byId("status").textContent = texts.length === 0 ? "Waiting for texts" : "";
+      return;
+    }
     var count = messages.length;
     byId("status").textContent = count === 0 ? "Waiting for mail"
       : count === LISTED ? "The newest " + LISTED + " messages"

@@ -1,5 +1,5 @@
 /**
- * Second half of the inbox page's script, in the same function as page-list.ts and under the
+ * Last part of the inbox page's script, in the same function as page-list.ts and under the
  * same rules: shows the chosen message, then wires tabs, keys and buttons and starts the
  * asking. A message's html goes only into the frame, by address.
  */
@@ -9,7 +9,7 @@ export const READER_SCRIPT = `
     shown = id || null;
     byId("reader").hidden = !shown;
     if (!keepsView) document.body.dataset.view = shown ? "reader" : "list";
-    history.replaceState(null, "", shown ? "#" + shown : location.pathname);
+    if (world() === "mail") history.replaceState(null, "", shown ? "#" + shown : location.pathname);
     if (!shown) return;
     fresh.delete(shown);
     drawList();
@@ -185,7 +185,7 @@ export const READER_SCRIPT = `
   }
 
   document.addEventListener("keydown", function (event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || world() !== "mail") return;
     if (event.target === byId("filter")) {
       if (event.key === "Escape") byId("filter").blur();
       return;
@@ -204,6 +204,7 @@ export const READER_SCRIPT = `
   byId("filter").addEventListener("input", drawList);
   byId("back").addEventListener("click", function () { choose(null); drawList(); });
   byId("empty").addEventListener("click", async function () {
+    if (world() === "phones") return deleteTexts();
     if (!confirm("Delete all messages in the sandbox's inbox?")) return;
     await fetch("/sandbox/messages", { method: "DELETE" });
     fresh.clear();
@@ -219,11 +220,21 @@ export const READER_SCRIPT = `
     '-H "Content-Type: application/json"',
     "-d '" + JSON.stringify(letter, null, 2) + "'",
   ].join(" " + BACKSLASH + String.fromCharCode(10) + "  ");
-  byId("copy").addEventListener("click", async function () {
-    await navigator.clipboard.writeText(byId("sample").textContent);
-    byId("copy").textContent = "Copied";
-    setTimeout(function () { byId("copy").textContent = "Copy"; }, 1500);
+  [["copy", "sample"], ["phone-copy", "phone-sample"]].forEach(function (pair) {
+    byId(pair[0]).addEventListener("click", async function () {
+      await navigator.clipboard.writeText(byId(pair[1]).textContent);
+      byId(pair[0]).textContent = "Copied";
+      setTimeout(function () { byId(pair[0]).textContent = "Copy"; }, 1500);
+    });
   });
+  var firstText = { to: "+258841234567", body: "O seu código é 482913." };
+  byId("phone-sample").textContent = [
+    "curl -s -w '" + BACKSLASH + "n' " + location.origin + "/api/v1/sms",
+    '-H "X-API-Key: $POMBO_KEY"',
+    '-H "Content-Type: application/json"',
+    "-d '" + JSON.stringify(firstText) + "'",
+  ].join(" " + BACKSLASH + String.fromCharCode(10) + "  ");
   openTab("html");
+  if (OWN_NUMBER && location.hash === "#phones") enter("phones");
   pollForever();
 `;

@@ -6,10 +6,14 @@
  */
 import { createHash } from "node:crypto";
 import { LIST_SCRIPT } from "./page-list.ts";
+import { PHONE_SCRIPT } from "./page-phone.ts";
+import { PHONE_STYLE } from "./page-phone-style.ts";
+import { PHONES } from "./page-phone-markup.ts";
 import { READER_SCRIPT } from "./page-reader.ts";
-import { PAGE_STYLE } from "./page-style.ts";
+import { PAGE_STYLE as MAIL_STYLE } from "./page-style.ts";
 
-const PAGE_SCRIPT = `"use strict";\n(function () {${LIST_SCRIPT}${READER_SCRIPT}})();\n`;
+const PAGE_SCRIPT = `"use strict";\n(function () {${LIST_SCRIPT}${PHONE_SCRIPT}${READER_SCRIPT}})();\n`;
+const PAGE_STYLE = MAIL_STYLE + PHONE_STYLE;
 
 /** The page and the Content-Security-Policy that it must be served with. */
 interface Page {
@@ -17,8 +21,14 @@ interface Page {
   policy: string;
 }
 
-/** Builds the page; `domain` is the sender's domain in the curl line. */
-export function buildPage(domain: string): Page {
+/** What the page's sample requests are about: the sender's domain, and the number that phones can write to. */
+interface PageFacts {
+  domain: string;
+  /** Null: there are no phones. */
+  ownNumber: string | null;
+}
+
+export function buildPage(facts: PageFacts): Page {
   // Hashes, not a nonce: the page is the same for everyone, so it is built once.
   const policy = [
     "default-src 'none'",
@@ -32,16 +42,16 @@ export function buildPage(domain: string): Page {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-  return { html: markup(domain), policy };
+  return { html: markup(facts), policy };
 }
 
 function hashOf(source: string): string {
   return `'sha256-${createHash("sha256").update(source).digest("base64")}'`;
 }
 
-function markup(domain: string): string {
+function markup({ domain, ownNumber }: PageFacts): string {
   return `<!doctype html>
-<html lang="en" data-domain="${Bun.escapeHTML(domain)}">
+<html lang="en" data-domain="${Bun.escapeHTML(domain)}" data-number="${Bun.escapeHTML(ownNumber ?? "")}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -50,13 +60,17 @@ function markup(domain: string): string {
 <link rel="icon" href="${ICON}">
 <style>${PAGE_STYLE}</style>
 </head>
-<body data-view="list">
+<body data-view="list" data-world="mail" data-phone="list">
 <header class="bar">
   <h1>${BIRD}<span>pombo <em>sandbox</em></span></h1>
+  <div class="worlds" role="group" aria-label="What is shown"${ownNumber === null ? " hidden" : ""}>
+    <button id="world-mail" type="button" aria-pressed="true">Mail</button>
+    <button id="world-phones" type="button" aria-pressed="false">Phones</button>
+  </div>
   <p id="status" class="status" role="status"></p>
-  <button id="empty" class="quiet" type="button" aria-label="Delete all messages" hidden>Delete all</button>
+  <button id="empty" class="quiet" type="button" hidden>Delete all</button>
 </header>
-<main>
+<main id="mail">
   <nav class="column" aria-label="Messages">
     <div class="filter">
       <input id="filter" type="search" placeholder="Filter by recipient or subject" aria-label="Filter by recipient or subject" autocomplete="off" spellcheck="false">
@@ -72,6 +86,7 @@ function markup(domain: string): string {
   <section id="welcome" class="welcome" hidden>${WELCOME}</section>
   <article id="reader" class="reader" hidden>${READER}</article>
 </main>
+<main id="phones" hidden>${PHONES}</main>
 <script>${PAGE_SCRIPT}</script>
 </body>
 </html>

@@ -1,14 +1,16 @@
 /**
  * The sandbox's inbox over HTTP: the page for a person, the same as JSON for a test suite, and
- * the parts of one message. No API key: only `pombo dev` mounts these routes, on loopback, and
+ * the parts of one message; what was texted: phone-routes.ts. No API key: only `pombo dev` mounts these routes, on loopback, and
  * guard.ts refuses other sites' pages. A message's html is served under a policy that lets
  * nothing run and nothing be fetched; its source only ever as plain text.
  */
 import { Elysia } from "elysia";
+import { faultAnswer, GUARDING_HEADERS, limitOf } from "./answer.ts";
 import { refusalOf } from "./guard.ts";
 import { DEFAULT_LIST_LIMIT } from "./inbox.ts";
 import type { Inbox, StoredMessage } from "./inbox.ts";
 import { buildPage } from "./page.ts";
+import { phoneRoutes, type PhoneParts } from "./phone-routes.ts";
 import { readMessage, sourceText, withoutHints } from "./parse.ts";
 
 /** Messages that one list can ask for. */
@@ -18,47 +20,47 @@ const MAX_LIST_LIMIT = 1_000;
 interface SandboxPageOptions {
   /** The ready workspace's verified domain, for the curl line to copy. */
   domain?: string;
+  /** What is texted, where there is an SMSC; its routes come with it. */
+  phone?: PhoneParts;
 }
 
 /** The routes under /sandbox, and the way there from /, to be mounted by `pombo dev` only. */
 export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
-  const page = buildPage(options.domain ?? "your-domain.example");
-  return (
-    new Elysia({ name: "sandbox", aot: false, detail: { hide: true } })
-      .onBeforeHandle(({ request }) => {
-        const refusal = refusalOf(request);
-        return refusal === null ? undefined : faultAnswer(403, "FORBIDDEN", refusal);
-      })
-      // Who opens the printed API address in a browser wants to see something.
-      .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))
-      .get("/sandbox", () => answer(page.html, "text/html; charset=utf-8", page.policy))
-      .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))
-      .get("/sandbox/messages/:id", ({ params, request }) =>
-        withMessage(inbox, params.id, async (message, raw) => {
-          const readable = await readMessage(raw);
-          const body = { ...toView(message), ...readable };
-          return Response.json(wantsRaw(request) ? { ...body, raw: sourceText(raw) } : body, {
-            headers: GUARDING_HEADERS,
-          });
-        }),
-      )
-      .get("/sandbox/messages/:id/html", ({ params }) =>
-        withMessage(inbox, params.id, async (_message, raw) => {
-          const { html } = await readMessage(raw);
-          if (html === null) return faultAnswer(404, "NOT_FOUND", "The message has no html part.");
-          return answer(await withoutHints(html), "text/html; charset=utf-8", MESSAGE_POLICY);
-        }),
-      )
-      .get("/sandbox/messages/:id/raw", ({ params }) =>
-        withMessage(inbox, params.id, async (_message, raw) =>
-          answer(raw, "text/plain; charset=utf-8", MESSAGE_POLICY),
-        ),
-      )
-      // "none": a body would mean nothing here, and must not be parsed before the guard.
-      .delete("/sandbox/messages", () => Response.json({ deleted: inbox.clear() }), {
-        parse: "none",
-      })
-  );
+  const { domain = "your-domain.example", phone = null } = options;
+  const page = buildPage({ domain, ownNumber: phone?.ownNumber ?? null });
+  const messages = new Elysia({ name: "sandbox", aot: false, detail: { hide: true } })
+    .onBeforeHandle(({ request }) => {
+      const refusal = refusalOf(request);
+      return refusal === null ? undefined : faultAnswer(403, { code: "FORBIDDEN", message: refusal });
+    })
+    // Who opens the printed API address in a browser wants to see something.
+    .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))
+    .get("/sandbox", () => answer(page.html, "text/html; charset=utf-8", page.policy))
+    .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))
+    .get("/sandbox/messages/:id", ({ params, request }) =>
+      withMessage(inbox, params.id, async (message, raw) => {
+        const readable = await readMessage(raw);
+        const body = { ...toView(message), ...readable };
+        return Response.json(wantsRaw(request) ? { ...body, raw: sourceText(raw) } : body, {
+          headers: GUARDING_HEADERS,
+        });
+      }),
+    )
+    .get("/sandbox/messages/:id/html", ({ params }) =>
+      withMessage(inbox, params.id, async (_message, raw) => {
+        const { html } = await readMessage(raw);
+        if (html === null) return faultAnswer(404, { code: "NOT_FOUND", message: "The message has no html part." });
+        return answer(await withoutHints(html), "text/html; charset=utf-8", MESSAGE_POLICY);
+      }),
+    )
+    .get("/sandbox/messages/:id/raw", ({ params }) =>
+      withMessage(inbox, params.id, async (_message, raw) => answer(raw, "text/plain; charset=utf-8", MESSAGE_POLICY)),
+    )
+    // "none": a body would mean nothing here, and must not be parsed before the guard.
+    .delete("/sandbox/messages", () => Response.json({ deleted: inbox.clear() }), {
+      parse: "none",
+    });
+  return phone === null ? messages : messages.use(phoneRoutes(phone));
 }
 
 /**
@@ -77,14 +79,6 @@ const MESSAGE_POLICY = [
   "frame-ancestors 'self'",
 ].join("; ");
 
-const GUARDING_HEADERS = {
-  "cache-control": "no-store",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-  "x-dns-prefetch-control": "off",
-};
-
 async function withMessage(
   inbox: Inbox,
   id: string,
@@ -93,20 +87,17 @@ async function withMessage(
   const message = /^\d{1,15}$/.test(id) ? inbox.get(id) : null;
   const raw = message === null ? null : inbox.raw(id);
   if (message === null || raw === null) {
-    return faultAnswer(404, "NOT_FOUND", "No message with this id is in the inbox.");
+    return faultAnswer(404, { code: "NOT_FOUND", message: "No message with this id is in the inbox." });
   }
   return work(message, raw);
 }
 
 function listMessages(inbox: Inbox, url: URL): Response {
-  const limit = url.searchParams.get("limit") ?? String(DEFAULT_LIST_LIMIT);
-  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIST_LIMIT) {
-    const message = `limit must be a whole number from 1 to ${MAX_LIST_LIMIT}`;
-    return faultAnswer(422, "VALIDATION_ERROR", message, "limit");
-  }
+  const limit = limitOf(url, DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT);
+  if (limit instanceof Response) return limit;
   // `?to=ada+tag@…` typed by hand means a plus, which a query string reads as a space.
   const to = url.searchParams.get("to")?.replaceAll(" ", "+");
-  const messages = inbox.list({ to, limit: Number(limit) });
+  const messages = inbox.list({ to, limit });
   const headers = { ...GUARDING_HEADERS, "content-type": "application/json" };
   if (url.searchParams.get("raw") === "false") {
     return new Response(JSON.stringify(messages.map(toView)), { headers });
@@ -159,10 +150,4 @@ function answer(body: string | Uint8Array<ArrayBuffer>, type: string, policy: st
   return new Response(body, {
     headers: { ...GUARDING_HEADERS, "content-type": type, "content-security-policy": policy },
   });
-}
-
-/** The API's error shape. */
-function faultAnswer(status: number, code: string, message: string, field?: string): Response {
-  const error = field === undefined ? { code, message } : { code, message, field };
-  return Response.json({ errors: [error] }, { status, headers: GUARDING_HEADERS });
 }

@@ -30,7 +30,8 @@ export function openRoutes(configs: SmsRouteConfig[]): Map<string, Route> {
 }
 
 function linkSettings(link: SmsRouteConfig["links"][number], key: string, faults: string[]): LinkSettings {
-  const { name, host, port, tls, tlsName, caFile, systemId, passwordFile, systemType, window, rate } = link;
+  const { name, host, port, tls, tlsName, caFile, systemId, passwordFile, systemType } = link;
+  const { window, rate, responseTimeoutMs } = link;
   return {
     ...LINK_DEFAULTS,
     name,
@@ -45,5 +46,6 @@ function linkSettings(link: SmsRouteConfig["links"][number], key: string, faults
     bindMode: link.bind,
     window,
     ratePerSecond: rate,
+    responseTimeoutMs,
   };
 }

@@ -62,6 +62,7 @@ export function linkConfig(port: number, change: Partial<RouteConfig["links"][nu
     bind: "transceiver",
     window: 10,
     rate: 10_000,
+    responseTimeoutMs: 30_000,
     ...change,
   } as const;
 }

@@ -13,6 +13,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "cli/operator.ts": "asks the running instance",
   "cli/dev-words.ts": "stamps lines for a person",
   "sandbox/page-list.ts": "runs in the browser",
+  "sandbox/page-phone.ts": "runs in the browser",
   "sandbox/page-reader.ts": "runs in the browser",
 };
 

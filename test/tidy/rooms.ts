@@ -383,6 +383,17 @@ export const ROOMS: Record<string, readonly string[]> = {
     "workspaces/sender-kind.ts",
   ],
   // Its DNS publishes what the owner of each registered domain would publish.
-  // What its MX sends back is composed and sent as mail is.
-  sandbox: ["dkim", "dns", "domains", "domains/records.ts", "mime", "smtp"],
+  // What its MX sends back is composed and sent as mail is; its phones read and write what texts are made of.
+  sandbox: [
+    "dkim",
+    "dns",
+    "domains",
+    "domains/records.ts",
+    "mime",
+    "smtp",
+    "sms/encoding.ts",
+    "sms/number.ts",
+    "sms/reassemble.ts",
+    "sms/segment.ts",
+  ],
 };

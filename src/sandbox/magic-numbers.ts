@@ -1,0 +1,237 @@
+/**
+ * Magic numbers: phone numbers to which texts meet a certain end in the sandbox, whatever the operator's prefix,
+ * so that a customer can watch each of them. This table is the only one: the SMSC acts by it, the docs, the
+ * page and the terminal tell it, the tests go through it. What a text ends as holds for the settings below. Pure.
+ */
+
+/** The sandbox's own in `[sms]`: nobody waits a day here to see what becomes of a receipt that does not come. */
+export const SANDBOX_TIMES = {
+  /** How long a text may wait to be sent, whatever its priority; the least that an SMSC is ever told. */
+  lifetimeMs: 60_000,
+  receiptGraceMs: 5_000,
+  unknownWaitMs: 5_000,
+  responseTimeoutMs: 5_000,
+} as const;
+
+/** What happens to a segment after the SMSC took it. */
+export interface Step {
+  /** After the answer. */
+  afterMs: number;
+  /** It arrives: the phone has it. */
+  isShown: boolean;
+  /** The receipt's `stat` and `err`; null: no receipt. */
+  receipt: { stat: string; err: string } | null;
+}
+
+export type Behaviour =
+  | { kind: "takes"; steps: readonly Step[] }
+  /** Taken, and the receipt is sent before the answer. */
+  | { kind: "reports_first" }
+  /** Refused so often, null: always; then delivered. `part`: of a text in several, that one alone. */
+  | { kind: "refuses"; status: number; times: number | null; part: number | null }
+  /** Never answered, and not taken. */
+  | { kind: "is_silent" }
+  /** Taken, and the connection dropped in place of an answer, the first time. */
+  | { kind: "drops" }
+  /** Delivered, and its reader writes back. */
+  | { kind: "writes_back"; body: string };
+
+export interface MagicNumber {
+  /** The last two digits; the five before them are zeros: +258 84 00000 01. */
+  ending: string;
+  does: Behaviour;
+  /** For people: what happens. */
+  told: string;
+  /** What a text of one segment ends as, but for `parts`. */
+  ends: { status: string; deliveryState: string | null; failureCategory: string | null };
+  /** How many segments it takes to see it. */
+  parts: 1 | 2;
+  /** From the 202 to that, about. */
+  seconds: number;
+  /** It slows or breaks its link: a link of its own keeps it from the others' texts. */
+  isApart: boolean;
+}
+
+/** A moment for a person to see it sent. */
+const ARRIVES_MS = 100;
+const SLOW_MS = 10_000;
+const ENROUTE_MS = 1_000;
+/** How long the reader of a text takes to write back. */
+export const WRITES_BACK_MS = 1_000;
+
+const arrives = (afterMs: number): Step => ({ afterMs, isShown: true, receipt: { stat: "DELIVRD", err: "000" } });
+const reported = (stat: string, err: string): Behaviour => ({
+  kind: "takes",
+  steps: [{ afterMs: ARRIVES_MS, isShown: false, receipt: { stat, err } }],
+});
+const refused = (status: number, times: number | null = null): Behaviour => ({
+  kind: "refuses",
+  status,
+  times,
+  part: null,
+});
+
+/** Of every number that is not in the table. */
+export const DELIVERED: Behaviour = { kind: "takes", steps: [arrives(ARRIVES_MS)] };
+
+const DELIVERED_ENDS = { status: "delivered", deliveryState: "delivered", failureCategory: null };
+const OVERDUE_ENDS = { status: "sent", deliveryState: "unknown", failureCategory: "receipt_timeout" };
+const OVERDUE_S = (SANDBOX_TIMES.lifetimeMs + SANDBOX_TIMES.receiptGraceMs) / 1_000;
+
+function undelivered(deliveryState: string, failureCategory: string, status = "undelivered"): MagicNumber["ends"] {
+  return { status, deliveryState, failureCategory };
+}
+
+function failed(failureCategory: string, deliveryState = "pending"): MagicNumber["ends"] {
+  return { status: "failed", deliveryState, failureCategory };
+}
+
+type Row = [ending: string, told: string, does: Behaviour, ends: MagicNumber["ends"], seconds?: number];
+
+const TOGETHER: Row[] = [
+  [
+    "01",
+    "UNDELIV, err 001: nobody has this number",
+    reported("UNDELIV", "001"),
+    undelivered("undeliverable", "unknown_subscriber"),
+  ],
+  [
+    "02",
+    "UNDELIV, err 027: the phone is switched off",
+    reported("UNDELIV", "027"),
+    undelivered("undeliverable", "absent_subscriber"),
+  ],
+  [
+    "03",
+    "EXPIRED: the network gave up trying",
+    reported("EXPIRED", "000"),
+    undelivered("expired", "expired", "expired"),
+  ],
+  ["04", "REJECTD, err 013: the subscriber is barred", reported("REJECTD", "013"), undelivered("rejected", "blocked")],
+  [
+    "05",
+    "DELETED: taken out of the network's queue",
+    reported("DELETED", "000"),
+    undelivered("deleted", "provider_error"),
+  ],
+  ["06", "UNKNOWN: the network does not know, and says no more", reported("UNKNOWN", "000"), OVERDUE_ENDS, OVERDUE_S],
+  [
+    "07",
+    "ENROUTE after a second, DELIVRD after ten",
+    {
+      kind: "takes",
+      steps: [{ afterMs: ENROUTE_MS, isShown: false, receipt: { stat: "ENROUTE", err: "000" } }, arrives(SLOW_MS)],
+    },
+    DELIVERED_ENDS,
+    SLOW_MS / 1_000,
+  ],
+  [
+    "08",
+    "arrives, and no receipt ever comes",
+    { kind: "takes", steps: [{ afterMs: ARRIVES_MS, isShown: true, receipt: null }] },
+    OVERDUE_ENDS,
+    OVERDUE_S,
+  ],
+  ["09", "arrives, its receipt before the SMSC's answer", { kind: "reports_first" }, DELIVERED_ENDS],
+  ["10", "refused with 0x0B: no such destination", refused(0x0b), failed("invalid_destination")],
+  ["11", "refused with 0x0A: the sender may not", refused(0x0a), failed("sender_rejected")],
+  ["12", "refused with 0x45 (submit failed), three times", refused(0x45), failed("provider_error"), 15],
+  ["15", "refused with 0x08 (system error) twice, then delivered", refused(0x08, 2), DELIVERED_ENDS, 15],
+  ["19", "arrives, and its reader writes back STOP", { kind: "writes_back", body: "STOP" }, DELIVERED_ENDS, 1],
+  ["20", "arrives, and its reader writes back Olá", { kind: "writes_back", body: "Olá" }, DELIVERED_ENDS, 1],
+  [
+    "21",
+    "UNDELIV, err 022: the phone's memory is full",
+    reported("UNDELIV", "022"),
+    undelivered("undeliverable", "handset_error"),
+  ],
+];
+
+const APART: Row[] = [
+  ["13", "refused with 0x58 (too fast) twice, then delivered", refused(0x58, 2), DELIVERED_ENDS, 3],
+  ["14", "refused with 0x14 (queue full) once, then delivered", refused(0x14, 1), DELIVERED_ENDS, 30],
+  [
+    "16",
+    "never answered: sent twice, marked possibleDuplicate, given up",
+    { kind: "is_silent" },
+    failed("outcome_unknown", "unknown"),
+    16,
+  ],
+  [
+    "17",
+    "arrives, the connection breaks before the answer: sent twice, so it arrives twice, marked possibleDuplicate",
+    { kind: "drops" },
+    DELIVERED_ENDS,
+    2,
+  ],
+];
+
+const SECOND_PART: Row = [
+  "18",
+  "of a text in several segments the second is refused with 0x66, so the phone shows none",
+  { kind: "refuses", status: 0x66, times: null, part: 2 },
+  failed("content_rejected", "partially_delivered"),
+];
+
+/** All of them, in the order of their digits. */
+export const MAGIC_NUMBERS: readonly MagicNumber[] = [
+  ...TOGETHER.map((row) => magicNumber(row)),
+  ...APART.map((row) => magicNumber(row, { isApart: true })),
+  magicNumber(SECOND_PART, { parts: 2 }),
+].toSorted((a, b) => Number(a.ending) - Number(b.ending));
+
+function magicNumber([ending, told, does, ends, seconds = 0]: Row, more: Partial<MagicNumber> = {}): MagicNumber {
+  return { ending, told, does, ends, seconds, parts: 1, isApart: false, ...more };
+}
+
+const BY_ENDING = new Map(MAGIC_NUMBERS.map((each) => [each.ending, each]));
+
+/** The interface's numbers, with or without `+`. */
+const MAGIC = /^\+?2588[2-7]00000(\d\d)$/;
+
+/** What is done with texts to a number. */
+export function behaviourOfNumber(number: string): Behaviour {
+  return BY_ENDING.get(MAGIC.exec(number)?.[1] ?? "")?.does ?? DELIVERED;
+}
+
+/** A row's number, by an operator's first digits. */
+export function numberOf({ ending }: Pick<MagicNumber, "ending">, prefix = "25884"): string {
+  return `+${prefix}00000${ending}`;
+}
+
+/** What it ends as, as people read it: `failed, unknown_subscriber, after about 15 s`. */
+export function endOf({ ends, seconds }: MagicNumber): string {
+  const { status, deliveryState, failureCategory } = ends;
+  const state = deliveryState === status || deliveryState === null ? [] : [deliveryState];
+  const words = [
+    status,
+    ...state,
+    ...(failureCategory === null || failureCategory === status ? [] : [failureCategory]),
+  ];
+  return `${words.join(", ")}${seconds > 1 ? `; takes ${seconds} s` : ""}`;
+}
+
+/** More are not remembered; the oldest are forgotten. */
+export const MAX_REMEMBERED_TRIES = 10_000;
+
+/** How often each segment was submitted. */
+export class Tries {
+  readonly #tries = new Map<string, number>();
+
+  /** Counts one; how many there were with it. */
+  count(segment: string): number {
+    const tries = (this.#tries.get(segment) ?? 0) + 1;
+    this.#tries.delete(segment);
+    this.#tries.set(segment, tries);
+    if (this.#tries.size > MAX_REMEMBERED_TRIES) {
+      const oldest = this.#tries.keys().next();
+      if (!oldest.done) this.#tries.delete(oldest.value);
+    }
+    return tries;
+  }
+
+  /** It was taken: the next like it is another. */
+  forget(segment: string): void {
+    this.#tries.delete(segment);
+  }
+}

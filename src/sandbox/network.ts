@@ -1,0 +1,161 @@
+/**
+ * The sandbox's mobile network: what becomes of each segment that its SMSC is handed. Magic numbers choose it
+ * (magic-numbers.ts); to all others it arrives. Steps: answer, then a moment later arrive at the phone and
+ * send the receipt back, by the account that the segment came from.
+ */
+import type { Clock } from "../clock.ts";
+import type { Random } from "../random.ts";
+import { toE164 } from "../sms/number.ts";
+import { readPart } from "../sms/reassemble.ts";
+import type { Handsets } from "./handset.ts";
+import { behaviourOfNumber, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
+import { receiptOf, type Reported } from "./smsc-receipt.ts";
+import type { Deliver, Submit } from "./smpp-pdu.ts";
+import type { Answering } from "./smsc-session.ts";
+
+/** Destination addresses that phones have (E.164, without `+`). */
+const NUMBER = /^\d{3,15}$/;
+const INVALID_DESTINATION = 0x0b;
+/** Steps that are ahead; those of a segment over that are taken at once. */
+const MAX_AHEAD = 100_000;
+/** Octets that make ids of this run unlike those of the last. */
+const RUN_OCTETS = 4;
+
+export interface NetworkParts {
+  handsets: Handsets;
+  clock: Clock;
+  random: Random;
+  /** To an account, once it can be. */
+  deliver: (account: string, message: Deliver) => void;
+  /** A subscriber writes to the sender of a text. */
+  writeBack: (phone: string, to: string, body: string) => void;
+  /** Receives one line for each segment. */
+  onEvent: (line: string) => void;
+}
+
+/** A segment at the SMSC, and by which account it came. */
+export interface Submission {
+  account: string;
+  submit: Submit;
+  answering: Answering;
+}
+
+export class Network {
+  readonly #parts: NetworkParts;
+  readonly #tries = new Tries();
+  readonly #ahead = new Set<() => void>();
+  readonly #run: string;
+  #count = 0;
+
+  constructor(parts: NetworkParts) {
+    this.#parts = parts;
+    this.#run = Buffer.from(parts.random.bytes(RUN_OCTETS)).toString("hex");
+  }
+
+  take(submission: Submission): void {
+    const { submit, answering } = submission;
+    if (!NUMBER.test(submit.destination)) return answering.refuse(INVALID_DESTINATION);
+    const does = behaviourOfNumber(submit.destination);
+    switch (does.kind) {
+      case "takes":
+        return this.#accept(submission, does.steps);
+      case "reports_first":
+        return this.#reportFirst(submission);
+      case "refuses": {
+        const key = segmentKey(submission);
+        const isConcerned = does.part === null || does.part === placeOf(submit).seq;
+        const isOver = does.times !== null && isConcerned && this.#tries.count(key) > does.times;
+        if (isOver) this.#tries.forget(key);
+        if (!isConcerned || isOver) return this.#accept(submission, DELIVERED_STEPS);
+        this.#tell(submit, `refused with 0x${does.status.toString(16).padStart(2, "0").toUpperCase()}`);
+        return answering.refuse(does.status);
+      }
+      case "is_silent":
+        return this.#tell(submit, "not answered");
+      case "drops": {
+        const key = segmentKey(submission);
+        if (this.#tries.count(key) > 1) {
+          this.#tries.forget(key);
+          return this.#accept(submission, DELIVERED_STEPS);
+        }
+        this.#parts.handsets.arrive(submit);
+        this.#tell(submit, "arrived, and the connection dropped before the answer");
+        return answering.drop();
+      }
+      case "writes_back":
+        this.#accept(submission, DELIVERED_STEPS);
+        return this.#writeBack(submit, does.body);
+    }
+  }
+
+  /** What is ahead does not happen any more. */
+  stop(): void {
+    for (const cancel of this.#ahead) cancel();
+    this.#ahead.clear();
+  }
+
+  #accept(submission: Submission, steps: readonly Step[]): void {
+    const { submit, answering } = submission;
+    const reported = this.#report(submit);
+    answering.accept(reported.id);
+    for (const step of steps) this.#later(step.afterMs, () => this.#follow(submission, reported, step));
+  }
+
+  #reportFirst(submission: Submission): void {
+    const reported = this.#report(submission.submit);
+    for (const step of DELIVERED_STEPS) this.#follow(submission, reported, step);
+    submission.answering.accept(reported.id);
+  }
+
+  #follow({ account, submit }: Submission, reported: Reported, { isShown, receipt }: Step): void {
+    const { handsets, clock, deliver } = this.#parts;
+    if (isShown) handsets.arrive(submit);
+    this.#tell(submit, receipt?.stat ?? "arrived, no receipt");
+    if (receipt === null) return;
+    const message = receiptOf(reported, receipt, clock.now());
+    if (message !== null) deliver(account, message);
+  }
+
+  #writeBack(submit: Submit, body: string): void {
+    // Of a long text the first part alone is answered.
+    if (placeOf(submit).seq > 1) return;
+    if (!NUMBER.test(submit.source))
+      return this.#tell(submit, `nothing is written back: "${submit.source}" is a name, which no phone can answer`);
+    const [phone, to] = [toE164(submit.destination), submit.source];
+    this.#later(WRITES_BACK_MS, () => this.#parts.writeBack(phone, to, body));
+  }
+
+  #report(submit: Submit): Reported {
+    this.#count += 1;
+    // Letters beyond F: nobody takes it for a number that could be written otherwise.
+    return { submit, id: `sx-${this.#run}-${this.#count}`, takenAt: this.#parts.clock.now() };
+  }
+
+  #later(afterMs: number, run: () => void): void {
+    if (this.#ahead.size >= MAX_AHEAD) return run();
+    const cancel = this.#parts.clock.after(afterMs, () => {
+      this.#ahead.delete(cancel);
+      run();
+    });
+    this.#ahead.add(cancel);
+  }
+
+  #tell(submit: Submit, what: string): void {
+    const { seq, total } = placeOf(submit);
+    const part = total > 1 ? ` (${seq} of ${total})` : "";
+    this.#parts.onEvent(`${what}  ${toE164(submit.destination)}${part}`);
+  }
+}
+
+const DELIVERED_STEPS = DELIVERED.kind === "takes" ? DELIVERED.steps : [];
+
+function placeOf({ esmClass, dataCoding, message, sar }: Submit): { seq: number; total: number } {
+  return readPart({ esmClass, dataCoding, message, sar }).place ?? { seq: 1, total: 1 };
+}
+
+/** What is the same of a segment that is sent again, and of no other. */
+function segmentKey({ account, submit }: Submission): string {
+  const { source, destination, reference, message } = submit;
+  const own = reference?.toString("hex") ?? Bun.hash(message).toString(16);
+  return `${account} ${source} ${destination} ${own} ${placeOf(submit).seq}`;
+}

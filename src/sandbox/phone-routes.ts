@@ -1,0 +1,98 @@
+/**
+ * The sandbox's phones over HTTP: what arrived at them, for the page and for test suites, and a way to write back
+ * as one of them. Guarded as the inbox is, and like it mounted by `pombo dev` only.
+ */
+import { Elysia } from "elysia";
+import { DEFAULT_SMS_PREFIXES } from "../config.ts";
+import { bodyFault } from "../sms/encoding.ts";
+import { toE164 } from "../sms/number.ts";
+import { faultAnswer, type Fault, GUARDING_HEADERS, limitOf } from "./answer.ts";
+import { refusalOf } from "./guard.ts";
+import type { SandboxSmsc } from "./smsc.ts";
+import { DEFAULT_TEXT_LIMIT, type StoredText, type Texts } from "./text-store.ts";
+
+const MAX_LIMIT = 1_000;
+const MAX_BODY = 1_600;
+const SUBSCRIBER = new RegExp(`^\\+(?:${DEFAULT_SMS_PREFIXES.join("|")})\\d{7}$`);
+const ANSWERABLE = /^\+?\d{3,15}$/;
+
+export interface PhoneParts {
+  texts: Texts;
+  smsc: Pick<SandboxSmsc, "writeBack">;
+  /** The workspace's number, which texts go back to unless another is named. */
+  ownNumber: string;
+}
+
+export function phoneRoutes(parts: PhoneParts) {
+  const { texts } = parts;
+  return new Elysia({ name: "sandbox phones", aot: false, detail: { hide: true } })
+    .onBeforeHandle(({ request }) => {
+      const refusal = refusalOf(request);
+      return refusal === null ? undefined : faultAnswer(403, { code: "FORBIDDEN", message: refusal });
+    })
+    .get("/sandbox/texts", ({ request }) => listTexts(texts, new URL(request.url)))
+    .post("/sandbox/texts", ({ body }) => writeBack(body, parts), { parse: "json" })
+    .delete("/sandbox/texts", () => Response.json({ deleted: texts.clear() }, { headers: GUARDING_HEADERS }), {
+      parse: "none",
+    });
+}
+
+function listTexts(texts: Texts, url: URL): Response {
+  const limit = limitOf(url, DEFAULT_TEXT_LIMIT, MAX_LIMIT);
+  if (limit instanceof Response) return limit;
+  // A plus typed by hand is read as a space in a query.
+  const to = url.searchParams.get("to")?.trim();
+  const withOut = url.searchParams.get("include") === "sent";
+  const listed = texts.list({ phone: to === undefined ? undefined : toE164(to), limit, withOut });
+  return Response.json(
+    listed.map((text) => (withOut ? { ...toView(text), direction: text.direction } : toView(text))),
+    { headers: GUARDING_HEADERS },
+  );
+}
+
+function toView({ id, from, to, body, segments, encoding, receivedAt }: StoredText) {
+  return { id, from, to, body, segments, encoding, receivedAt: new Date(receivedAt).toISOString() };
+}
+
+async function writeBack(given: unknown, { smsc, ownNumber }: PhoneParts): Promise<Response> {
+  if (!isObject(given)) {
+    const message = 'The body must be JSON, such as {"from": "+258841234567", "body": "Olá"}';
+    return faultAnswer(400, { code: "BAD_REQUEST", message });
+  }
+  const { from, to = ownNumber, body } = given;
+  const faults = faultsOf({ from, to, body });
+  if (typeof from !== "string" || typeof to !== "string" || typeof body !== "string" || faults.length > 0)
+    return faultAnswer(422, ...faults);
+  switch (await smsc.writeBack({ from, to, body })) {
+    case "taken":
+      return Response.json({ data: { from, to, body } }, { status: 201, headers: GUARDING_HEADERS });
+    case "refused":
+      return unavailable("pombo did not take the text. Send it again.");
+    case "not_connected":
+      return unavailable("pombo has no connection to the sandbox's SMSC at the moment. Send it again in a second.");
+  }
+}
+
+function unavailable(message: string): Response {
+  return faultAnswer(503, { code: "UNAVAILABLE", message });
+}
+
+function isObject(given: unknown): given is { from?: unknown; to?: unknown; body?: unknown } {
+  return typeof given === "object" && given !== null && !Array.isArray(given);
+}
+
+function faultsOf({ from, to, body }: { from: unknown; to: unknown; body: unknown }): Fault[] {
+  const faults: Fault[] = [];
+  const note = (field: string, message: string) => faults.push({ code: "VALIDATION_ERROR", message, field });
+  if (typeof from !== "string" || !SUBSCRIBER.test(from))
+    note("from", "from must be the phone's number in E.164, such as +258841234567");
+  if (typeof to !== "string" || !ANSWERABLE.test(to))
+    note("to", "to must be a number or short code that sends texts: a name cannot be answered from a phone");
+  if (typeof body !== "string" || body === "" || [...body].length > MAX_BODY)
+    note("body", `body must be a text of 1 to ${MAX_BODY} characters`);
+  else {
+    const fault = bodyFault(body);
+    if (fault !== null) note("body", `body ${fault}`);
+  }
+  return faults;
+}

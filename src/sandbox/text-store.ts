@@ -1,0 +1,130 @@
+/**
+ * The texts of the sandbox's phones: what arrived at each number and what was written back from it, in a SQLite
+ * file of their own beside the mail's inbox, for the same reasons. The oldest make room.
+ */
+import { Database } from "bun:sqlite";
+import { chmodSync, closeSync, openSync } from "node:fs";
+
+const MAX_TEXTS = 10_000;
+/** Texts that one `list` gives when nothing else is asked. */
+export const DEFAULT_TEXT_LIMIT = 100;
+
+/** `gsm7` and `ucs2` as the API has them; others are not pombo's. */
+export type TextEncoding = "gsm7" | "ucs2" | "latin1" | "binary";
+
+export interface PhoneText {
+  /** The sender: a name, a short code, or a number with `+`. */
+  from: string;
+  to: string;
+  body: string;
+  /** Parts that it came in. */
+  segments: number;
+  encoding: TextEncoding;
+  /** Unix milliseconds. */
+  receivedAt: number;
+  /** `in`: the phone got it; `out`: it was written there. */
+  direction: "in" | "out";
+}
+
+export interface StoredText extends PhoneText {
+  /** Number in decimal, later texts higher, never used twice. */
+  id: string;
+}
+
+export interface TextFilter {
+  /** The phone: who got a text, and of those that went back who wrote it. */
+  phone?: string | undefined;
+  limit?: number | undefined;
+  /** Those that were written on the phones too. */
+  withOut?: boolean | undefined;
+}
+
+type TextRow = Omit<StoredText, "id"> & { id: number };
+
+export class Texts {
+  readonly #database: Database;
+  readonly #maxTexts: number;
+
+  constructor(database: Database, maxTexts: number) {
+    this.#database = database;
+    this.#maxTexts = maxTexts;
+  }
+
+  /** Keeps a text; the oldest leave when there are too many. */
+  add(text: PhoneText): void {
+    const { from, to, body, segments, encoding, receivedAt, direction } = text;
+    const { lastInsertRowid } = this.#database.query(INSERT).run({
+      $sender: from,
+      $recipient: to,
+      $phone: direction === "in" ? to : from,
+      $body: body,
+      $segments: segments,
+      $encoding: encoding,
+      $receivedAt: receivedAt,
+      $direction: direction,
+    });
+    this.#database.query(DELETE_OLD).run({ $upTo: Number(lastInsertRowid) - this.#maxTexts });
+  }
+
+  /** Newest first. */
+  list({ phone, limit = DEFAULT_TEXT_LIMIT, withOut = false }: TextFilter = {}): StoredText[] {
+    const rows = this.#database
+      .query<TextRow, { $phone: string | null; $limit: number; $withOut: number }>(SELECT)
+      .all({ $phone: phone ?? null, $limit: limit, $withOut: withOut ? 1 : 0 });
+    return rows.map(({ id, ...rest }) => ({ ...rest, id: String(id) }));
+  }
+
+  /** Removes all; how many had arrived. */
+  clear(): number {
+    const { count } = this.#database.query<{ count: number }, []>(COUNT_IN).get() ?? { count: 0 };
+    this.#database.query("DELETE FROM texts").run();
+    return count;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+/** Opens the file (made when missing, 0600), or memory with `":memory:"`. One of another layout is emptied. */
+export function openTexts(file: string, maxTexts: number = MAX_TEXTS): Texts {
+  if (file !== ":memory:") {
+    closeSync(openSync(file, "a", 0o600));
+    chmodSync(file, 0o600);
+  }
+  const database = new Database(file, { create: true, strict: false });
+  // Play texts need no survival of a power cut.
+  database.run("PRAGMA journal_mode = WAL");
+  database.run("PRAGMA synchronous = OFF");
+  const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get();
+  if (version?.user_version !== LAYOUT_VERSION) {
+    database.run("DROP TABLE IF EXISTS texts");
+    database.run(CREATE_TABLE);
+    database.run("CREATE INDEX texts_by_phone ON texts (phone, id)");
+    database.run(`PRAGMA user_version = ${LAYOUT_VERSION}`);
+  }
+  return new Texts(database, maxTexts);
+}
+
+const LAYOUT_VERSION = 1;
+
+// AUTOINCREMENT: after all were deleted an open page must not meet another text under an id it knows.
+const CREATE_TABLE = `CREATE TABLE texts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  sender TEXT NOT NULL,
+  recipient TEXT NOT NULL,
+  phone TEXT NOT NULL,
+  body TEXT NOT NULL,
+  segments INTEGER NOT NULL,
+  encoding TEXT NOT NULL,
+  received_at INTEGER NOT NULL,
+  direction TEXT NOT NULL
+) STRICT`;
+
+const INSERT = `INSERT INTO texts (sender, recipient, phone, body, segments, encoding, received_at, direction)
+  VALUES ($sender, $recipient, $phone, $body, $segments, $encoding, $receivedAt, $direction)`;
+const SELECT = `SELECT id, sender AS "from", recipient AS "to", body, segments, encoding,
+  received_at AS receivedAt, direction FROM texts
+  WHERE ($phone IS NULL OR phone = $phone) AND ($withOut = 1 OR direction = 'in') ORDER BY id DESC LIMIT $limit`;
+const COUNT_IN = "SELECT count(*) AS count FROM texts WHERE direction = 'in'";
+const DELETE_OLD = "DELETE FROM texts WHERE id <= $upTo";
