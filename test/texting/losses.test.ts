@@ -90,7 +90,7 @@ test("a stop waits for the answers, and unbinds", async () => {
 
 test("while nothing can be written receipts are refused and come again, and answers are not forgotten", async () => {
   await using world = await startTexting({
-    script: { answerDelayMs: 1_500, retryMs: 200, receipts: { isBeforeAnswer: true } },
+    script: { answerDelayMs: 1_500, retryMs: 200, receipts: { delayMs: 1_000 } },
   });
   const id = await world.text();
   await world.smsc.until({ submits: 1 });
