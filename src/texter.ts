@@ -14,6 +14,7 @@ import { openRoutes } from "./sms/route-settings.ts";
 import { routingOf } from "./sms/routing.ts";
 import type { ReadyWork } from "./sms/segment-read-store.ts";
 import { Sweeper } from "./sms/sweep.ts";
+import { TextClock } from "./sms/text-clock.ts";
 import { Writer } from "./sms/writer.ts";
 import type { Stores } from "./stores.ts";
 
@@ -47,13 +48,14 @@ export interface Texter {
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
 export function buildTexter({ config, edges, stores, committer, guard, resolver }: TexterParts): Texter {
-  const { clock, random, log } = edges;
+  const { random, log } = edges;
+  const steady = edges.steady ?? edges.clock;
+  const clock = new TextClock(edges.clock, steady);
   const { commit } = committer;
   const { sms, suppressions, senderIds } = stores;
   const routes = openRoutes(config.sms.routes);
   const { unknownWaitMs, receiptGraceMs } = config.sms;
   const receipts = new Receipts({ sms, routes });
-  const steady = edges.steady ?? clock;
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const health = new Health({ routes, steady, log, pause });
   const answers = new Answers({ sms, routes, receipts, health, unknownWaitMs, log, pause });

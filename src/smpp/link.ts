@@ -171,7 +171,8 @@ export class Link<S extends Segment> {
         },
         received: (message, acknowledge) => this.#receive(message, acknowledge),
         drained: () => this.#outbox.offer(),
-        due: (now) => (isSender ? this.#outbox.due(now) : Infinity),
+        deadline: () => (isSender ? this.#outbox.deadline : Infinity),
+        due: (now) => (isSender ? this.#outbox.due(now) : undefined),
       },
       bound: (session) => this.#bound(role, session),
       unbound: (end) => {

@@ -176,14 +176,16 @@ export class Outbox<S extends Segment> {
     if (OUT_OF_STEP.includes(raw.status)) session.destroy(`a submit was answered with ${hex(raw.status)}`);
   }
 
-  /** Tells of those whose answer is overdue. @returns when the next will be, in ms */
-  due(now: number): number {
-    const { responseTimeoutMs } = this.#settings;
-    const window = this.#window;
-    if (this.#session === null || window.deadline(responseTimeoutMs) > now) return window.deadline(responseTimeoutMs);
-    for (const segment of window.expire(now, responseTimeoutMs)) this.#events.timedOut(segment);
-    if (window.isHopeless) this.#session.destroy("submits are not answered");
-    return window.deadline(responseTimeoutMs);
+  /** When the next answer will be overdue, in ms. */
+  get deadline(): number {
+    return this.#session === null ? Infinity : this.#window.deadline(this.#settings.responseTimeoutMs);
+  }
+
+  /** Tells of those whose answer is overdue. */
+  due(now: number): void {
+    if (this.#session === null || this.deadline > now) return;
+    for (const segment of this.#window.expire(now, this.#settings.responseTimeoutMs)) this.#events.timedOut(segment);
+    if (this.#window.isHopeless) this.#session.destroy("submits are not answered");
   }
 
   /** Asks for more: at once when half of the window is free, else in a moment, or when the rate allows it. */

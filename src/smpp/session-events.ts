@@ -29,8 +29,10 @@ export interface SessionEvents {
   answered(sequence: number, answer: RawAnswer): void;
   received(message: Inbound, acknowledge: (status: number) => void): void;
   drained(): void;
-  /** Asked whenever a timer is set: does what is due at `now`, and says when to be asked again (ms, or Infinity). */
-  due(now: number): number;
+  /** Asked whenever a timer is set: when `due` is to be told next (ms, or Infinity). */
+  deadline(): number;
+  /** Does what is due at `now`; only ever after what has come was read. */
+  due(now: number): void;
   closed(end: SessionEnd): void;
 }
 

@@ -118,15 +118,16 @@ export class SmppSession {
   rearm(): void {
     if (this.#isOver) return;
     const now = this.#clock.now();
-    const theirs = this.#events.due(now);
     const verdict = watch(this.#watched, this.#settings, now);
-    if (this.#isOver) return;
-    this.#alarm.setFor(Math.min(theirs, verdict.kind === "wait" ? verdict.until : now));
+    this.#alarm.setFor(Math.min(this.#events.deadline(), verdict.kind === "wait" ? verdict.until : now));
   }
 
   #look(): void {
     try {
-      const verdict = watch(this.#watched, this.#settings, this.#clock.now());
+      const now = this.#clock.now();
+      this.#events.due(now);
+      if (this.#isOver) return;
+      const verdict = watch(this.#watched, this.#settings, now);
       if (verdict.kind === "break") this.#end(verdict.reason);
       else if (verdict.kind === "finish") this.#finish();
       else if (verdict.kind === "enquire") this.#enquire();

@@ -1,4 +1,3 @@
-import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
@@ -13,6 +12,7 @@ import type { Links } from "./links.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
+import type { TextClock } from "./text-clock.ts";
 import type { WorkStore } from "./work-store.ts";
 
 // What time alone brings about: texts whose time to be sent is over, answers and receipts that are not waited for any
@@ -43,7 +43,7 @@ export interface SweeperParts {
   health: Pick<Health, "isOpen">;
   nudge: (work: ReadyWork) => void;
   commit: Commit;
-  clock: Clock;
+  clock: TextClock;
   log: Log;
 }
 
@@ -83,6 +83,7 @@ export class Sweeper {
       ...this.#cleaning(),
     ];
     try {
+      await this.#followJump();
       for (const step of steps) {
         if (this.#isStopped) return;
         for (const work of await commit(step)) nudge(work);
@@ -95,6 +96,17 @@ export class Sweeper {
       // The guard tells of trouble with the storage.
       if (!isStorageError(error)) log.bug("sms sweep", error);
     }
+  }
+
+  /** The wall clock was put right: the stored times go with it. */
+  async #followJump(): Promise<void> {
+    const { sms, clock, log, commit, nudge } = this.#parts;
+    const { jump } = clock;
+    if (jump === null) return;
+    await commit(() => sms.work.moveTimes(jump));
+    clock.follow(jump);
+    log.event("sms.clock_jumped", { byS: Math.round(jump.byMs / 1_000) }, "warn");
+    for (const work of sms.segments.readyWork()) nudge(work);
   }
 
   /** Texts that were not sent in their time. */

@@ -1,12 +1,16 @@
-import { and, asc, eq, gte, inArray, isNotNull, isNull, notInArray, or, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, notBetween, notInArray, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
+import type { Jump } from "./text-clock.ts";
 import { type FoundSegment, IS_READY, type ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow } from "./segment-store.ts";
 
 // What the dispatcher asks of the segments beside their moves: whole texts, work that changes its route, and what
 // a receipt without a known id may be about.
+
+/** A jump is seen within so much. */
+const SINCE_JUMP_MS = 2_000;
 
 /** Nothing of a segment's text was taken by an SMSC, or may have been. */
 const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
@@ -102,6 +106,30 @@ export function openWorkStore({ orm }: Db) {
         .returning({ priority, workspaceId, nextAt })
         .all();
       return freed.map((row) => ({ route, ...row }));
+    },
+
+    /**
+     * The wall clock jumped: what waits is due when it was to be, and no lifetime is shorter or longer for it. Texts
+     * accepted since have the new time already.
+     */
+    moveTimes({ byMs, beforeMs }: Jump): void {
+      const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS, beforeMs + byMs];
+      const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
+      const old = orm
+        .select({ id: smsMessages.id })
+        .from(smsMessages)
+        .where(and(sql.raw("is_final = 0"), isOld));
+      const nextAt = sql`${smsSegments.nextAt} + ${byMs}`;
+      orm
+        .update(smsSegments)
+        .set({ nextAt })
+        .where(and(sql.raw("state IN ('ready', 'unknown')"), inArray(smsSegments.messageId, old)))
+        .run();
+      orm
+        .update(smsMessages)
+        .set({ expiresAt: sql`${smsMessages.expiresAt} + ${byMs}` })
+        .where(and(sql.raw("is_final = 0"), isOld))
+        .run();
     },
 
     /** What waits for links other than these may be sent by any. */

@@ -266,6 +266,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "sms/routing.ts",
     "type sms/segment-read-store.ts",
     "sms/sweep.ts",
+    "sms/text-clock.ts",
     "sms/writer.ts",
     "stores.ts",
     "type app.ts",

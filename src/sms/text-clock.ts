@@ -1,0 +1,58 @@
+import type { Clock } from "../clock.ts";
+
+// Texts wait by the wall clock, which may be put right by an hour. Such a jump is no time that has passed: nothing
+// expires by it, nothing becomes due, and nothing waits longer. It is seen against a clock that does not jump, and
+// the stored times are moved with it (sweep.ts); until then this clock goes on as if nothing had happened.
+
+/** A drift of less is followed as it is. */
+const JUMP_MS = 5_000;
+/** More is no correction: the machine slept. */
+const LONGEST_JUMP_MS = 2 * 3_600_000;
+
+/** A jump of `byMs`; what was accepted after `beforeMs` (of the old time) had the new time already. */
+export interface Jump {
+  byMs: number;
+  beforeMs: number;
+}
+
+export class TextClock implements Clock {
+  readonly #wall: Clock;
+  readonly #steady: Pick<Clock, "now">;
+  #offset: number;
+
+  constructor(wall: Clock, steady: Pick<Clock, "now">) {
+    this.#wall = wall;
+    this.#steady = steady;
+    this.#offset = wall.now() - steady.now();
+  }
+
+  now(): number {
+    const wall = this.#wall.now();
+    const byMs = this.#jumpAt(wall);
+    // Backwards nothing falls due, and what is accepted now is not to be taken for overdue.
+    return byMs > JUMP_MS && byMs <= LONGEST_JUMP_MS ? Math.floor(wall - byMs) : wall;
+  }
+
+  after(delayMs: number, run: () => void): () => void {
+    return this.#wall.after(delayMs, run);
+  }
+
+  /** The jump that is to be followed, or null; it stays one until `follow`. */
+  get jump(): Jump | null {
+    const wall = this.#wall.now();
+    const byMs = this.#jumpAt(wall);
+    if (Math.abs(byMs) > JUMP_MS && Math.abs(byMs) <= LONGEST_JUMP_MS)
+      return { byMs: Math.round(byMs), beforeMs: Math.floor(wall - byMs) };
+    this.#offset += byMs;
+    return null;
+  }
+
+  /** The stored times have moved with it. */
+  follow({ byMs }: Jump): void {
+    this.#offset += byMs;
+  }
+
+  #jumpAt(wall: number): number {
+    return wall - (this.#steady.now() + this.#offset);
+  }
+}

@@ -1,0 +1,77 @@
+// More comes than can be written: reading pauses, and goes on; what stays paused is given up. A real link over real
+// sockets, the real line to the database, and a database that is as slow as the test wants it.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { Writer } from "../../src/sms/writer.ts";
+import { startSmsc } from "../peers/smsc/client.ts";
+import { caughtUp, makeBound, TEXT } from "../smpp/world.ts";
+
+setDefaultTimeout(40_000);
+
+const TEXTS = 6_000;
+
+/** A link whose texts go through a writer that commits when it may. */
+async function makeFlooded(smsc: Awaited<ReturnType<typeof startSmsc>>) {
+  const world = await makeBound(smsc);
+  world.isAcknowledging = false;
+  const gate = Promise.withResolvers<void>();
+  const pressed: boolean[] = [];
+  let longest = 0;
+  const writer = new Writer({
+    async commit(run) {
+      await gate.promise;
+      return run();
+    },
+    guard: { failure: null, whenOpen: () => () => undefined },
+    clock: { now: () => performance.now(), after: (ms, run) => (setTimeout(run, ms), () => undefined) },
+    log: { event: () => undefined, bug: (_, error) => expect(error).toBeUndefined() },
+    pressed(isPressed) {
+      pressed.push(isPressed);
+      if (isPressed) world.link.pauseReading();
+      else world.link.resumeReading();
+    },
+  });
+  const take = world.received.push.bind(world.received);
+  world.received.push = (...all) => {
+    for (const { acknowledge } of all) writer.push({ write: () => undefined, done: () => acknowledge(0) });
+    longest = Math.max(longest, writer.length);
+    return take(...all);
+  };
+  return {
+    world,
+    pressed,
+    longest: () => longest,
+    open: () => gate.resolve(),
+  };
+}
+
+test("over 2,000 that wait reading pauses, below 500 it goes on, and all are acknowledged once", async () => {
+  await using smsc = await startSmsc({ script: { maxUnacknowledged: TEXTS } });
+  const flooded = await makeFlooded(smsc);
+  await using world = flooded.world;
+  await smsc.deliver("loja", ...Array.from({ length: TEXTS }, () => TEXT));
+  await world.until(() => flooded.pressed.includes(true));
+  // What is in a buffer already is no more than some kilobytes.
+  expect(flooded.longest()).toBeLessThan(4_000);
+  world.clock.advance(9_000);
+  expect((await smsc.state()).counters.acknowledged).toBe(0);
+  flooded.open();
+  await smsc.until({ acknowledged: TEXTS });
+  expect(flooded.pressed.at(-1)).toBe(false);
+  expect(world.received).toHaveLength(TEXTS);
+  expect(world.unbound).toEqual([]);
+});
+
+test("a pause over 10 s ends the connection; what was not acknowledged comes again over the next", async () => {
+  await using smsc = await startSmsc({ script: { maxUnacknowledged: TEXTS } });
+  const flooded = await makeFlooded(smsc);
+  await using world = flooded.world;
+  await smsc.deliver("loja", ...Array.from({ length: TEXTS }, () => TEXT));
+  await world.until(() => flooded.pressed.includes(true));
+  world.clock.advance(10_000);
+  expect(world.unbound).toMatchObject([{ reason: "reading was paused for too long" }]);
+  flooded.open();
+  world.clock.advance(1_000);
+  await smsc.until({ acknowledged: TEXTS });
+  await caughtUp(smsc, world);
+  expect(world.unbound).toHaveLength(1);
+});
