@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Delivery } from "./codec.ts";
 import type { SmscState, Tasks } from "./control.ts";
-import { readJournal, type Noted } from "./journal.ts";
+import { eachNoted, type Noted } from "./journal.ts";
 import type { SmscOptions } from "./main.ts";
 import type { Change, Script } from "./script.ts";
 import type { Counters } from "./smsc.ts";
@@ -22,6 +22,8 @@ export interface SmscHandle {
   deliver(systemId: string, ...deliveries: Delivery[]): Promise<void>;
   /** Every PDU so far. */
   journal(): Promise<Noted[]>;
+  /** The same one by one. */
+  notes(): Promise<Iterable<Noted>>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -54,10 +56,11 @@ export async function startSmsc({ isJournalKept = true, ...options }: StartOptio
     until: (atLeast) => reach({ atLeast }),
     untilAtMost: (atMost) => reach({ atMost }),
     deliver: async (systemId, ...deliveries) => void (await smsc.tell("deliver", { systemId, deliveries })),
-    async journal() {
+    journal: async () => [...(await smsc.notes())],
+    async notes() {
       if (journal === null) throw new Error("this one keeps no journal");
       await smsc.state();
-      return readJournal(journal);
+      return eachNoted(journal);
     },
     async [Symbol.asyncDispose]() {
       // It ends by itself.

@@ -2,7 +2,7 @@
 // `<Unix ms, with microseconds> <connection> <direction> <hex or word>`, the direction being `<` received,
 // `>` sent, `=` what happened to the connection.
 
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readSync, writeSync } from "node:fs";
 
 const FLUSH_EVERY_MS = 20;
 const FLUSH_LINES = 2_000;
@@ -47,11 +47,25 @@ export interface Noted {
   what: string;
 }
 
-/** What a journal's file holds; a line that is being written is left out. */
-export function readJournal(path: string): Noted[] {
-  const lines = readFileSync(path, "latin1").split("\n").slice(0, -1);
-  return lines.map((line) => {
-    const [at = "", connection = "", direction = "", what = ""] = line.split(" ");
-    return { at: Number(at), connection: Number(connection), direction: direction as Noted["direction"], what };
-  });
+const READ_AT_ONCE = 1 << 20;
+
+/** What a journal's file holds, of any size; a line that is being written is left out. */
+export function* eachNoted(path: string): Generator<Noted> {
+  const file = openSync(path, "r");
+  try {
+    const chunk = Buffer.alloc(READ_AT_ONCE);
+    let rest = "";
+    for (let size = readSync(file, chunk); size > 0; size = readSync(file, chunk)) {
+      const lines = (rest + chunk.toString("latin1", 0, size)).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) yield notedIn(line);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function notedIn(line: string): Noted {
+  const [at = "", connection = "", direction = "", what = ""] = line.split(" ");
+  return { at: Number(at), connection: Number(connection), direction: direction as Noted["direction"], what };
 }
