@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cpuSeconds, mustRun, waitUntil } from "../test/peers/process.ts";
-import { type CpuUse, startCpuMeter } from "./cpu.ts";
+import { startCpuMeter } from "./cpu.ts";
 import { quantile } from "./load.ts";
 import { readResident } from "./memory.ts";
 import type { SmsLoadOrder, SmsLoadResult, SmsLoadTimes } from "./sms-load.ts";
@@ -34,10 +34,9 @@ export interface PhaseResult extends PhaseOrder {
   toAnswer: Quantiles;
   /** Null: without receipts. */
   toReceipt: Quantiles | null;
-  /** CPU ms a message: the side's, and all that drives it (SMSC, load, receivers). */
+  /** CPU ms a message: the side's, and that of its SMSC and load. */
   cpuMs: number;
-  othersMs: number;
-  cpu: CpuUse;
+  peersMs: number;
   /** Bytes, all its processes together, at the end. */
   resident: number;
 }
@@ -98,7 +97,7 @@ export async function measurePhase(
   const since = (all: number[]) => times.postedAt.map((postedAt, index) => (all[first + index] ?? 0) - postedAt);
   const { answered } = await smsc.log();
   const toReceipt = isReported ? quantiles(since((await side.appliedTimes()).times)) : null;
-  const { side: used = 0, ...others } = cpu;
+  const used = cpu["side"] ?? 0;
   return {
     ...order,
     messagesPerSecond: (count * 1_000) / (endedAt - load.startedAt),
@@ -106,8 +105,7 @@ export async function measurePhase(
     toAnswer: quantiles(since(answered.times)),
     toReceipt,
     cpuMs: (used * 1_000) / count,
-    othersMs: (Object.values(others).reduce((sum, seconds) => sum + seconds, 0) * 1_000) / count,
-    cpu,
+    peersMs: (((cpu["smsc"] ?? 0) + (cpu["load"] ?? 0)) * 1_000) / count,
     resident,
   };
 }

@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { type Api, createWorkspace, operatorApi, type PomboApp, servePombo, startPombo } from "../test/peers/pombo.ts";
 import { type Cleanup, waitUntil } from "../test/peers/process.ts";
-import { digitsOf } from "./sms-log.ts";
+import { digitsOf, numberIn } from "./sms-log.ts";
 import { type LinkName, type Side, startSmsc, WINDOWS } from "./sms-side.ts";
 
 const CREDITS = 10_000_000;
@@ -58,6 +58,14 @@ export async function startPomboSide(folder: string, isFollowed: boolean, cleanu
     },
     // A receipt is acknowledged once what it says is committed.
     appliedTimes: async () => (await smsc.log()).acknowledged,
+    async reported() {
+      const rows = read<{ to: string }>(
+        app.dataFolder,
+        "SELECT recipient AS \"to\" FROM sms_message WHERE status = 'delivered'",
+      );
+      return new Set(rows.map(({ to }) => numberIn(to)));
+    },
+    marked: () => read(app.dataFolder, "SELECT 1 FROM sms_message WHERE possible_duplicate = 1").length,
     async killAndRestart() {
       process.kill(app.process.pid, "SIGKILL");
       await waitUntil("pombo's end", BIND_LIMIT_MS, () => !app.process.isAlive());
@@ -85,11 +93,7 @@ function requestOf({ port }: PomboApp, { key }: Api, link: LinkName): string {
   return `${head}Content-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`;
 }
 
-/** What the database says at the end: texts by state. */
-export function countStates(dataFolder: string): Record<string, number> {
+function read<T>(dataFolder: string, query: string): T[] {
   using database = new Database(join(dataFolder, "pombo.db"), { readonly: true });
-  const rows = database
-    .query<{ status: string; n: number }, []>("SELECT status, COUNT(*) AS n FROM sms_message GROUP BY status")
-    .all();
-  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+  return database.query<T, []>(query).all();
 }

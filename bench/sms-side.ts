@@ -28,6 +28,10 @@ export interface Side {
   applied(): Promise<{ count: number; lastAt: number }>;
   /** When each number's did. */
   appliedTimes(): Promise<NumberTimes>;
+  /** Of which numbers a user can see that they arrived. */
+  reported(): Promise<Set<number>>;
+  /** How many texts are marked as perhaps doubled; null: it marks none. */
+  marked(): number | null;
   /** Ends it in the middle, as kill -9 does, and starts it again. */
   killAndRestart(): Promise<void>;
 }
