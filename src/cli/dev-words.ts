@@ -1,4 +1,6 @@
 import { errorText, type Log } from "../log.ts";
+import { MAGIC_NUMBERS, numberOf } from "../sandbox/magic-numbers.ts";
+import { SANDBOX_SENDERS } from "./dev-config.ts";
 
 const NAME_WIDTH = 18;
 
@@ -26,6 +28,9 @@ function wordsOf(key: string, value: string | number | boolean | null): string[]
   return [`${key}=${String(value)}`];
 }
 
+/** Of the magic numbers those that people try first. */
+const SHOWN = MAGIC_NUMBERS.filter(({ ending }) => ["01", "07", "10", "19"].includes(ending));
+
 /** What the sandbox shows when it is ready; the lines work as pasted. */
 export function welcome(
   ready: { url: string; apiKey: string; operatorKey: string; domain: string; inboxUrl: string },
@@ -36,7 +41,7 @@ export function welcome(
 pombo's sandbox is ready. Nothing that you send leaves this machine.
 
   API    ${url}
-  Inbox  ${ready.inboxUrl}   (open it in a browser)
+  Inbox  ${ready.inboxUrl}   (mail and phones; open it in a browser)
   Docs   ${url}/docs   (every request, to try)
   Key    ${apiKey}
   Data   ${place.directory}${place.isKept ? "" : "   (temporary; keep it between runs with --data DIR)"}
@@ -56,6 +61,17 @@ Recipients that behave on purpose, at any domain: bounce@ is refused, defer@ is 
 try, slow@ answers after five seconds. bounce-later@ takes the message and sends a bounce back a second
 after, complaint@ a complaint. And anyone@anything.invalid: the domain does not exist; delivery_delayed
 at first, bounced once DNS has said so twice, ten minutes apart.
+
+Send a text; it arrives on the phone at ${ready.inboxUrl}#phones, where you can write back:
+
+  curl -s -w '\\n' ${url}/api/v1/sms \\
+    -H "X-API-Key: $POMBO_KEY" -H 'Content-Type: application/json' \\
+    -d '{"to": "+258841234567", "from": "${SANDBOX_SENDERS.number}", "body": "O seu código é 482913."}'
+
+Numbers of five zeros and two digits after the operator's prefix behave on purpose. All ${MAGIC_NUMBERS.length} are on that page; among them:
+
+${SHOWN.map((row) => `  ${numberOf(row)}  ${row.told}`).join("\n")}
+
 Press Ctrl-C to stop.
 `;
 }

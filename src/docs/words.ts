@@ -12,6 +12,12 @@ verification check. Then \`POST /api/v1/emails\`.
 E.164: \`POST /api/v1/sms\` with \`{"to": "+258841234567", "body": "Olá"}\`. What a text costs shows
 \`POST /api/v1/sms/preview\`: one letter outside the GSM alphabet, such as \`ã\`, more than halves a segment.
 
+### The sandbox
+
+\`pombo dev\` runs all of this on your own machine, and nothing leaves it: mail ends in an inbox, texts on phones, both at
+\`/sandbox\`, as JSON at \`/sandbox/messages\` and \`/sandbox/texts\`. Recipients such as \`bounce@example.com\` and numbers
+such as \`+258840000001\` behave on purpose, so that you can watch every outcome; the page lists them all.
+
 ### Authentication
 
 Every request carries an API key in the header \`X-API-Key\`. The key names the workspace, and a request

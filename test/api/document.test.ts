@@ -32,6 +32,7 @@ test("a newcomer is told of keys, errors, repeating, lists and limits, and what 
   const document = await servedBy(pombo);
   const headings = [...document.info.description.matchAll(/^### (.+)$/gm)].map(([, heading]) => heading);
   expect(headings).toEqual([
+    "The sandbox",
     "Authentication",
     "Requests and answers",
     "Errors",

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
-import { smscAccounts, textingConfig } from "../../src/cli/dev-config.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../src/cli/dev-config.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../src/config.ts";
 import {
   behaviourOfNumber,
@@ -53,6 +55,13 @@ test.each([
 ])("the end of number %s is told as %p", (ending, words) => {
   const row = MAGIC_NUMBERS.find((each) => each.ending === ending);
   expect(row === undefined ? null : endOf(row)).toBe(words);
+});
+
+test("README names each magic number once, and none that is not there", () => {
+  const readme = readFileSync(join(import.meta.dir, "../../README.md"), "utf8");
+  const named = [...readme.matchAll(/`…(\d\d)`/g)].map(([, ending = ""]) => ending);
+  expect(named.toSorted()).toEqual(MAGIC_NUMBERS.map(({ ending }) => ending));
+  expect(readme).toContain(`\`${SANDBOX_SENDERS.number}\``);
 });
 
 test("tries are counted for each segment by itself, and anew once it was taken", () => {

@@ -241,7 +241,9 @@ test.skipIf(!hasCurl)("the lines that pombo dev shows work as pasted", async () 
     expect(answer).toEndWith("}\n");
     return JSON.parse(answer);
   };
-  const [sent, ...looks] = commands;
+  const isText = (command: string) => command.includes("/api/v1/sms");
+  const [sent, ...looks] = commands.filter((command) => !isText(command));
+  const texts = commands.filter(isText);
   const { data } = await paste(sent ?? "");
   expect(data.status).toBe("queued");
   for (const command of looks)
@@ -255,6 +257,13 @@ test.skipIf(!hasCurl)("the lines that pombo dev shows work as pasted", async () 
     "it is in the inbox",
     LIMIT_MS,
     async () => ((await (await fetch(`${inboxUrl}/messages`)).json()) as unknown[]).length === 1,
+  );
+  expect(texts).toHaveLength(1);
+  for (const command of texts) expect((await paste(command)).data.status).toBe("queued");
+  await waitUntil(
+    "it is on the phone",
+    LIMIT_MS,
+    async () => ((await (await fetch(`${inboxUrl}/texts`)).json()) as unknown[]).length === 1,
   );
   await interrupt(dev);
 });
