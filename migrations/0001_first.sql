@@ -143,6 +143,7 @@ CREATE TABLE lane (
   destination  TEXT NOT NULL,                   -- recipient domain, lower-case A-label
   UNIQUE (workspace_id, destination)
 ) STRICT;
+CREATE INDEX lane_destination ON lane (destination);
 
 -- What is still to be done. A row leaves when its email is final; claiming a row postpones it.
 CREATE TABLE email_queue (

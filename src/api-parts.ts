@@ -20,6 +20,7 @@ import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
 import { routingOf } from "./sms/routing.ts";
 import type { ReadyWork } from "./sms/segment-read-store.ts";
+import { type Overseen, overseerParts } from "./overseer.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { Teller } from "./teller.ts";
 import type { Removal } from "./workspaces/removal.ts";
@@ -46,6 +47,7 @@ export interface Built {
   troubles: ApiParts["troubles"];
   exampleDomain: string;
   beside: AnyElysia | null;
+  overseen: Overseen;
   /** Told after the commit: a route has segments to send. */
   nudgeSms: (work: ReadyWork) => void;
 }
@@ -141,6 +143,7 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
 function operatorPartsOf(built: Built): ApiParts["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal } = built;
   return {
+    ...overseerParts(built),
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
     domains: {

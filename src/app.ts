@@ -234,6 +234,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
       nudgeSms: (work) => texter.nudge(work),
+      overseen: { db, sites, texter, counters },
     });
     const operatorApi = createOperatorApi(apiParts);
     const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));

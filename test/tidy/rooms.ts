@@ -2,6 +2,8 @@
 // holds the code to it. "dns" is the whole room (of a feature room: its doors), "dns/client.ts" one
 // file, "type dns/client.ts" its types alone.
 
+import { OVERSEEING } from "./rooms-overseeing.ts";
+
 /** Files beside main.ts that know no room, for everybody. */
 export const FOR_ALL = [
   "clock.ts",
@@ -23,6 +25,7 @@ export const FEATURE_ROOMS = [
   "idempotency",
   "inbound",
   "keys",
+  "operator",
   "plans",
   "sms",
   "submission",
@@ -67,6 +70,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions/operator-schema.ts",
     "type workspaces/operator-schema.ts",
     "type inbound/operator-schema.ts",
+    "type operator/queue-schema.ts",
+    "type operator/status-schema.ts",
   ],
   "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics"],
   "app.ts": [
@@ -121,6 +126,9 @@ export const ROOMS: Record<string, readonly string[]> = {
     "keys/routes.ts",
     "suppressions/operator-routes.ts",
     "suppressions/routes.ts",
+    "operator/queue-routes.ts",
+    "type operator/status.ts",
+    "operator/status-routes.ts",
     "plans/routes.ts",
     "sms/routes.ts",
     "workspaces/routes.ts",
@@ -134,6 +142,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   // What each room of the API is handed.
   "api-parts.ts": [
     "type api.ts",
+    "overseer.ts",
     "stores.ts",
     "type teller.ts",
     "type db/commit.ts",
@@ -357,6 +366,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions",
     "threads",
   ],
+  ...OVERSEEING,
   // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
   inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Credits and sender ids are the workspaces'.
