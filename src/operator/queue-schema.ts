@@ -153,6 +153,8 @@ export const QueuedMessage = Type.Object({
   lastReply: MaybeText,
 });
 
+const DESTINATION_STATES = ["paused", "held", "blocked", "running", "due", "delayed"] as const;
+
 /** How much waits for one destination, and why. */
 export const QueuedDestination = Type.Object({
   to: Type.String({ description: "The recipient domain, or the relay." }),
@@ -164,12 +166,14 @@ export const QueuedDestination = Type.Object({
   held: Type.Integer({ description: "Of those that wait: of workspaces whose queue you hold." }),
   oldestAt: MaybeTime,
   nextAttemptAt: MaybeTime,
-  state: Type.Union(
-    ["paused", "held", "blocked", "running", "due", "delayed"].map((state) => Type.Literal(state)),
-    {
-      description:
-        "Why it waits: all delivery is paused; you hold it; its site is left alone until `blockedUntil`; it goes out now; its turn comes; its next attempt has a time.",
-    },
+  state: Type.Unsafe<(typeof DESTINATION_STATES)[number]>(
+    Type.Union(
+      DESTINATION_STATES.map((state) => Type.Literal(state)),
+      {
+        description:
+          "Why it waits: all delivery is paused; you hold it; its site is left alone until `blockedUntil`; it goes out now; its turn comes; its next attempt has a time.",
+      },
+    ),
   ),
   reason: Type.Union([Type.String(), Type.Null()], { description: "What was said last." }),
   blockedUntil: MaybeTime,
