@@ -287,6 +287,7 @@ CREATE TABLE event (
 CREATE INDEX event_of_workspace ON event (workspace_id, id);
 CREATE INDEX event_since ON event (workspace_id, created_at, id);
 CREATE INDEX event_age ON event (created_at);
+CREATE INDEX event_resource ON event (resource, id);
 
 CREATE TABLE webhook (
   id                  INTEGER PRIMARY KEY AUTOINCREMENT,

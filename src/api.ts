@@ -26,6 +26,8 @@ import { parseRanges } from "./net/address.ts";
 import { smsRoutes, type SmsParts } from "./sms/routes.ts";
 import { operatorQueueRoutes, type OperatorQueueParts } from "./operator/queue-routes.ts";
 import type { StatusParts } from "./operator/status.ts";
+import type { TraceParts } from "./operator/trace.ts";
+import { operatorTraceRoutes } from "./operator/trace-routes.ts";
 import { operatorStatusRoutes } from "./operator/status-routes.ts";
 import { usageRoutes, type UsageParts } from "./plans/routes.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
@@ -49,6 +51,7 @@ export interface OperatorParts {
   inbox: InboxParts;
   queue: OperatorQueueParts;
   status: StatusParts;
+  trace: TraceParts;
 }
 
 /** All that the routes need, by room. */
@@ -77,7 +80,15 @@ export interface ApiParts {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({ workspaces, suppressions, domains, inbox, queue, status }: OperatorParts): AnyElysia[] {
+export function operatorRooms({
+  workspaces,
+  suppressions,
+  domains,
+  inbox,
+  queue,
+  status,
+  trace,
+}: OperatorParts): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -90,6 +101,7 @@ export function operatorRooms({ workspaces, suppressions, domains, inbox, queue,
     inboxRoutes(inbox),
     operatorStatusRoutes(status),
     operatorQueueRoutes(queue),
+    operatorTraceRoutes(trace),
   ];
 }
 

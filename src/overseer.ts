@@ -10,6 +10,8 @@ import { openOverviewStore } from "./operator/overview-store.ts";
 import type { OperatorQueueParts } from "./operator/queue-routes.ts";
 import { openOperatorQueueStore } from "./operator/queue-store.ts";
 import type { Replication, StatusParts } from "./operator/status.ts";
+import type { TraceParts } from "./operator/trace.ts";
+import { openTraceStore } from "./operator/trace-store.ts";
 import type { Sites } from "./smtp/sites.ts";
 import type { Texter } from "./texter.ts";
 
@@ -37,6 +39,7 @@ function replication(): Replication | null {
 export interface OverseerParts {
   queue: OperatorQueueParts;
   status: StatusParts;
+  trace: TraceParts;
 }
 
 export function overseerParts(built: Built): OverseerParts {
@@ -49,6 +52,7 @@ export function overseerParts(built: Built): OverseerParts {
   const isBound = ({ state }: ReturnType<typeof states>[number]) => state === "bound" || state === "partly";
   const linksOf = (route: string) => states().filter((link) => link.route === route);
   return {
+    trace: { traces: openTraceStore(db), segments, ...stores },
     queue: {
       ...common,
       workspaces: stores.workspaces,

@@ -13,6 +13,7 @@ import { operatorCommand } from "./operator-command.ts";
 import { SENDER_COMMANDS } from "./sender.ts";
 import { serve } from "./serve.ts";
 import { SUPPRESSION_COMMANDS } from "./suppression.ts";
+import { trace } from "./trace.ts";
 import { versionText } from "./version.ts";
 import { listenToEvents } from "./webhook-listen.ts";
 import { plain } from "./words.ts";
@@ -128,6 +129,7 @@ const COMMANDS: readonly Command[] = [
     INBOX_COMMANDS,
     status,
     QUEUE_COMMANDS,
+    trace,
   ]
     .flat()
     .map(operatorCommand),

@@ -182,6 +182,11 @@ export const ROWS: Record<string, Row> = {
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
   "GET /api/v1/operator/status": { caller: "operator" },
+  "GET /api/v1/operator/trace": { caller: "operator" },
+  "GET /api/v1/operator/trace/{id}": {
+    path: ({ emailId }) => `/api/v1/operator/trace/${emailId}`,
+    caller: "operator",
+  },
   "GET /api/v1/operator/queue": { caller: "operator" },
   "GET /api/v1/operator/queue/messages": {
     caller: "operator",

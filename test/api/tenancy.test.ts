@@ -114,6 +114,11 @@ const CASES: Record<string, Case> = {
   "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
   "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
   "GET /api/v1/operator/status": operators("status"),
+  "GET /api/v1/operator/trace": operators("trace?find=0198"),
+  "GET /api/v1/operator/trace/{id}": {
+    kind: "operators",
+    path: ({ emailId }) => `/api/v1/operator/trace/${emailId}`,
+  },
   "GET /api/v1/operator/queue": operators("queue"),
   "GET /api/v1/operator/queue/messages": operators("queue/messages"),
   "POST /api/v1/operator/queue/retry": operators("queue/retry", { all: true }),

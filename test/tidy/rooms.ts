@@ -72,6 +72,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type inbound/operator-schema.ts",
     "type operator/queue-schema.ts",
     "type operator/status-schema.ts",
+    "type operator/trace-schema.ts",
   ],
   "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics"],
   "app.ts": [
@@ -129,6 +130,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "operator/queue-routes.ts",
     "type operator/status.ts",
     "operator/status-routes.ts",
+    "type operator/trace.ts",
+    "operator/trace-routes.ts",
     "plans/routes.ts",
     "sms/routes.ts",
     "workspaces/routes.ts",
