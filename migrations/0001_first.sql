@@ -143,6 +143,7 @@ CREATE TABLE lane (
   destination  TEXT NOT NULL,                   -- recipient domain, lower-case A-label
   UNIQUE (workspace_id, destination)
 ) STRICT;
+CREATE INDEX lane_destination ON lane (destination);
 
 -- What is still to be done. A row leaves when its email is final; claiming a row postpones it.
 CREATE TABLE email_queue (
@@ -286,6 +287,7 @@ CREATE TABLE event (
 CREATE INDEX event_of_workspace ON event (workspace_id, id);
 CREATE INDEX event_since ON event (workspace_id, created_at, id);
 CREATE INDEX event_age ON event (created_at);
+CREATE INDEX event_resource ON event (resource, id);
 
 CREATE TABLE webhook (
   id                  INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -21,6 +21,7 @@ import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
 import { routingOf } from "./sms/routing.ts";
 import type { ReadyWork } from "./sms/segment-read-store.ts";
+import { type Overseen, overseerParts } from "./overseer.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { Teller } from "./teller.ts";
 import type { Removal } from "./workspaces/removal.ts";
@@ -48,6 +49,7 @@ export interface Built {
   exampleDomain: string;
   beside: AnyElysia | null;
   makeKeys: () => Promise<KeyPairs>;
+  overseen: Overseen;
   /** Told after the commit: a route has segments to send. */
   nudgeSms: (work: ReadyWork) => void;
 }
@@ -151,6 +153,7 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
 function operatorPartsOf(built: Built): ApiParts["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal } = built;
   return {
+    ...overseerParts(built),
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
     domains: {

@@ -24,6 +24,11 @@ import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { parseRanges } from "./net/address.ts";
 import { smsRoutes, type SmsParts } from "./sms/routes.ts";
+import { operatorQueueRoutes, type OperatorQueueParts } from "./operator/queue-routes.ts";
+import type { StatusParts } from "./operator/status.ts";
+import type { TraceParts } from "./operator/trace.ts";
+import { operatorTraceRoutes } from "./operator/trace-routes.ts";
+import { operatorStatusRoutes } from "./operator/status-routes.ts";
 import { usageRoutes, type UsageParts } from "./plans/routes.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
 import { type CreditParts, creditRoutes } from "./workspaces/credit-routes.ts";
@@ -44,6 +49,9 @@ export interface OperatorParts {
   suppressions: OperatorSuppressionParts;
   domains: OperatorDomainParts;
   inbox: InboxParts;
+  queue: OperatorQueueParts;
+  status: StatusParts;
+  trace: TraceParts;
 }
 
 /** All that the routes need, by room. */
@@ -72,7 +80,15 @@ export interface ApiParts {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({ workspaces, suppressions, domains, inbox }: OperatorParts): AnyElysia[] {
+export function operatorRooms({
+  workspaces,
+  suppressions,
+  domains,
+  inbox,
+  queue,
+  status,
+  trace,
+}: OperatorParts): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -83,6 +99,9 @@ export function operatorRooms({ workspaces, suppressions, domains, inbox }: Oper
     operatorSuppressionRoutes(suppressions),
     operatorDomainRoutes(domains),
     inboxRoutes(inbox),
+    operatorStatusRoutes(status),
+    operatorQueueRoutes(queue),
+    operatorTraceRoutes(trace),
   ];
 }
 

@@ -238,6 +238,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       beside: options.beside ?? null,
       makeKeys: edges.makeKeys ?? generateKeyPairs,
       nudgeSms: (work) => texter.nudge(work),
+      overseen: { db, sites, texter, counters },
     });
     const operatorApi = createOperatorApi(apiParts);
     const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));

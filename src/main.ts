@@ -69,6 +69,8 @@ async function main(): Promise<void> {
     err: (text) => err.write(text),
     flushed: () => out.flushed(),
     width: process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : null,
+    isInteractive: process.stdin.isTTY && process.stdout.isTTY,
+    ends: (exitCode) => (process.exitCode = exitCode),
     input: () => process.stdin as AsyncIterable<Uint8Array>,
     stopSignal,
     tellBugsBy: (tell) => (tellBug = tell),

@@ -3,7 +3,8 @@
 import { expect, test } from "bun:test";
 import { MAY_NAME_SYSTEM_EDGES, OWN_DATABASES, SOURCES_OF_CHANGE } from "./tidy/edges.ts";
 import { PURE } from "./tidy/pure.ts";
-import { DOORS, FEATURE_ROOMS, FOR_ALL, ROOMS } from "./tidy/rooms.ts";
+import { DOORS, FEATURE_ROOMS, FOR_ALL } from "./tidy/names.ts";
+import { ROOMS } from "./tidy/rooms.ts";
 import { codeMatching, type Import, importsOf, pathsOf, readSource, roomOf, sourcesOf } from "./tidy/sources.ts";
 
 const SRC = sourcesOf("src", ".ts");

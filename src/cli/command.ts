@@ -3,14 +3,17 @@ import { type Command, type Given, readArguments } from "./definition.ts";
 import { dev } from "./dev.ts";
 import { DOMAIN_COMMANDS } from "./domain.ts";
 import { CommandError, UsageError } from "./failure.ts";
-import { commandHelp, groupHelp, overview } from "./help.ts";
+import { commandHelp, exitCodes, groupHelp, overview } from "./help.ts";
 import { INBOX_COMMANDS } from "./inbox.ts";
+import { QUEUE_COMMANDS } from "./queue.ts";
+import { status } from "./status.ts";
 import { init } from "./init.ts";
 import { KEY_COMMANDS } from "./key.ts";
 import { operatorCommand } from "./operator-command.ts";
 import { SENDER_COMMANDS } from "./sender.ts";
 import { serve } from "./serve.ts";
 import { SUPPRESSION_COMMANDS } from "./suppression.ts";
+import { trace } from "./trace.ts";
 import { versionText } from "./version.ts";
 import { listenToEvents } from "./webhook-listen.ts";
 import { plain } from "./words.ts";
@@ -29,6 +32,10 @@ export interface Terminal {
   flushed: () => Promise<void>;
   /** Columns of the screen that standard output is; null: another program reads it. */
   width: number | null;
+  /** A person sits there, who can be asked: standard input and output are a terminal. */
+  isInteractive: boolean;
+  /** What was asked for was shown, and the process ends with this code all the same. */
+  ends: (exitCode: number) => void;
   /** Standard input. */
   input: () => AsyncIterable<Uint8Array>;
   /** Resolves with the signal that asks the process to end. */
@@ -120,6 +127,9 @@ const COMMANDS: readonly Command[] = [
     SUPPRESSION_COMMANDS,
     DOMAIN_COMMANDS,
     INBOX_COMMANDS,
+    status,
+    QUEUE_COMMANDS,
+    trace,
   ]
     .flat()
     .map(operatorCommand),
@@ -159,6 +169,7 @@ function asksForHelp(words: string[]): boolean {
 
 function helpOn(words: string[]): string {
   if (words.length === 0) return overview(COMMANDS);
+  if (words[0] === "exit-codes") return exitCodes();
   const command = findCommand(words);
   const group = groupOf(words);
   const isGroup = command !== null && !command.name.includes(" ") && group.length > 1;

@@ -15,7 +15,7 @@ export interface Option {
 export interface Command {
   /** "serve", "workspace list". */
   name: string;
-  /** What stands behind the name, in order; in brackets what may be left out: "WORKSPACE", "[NAME]". */
+  /** What stands behind the name, in order; in brackets what may be left out, the last one with dots any number: "WORKSPACE", "[NAME]", "[ID...]". */
   arguments: readonly string[];
   options: Readonly<Record<string, Option>>;
   /** A sentence or two. */
@@ -29,6 +29,8 @@ export interface Given {
   argument(name: string): string;
   /** One that may be left out. */
   optional(name: string): string | undefined;
+  /** Those of an argument of which there may be any number. */
+  several(name: string): string[];
   /** An option's value. */
   text(option: string): string | undefined;
   isSet(option: string): boolean;
@@ -37,7 +39,8 @@ export interface Given {
 /** Reads what stands behind a command's name. Throws UsageError. */
 export function readArguments(command: Command, args: string[]): Given {
   const { values, positionals } = parse(command, args);
-  const [tooMany] = positionals.slice(command.arguments.length);
+  const isOpen = command.arguments.at(-1)?.endsWith("...]") === true;
+  const [tooMany] = positionals.slice(isOpen ? positionals.length : command.arguments.length);
   if (tooMany !== undefined) throw new UsageError(`${JSON.stringify(tooMany)} is one argument too many.`);
   const missing = command.arguments.slice(positionals.length).filter((name) => !name.startsWith("["));
   if (missing.length > 0)
@@ -51,6 +54,11 @@ export function readArguments(command: Command, args: string[]): Given {
       return value;
     },
     optional: (name) => given.get(name),
+    several(name) {
+      const all = positionals.slice(command.arguments.indexOf(`[${name}...]`));
+      if (all.includes("")) throw new UsageError(`${name} must not be empty.`);
+      return all;
+    },
     text(option) {
       const value = values[option];
       return typeof value === "string" ? value : undefined;

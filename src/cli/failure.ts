@@ -1,12 +1,12 @@
-/**
- * A command ends without what it was asked for: 1 = refused or failed, 2 = not understood. The message is all
- * that is shown, and says what to do.
- */
+/** 1 = refused or failed, 2 = not understood, 3 = no instance runs (help.ts has them all). */
+export type FailureCode = 1 | 2 | 3;
+
+/** A command ends without what it was asked for. The message is all that is shown, and says what to do. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
-  readonly exitCode: 1 | 2;
+  readonly exitCode: FailureCode;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
+  constructor(message: string, exitCode: FailureCode = 1) {
     super(message);
     this.exitCode = exitCode;
   }

@@ -26,8 +26,23 @@ export function overview(commands: readonly Command[]): string {
     "",
     ...groups.map(([name, members]) => line(name, wordsBehind(members))),
     "",
-    "pombo COMMAND --help says more of each. They end with 0 when done, 1 when refused or failed, 2 when not understood.",
+    "pombo COMMAND --help says more of each; pombo help exit-codes says what they end with.",
   ].join("\n");
+}
+
+const EXIT_CODES = [
+  [0, "done; of pombo status: all is well"],
+  [1, "refused or failed; of pombo status: it runs, and there are troubles"],
+  [2, "not understood, or not confirmed: nothing was done"],
+  [3, "of pombo status: no instance runs"],
+  [130, "of pombo serve and dev: ended by a second signal before all was in order"],
+  [141, "whoever read the output had seen enough"],
+] as const;
+
+/** `pombo help exit-codes`. */
+export function exitCodes(): string {
+  const lines = EXIT_CODES.map(([code, meaning]) => `${INDENT}${String(code).padStart(3)}${INDENT}${meaning}`);
+  return ["What pombo's commands end with:", "", ...lines].join("\n");
 }
 
 /** The commands that begin with one word. */

@@ -1,3 +1,4 @@
+import { systemClock } from "../clock.ts";
 import type { Terminal } from "./command.ts";
 import type { Command, Given, Option } from "./definition.ts";
 import { type OperatorApi, operatorApi } from "./operator.ts";
@@ -19,7 +20,8 @@ export interface Work {
 
 /** What came of a command. `data` is the API's. */
 export type Shown =
-  | { kind: "words"; data: unknown; words: string }
+  /** `exitCode`: what the process ends with, when not with 0. */
+  | { kind: "words"; data: unknown; words: string; exitCode?: number }
   /** `empty`: what is said when there is nothing. */
   | { kind: "list"; data: readonly unknown[]; lines: (width: number | null) => string[]; empty: string }
   /** It has shown all itself. */
@@ -30,6 +32,8 @@ export interface OperatorCommand {
   arguments?: readonly string[];
   options?: Readonly<Record<string, Option>>;
   about: string;
+  /** It is about an instance that runs: where none does, it ends with 3. */
+  isOfRunning?: true;
   run(work: Work): Promise<Shown>;
 }
 
@@ -51,7 +55,7 @@ export function operatorCommand(entry: OperatorCommand): Command {
     about: entry.about,
     async run(given, terminal) {
       const place = findInstance({ config: given.text("config"), dataDir: given.text("data-dir") }, terminal.env);
-      const api = operatorApi(place, terminal);
+      const api = operatorApi(place, terminal, systemClock, entry.isOfRunning === true);
       const isJson = given.isSet("json");
       try {
         show(await entry.run({ api, given, terminal, isJson }), isJson, terminal);
@@ -74,8 +78,9 @@ export function record(data: unknown, words: string): Shown {
 
 function show(shown: Shown, isJson: boolean, terminal: Terminal): void {
   if (shown.kind === "shown") return;
+  if (shown.kind === "words" && shown.exitCode !== undefined) terminal.ends(shown.exitCode);
   if (isJson) return terminal.out(jsonLine(shown.data));
-  if (shown.kind === "words") return terminal.out(shown.words);
+  if (shown.kind === "words") return shown.words === "" ? undefined : terminal.out(shown.words);
   if (shown.data.length > 0) return terminal.out(shown.lines(terminal.width).join("\n"));
   // Another program that reads the list gets an empty one.
   if (terminal.width === null) terminal.err(shown.empty);

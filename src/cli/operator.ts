@@ -7,7 +7,8 @@ import { errorText, type Log } from "../log.ts";
 import { type Offline, openOffline } from "../offline.ts";
 import { systemRandom } from "../random.ts";
 import type { Terminal } from "./command.ts";
-import { CommandError } from "./failure.ts";
+import { takeLock } from "../lock.ts";
+import { CommandError, type FailureCode } from "./failure.ts";
 import type { InstancePlace } from "./settings.ts";
 import { plain } from "./words.ts";
 
@@ -62,9 +63,17 @@ export class Refusal extends CommandError {
 
 const PAGE = "100";
 
-/** Finds the way to the instance with the first call; `clock` times the patience alone. */
-export function operatorApi(place: InstancePlace, terminal: Terminal, clock: Clock = systemClock): OperatorApi {
-  const way = new Way(place, terminal, clock);
+/**
+ * Finds the way to the instance with the first call; `clock` times the patience alone. `isOfRunning`: it is about an
+ * instance that runs, and where none does the call is refused (3).
+ */
+export function operatorApi(
+  place: InstancePlace,
+  terminal: Terminal,
+  clock: Clock = systemClock,
+  isOfRunning = false,
+): OperatorApi {
+  const way = new Way(place, terminal, { clock, isOfRunning });
   const ask = async (method: string, path: string, body?: object): Promise<AnswerBody> => {
     const answer = await way.send(method, `/api/v1${path}`, body);
     const read = readAnswer(answer);
@@ -95,13 +104,15 @@ class Way {
   readonly #place: InstancePlace;
   readonly #terminal: Terminal;
   readonly #clock: Clock;
+  readonly #isOfRunning: boolean;
   /** Once the lock is ours it stays: no instance can start before the command ends. */
   #offline: Extract<Offline, { kind: "open" }> | null = null;
 
-  constructor(place: InstancePlace, terminal: Terminal, clock: Clock) {
+  constructor(place: InstancePlace, terminal: Terminal, options: { clock: Clock; isOfRunning: boolean }) {
     this.#place = place;
     this.#terminal = terminal;
-    this.#clock = clock;
+    this.#clock = options.clock;
+    this.#isOfRunning = options.isOfRunning;
   }
 
   async send(method: string, path: string, body?: object): Promise<Answer> {
@@ -119,10 +130,10 @@ class Way {
       }
       const answer = await askSocket(socketFile(dataDir), path, init);
       if (answer !== null) return answer;
-      const opened = await this.#openOffline();
+      const opened = this.#isOfRunning ? requireHolder(dataDir) : await this.#openOffline();
       if (opened.kind === "open") continue;
       const waitedMs = this.#clock.now() - startedAt;
-      if (waitedMs >= PATIENCE_MS) throw silent(dataDir, opened.pid);
+      if (waitedMs >= PATIENCE_MS) throw silent(dataDir, opened.pid, this.#isOfRunning ? 3 : 1);
       if (waitedMs >= QUIET_MS && !isTold) {
         isTold = true;
         this.#terminal.err(`${holderOf(dataDir, opened.pid)} and takes no commands yet: waiting …`);
@@ -211,9 +222,21 @@ export function sentencesOf(item: ErrorItem): string {
   return item.hint === undefined ? `${message}${end}` : `${message}${end} ${plain(item.hint)}`;
 }
 
-function silent(dataDir: string, pid: number | null): CommandError {
+/** Whoever has the directory; throws where nobody does. */
+function requireHolder(dataDir: string): { kind: "held"; pid: number | null } {
+  const lock = takeLock(dataDir, "command");
+  if (lock.kind === "held") return lock;
+  lock.release();
+  throw new CommandError(
+    `No pombo runs on ${dataDir}. Start it: pombo serve, or with systemctl start pombo where it was installed as a service.`,
+    3,
+  );
+}
+
+function silent(dataDir: string, pid: number | null, exitCode: FailureCode): CommandError {
   return new CommandError(
     `${holderOf(dataDir, pid)} and takes no commands: it starts or stops, or is a command at work. Nothing was done; try again when it is through.`,
+    exitCode,
   );
 }
 

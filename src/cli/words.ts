@@ -41,3 +41,13 @@ export function facts(rows: readonly (readonly [name: string, value: string])[])
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`.trimEnd()).join("\n");
 }
+
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/** "512 B", "12.3 GiB". */
+export function bytesText(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 1024 && unit < UNITS.length - 1; unit += 1) value /= 1024;
+  return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit]}`;
+}

@@ -18,6 +18,7 @@ export const events = sqliteTable(
     index("event_of_workspace").on(t.workspaceId, t.id),
     index("event_since").on(t.workspaceId, t.createdAt, t.id),
     index("event_age").on(t.createdAt),
+    index("event_resource").on(t.resource, t.id),
   ],
 );
 

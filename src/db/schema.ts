@@ -161,7 +161,7 @@ export const lanes = sqliteTable(
     workspaceId: integer("workspace_id").notNull(),
     destination: text().notNull(),
   },
-  (t) => [unique().on(t.workspaceId, t.destination)],
+  (t) => [unique().on(t.workspaceId, t.destination), index("lane_destination").on(t.destination)],
 );
 
 /** Statuses of an email that is not final, read from its queue row. */

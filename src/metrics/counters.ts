@@ -1,3 +1,4 @@
+import { MINUTES, MinuteCounts } from "./minutes.ts";
 import { Recent } from "./recent.ts";
 import type { Registry } from "./registry.ts";
 
@@ -49,7 +50,7 @@ export type Counters = ReturnType<typeof createCounters>;
 /** Registers all that is counted; `now` in Unix ms. */
 export function createCounters(registry: Registry, now: () => number) {
   return {
-    emails: emailCounters(registry),
+    emails: emailCounters(registry, now),
     commits: commitCounters(registry, now),
     http: httpCounters(registry),
     inbound: inboundCounters(registry),
@@ -57,7 +58,7 @@ export function createCounters(registry: Registry, now: () => number) {
   };
 }
 
-function emailCounters(registry: Registry) {
+function emailCounters(registry: Registry, now: () => number) {
   const accepted = registry.counter({ name: "pombo_emails_accepted_total", help: "Emails accepted with a 202." });
   const ends = new Map(
     Object.entries(ENDS).map(([status, { help, hasCategory }]) => {
@@ -81,15 +82,31 @@ function emailCounters(registry: Registry) {
     ends.get("bounced")?.declare(category);
     ends.get("failed")?.declare(category);
   }
+  const lately = new MinuteCounts<string>();
   return {
-    accepted: (amount: number) => accepted.add(amount),
+    accepted: (amount: number) => {
+      accepted.add(amount);
+      lately.add("accepted", amount, now());
+    },
     ended: (status: string, category: string | null) => {
+      lately.add(status, 1, now());
       if (ENDS[status]?.hasCategory === true) ends.get(status)?.add(1, category ?? "unknown");
       else ends.get(status)?.add(1);
     },
     attempted: (outcome: string, category: string | null) => {
       attempts.add(1, outcome);
-      if (outcome === "deferred") deferred.add(1, category ?? "unknown");
+      if (outcome !== "deferred") return;
+      deferred.add(1, category ?? "unknown");
+      lately.add("deferred", 1, now());
+    },
+    /** What happened in the last minutes. */
+    lately: () => {
+      const at = now();
+      const of = (name: string) => lately.sum(name, at);
+      // A relay has taken what is sent.
+      const delivered = of("delivered") + of("sent");
+      const rest = { deferred: of("deferred"), bounced: of("bounced"), failed: of("failed") };
+      return { minutes: MINUTES, accepted: of("accepted"), delivered, ...rest };
     },
   };
 }

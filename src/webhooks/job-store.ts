@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, lte, min, sql } from "drizzle-orm";
+import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
 import { fast } from "../db/statement.ts";
@@ -111,6 +111,21 @@ export function openWebhookJobStore(db: Db) {
       .where(eq(webhookJobs.id, p("id")))
       .prepare(),
   );
+  const removeWaiting = fast(
+    orm
+      .delete(webhookJobs)
+      .where(and(eq(webhookJobs.id, p("id")), eq(webhookJobs.inFlight, false)))
+      .returning({ attempts: webhookJobs.attempts })
+      .prepare(),
+  );
+  const updateDueNow = fast(
+    orm
+      .update(webhookJobs)
+      .set({ nextAt: sql`${p("now")}` })
+      .where(and(eq(webhookJobs.id, p("id")), eq(webhookJobs.inFlight, false), gt(webhookJobs.nextAt, p("now"))))
+      .returning({ webhookId: webhookJobs.webhookId })
+      .prepare(),
+  );
   const selectWorkspace = fast(
     orm
       .select({ workspaceId: webhooks.workspaceId })
@@ -206,6 +221,10 @@ export function openWebhookJobStore(db: Db) {
     },
     /** What a claimed call needs; undefined: its webhook or event is gone. */
     callOf: (id: number) => selectCall.get({ id }),
+    /** Takes a call that is not under way off the queue; the attempts so far, or null when there is no such call. */
+    removeWaiting: (id: number): number | null => removeWaiting.get({ id })?.attempts ?? null,
+    /** Makes a call that waits due now, with the attempts it has; its webhook, or null when there is none that waits for a time. */
+    retryNow: (id: number, now: number): number | null => updateDueNow.get({ id, now })?.webhookId ?? null,
     /** Takes a share of a webhook's calls off the queue, running ones included; true when there may be more. */
     removeOf(webhookId: number, limit: number): boolean {
       const share = orm

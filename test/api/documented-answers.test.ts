@@ -15,7 +15,10 @@ interface Example {
 }
 
 /** The same for the operator's routes; the last of them replaces the operator key. */
-function operatorExamples(pombo: Instance, mailId: string): Example[] {
+function operatorExamples(
+  pombo: Instance,
+  { mail: mailId, email, sms }: Record<"mail" | "email" | "sms", string>,
+): Example[] {
   const one = "/api/v1/operator/workspaces/{id}";
   const held = "/api/v1/operator/held-suppressions";
   const at = (route: string, status: number, body?: unknown): Example => ({
@@ -54,6 +57,25 @@ function operatorExamples(pombo: Instance, mailId: string): Example[] {
     at(`POST ${held}/apply`, 422, {}),
     at(`POST ${held}/apply`, 200, { site: "mx.example.com" }),
     at(`POST ${held}/drop`, 200, { all: true }),
+    at("GET /api/v1/operator/status", 200),
+    { ...at("GET /api/v1/operator/trace", 200), path: "/api/v1/operator/trace?find=gone@example.com" },
+    at("GET /api/v1/operator/trace", 200),
+    ...[email, sms].map((id) => ({
+      ...at("GET /api/v1/operator/trace/{id}", 200),
+      path: `/api/v1/operator/trace/${id}`,
+    })),
+    at("GET /api/v1/operator/trace/{id}", 404),
+    at("GET /api/v1/operator/queue", 200),
+    at("GET /api/v1/operator/queue/messages", 200),
+    ...["sms", "webhook", "email"].map((kind) => ({
+      ...at("GET /api/v1/operator/queue/messages", 200),
+      path: `/api/v1/operator/queue/messages?kind=${kind}`,
+    })),
+    at("POST /api/v1/operator/queue/retry", 200, { all: true }),
+    at("POST /api/v1/operator/queue/retry", 422, {}),
+    at("POST /api/v1/operator/queue/drop", 200, { ids: [UNKNOWN_ID], dryRun: true }),
+    at("POST /api/v1/operator/queue/drop", 200, { workspaceId: pombo.workspace.id }),
+    at("POST /api/v1/operator/queue/drop", 422, {}),
     at("GET /api/v1/operator/inbox", 200),
     ofMail("GET", 200),
     ofMail("DELETE", 200),
@@ -195,7 +217,7 @@ function examplesFor(
     { route: "GET /health", status: 200 },
     { route: "GET /ready", status: 200 },
     // Last: the workspace is gone then.
-    ...operatorExamples(pombo, ids.mail),
+    ...operatorExamples(pombo, ids),
   ];
 }
 

@@ -181,6 +181,27 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
+  "GET /api/v1/operator/status": { caller: "operator" },
+  "GET /api/v1/operator/trace": { caller: "operator" },
+  "GET /api/v1/operator/trace/{id}": {
+    path: ({ emailId }) => `/api/v1/operator/trace/${emailId}`,
+    caller: "operator",
+  },
+  "GET /api/v1/operator/queue": { caller: "operator" },
+  "GET /api/v1/operator/queue/messages": {
+    caller: "operator",
+    missing: () => ({ path: `/api/v1/operator/queue/messages?workspaceId=${NO_ID}` }),
+  },
+  "POST /api/v1/operator/queue/retry": {
+    body: ({ waitingId }) => ({ ids: [waitingId] }),
+    caller: "operator",
+    missing: () => ({ body: { workspaceId: NO_ID } }),
+  },
+  "POST /api/v1/operator/queue/drop": {
+    body: ({ waitingId }) => ({ ids: [waitingId] }),
+    caller: "operator",
+    missing: () => ({ body: { workspaceId: NO_ID } }),
+  },
   "GET /api/v1/operator/inbox": { caller: "operator" },
   "GET /api/v1/operator/inbox/{id}": { path: ({ mailId }) => `/api/v1/operator/inbox/${mailId}`, caller: "operator" },
   "DELETE /api/v1/operator/inbox/{id}": {

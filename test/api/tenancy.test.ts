@@ -113,6 +113,16 @@ const CASES: Record<string, Case> = {
   "GET /api/v1/operator/held-suppressions": operators("held-suppressions"),
   "POST /api/v1/operator/held-suppressions/apply": operators("held-suppressions/apply", { all: true }),
   "POST /api/v1/operator/held-suppressions/drop": operators("held-suppressions/drop", { all: true }),
+  "GET /api/v1/operator/status": operators("status"),
+  "GET /api/v1/operator/trace": operators("trace?find=0198"),
+  "GET /api/v1/operator/trace/{id}": {
+    kind: "operators",
+    path: ({ emailId }) => `/api/v1/operator/trace/${emailId}`,
+  },
+  "GET /api/v1/operator/queue": operators("queue"),
+  "GET /api/v1/operator/queue/messages": operators("queue/messages"),
+  "POST /api/v1/operator/queue/retry": operators("queue/retry", { all: true }),
+  "POST /api/v1/operator/queue/drop": operators("queue/drop", { queuedBefore: "2100-01-01T00:00:00Z" }),
   "GET /api/v1/suppressions": { kind: "list" },
   "POST /api/v1/suppressions": { kind: "nobodys" },
   "DELETE /api/v1/suppressions/{address}": {

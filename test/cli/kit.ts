@@ -30,12 +30,19 @@ export interface Said {
   err: string;
 }
 
+export interface Screen {
+  width?: number;
+  input?: string | Uint8Array;
+  /** Somebody sits there. */
+  isInteractive?: boolean;
+}
+
 export interface Desk extends AsyncDisposable {
   /** The data directory. */
   folder: string;
   asked: Asked[];
   /** Runs `pombo ...args` for this directory. */
-  run(args: string[], options?: { width?: number; input?: string | Uint8Array }): Promise<Said>;
+  run(args: string[], options?: Screen): Promise<Said>;
   /** A file in the directory; its path. */
   write(name: string, content: string | Uint8Array): string;
 }
@@ -80,11 +87,9 @@ export function startDesk(answer: (asked: Asked) => Scripted): Desk {
 const OTHERS = ["help", "init", "serve", "dev", "version"];
 
 /** Runs a command as main.ts does, on a screen of `width` columns or (undefined) into another program. */
-export async function runHere(
-  args: string[],
-  options: { width?: number; input?: string | Uint8Array; env?: Record<string, string> } = {},
-): Promise<Said> {
+export async function runHere(args: string[], options: Screen & { env?: Record<string, string> } = {}): Promise<Said> {
   const said = { out: "", err: "" };
+  let code = 0;
   const input = Buffer.from(options.input ?? "");
   try {
     await runCommand(args, {
@@ -94,15 +99,17 @@ export async function runHere(
       err: (text) => void (said.err += `${text}\n`),
       flushed: () => Promise.resolve(),
       width: options.width ?? null,
+      isInteractive: options.isInteractive ?? false,
+      ends: (exitCode) => void (code = exitCode),
       input: () => new Blob([input]).stream(),
       stopSignal: () => new Promise(() => undefined),
       tellBugsBy: () => undefined,
     });
-    return { code: 0, ...said };
+    return { code, ...said };
   } catch (error) {
     if (!(error instanceof CommandError || error instanceof StartError)) throw error;
-    const code = error instanceof CommandError ? error.exitCode : 1;
-    return { code, out: said.out, err: `${said.err}${error.message}\n` };
+    const failed = error instanceof CommandError ? error.exitCode : 1;
+    return { code: failed, out: said.out, err: `${said.err}${error.message}\n` };
   }
 }
 

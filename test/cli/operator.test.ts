@@ -162,4 +162,6 @@ const NOBODY = {
   input: () => new Blob([]).stream(),
   stopSignal: () => new Promise<string>(() => undefined),
   tellBugsBy: () => undefined,
+  isInteractive: false,
+  ends: () => undefined,
 };

@@ -71,6 +71,8 @@ function listen(api: string, forward: string | undefined) {
     input: () => new Blob([]).stream(),
     stopSignal: () => stop.promise,
     tellBugsBy: () => undefined,
+    isInteractive: false,
+    ends: () => undefined,
   };
   const ended = listenToEvents({ api, key: "svc_x", forward, json: false }, terminal, clock);
   return {

@@ -129,6 +129,7 @@ const SEEDS: Record<string, Seed> = {
   "GET /api/v1/operator/workspaces/{id}/suppressions": workspace,
   "POST /api/v1/operator/workspaces/{id}/suppressions/import": workspace,
   "PATCH /api/v1/operator/domains/{id}": domain,
+  "GET /api/v1/operator/trace/{id}": email,
   "GET /api/v1/operator/inbox/{id}": inboxMail,
   "DELETE /api/v1/operator/inbox/{id}": inboxMail,
 };

@@ -47,6 +47,7 @@ export const PURE = [
   "plans/block.ts",
   "metrics/counters.ts",
   "metrics/gauges.ts",
+  "metrics/minutes.ts",
   "metrics/recent.ts",
   "metrics/registry.ts",
   "queue/heap.ts",

@@ -2,53 +2,9 @@
 // holds the code to it. "dns" is the whole room (of a feature room: its doors), "dns/client.ts" one
 // file, "type dns/client.ts" its types alone.
 
-/** Files beside main.ts that know no room, for everybody. */
-export const FOR_ALL = [
-  "clock.ts",
-  "random.ts",
-  "id.ts",
-  "log.ts",
-  "errors.ts",
-  "config.ts",
-  "build.ts",
-  "trouble.ts",
-  "named-files.ts",
-];
+import { FEATURE_ROOMS, PROTOCOL_ROOMS } from "./names.ts";
+import { OVERSEEING } from "./rooms-overseeing.ts";
 
-/** Nouns of the product. From outside only their doors are used; what else is, is listed by file. */
-export const FEATURE_ROOMS = [
-  "domains",
-  "emails",
-  "events",
-  "idempotency",
-  "inbound",
-  "keys",
-  "plans",
-  "sms",
-  "submission",
-  "suppressions",
-  "webhooks",
-  "workspaces",
-];
-export const DOORS = ["schema.ts", "store.ts", "record.ts"];
-
-const PROTOCOL_ROOMS = [
-  "db",
-  "dkim",
-  "dns",
-  "docs",
-  "dsn",
-  "http",
-  "keyring",
-  "litestream",
-  "metrics",
-  "mime",
-  "net",
-  "queue",
-  "smpp",
-  "smtp",
-  "threads",
-];
 /** What the composition root builds and joins. */
 const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
 
@@ -68,6 +24,9 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions/operator-schema.ts",
     "type workspaces/operator-schema.ts",
     "type inbound/operator-schema.ts",
+    "type operator/queue-schema.ts",
+    "type operator/status-schema.ts",
+    "type operator/trace-schema.ts",
   ],
   "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics"],
   "app.ts": [
@@ -122,6 +81,11 @@ export const ROOMS: Record<string, readonly string[]> = {
     "keys/routes.ts",
     "suppressions/operator-routes.ts",
     "suppressions/routes.ts",
+    "operator/queue-routes.ts",
+    "type operator/status.ts",
+    "operator/status-routes.ts",
+    "type operator/trace.ts",
+    "operator/trace-routes.ts",
     "plans/routes.ts",
     "sms/routes.ts",
     "workspaces/routes.ts",
@@ -136,6 +100,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "api-parts.ts": [
     "type dkim/keys.ts",
     "type api.ts",
+    "overseer.ts",
     "stores.ts",
     "type teller.ts",
     "type db/commit.ts",
@@ -362,6 +327,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "suppressions",
     "threads",
   ],
+  ...OVERSEEING,
   // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
   inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Credits and sender ids are the workspaces'.

@@ -1,0 +1,155 @@
+import type { Static } from "@sinclair/typebox";
+import type { Clock } from "../clock.ts";
+import type { Trouble } from "../trouble.ts";
+import { timeOf, type Pause, showPause } from "./overview.ts";
+import { MAX_COUNTED, type OverviewStore } from "./overview-store.ts";
+import type { InstanceStatus } from "./status-schema.ts";
+
+// How the instance is, on one screen. Whatever takes the operator's hand is a trouble: what keeps it from
+// accepting or sending, a pause, a route of texts without a link, a replication that stands still. That a site is
+// blocked or a workspace held is no trouble: the one passes, the other was wanted.
+
+/** Blocked sites, and workspaces, that are named. */
+const MAX_NAMED = 20;
+
+type Status = Static<typeof InstanceStatus>;
+
+/** One link of a route of texts. */
+export interface LinkOfRoute {
+  route: string;
+  isBound: boolean;
+  /** Why its last session ended; null: none has. */
+  lastEnd: string | null;
+}
+
+export interface Replication {
+  /** In a word or two. */
+  state: string;
+  isWell: boolean;
+  reason: string | null;
+  /** When all was replicated last, Unix ms. */
+  lastAt: number | null;
+}
+
+/** Emails by what became of them. */
+export type Rates = Omit<Status["lastMinutes"], "minutes">;
+
+export interface StatusParts {
+  overview: OverviewStore;
+  build: { version: string; commit: string };
+  /** Unix ms. */
+  startedAt: number;
+  troubles: () => Trouble[];
+  paused: () => Pause;
+  runningEmails: () => number;
+  /** Of the last `minutes`. */
+  rates: () => Rates & { minutes: number };
+  freeDiskBytes: () => number | null;
+  files: () => { databaseBytes: number; walBytes: number };
+  blockedSites: () => { site: string; block: { until: number; reason: string } }[];
+  links: () => LinkOfRoute[];
+  /** Null: it is not set up. */
+  replication: () => Replication | null;
+  clock: Pick<Clock, "now">;
+}
+
+export function statusOf(parts: StatusParts): Status {
+  const { overview, build } = parts;
+  const { waiting, delayed } = overview.waitingEmails();
+  const running = parts.runningEmails();
+  const blocked = parts.blockedSites();
+  const stopped = overview.stopped();
+  const pause = parts.paused();
+  const routes = routesOf(parts.links());
+  const replication = parts.replication();
+  const troubles = parts.troubles();
+  return {
+    version: build.version,
+    commit: build.commit,
+    startedAt: timeOf(parts.startedAt),
+    ready: troubles.length === 0,
+    troubles: [
+      ...troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
+      ...pauseTrouble(pause),
+      ...routes.flatMap(routeTrouble),
+      ...replicationTrouble(replication),
+    ],
+    paused: showPause(pause),
+    queue: {
+      emails: {
+        waiting: Math.max(0, waiting - running),
+        isMinimum: false,
+        oldestAt: timeOrNull(overview.oldestEmailAt()),
+        running,
+        delayed,
+      },
+      sms: counted(overview.waitingSegments(), overview.oldestTextAt()),
+      webhooks: counted(overview.waitingCalls(), overview.oldestCallAt()),
+    },
+    lastMinutes: parts.rates(),
+    disk: { freeBytes: parts.freeDiskBytes(), ...parts.files() },
+    blockedSites: {
+      count: blocked.length,
+      sites: blocked.slice(0, MAX_NAMED).map(({ site, block: { until, reason } }) => ({
+        site,
+        until: timeOf(until),
+        reason,
+      })),
+    },
+    sms: routes,
+    workspaces: {
+      blocked: stopped.length,
+      held: stopped.filter(({ isHeld }) => isHeld).length,
+      some: stopped.slice(0, MAX_NAMED).map((row) => ({
+        id: row.uid,
+        name: row.name,
+        held: row.isHeld,
+        by: row.blockedAt === null ? ("rate" as const) : ("operator" as const),
+        reason: row.blockedAt === null ? row.rateBlockReason : row.blockReason,
+      })),
+    },
+    replication: replication === null ? null : showReplication(replication),
+  };
+}
+
+function counted(waiting: number, oldestAt: number | null): Status["queue"]["sms"] {
+  return { waiting, isMinimum: waiting >= MAX_COUNTED, oldestAt: timeOrNull(oldestAt) };
+}
+
+function routesOf(links: LinkOfRoute[]): Status["sms"] {
+  return [...Map.groupBy(links, ({ route }) => route)].map(([route, all]) => ({
+    route,
+    links: all.length,
+    bound: all.filter(({ isBound }) => isBound).length,
+    reason: all.find(({ isBound }) => !isBound)?.lastEnd ?? null,
+  }));
+}
+
+type StatusTrouble = Status["troubles"][number];
+
+function pauseTrouble(pause: Pause): StatusTrouble[] {
+  if (pause === null) return [];
+  const reason = `All delivery is paused: ${pause.reason}. pombo queue resume ends that`;
+  return [{ part: "queue", reason, since: timeOf(pause.since) }];
+}
+
+function routeTrouble({ route, links, bound, reason }: Status["sms"][number]): StatusTrouble[] {
+  if (bound > 0 || links === 0) return [];
+  const why = reason === null ? "" : ` (${reason})`;
+  const what = `No link of the SMS route ${route} is bound${why}: its texts wait until the provider lets one in`;
+  return [{ part: "sms", reason: what, since: null }];
+}
+
+function replicationTrouble(replication: Replication | null): StatusTrouble[] {
+  if (replication === null || replication.isWell) return [];
+  const reason = replication.reason ?? `Replication is ${replication.state}`;
+  return [{ part: "replication", reason, since: timeOrNull(replication.lastAt) }];
+}
+
+function showReplication({ state, reason, lastAt }: Replication): NonNullable<Status["replication"]> {
+  return { state, reason, lastAt: timeOrNull(lastAt) };
+}
+
+function timeOrNull(at: number | null): string | null {
+  return at === null ? null : timeOf(at);
+}
