@@ -97,6 +97,7 @@ export async function runHere(
       input: () => new Blob([input]).stream(),
       stopSignal: () => new Promise(() => undefined),
       tellBugsBy: () => undefined,
+      outliveSession: () => undefined,
     });
     return { code: 0, ...said };
   } catch (error) {

@@ -162,4 +162,5 @@ const NOBODY = {
   input: () => new Blob([]).stream(),
   stopSignal: () => new Promise<string>(() => undefined),
   tellBugsBy: () => undefined,
+  outliveSession: () => undefined,
 };

@@ -71,6 +71,7 @@ function listen(api: string, forward: string | undefined) {
     input: () => new Blob([]).stream(),
     stopSignal: () => stop.promise,
     tellBugsBy: () => undefined,
+    outliveSession: () => undefined,
   };
   const ended = listenToEvents({ api, key: "svc_x", forward, json: false }, terminal, clock);
   return {
