@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { BUILD } from "../build.ts";
 import { MIGRATIONS } from "../db/migrations.ts";
+import { daemonVersion } from "../litestream/daemon.ts";
 
 /** What this binary is made of, for programs: `pombo update` reads it of the executable that it is given. */
 export interface VersionRecord {
@@ -8,6 +9,8 @@ export interface VersionRecord {
   commit: string;
   bun: string;
   sqlite: string;
+  /** Null: it has none. */
+  litestream: string | null;
   /** "x64", "arm64". */
   arch: string;
   /** How many migrations it knows: of a database with more it keeps off. */
@@ -15,11 +18,14 @@ export interface VersionRecord {
 }
 
 export function versionRecord(): VersionRecord {
+  const { version, commit } = BUILD;
   const sqlite = new Database(":memory:").query<{ version: string }, []>("SELECT sqlite_version() AS version").get();
   return {
-    ...BUILD,
+    version,
+    commit,
     bun: Bun.version,
     sqlite: sqlite?.version ?? "unknown",
+    litestream: daemonVersion(),
     arch: process.arch,
     schema: MIGRATIONS.length,
   };
@@ -27,8 +33,9 @@ export function versionRecord(): VersionRecord {
 
 /** `pombo version`: the same in a line. */
 export function versionText(): string {
-  const { version, commit, bun, sqlite } = versionRecord();
-  return `pombo ${version} (commit ${commit}), Bun ${bun}, SQLite ${sqlite}`;
+  const made = versionRecord();
+  const parts = [`Bun ${made.bun}`, `SQLite ${made.sqlite}`, `Litestream ${made.litestream ?? "none"}`];
+  return `pombo ${nameOf(made)}, ${parts.join(", ")}`;
 }
 
 /** "0.2.0 (commit abc)": which one it is. */

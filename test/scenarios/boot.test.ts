@@ -243,8 +243,12 @@ test("pombo version says what it is, and an unknown command, option or port what
   for (const word of ["version", "--version"]) {
     const { code, stdout, stderr } = await runPombo([word]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^pombo \d+\.\d+\.\d+\S* \(commit \S+\), Bun \d+\.\d+\.\d+, SQLite 3\.\d+\.\d+\n$/);
+    expect(stdout).toMatch(
+      /^pombo \d+\.\d+\.\d+\S* \(commit \S+\), Bun \d+\.\d+\.\d+, SQLite 3\.\d+\.\d+, Litestream (0\.5\.\d+|none)\n$/,
+    );
   }
+  const made = await runPombo(["version", "--json"]);
+  expect(Object.keys(JSON.parse(made.stdout))).toEqual(["version", "commit", "bun", "sqlite", "litestream"]);
   for (const words of [[], ["help"], ["--help"]]) {
     const { code, stdout } = await runPombo(words);
     expect(code).toBe(0);

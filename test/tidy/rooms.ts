@@ -40,6 +40,7 @@ const PROTOCOL_ROOMS = [
   "dsn",
   "http",
   "keyring",
+  "litestream",
   "metrics",
   "mime",
   "net",
@@ -312,6 +313,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   net: [],
   dns: [],
   keyring: [],
+  litestream: [],
   // It counts what others tell it, and knows of their rooms nothing but the queue's rows.
   metrics: ["db", "http/listen.ts"],
   threads: [],
