@@ -15,7 +15,7 @@ export const NEXT_VERSION = "0.2.0";
  * - `migration`: its migration fails
  * - `start`: its probe succeeds, and its real start fails
  * - `silent`: it starts, and takes no commands and no mail
- * - `accepted`: it dies a moment after the first email that it accepts
+ * - `accepted`: it dies a moment after it has accepted an email with the subject "accepted"
  */
 export type Fault = "probe" | "migration" | "start" | "silent" | "accepted";
 
@@ -44,9 +44,8 @@ const CHANGES: [string, string, string][] = [
     "src/cli/serve.ts",
     "const signal = await terminal.stopSignal();",
     `if (process.env["POMBO_TEST_FAULT"] === "accepted") {
-    const emails = app.db.sqlite.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM email");
-    const before = emails.get()?.n;
-    setInterval(() => emails.get()?.n !== before && setTimeout(() => process.kill(process.pid, "SIGKILL"), 100), 10);
+    const emails = app.db.sqlite.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM email WHERE subject = 'accepted'");
+    setInterval(() => emails.get()?.n !== 0 && setTimeout(() => process.kill(process.pid, "SIGKILL"), 100), 10);
   }
   const signal = await terminal.stopSignal();`,
   ],

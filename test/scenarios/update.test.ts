@@ -162,8 +162,8 @@ test("a new executable that fails after its first 202 stays: nothing accepted is
   await untilDelivered(at, "before");
   await using child = at.update(builds.next);
   await child.until("it starts the new one", () => child.stdout().includes("Starting"));
-  await waitUntil("the new one is up", LIMIT_MS, () => isUp(at));
-  await send(at, "accepted");
+  // The first of them, whenever it begins to answer.
+  await waitUntil("the new one accepts", LIMIT_MS, () => send(at, "accepted").then(() => true, () => false));
   expect((await end(child)).code).toBe(1);
   expect(child.stderr()).toContain("so it stays");
   expect(await at.version()).toBe(NEXT_VERSION);
