@@ -28,8 +28,8 @@ export function databaseBytes(file: string): number {
 }
 
 /** Copies `file` to `copy`, which is there, synced and whole, or not at all. Throws StartError with the cure. */
-export async function copyDatabase(file: string, copy: string): Promise<void> {
-  bringInLog(file);
+export async function copyDatabase(file: string, copy: string, patienceMs = BUSY_TIMEOUT_MS): Promise<void> {
+  bringInLog(file, patienceMs);
   const draft = `${copy}.new`;
   rmSync(draft, { force: true });
   const owner = statSync(file);
@@ -87,10 +87,10 @@ export function readSchema(file: string): number {
   }
 }
 
-function bringInLog(file: string): void {
+function bringInLog(file: string, patienceMs: number): void {
   const sqlite = new Database(file, { readwrite: true });
   try {
-    sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    sqlite.run(`PRAGMA busy_timeout = ${patienceMs}`);
     const done = sqlite.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").get();
     if (done?.busy === 0) return;
   } finally {

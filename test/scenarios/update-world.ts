@@ -5,6 +5,7 @@
 import { Database } from "bun:sqlite";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readFact } from "../../src/db/snapshot.ts";
 import { findPombo } from "../peers/pombo.ts";
 import { freePort, waitUntil } from "../peers/process.ts";
 import { type Child, spawnCommand } from "./child.ts";
@@ -42,6 +43,8 @@ export interface UpdateWorld extends AsyncDisposable {
   /** The version of what stands there. */
   version(): Promise<string>;
   schema(): number;
+  /** The update that could still go back; empty: none. */
+  probation(): string | null;
   /** The process that holds the directory. */
   holder(): number | null;
 }
@@ -90,6 +93,7 @@ export async function createUpdateWorld(builds: Builds): Promise<UpdateWorld> {
         sqlite.close();
       }
     },
+    probation: () => readFact(join(world.dataDir, "pombo.db"), "update_probation"),
     async [Symbol.asyncDispose]() {
       // First what an update has started: it is nobody's child here, and writes to where the one before it wrote.
       const last = holder();

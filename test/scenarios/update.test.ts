@@ -69,7 +69,10 @@ test("an update keeps what is queued and known, tries the new executable first a
   expect(await at.version()).toBe(NEXT_VERSION);
   expect(at.holder()).not.toBe(served.pid);
   expect((await call(at.url, at.world.key, { path: `/api/v1/emails/${id}` })).body.data.status).toBe("delivered");
+  // Standing ready changes nothing: until it accepts or sends something, it could still have gone back.
+  expect(at.probation()).not.toBe("");
   await send(at, "after");
+  expect(at.probation()).toBe("");
   await untilDelivered(at, "after");
   expect(at.mx.arrivals.map(({ subject }) => subject)).toEqual(["before", "after"]);
   expect(at.schema()).toBe(2);
@@ -163,7 +166,12 @@ test("a new executable that fails after its first 202 stays: nothing accepted is
   await using child = at.update(builds.next);
   await child.until("it starts the new one", () => child.stdout().includes("Starting"));
   // The first of them, whenever it begins to answer.
-  await waitUntil("the new one accepts", LIMIT_MS, () => send(at, "accepted").then(() => true, () => false));
+  await waitUntil("the new one accepts", LIMIT_MS, () =>
+    send(at, "accepted").then(
+      () => true,
+      () => false,
+    ),
+  );
   expect((await end(child)).code).toBe(1);
   expect(child.stderr()).toContain("so it stays");
   expect(await at.version()).toBe(NEXT_VERSION);
