@@ -1,64 +1,233 @@
-#!/usr/bin/env bash
-# Installs pombo on a server with systemd, from a checkout: builds the executable when there is none,
-# copies it to /usr/local/bin, makes the user and the service. Run it again to install a newer build;
-# it touches neither configuration nor data. As root:  ./install.sh
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
+#!/bin/sh
+# Installs pombo on a server with systemd, or updates what is installed. As root:
+#   ./install.sh ./pombo-linux-x64                          from a file of this machine
+#   ./install.sh https://example.net/pombo-linux-x64        from the network, checked against URL.sha256
+#   ./install.sh https://example.net/pombo/                 the same, for this machine's processor
+#   ./install.sh                                            from dist/ of a checkout, where script/build puts it
+# Options:
+#   --hostname NAME   set it up too (pombo init) and start it: the name of this server in its address's reverse DNS
+#   --sha256 HEX      what the executable's checksum must be
+#   --uninstall       take the service and the executable away; data, configuration and user stay
+#   --purge           with --uninstall: those too. What was accepted and not delivered yet is lost with them
+#   --unit            print the systemd unit, and do nothing else
+# Run again it updates: the new executable is tried first, and goes back by itself if it fails (pombo update). It
+# never touches configuration or data. What you change about the service belongs into a drop-in (systemctl edit pombo).
+set -eu
 
-readonly BINARY=/usr/local/bin/pombo
-readonly CONFIG=/etc/pombo/pombo.toml
-readonly UNIT=/etc/systemd/system/pombo.service
+BINARY=/usr/local/bin/pombo
+UNIT=/etc/systemd/system/pombo.service
+DATA=/var/lib/pombo
+CONFIG=/etc/pombo/config.toml
+# Where earlier builds kept it.
+if [ ! -f "$CONFIG" ] && [ -f /etc/pombo/pombo.toml ]; then CONFIG=/etc/pombo/pombo.toml; fi
 
+say() { printf '%s\n' "$@"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+# Not in a chroot or an image, where systemctl may be there and nobody answers it.
+has_systemd() { [ -d /run/systemd/system ] && has systemctl; }
+as_pombo() { if has runuser; then runuser -u pombo -- "$@"; else setpriv --reuid pombo --regid pombo --clear-groups -- "$@"; fi; }
 
-[ "$(id -u)" = 0 ] || fail "install.sh writes to /usr/local/bin and /etc, so it needs root: sudo ./install.sh"
-[ "$(uname -s)" = Linux ] || fail "install.sh is for Linux. Elsewhere, run script/build and start dist/pombo yourself."
-
-# A build that is older than what it is made of would install yesterday's pombo.
-if [ ! -x dist/pombo ] || { [ -d src ] && [ -n "$(find src migrations package.json bun.lock -newer dist/pombo -print -quit)" ]; }; then
-  bash script/build
-fi
-install -m 0755 dist/pombo "$BINARY.new"
-mv -f "$BINARY.new" "$BINARY"
-
-id pombo >/dev/null 2>&1 || useradd --system --home-dir /var/lib/pombo --shell /usr/sbin/nologin pombo
-install -d -o pombo -g pombo -m 0700 /var/lib/pombo
-install -d -o pombo -g pombo -m 0755 /etc/pombo
-
-if [ -d /etc/systemd/system ]; then
-  cat >"$UNIT" <<UNIT
+unit() {
+  cat <<EOF
 [Unit]
-Description=pombo, email API
+Description=pombo, transactional email and SMS
 After=network-online.target
 Wants=network-online.target
+# What keeps it from starting (a port that is taken, a disk that is not there yet) may pass.
+StartLimitIntervalSec=0
 
 [Service]
+Type=exec
 User=pombo
+Group=pombo
 ExecStart=$BINARY serve --config $CONFIG
 Restart=always
-RestartSec=2
-# A stop lets running deliveries end (22 s, SMS links 41 s) and records what came of them.
+RestartSec=5
+
+# A stop lets deliveries that are under way end, records what came of them and has the replica synced: at most 60 s.
 TimeoutStopSec=90
-# Bounces come in at port 25 ([inbound] listen).
+# pombo ends its own child in its own order: the replica's last sync comes after the database's last write.
+KillMode=mixed
+
+# Where the data is; another data_dir needs ReadWritePaths= in a drop-in.
+StateDirectory=pombo
+StateDirectoryMode=0700
+UMask=0077
+
+# No root, and of its rights one: port 25.
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 NoNewPrivileges=yes
 ProtectSystem=strict
 ProtectHome=yes
 PrivateTmp=yes
-ReadWritePaths=/var/lib/pombo
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+# Not MemoryDenyWriteExecute: the runtime compiles what it runs.
+
+LimitNOFILE=65536
+LimitCORE=0
+TasksMax=512
 
 [Install]
 WantedBy=multi-user.target
-UNIT
-  systemctl daemon-reload 2>/dev/null || true
+EOF
+}
+
+source="" sha256="" hostname="" action=install purge=""
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --hostname | --sha256) [ $# -ge 2 ] || fail "$1 needs a value." ;;
+  esac
+  case "$1" in
+    --hostname) hostname=$2; shift ;;
+    --sha256) sha256=$2; shift ;;
+    --uninstall) action=uninstall ;;
+    --purge) purge=yes ;;
+    --unit) unit; exit 0 ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) fail "install.sh has no option $1. install.sh --help says what it has." ;;
+    *) [ -z "$source" ] || fail "One executable can be installed, not $source and $1."; source=$1 ;;
+  esac
+  shift
+done
+
+[ "$(uname -s)" = Linux ] || fail "pombo is for Linux."
+[ "$(id -u)" = 0 ] || fail "install.sh writes to /usr/local/bin and /etc, so it needs root: sudo $0"
+[ -z "$purge" ] || [ "$action" = uninstall ] || fail "--purge belongs to --uninstall."
+
+uninstall() {
+  if has_systemd && [ -f "$UNIT" ]; then systemctl disable --now pombo.service || fail "pombo could not be stopped: see systemctl status pombo."; fi
+  rm -f "$UNIT" "$BINARY" "$BINARY.previous" "$BINARY.new"
+  has_systemd && systemctl daemon-reload
+  if [ -z "$purge" ]; then
+    say "pombo is uninstalled. Its data is in $DATA and its configuration in /etc/pombo; --uninstall --purge removes them too."
+    return 0
+  fi
+  other=$(sed -n 's/^data_dir *= *"\(.*\)".*/\1/p' "$CONFIG" 2>/dev/null | head -n 1)
+  rm -rf "$DATA" /etc/pombo
+  if id pombo >/dev/null 2>&1; then userdel pombo; fi
+  say "pombo is uninstalled, with its data, its configuration and its user."
+  if [ -n "$other" ] && [ "$other" != "$DATA" ]; then say "What is in $other, its data_dir, was left: remove it yourself."; fi
+}
+
+if [ "$action" = uninstall ]; then uninstall; exit 0; fi
+
+case "$(uname -m)" in
+  x86_64 | amd64)
+    machine=3e00 name=pombo-linux-x64
+    # Some virtual processors lack it, and the executable for the others ends with "Illegal instruction" there.
+    grep -qw avx2 /proc/cpuinfo 2>/dev/null || name=pombo-linux-x64-baseline
+    ;;
+  aarch64 | arm64) machine=b700 name=pombo-linux-arm64 ;;
+  *) fail "There is no pombo for this processor ($(uname -m)): it is for x86_64 and aarch64." ;;
+esac
+
+# A folder that nobody else can write to.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+
+fetch() {
+  if has curl; then curl -fsSL --proto '=https' --connect-timeout 20 -o "$2" "$1"
+  elif has wget; then wget -q --https-only -O "$2" "$1"
+  else fail "Neither curl nor wget is here to bring $1: install one, or give a file."; fi
+}
+
+bring() {
+  if [ -z "$source" ]; then
+    here=$(cd "$(dirname "$0")" && pwd)
+    for each in "$here/dist/$name" "$here/dist/pombo" "$here/$name"; do
+      if [ -z "$source" ] && [ -f "$each" ]; then source=$each; fi
+    done
+    [ -n "$source" ] || fail "Which executable? Give a file or a URL: $0 ./$name (in a checkout, script/build makes dist/pombo)."
+  fi
+  case "$source" in
+    https://*)
+      case "$source" in */) source=$source$name ;; esac
+      fetch "$source" "$work/pombo" || fail "$source could not be had. Nothing was changed."
+      if [ -z "$sha256" ]; then
+        fetch "$source.sha256" "$work/sha256" || fail "The checksum at $source.sha256 could not be had: give it with --sha256. Nothing was changed."
+        sha256=$(cut -c 1-64 "$work/sha256" | head -n 1)
+      fi
+      ;;
+    http://*) fail "$source is not https: anybody on the way could change it." ;;
+    *)
+      [ -f "$source" ] || fail "$source is no file."
+      cp "$source" "$work/pombo"
+      if [ -z "$sha256" ] && [ -f "$source.sha256" ]; then sha256=$(cut -c 1-64 "$source.sha256" | head -n 1); fi
+      ;;
+  esac
+  found=$(sha256sum "$work/pombo" | cut -c 1-64)
+  if [ -n "$sha256" ] && [ "$found" != "$(printf %s "$sha256" | tr A-F a-f)" ]; then
+    fail "$source is not what its checksum says: expected $sha256, found $found. Nothing was changed."
+  fi
+  [ "$(od -An -tx1 -N 4 "$work/pombo" | tr -d ' \n')" = 7f454c46 ] || fail "$source is no executable for Linux. Nothing was changed."
+  [ "$(od -An -tx1 -j 18 -N 2 "$work/pombo" | tr -d ' \n')" = "$machine" ] || fail "$source is for another processor than this one ($(uname -m)): take $name. Nothing was changed."
+  chmod 0755 "$work/pombo"
+}
+
+bring
+# A place that programs may be run from, which /tmp need not be.
+install -m 0755 "$work/pombo" "$BINARY.new"
+what=$("$BINARY.new" version 2>"$work/words") || {
+  rm -f "$BINARY.new"
+  fail "The executable does not run here: $(head -n 1 "$work/words"). It needs a Linux with glibc, and a processor with AVX2 unless it is the one named baseline. Nothing was changed."
+}
+
+if ! id pombo >/dev/null 2>&1; then
+  useradd --system --user-group --home-dir "$DATA" --no-create-home --shell /usr/sbin/nologin pombo
+fi
+install -d -o pombo -g pombo -m 0700 "$DATA"
+# pombo init writes here; what runs cannot (ProtectSystem).
+install -d -o pombo -g pombo -m 0750 /etc/pombo
+
+if [ -d /etc/systemd/system ]; then
+  unit >"$work/unit"
+  if ! cmp -s "$work/unit" "$UNIT"; then
+    install -m 0644 "$work/unit" "$UNIT"
+    if has_systemd; then systemctl daemon-reload; fi
+  fi
 fi
 
-"$BINARY" version
-if [ -f "$CONFIG" ]; then
-  echo "pombo is installed. Restart it to use this build: systemctl restart pombo"
+if [ -x "$BINARY" ] && [ -f "$CONFIG" ]; then
+  mv -f "$BINARY.new" "$work/pombo"
+  "$BINARY" update "$work/pombo" --sha256 "$found" --config "$CONFIG" || exit 1
 else
-  echo "pombo is installed. Set it up, with the name that the server's address has in reverse DNS:"
-  echo "  sudo -u pombo pombo init --config $CONFIG --hostname mail.example.net"
-  echo "Then start it: systemctl enable --now pombo"
+  mv -f "$BINARY.new" "$BINARY"
+fi
+say "$what is installed."
+
+if [ ! -f "$CONFIG" ] && [ -n "$hostname" ]; then
+  as_pombo "$BINARY" init --config "$CONFIG" --data-dir "$DATA" --hostname "$hostname"
+fi
+if [ ! -f "$CONFIG" ]; then
+  say "" "Set it up, with the name that the server's address has in reverse DNS:"
+  say "  sudo -u pombo pombo init --config $CONFIG --hostname mail.example.net"
+  if has_systemd; then say "Then start it: sudo systemctl enable --now pombo"; fi
+  exit 0
+fi
+if has_systemd; then
+  systemctl enable --now pombo.service || fail "pombo does not start: journalctl -u pombo says why."
+  say "" "pombo runs: systemctl status pombo, journalctl -u pombo. Next, if there is none yet, make a workspace:"
+  say "  sudo -u pombo pombo workspace create \"My company\" --config $CONFIG"
+else
+  say "" "systemd does not run here. As the user pombo, with the right to port 25, start it: pombo serve --config $CONFIG"
 fi

@@ -29,7 +29,7 @@ import { purgeAnswers } from "./idempotency/purge.ts";
 import { openCertificate } from "./inbound/certificate.ts";
 import type { Receive } from "./inbound/letter.ts";
 import { type Inbound, startInbound } from "./inbound/server.ts";
-import { type Purpose, takeInstanceLock } from "./lock.ts";
+import { type Purpose, takeInstanceLock, takeLock } from "./lock.ts";
 import { type Log, redact } from "./log.ts";
 import { createOperatorApi } from "./operator-api.ts";
 import { SendingRates } from "./plans/rates.ts";
@@ -42,6 +42,7 @@ import { buildSender } from "./sender.ts";
 import type { SmsStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
 import { buildTexter, type Texter, TEXTER_GRACE_MS } from "./texter.ts";
+import { settleUpdate, sha256Of } from "./update/settle.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { CALL_DNS } from "./webhooks/pools.ts";
 import { Removal } from "./workspaces/removal.ts";
@@ -83,6 +84,8 @@ export interface AppOptions {
   receive?: Receive;
   /** What a person can do when the API's port is taken; default: change the configuration. */
   portHint?: string;
+  /** The update whose probe this is; default: it is none. */
+  updateId?: string | null;
 }
 
 export interface App {
@@ -138,6 +141,14 @@ export type Started =
 export async function start(options: AppOptions, purpose: Purpose, releaseLock: () => void): Promise<Started> {
   const { config, edges } = options;
   const { clock, random, log } = edges;
+  await settleUpdate({
+    dataDir: config.dataDir,
+    databaseFile: databaseFile(config.dataDir),
+    takeUpdateLock: () => takeLock(config.dataDir, "command", "update.lock"),
+    log,
+    updateId: options.updateId ?? null,
+    ownSha256: () => sha256Of(process.execPath),
+  });
   // Opening would make an empty one, which then stands in the way of init.
   if (!existsSync(databaseFile(config.dataDir))) throw notSetUp(config.dataDir);
   const db = openDatabase(databaseFile(config.dataDir));
@@ -350,6 +361,6 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
 }
 
 /** By this address it is found beside the source and inside the executable. */
-function openThread(): ThreadPort {
+export function openThread(): ThreadPort {
   return new globalThis.Worker(new URL("./thread.ts", import.meta.url));
 }

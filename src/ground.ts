@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import { Committer } from "./db/commit.ts";
 import { DiskGuard, freeSpaceOf } from "./db/guard.ts";
 import type { Db } from "./db/open.ts";
+import { Probation } from "./db/probation.ts";
 import { StartError } from "./errors.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
 import { type Counters, createCounters } from "./metrics/counters.ts";
@@ -42,6 +43,9 @@ export function openGround({ config, instanceKey, edges }: GroundOptions, db: Db
   const counters = createCounters(registry, () => clock.now());
   const stores = openStores(db, counters.emails);
   const keyring = checkedKeyring(openKeyring(instanceKey, random), stores.workspaces.fact("key_check"), config.dataDir);
+  // The first change after an update is the end of going back; last, since the other followers write too.
+  if ((stores.workspaces.fact("update_probation") ?? "") !== "")
+    db.followers.push(new Probation(db, () => stores.workspaces.setFact("update_probation", "")));
   const committer: Committer = new Committer(db, {
     committed: counters.commits.committed,
     failed: (error) => {

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, fchownSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
 import { StartError } from "./errors.ts";
@@ -26,14 +26,17 @@ const openLocks = new Set<Database>();
 /** Who takes it: one for life, the other for a moment. */
 export type Purpose = "instance" | "command";
 
+/** Files that are locks: of the directory and what is in it; of an update, which lets go of the first in between. */
+export type LockFile = "lock" | "update.lock";
+
 /**
  * Takes the lock of a data directory, at once or not at all. `pid` is the holder's, null when it is not
  * known (it has only just started, or runs in another container). `release` may be called twice.
  * Throws StartError when the directory cannot be used.
  */
-export function takeLock(dataDir: string, purpose: Purpose = "instance"): Lock {
-  const path = join(dataDir, "lock");
-  const pidPath = join(dataDir, "lock.pid");
+export function takeLock(dataDir: string, purpose: Purpose = "instance", name: LockFile = "lock"): Lock {
+  const path = join(dataDir, name);
+  const pidPath = join(dataDir, `${name}.pid`);
   const database = openLockFile(path, dataDir);
   try {
     database.run("PRAGMA busy_timeout = 0");
@@ -85,7 +88,11 @@ function free(database: Database): void {
 function openLockFile(path: string, dataDir: string): Database {
   try {
     // SQLite would create it readable by others. "ax" opens nothing when it exists (see above).
-    closeSync(openSync(path, "ax", 0o600));
+    const descriptor = openSync(path, "ax", 0o600);
+    const { uid, gid } = statSync(dataDir);
+    // Made by root, it would keep pombo's own user out for good.
+    if (process.geteuid?.() === 0) fchownSync(descriptor, uid, gid);
+    closeSync(descriptor);
   } catch (error) {
     if (codeOf(error) === "ENOENT") {
       throw new StartError(

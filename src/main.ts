@@ -62,6 +62,7 @@ function stopSignal(): Promise<string> {
 async function main(): Promise<void> {
   let tellBug = (error: unknown) => terminal.err(`BUG: a failure that nobody waited for: ${errorText(error)}`);
   const [out, err] = [lineWriter(process.stdout), lineWriter(process.stderr)];
+  let isOutliving = false;
   const terminal: Terminal = {
     env: process.env,
     out: (text) => out.write(text),
@@ -74,11 +75,19 @@ async function main(): Promise<void> {
     input: () => process.stdin as AsyncIterable<Uint8Array>,
     stopSignal,
     tellBugsBy: (tell) => (tellBug = tell),
+    outliveSession() {
+      isOutliving = true;
+      process.on("SIGHUP", () => undefined);
+    },
   };
   // Whoever reads has seen enough, as `head` does: no trouble to tell of.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (isOutliving) return;
     if (error.code === "EPIPE") process.exit(BROKEN_PIPE_EXIT);
     throw error;
+  });
+  process.stderr.on("error", (error) => {
+    if (!isOutliving) throw error;
   });
   // A bug, but of one request or one attempt: what is under way elsewhere should not end with it.
   process.on("unhandledRejection", (error) => tellBug(error));

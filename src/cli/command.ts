@@ -14,7 +14,8 @@ import { SENDER_COMMANDS } from "./sender.ts";
 import { serve } from "./serve.ts";
 import { SUPPRESSION_COMMANDS } from "./suppression.ts";
 import { trace } from "./trace.ts";
-import { versionText } from "./version.ts";
+import { update } from "./update.ts";
+import { versionRecord, versionText } from "./version.ts";
 import { listenToEvents } from "./webhook-listen.ts";
 import { plain } from "./words.ts";
 import { WORKSPACE_COMMANDS } from "./workspace.ts";
@@ -42,6 +43,8 @@ export interface Terminal {
   stopSignal: () => Promise<string>;
   /** From now on `tell` is told of failures that nobody waited for, instead of standard error. */
   tellBugsBy: (tell: (error: unknown) => void) => void;
+  /** From now on the command goes on when the screen it was started from is gone, as with a lost connection. */
+  outliveSession: () => void;
 }
 
 const DEFAULT_API = "http://127.0.0.1:8080";
@@ -87,9 +90,10 @@ const COMMANDS: readonly Command[] = [
     arguments: [],
     options: {
       config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/pombo.toml; or POMBO_CONFIG)" },
+      probe: { about: "only see whether it could: migrate, unseal, write; nothing listens and nothing is sent" },
     },
     about: "Run the instance.",
-    run: (given, terminal) => serve({ config: given.text("config") }, terminal),
+    run: (given, terminal) => serve({ config: given.text("config"), isProbe: given.isSet("probe") }, terminal),
   },
   {
     name: "webhook listen",
@@ -113,11 +117,26 @@ const COMMANDS: readonly Command[] = [
       ),
   },
   {
+    name: "update",
+    arguments: ["FILE|URL"],
+    options: {
+      sha256: { value: "HEX", about: "its checksum (a URL's is looked for at URL.sha256)" },
+      config: { value: "FILE", about: "the configuration, as for serve" },
+    },
+    about:
+      "Put another pombo in the place of this one. It is tried first; while it has accepted and sent nothing, all goes back when it fails.",
+    run: (given, terminal) =>
+      update(
+        { from: given.argument("FILE|URL"), sha256: given.text("sha256"), config: given.text("config") },
+        terminal,
+      ),
+  },
+  {
     name: "version",
     arguments: [],
     options: { json: JSON_OPTION },
     about: "Say what this is.",
-    run: (given, terminal) => terminal.out(versionText({ json: given.isSet("json") })),
+    run: (given, terminal) => terminal.out(given.isSet("json") ? JSON.stringify(versionRecord()) : versionText()),
   },
   ...[
     WORKSPACE_COMMANDS,

@@ -1,13 +1,21 @@
-import { startApp } from "../app.ts";
+import { type AppOptions, startApp } from "../app.ts";
+import { BUILD } from "../build.ts";
 import { steadyClock, systemClock } from "../clock.ts";
 import { loadInstanceKey } from "../keyring/file.ts";
 import { jsonLog } from "../log.ts";
+import { probeInstance } from "../probe.ts";
 import { systemRandom } from "../random.ts";
 import type { Terminal } from "./command.ts";
 import { readConfig } from "./settings.ts";
 
+export interface ServeOptions {
+  config: string | undefined;
+  /** Find out whether it can run, and end. */
+  isProbe: boolean;
+}
+
 /** `pombo serve`: runs the instance until SIGTERM or SIGINT. */
-export async function serve(options: { config: string | undefined }, terminal: Terminal): Promise<void> {
+export async function serve(options: ServeOptions, terminal: Terminal): Promise<void> {
   const config = readConfig(options.config, terminal.env);
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: terminal.env });
   const log = jsonLog({
@@ -17,6 +25,7 @@ export async function serve(options: { config: string | undefined }, terminal: T
   });
   terminal.tellBugsBy((error) => log.bug("a failure that nobody waited for", error));
   const edges = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
+  if (options.isProbe) return probe({ config, instanceKey, edges }, terminal);
   const app = await startApp({ config, instanceKey, edges });
   log.event("pombo.started", {
     url: app.url,
@@ -29,4 +38,14 @@ export async function serve(options: { config: string | undefined }, terminal: T
   log.event("pombo.stopping", { signal });
   await app.stop();
   log.event("pombo.stopped");
+}
+
+/** Set by `pombo update` for the executable that it tries. */
+export const UPDATE_ID = "POMBO_UPDATE";
+
+async function probe(parts: AppOptions, terminal: Terminal): Promise<void> {
+  await probeInstance({ ...parts, updateId: terminal.env[UPDATE_ID] ?? null });
+  terminal.out(
+    `pombo ${BUILD.version} can run ${parts.config.dataDir}: configuration, migrations, instance key and a write. Nothing was sent.`,
+  );
 }

@@ -59,6 +59,11 @@ function configFor(dataDir: string, named: string | undefined, env: Environment)
   return { ...config, dataDir, secrets: { ...secrets, instanceKeyFile } };
 }
 
+/** Where the configuration is, as an absolute path. Throws StartError when there is none. */
+export function configFileOf(named: string | undefined, env: Environment): string {
+  return resolve(findFile(named, env));
+}
+
 function findFile(named: string | undefined, env: Environment): string {
   const file = named ?? env["POMBO_CONFIG"] ?? PLACES.find((place) => read(place) !== null) ?? null;
   if (file !== null) return file;

@@ -1,13 +1,44 @@
 import { Database } from "bun:sqlite";
 import { BUILD } from "../build.ts";
+import { MIGRATIONS } from "../db/migrations.ts";
 import { daemonVersion } from "../litestream/daemon.ts";
 
-/** `pombo version`: what this binary is made of. */
-export function versionText({ json }: { json: boolean }): string {
+/** What this binary is made of, for programs: `pombo update` reads it of the executable that it is given. */
+export interface VersionRecord {
+  version: string;
+  commit: string;
+  bun: string;
+  sqlite: string;
+  /** Null: it has none. */
+  litestream: string | null;
+  /** "x64", "arm64". */
+  arch: string;
+  /** How many migrations it knows: of a database with more it keeps off. */
+  schema: number;
+}
+
+export function versionRecord(): VersionRecord {
   const { version, commit } = BUILD;
   const sqlite = new Database(":memory:").query<{ version: string }, []>("SELECT sqlite_version() AS version").get();
-  const made = { version, commit, bun: Bun.version, sqlite: sqlite?.version ?? "unknown", litestream: daemonVersion() };
-  if (json) return JSON.stringify(made);
+  return {
+    version,
+    commit,
+    bun: Bun.version,
+    sqlite: sqlite?.version ?? "unknown",
+    litestream: daemonVersion(),
+    arch: process.arch,
+    schema: MIGRATIONS.length,
+  };
+}
+
+/** `pombo version`: the same in a line. */
+export function versionText(): string {
+  const made = versionRecord();
   const parts = [`Bun ${made.bun}`, `SQLite ${made.sqlite}`, `Litestream ${made.litestream ?? "none"}`];
-  return `pombo ${version} (commit ${commit}), ${parts.join(", ")}`;
+  return `pombo ${nameOf(made)}, ${parts.join(", ")}`;
+}
+
+/** "0.2.0 (commit abc)": which one it is. */
+export function nameOf({ version, commit }: Pick<VersionRecord, "version" | "commit">): string {
+  return `${version} (commit ${commit})`;
 }

@@ -104,6 +104,7 @@ export async function runHere(args: string[], options: Screen & { env?: Record<s
       input: () => new Blob([input]).stream(),
       stopSignal: () => new Promise(() => undefined),
       tellBugsBy: () => undefined,
+      outliveSession: () => undefined,
     });
     return { code, ...said };
   } catch (error) {

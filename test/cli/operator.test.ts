@@ -164,4 +164,5 @@ const NOBODY = {
   tellBugsBy: () => undefined,
   isInteractive: false,
   ends: () => undefined,
+  outliveSession: () => undefined,
 };

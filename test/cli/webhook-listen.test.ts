@@ -73,6 +73,7 @@ function listen(api: string, forward: string | undefined) {
     tellBugsBy: () => undefined,
     isInteractive: false,
     ends: () => undefined,
+    outliveSession: () => undefined,
   };
   const ended = listenToEvents({ api, key: "svc_x", forward, json: false }, terminal, clock);
   return {

@@ -248,7 +248,15 @@ test("pombo version says what it is, and an unknown command, option or port what
     );
   }
   const made = await runPombo(["version", "--json"]);
-  expect(Object.keys(JSON.parse(made.stdout))).toEqual(["version", "commit", "bun", "sqlite", "litestream"]);
+  expect(Object.keys(JSON.parse(made.stdout))).toEqual([
+    "version",
+    "commit",
+    "bun",
+    "sqlite",
+    "litestream",
+    "arch",
+    "schema",
+  ]);
   for (const words of [[], ["help"], ["--help"]]) {
     const { code, stdout } = await runPombo(words);
     expect(code).toBe(0);

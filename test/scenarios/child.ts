@@ -37,8 +37,12 @@ interface SpawnOptions {
 
 /** Starts `pombo ...args`. */
 export function spawnPombo(args: string[], options: SpawnOptions = {}): Child {
-  const { command } = findPombo();
-  const process_ = Bun.spawn([...(options.through ?? []), ...command, ...args], {
+  return spawnCommand([...findPombo().command, ...args], options);
+}
+
+/** The same of any program. */
+export function spawnCommand(command: string[], options: SpawnOptions = {}): Child {
+  const process_ = Bun.spawn([...(options.through ?? []), ...command], {
     stdin: options.input === undefined ? "ignore" : Buffer.from(options.input),
     stdout: "pipe",
     stderr: "pipe",

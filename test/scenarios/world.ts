@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type FakeDns, startFakeDns } from "../fakes/dns-server.ts";
-import { type Child, runPombo, spawnPombo } from "./child.ts";
+import { type Child, runPombo, spawnCommand, spawnPombo } from "./child.ts";
 
 export const HOSTNAME = "mail.pombo.test";
 const SENDING_DOMAIN = "loja.test";
@@ -31,6 +31,14 @@ export interface Served extends Child {
   readonly inboundPort: number;
 }
 
+export interface ServeOptions {
+  /** As in spawnPombo. */
+  through?: string[];
+  env?: Record<string, string>;
+  /** Another executable than the one under test. */
+  command?: string[];
+}
+
 export interface World {
   readonly folder: string;
   readonly configFile: string;
@@ -39,8 +47,8 @@ export interface World {
   /** Of the workspace. */
   readonly key: string;
   readonly operatorKey: string;
-  /** Starts the instance and waits until it serves. `through` as in spawnPombo. */
-  serve(options?: { through?: string[] }): Promise<Served>;
+  /** Starts the instance and waits until it serves. */
+  serve(options?: ServeOptions): Promise<Served>;
   /** Another configuration file beside the first, with some of its values replaced. */
   writeConfig(name: string, changes: Record<string, Values>): string;
   [Symbol.asyncDispose](): Promise<void>;
@@ -152,8 +160,9 @@ function toToml(tables: Record<string, Values>): string {
     .join("\n");
 }
 
-async function serve(configFile: string, options: { through?: string[] } = {}): Promise<Served> {
-  const child = spawnPombo(["serve", "--config", configFile], options);
+async function serve(configFile: string, { command, ...options }: ServeOptions = {}): Promise<Served> {
+  const args = ["serve", "--config", configFile];
+  const child = command === undefined ? spawnPombo(args, options) : spawnCommand([...command, ...args], options);
   try {
     await child.until("it serves", () => hasLogged(child, "pombo.started"));
     const url = /"event":"pombo\.started","url":"([^"]+)"/.exec(child.stdout())?.[1];

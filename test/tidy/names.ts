@@ -47,4 +47,5 @@ export const PROTOCOL_ROOMS = [
   "smpp",
   "smtp",
   "threads",
+  "update",
 ];

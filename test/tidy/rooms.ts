@@ -16,6 +16,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "app.ts",
     "ground.ts",
     "offline.ts",
+    "probe.ts",
     "lock.ts",
     "sandbox",
     ...PARTS,
@@ -65,6 +66,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "webhooks/pools.ts",
   ],
   "offline.ts": ["app.ts", "lock.ts"],
+  // A start that does nothing but show that it could.
+  "probe.ts": ["app.ts", "ground.ts", "lock.ts", "db", "domains/keychain.ts", "type emails/prepare.ts", "threads"],
   // Of the API the operator's routes alone.
   "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
@@ -281,6 +284,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   // It counts what others tell it, and knows of their rooms nothing but the queue's rows.
   metrics: ["db", "http/listen.ts"],
   threads: [],
+  update: ["db"],
   dkim: ["type dns/client.ts"],
   smtp: ["dns", "net"],
   smpp: [],

@@ -1,0 +1,49 @@
+import type { Db } from "./open.ts";
+import type { Follower } from "./tally.ts";
+
+// After an update the database of before is kept, and may be put back while the new executable has done nothing
+// that anybody relies on. Whatever it accepts is written before it is answered, and whatever it sends is written
+// before it is sent: so the first transaction that changes a row ends the probation, and says so itself. Work that
+// can be lost and done again (a purge, a look at DNS) ends it too: going back is for the moment of the start.
+
+export class Probation implements Follower {
+  readonly #changes: () => number;
+  readonly #end: () => void;
+  #seen: number;
+  #hasChanged = false;
+  #isOver = false;
+
+  /** `end` writes that it is over, inside the transaction. */
+  constructor({ sqlite }: Pick<Db, "sqlite">, end: () => void) {
+    const total = sqlite.prepare<{ changes: number }, []>("SELECT total_changes() AS changes");
+    this.#changes = () => total.get()?.changes ?? 0;
+    this.#end = end;
+    this.#seen = this.#changes();
+  }
+
+  keep(): void {
+    if (this.#isOver) return;
+    const changes = this.#changes();
+    if (changes !== this.#seen) this.#hasChanged = true;
+    this.#seen = changes;
+  }
+
+  /** What was rolled back is counted all the same. */
+  undo(): void {
+    if (!this.#isOver) this.#seen = this.#changes();
+  }
+
+  flush(): void {
+    if (!this.#isOver && this.#hasChanged) this.#end();
+  }
+
+  reset(): void {
+    this.undo();
+    this.#hasChanged = false;
+  }
+
+  committed(): void {
+    if (this.#hasChanged) this.#isOver = true;
+    if (!this.#isOver) this.#seen = this.#changes();
+  }
+}

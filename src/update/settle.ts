@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { createReadStream, rmSync } from "node:fs";
+import { join } from "node:path";
+import { putDatabaseBack, readFact } from "../db/snapshot.ts";
+import { StartError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type Journal, readJournal, removeJournal, snapshotFile } from "./journal.ts";
+
+// What a start does when it finds an update's journal. While the update lives it alone decides who may open the
+// database: its own probe, and the new executable once it is to start. One that was cut off is settled here, by
+// what is certain: before the new executable was started for real nobody accepted or sent a thing, so the copy can
+// go back; after that the database itself says whether it was changed.
+
+/** What became of an update that was cut off. */
+export type Settled =
+  /** Nothing had been changed, or the new executable goes on with what it has. */
+  | "forward"
+  /** The database is the one of before. */
+  | "back"
+  /** The new executable had accepted or sent something: its database stays. */
+  | "kept";
+
+export interface StartingParts {
+  dataDir: string;
+  databaseFile: string;
+  /** Takes the lock that an update holds from its beginning to its end. */
+  takeUpdateLock: () => { kind: "locked"; release(): void } | { kind: "held"; pid: number | null };
+  log: Log;
+  /** The update whose probe this is; null: it is another start. */
+  updateId: string | null;
+  /** SHA-256 of the executable that starts. */
+  ownSha256: () => Promise<string>;
+}
+
+/** Before the database is opened, with the directory's lock held. Throws StartError while an update forbids it. */
+export async function settleUpdate(parts: StartingParts): Promise<Settled | null> {
+  const { dataDir, log, updateId } = parts;
+  const journal = readJournal(dataDir);
+  if (updateId !== null) {
+    if (journal?.id === updateId && journal.stage === "probing") return null;
+    // Its update was killed, and a start has settled that: to migrate now would change what runs again.
+    throw new StartError("The update that this probe belongs to is over. Nothing was done.");
+  }
+  if (journal === null) return null;
+  const isNew = (await parts.ownSha256()) === journal.sha256;
+  const lock = parts.takeUpdateLock();
+  if (lock.kind === "held") {
+    if (journal.stage === "starting" && isNew) return null;
+    throw updateUnderWay(lock.pid);
+  }
+  try {
+    const settled = settle(journal, isNew, parts);
+    log.event("update.settled", { stage: journal.stage, from: journal.from, to: journal.to, outcome: settled }, "warn");
+    return settled;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Settles what a dead update left; the caller holds both locks. */
+export function settle(
+  journal: Journal,
+  isNew: boolean,
+  parts: Pick<StartingParts, "dataDir" | "databaseFile">,
+): Settled {
+  const { dataDir, databaseFile } = parts;
+  const outcome = outcomeOf(journal, isNew, databaseFile);
+  if (outcome === "back") putBack(dataDir, databaseFile);
+  removeJournal(dataDir);
+  return outcome;
+}
+
+function outcomeOf({ stage, id }: Journal, isNew: boolean, databaseFile: string): Settled {
+  switch (stage) {
+    case "stopping":
+      return "forward";
+    case "probing":
+      return isNew ? "forward" : "back";
+    case "starting":
+      if (isNew) return "forward";
+      return isUntouched(databaseFile, id) ? "back" : "kept";
+    case "going-back":
+      return "back";
+  }
+}
+
+/** Whether nothing was changed since the update's probe. */
+export function isUntouched(databaseFile: string, updateId: string): boolean {
+  return readFact(databaseFile, "update_probation") === updateId;
+}
+
+/** Puts the database of before in its place; may be done again when it was cut off. */
+export function putBack(dataDir: string, databaseFile: string): void {
+  putDatabaseBack(databaseFile, snapshotFile(dataDir));
+  // What Litestream knows of the other file: with it, it would go on from there.
+  rmSync(join(dataDir, ".pombo.db-litestream"), { recursive: true, force: true });
+}
+
+export function updateUnderWay(pid: number | null): StartError {
+  const which = pid === null ? "An update" : `An update (process ${pid})`;
+  return new StartError(
+    `${which} of this pombo is under way, and starts it itself when it is through. Nothing was done; try again then.`,
+  );
+}
+
+/** SHA-256 of a file, in hexadecimal digits. */
+export async function sha256Of(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) hash.update(chunk as Uint8Array);
+  return hash.digest("hex");
+}

@@ -1,0 +1,54 @@
+import { beforeEach, expect, test } from "bun:test";
+import { Committer } from "../../src/db/commit.ts";
+import { type Db, openDatabase } from "../../src/db/open.ts";
+import { Probation } from "../../src/db/probation.ts";
+import { openWorkspaceStore, type WorkspaceStore } from "../../src/workspaces/store.ts";
+
+let db: Db;
+let facts: WorkspaceStore;
+let committer: Committer;
+beforeEach(() => {
+  db = openDatabase(":memory:");
+  facts = openWorkspaceStore(db);
+  facts.setFact("update_probation", "an update");
+  db.followers.push(new Probation(db, () => facts.setFact("update_probation", "")));
+  committer = new Committer(db);
+});
+
+const probation = () => facts.fact("update_probation");
+const change = () => facts.setFact("last_write", "1");
+
+test("what only reads leaves the probation on, and the first change ends it in its own transaction", async () => {
+  await committer.commit(() => probation());
+  expect(probation()).toBe("an update");
+  await committer.commit(() => {
+    change();
+    expect(probation()).toBe("an update");
+  });
+  expect(probation()).toBe("");
+});
+
+test("a change that is rolled back is none: alone, beside others, and with its whole transaction", async () => {
+  const refused = () => {
+    change();
+    throw new Error("refused");
+  };
+  await expect(committer.commit(refused)).rejects.toThrow("refused");
+  await Promise.allSettled([committer.commit(refused), committer.commit(() => probation()), committer.commit(refused)]);
+  db.sqlite.run("CREATE TEMP TRIGGER full BEFORE UPDATE ON instance BEGIN SELECT RAISE(ROLLBACK, 'full'); END");
+  facts.fact("last_write");
+  await Promise.allSettled([committer.commit(() => facts.setFact("update_probation", "changed"))]);
+  db.sqlite.run("DROP TRIGGER full");
+  expect(probation()).toBe("an update");
+  await committer.commit(() => probation());
+  expect(probation()).toBe("an update");
+  await Promise.allSettled([committer.commit(refused), committer.commit(change)]);
+  expect(probation()).toBe("");
+});
+
+test("it ends once", async () => {
+  await committer.commit(change);
+  facts.setFact("update_probation", "another");
+  await committer.commit(change);
+  expect(probation()).toBe("another");
+});

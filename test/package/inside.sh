@@ -1,0 +1,82 @@
+#!/bin/sh
+# Run by script/install-check as root inside a Debian that systemd has booted: installs pombo as an operator would,
+# and looks at what is there. $1: the folder with install.sh, pombo and pombo-next.
+set -eu
+BRINGS=$1
+passed=0
+
+is() { # is WHAT COMMAND…: it must succeed
+  what=$1; shift
+  if "$@" >/tmp/said 2>&1; then passed=$((passed + 1)); echo "  ok    $what"
+  else echo "  FAIL  $what"; sed 's/^/        /' /tmp/said; journalctl -u pombo --no-pager -n 20 | sed 's/^/        /'; exit 1; fi
+}
+says() { # says WHAT TEXT COMMAND…: and say so
+  what=$1 text=$2; shift 2
+  if "$@" >/tmp/said 2>&1 && grep -q -- "$text" /tmp/said; then passed=$((passed + 1)); echo "  ok    $what"
+  else echo "  FAIL  $what: no \"$text\" in"; sed 's/^/        /' /tmp/said; journalctl -u pombo --no-pager -n 20 | sed 's/^/        /'; exit 1; fi
+}
+property() { systemctl show --property="$1" --value pombo.service; }
+of_process() { grep "^$1:" "/proc/$(property MainPID)/status"; }
+workspaces() { runuser -u pombo -- pombo workspace list --config /etc/pombo/config.toml; }
+until_answers() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do workspaces >/dev/null 2>&1 && return 0; sleep 0.5; done; workspaces; }
+refuses() { ! "$@"; }
+
+ip link set lo up 2>/dev/null || true
+cd "$BRINGS"
+
+is "a file that is no executable is refused" refuses ./install.sh ./install.sh
+is "another checksum is refused" refuses ./install.sh ./pombo --sha256 0000000000000000000000000000000000000000000000000000000000000000
+is "nothing was installed by that" refuses test -e /usr/local/bin/pombo
+says "installs, sets up and starts" "workspace create" ./install.sh ./pombo --hostname mail.example.net
+is "it runs" systemctl is-active --quiet pombo.service
+is "it answers" until_answers
+says "as its own user" "^Uid:.$(id -u pombo)" of_process Uid
+says "with the right to port 25 and no other" "0000000000000400" of_process CapEff
+says "without new privileges" "1$" of_process NoNewPrivs
+says "with filtered system calls" "2$" of_process Seccomp
+says "its data is its own" "^700 pombo$" stat -c "%a %U" /var/lib/pombo
+says "port 25 is open" ":0019 " cat /proc/net/tcp /proc/net/tcp6
+says "a command by the service's user" "api\|key\|svc_" runuser -u pombo -- pombo workspace create First --plan starter --config /etc/pombo/config.toml
+says "it starts at boot" "enabled" systemctl is-enabled pombo.service
+
+before=$(pombo version)
+first_pid=$(property MainPID)
+says "the same again changes nothing" "already" ./install.sh ./pombo
+is "and restarts nothing" test "$(property MainPID)" = "$first_pid"
+
+# The next pombo fails at its real start.
+mkdir -p /etc/systemd/system/pombo.service.d
+printf '[Service]\nEnvironment=POMBO_TEST_FAULT=start\n' >/etc/systemd/system/pombo.service.d/fault.conf
+systemctl daemon-reload
+systemctl restart pombo.service
+is "it answers again" until_answers
+is "an update to one that fails is refused" refuses ./install.sh ./pombo-next
+is "the old one is back" test "$(pombo version)" = "$before"
+is "and answers" until_answers
+says "with what it knew" "First" workspaces
+
+rm -r /etc/systemd/system/pombo.service.d
+systemctl daemon-reload
+systemctl restart pombo.service
+is "it answers once more" until_answers
+says "run again it updates" "runs" ./install.sh ./pombo-next
+is "it is another one" refuses test "$(pombo version)" = "$before"
+is "it answers" until_answers
+says "and knows what was known" "First" workspaces
+
+is "it stops" systemctl stop pombo.service
+says "in order" "success" property Result
+says "and said so" "pombo.stopped" journalctl -u pombo --no-pager -n 3
+systemctl start pombo.service
+
+says "uninstalls, and says what it leaves" "/var/lib/pombo" ./install.sh --uninstall
+is "the service is gone" refuses systemctl is-active --quiet pombo.service
+is "so is the executable" refuses test -e /usr/local/bin/pombo
+is "the data is there" test -s /var/lib/pombo/pombo.db
+says "installed again it finds its data" "pombo runs" ./install.sh ./pombo-next
+is "and answers" until_answers
+says "with what it knew" "First" workspaces
+is "uninstalls with everything" ./install.sh --uninstall --purge
+is "nothing is left" refuses ls -d /var/lib/pombo /etc/pombo /usr/local/bin/pombo /etc/systemd/system/pombo.service
+is "nor its user" refuses id pombo
+echo "$passed checks inside"

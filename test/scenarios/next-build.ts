@@ -1,0 +1,95 @@
+/**
+ * Another pombo than the one under test, made from the sources of this checkout: a later version with one more
+ * migration, which fails in the way that the variable POMBO_TEST_FAULT names.
+ */
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const PROJECT = join(import.meta.dir, "../..");
+
+export const NEXT_VERSION = "0.2.0";
+
+/**
+ * What the next pombo does wrong:
+ * - `probe`: it ends in the middle of its probe, after the migration
+ * - `migration`: its migration fails
+ * - `start`: its probe succeeds, and its real start fails
+ * - `silent`: it starts, and takes no commands and no mail
+ * - `accepted`: it dies a moment after it has accepted an email with the subject "accepted"
+ */
+export type Fault = "probe" | "migration" | "start" | "silent" | "accepted";
+
+/** Changes of the sources: file, what stands there, what stands there instead. */
+const CHANGES: [string, string, string][] = [
+  [
+    "src/db/migrations.ts",
+    "sql: first }];",
+    `sql: first }, { name: "0002_next.sql", sql: process.env["POMBO_TEST_FAULT"] === "migration"
+      ? "CREATE TABLE next (id INTEGER) STRICT; CREATE TABLE email (id INTEGER) STRICT"
+      : "CREATE TABLE next (id INTEGER) STRICT; INSERT INTO next VALUES (1)" }];`,
+  ],
+  [
+    "src/probe.ts",
+    "await askThread(",
+    'if (process.env["POMBO_TEST_FAULT"] === "probe") process.exit(7); await askThread(',
+  ],
+  [
+    "src/cli/serve.ts",
+    "const app = await startApp({",
+    `if (process.env["POMBO_TEST_FAULT"] === "start") throw new Error("the next pombo fails at its start");
+  if (process.env["POMBO_TEST_FAULT"] === "silent") await terminal.stopSignal().then(() => process.exit(0));
+  const app = await startApp({`,
+  ],
+  [
+    "src/cli/serve.ts",
+    "const signal = await terminal.stopSignal();",
+    `if (process.env["POMBO_TEST_FAULT"] === "accepted") {
+    const emails = app.db.sqlite.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM email WHERE subject = 'accepted'");
+    setInterval(() => emails.get()?.n !== 0 && setTimeout(() => process.kill(process.pid, "SIGKILL"), 100), 10);
+  }
+  const signal = await terminal.stopSignal();`,
+  ],
+];
+
+/** Builds it in `folder`; its path. */
+export async function buildNext(folder: string): Promise<string> {
+  const sources = join(folder, "next");
+  mkdirSync(sources);
+  for (const name of ["src", "migrations", "config.example.toml", "package.json", "tsconfig.json"])
+    cpSync(join(PROJECT, name), join(sources, name), { recursive: true });
+  symlinkSync(join(PROJECT, "node_modules"), join(sources, "node_modules"));
+  for (const [name, is, becomes] of CHANGES) {
+    const file = join(sources, name);
+    const text = readFileSync(file, "utf8");
+    if (text.split(is).length !== 2) throw new Error(`${name} has not exactly one place to change: ${is}`);
+    writeFileSync(
+      file,
+      text.replace(is, () => becomes),
+    );
+  }
+  const binary = join(folder, "pombo-next");
+  await build(sources, NEXT_VERSION, binary);
+  rmSync(sources, { recursive: true });
+  return binary;
+}
+
+/** Builds the pombo of this checkout, where the one under test is its source. */
+export async function buildThis(folder: string): Promise<string> {
+  const binary = join(folder, "pombo-this");
+  await build(PROJECT, "0.1.0", binary);
+  return binary;
+}
+
+async function build(sources: string, version: string, binary: string): Promise<void> {
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      ...["build", "src/main.ts", "src/thread.ts", "--compile"],
+      ...["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"],
+      ...["--define", `POMBO_VERSION="${version}"`, "--define", 'POMBO_COMMIT="test"', "--outfile", binary],
+    ],
+    { cwd: sources, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
+  );
+  const said = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new Error(`the next pombo cannot be built:\n${said}`);
+}

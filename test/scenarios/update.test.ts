@@ -1,0 +1,228 @@
+// `pombo update` with real executables: a next one that is good, and next ones that fail before they have accepted
+// anything (all goes back) and after (nothing goes back). What was accepted is delivered, each time.
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { waitUntil } from "../peers/process.ts";
+import { type Child, within } from "./child.ts";
+import { NEXT_VERSION } from "./next-build.ts";
+import { queueDepth, readEmails } from "./stored.ts";
+import { type Builds, createUpdateWorld, LIMIT_MS, makeBuilds, type UpdateWorld } from "./update-world.ts";
+import { call, emailTo } from "./world.ts";
+
+setDefaultTimeout(120_000);
+
+const ROUNDS = Number(process.env["ROUNDS"] ?? 1);
+const LONG_RUN = 30;
+
+let folder = "";
+let builds: Builds;
+let oldVersion = "";
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "pombo-update-"));
+  builds = await makeBuilds(folder);
+  const { stdout } = Bun.spawnSync([builds.old, "version", "--json"]);
+  oldVersion = (JSON.parse(stdout.toString()) as { version: string }).version;
+}, 120_000);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function send(at: UpdateWorld, subject: string): Promise<string> {
+  const body = emailTo(`${subject}@one.test`, subject);
+  const answer = await call(at.url, at.world.key, { method: "POST", path: "/api/v1/emails", body });
+  expect(answer.status).toBe(202);
+  return answer.body.data.id;
+}
+
+function end(child: Child) {
+  return within(LIMIT_MS * 2, "the update", child.ended);
+}
+
+const isUp = (at: UpdateWorld) =>
+  fetch(`${at.url}/health`).then(
+    (response) => response.ok,
+    () => false,
+  );
+
+async function untilDelivered(at: UpdateWorld, subject: string): Promise<void> {
+  await waitUntil(`${subject} is delivered`, LIMIT_MS, () =>
+    [...readEmails(at.world.dataDir).values()].some((each) => each.subject === subject && each.status === "delivered"),
+  );
+}
+
+/** Nothing of an update is left but what is meant to be. */
+function leftovers(at: UpdateWorld): string[] {
+  const inData = readdirSync(at.world.dataDir).filter((name) => /update\.json|\.new$/.test(name));
+  return [...inData, ...readdirSync(join(at.world.folder, "bin")).filter((name) => name.endsWith(".new"))];
+}
+
+test("an update keeps what is queued and known, tries the new executable first and starts it as the old one was", async () => {
+  await using at = await createUpdateWorld(builds);
+  const served = await at.serve();
+  const id = await send(at, "before");
+  await untilDelivered(at, "before");
+
+  await using child = at.update(builds.next);
+  expect(await end(child)).toEqual({ code: 0, signal: null });
+  expect(child.stdout()).toContain(`to ${NEXT_VERSION} (commit test)`);
+  expect(await at.version()).toBe(NEXT_VERSION);
+  expect(at.holder()).not.toBe(served.pid);
+  expect((await call(at.url, at.world.key, { path: `/api/v1/emails/${id}` })).body.data.status).toBe("delivered");
+  // Standing ready changes nothing: until it accepts or sends something, it could still have gone back.
+  expect(at.probation()).not.toBe("");
+  await send(at, "after");
+  expect(at.probation()).toBe("");
+  await untilDelivered(at, "after");
+  expect(at.mx.arrivals.map(({ subject }) => subject)).toEqual(["before", "after"]);
+  expect(at.schema()).toBe(2);
+  expect(leftovers(at)).toEqual([]);
+  expect(existsSync(`${at.binary}.previous`)).toBe(true);
+  expect(statSync(join(at.world.dataDir, "pombo.db.before-update")).mode & 0o777).toBe(0o600);
+});
+
+test("what cannot be the next pombo is refused before anything is stopped", async () => {
+  await using at = await createUpdateWorld(builds);
+  const served = await at.serve();
+  const text = join(folder, "no-pombo");
+  writeFileSync(text, "#!/bin/sh\necho pombo\n");
+  const foreign = join(folder, "arm64");
+  const header = Buffer.alloc(64);
+  header.write("\x7fELF", "latin1");
+  header.writeUInt16LE(process.arch === "x64" ? 183 : 62, 18);
+  writeFileSync(foreign, header);
+  const cases: [string[], RegExp][] = [
+    [[join(folder, "nothing")], /cannot be had/],
+    [[text], /no executable for Linux/],
+    [[foreign], /is for (arm64|x64), and this machine is/],
+    [[process.execPath], /no pombo/],
+    [[builds.next, "--sha256", "0".repeat(64)], /not what its checksum says/],
+    [[builds.next, "--sha256", "abc"], /64 hexadecimal digits/],
+    [["http://127.0.0.1:1/pombo"], /not https/],
+    [["https://127.0.0.1:1/pombo"], /--sha256/],
+  ];
+  for (const [[file = "", ...more], words] of cases) {
+    await using child = at.update(file, more);
+    expect((await end(child)).code).toBeGreaterThan(0);
+    expect(child.stderr()).toMatch(words);
+  }
+  await using same = at.update(builds.old);
+  expect((await end(same)).code).toBe(0);
+  expect(same.stdout()).toContain("already");
+  expect(at.holder()).toBe(served.pid);
+  expect(leftovers(at)).toEqual([]);
+});
+
+test("an executable comes from the network with its checksum, and not with another", async () => {
+  await using at = await createUpdateWorld(builds);
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(Bun.file(builds.next)) });
+  try {
+    const hash = new Bun.CryptoHasher("sha256").update(readFileSync(builds.next)).digest("hex");
+    await using child = at.update(`${server.url.href}pombo`, ["--sha256", hash]);
+    expect(await end(child)).toEqual({ code: 0, signal: null });
+    // It did not run, and so was not started.
+    expect(child.stdout()).toContain("not started");
+    expect(await at.version()).toBe(NEXT_VERSION);
+    expect(at.holder()).toBeNull();
+    await at.serve();
+    await send(at, "fresh");
+    await untilDelivered(at, "fresh");
+    expect(leftovers(at)).toEqual([]);
+  } finally {
+    await server.stop(true);
+  }
+});
+
+for (const fault of ["migration", "probe", "start", "silent"] as const) {
+  // Half a minute is waited for one that is silent: in the long run only.
+  const isLong = fault === "silent";
+  test.skipIf(isLong && ROUNDS < LONG_RUN)(
+    `a new executable that fails before it has accepted anything (${fault}): the old one is back, with its database`,
+    async () => {
+      await using at = await createUpdateWorld(builds);
+      const served = await at.serve(fault);
+      await send(at, "before");
+      await untilDelivered(at, "before");
+      await using child = at.update(builds.next);
+      expect((await end(child)).code).toBe(1);
+      expect(child.stderr()).toContain("with the database as it was");
+      await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
+      expect(await at.version()).toBe(oldVersion);
+      expect(at.schema()).toBe(1);
+      expect(at.holder()).not.toBe(served.pid);
+      await send(at, "after");
+      await untilDelivered(at, "after");
+      expect(at.mx.arrivals.map(({ subject }) => subject)).toEqual(["before", "after"]);
+      expect(leftovers(at)).toEqual([]);
+    },
+  );
+}
+
+test("a new executable that fails after its first 202 stays: nothing accepted is lost, and nothing goes back", async () => {
+  await using at = await createUpdateWorld(builds);
+  await at.serve("accepted");
+  await send(at, "before");
+  await untilDelivered(at, "before");
+  await using child = at.update(builds.next);
+  await child.until("it starts the new one", () => child.stdout().includes("Starting"));
+  // The first of them, whenever it begins to answer.
+  await waitUntil("the new one accepts", LIMIT_MS, () =>
+    send(at, "accepted").then(
+      () => true,
+      () => false,
+    ),
+  );
+  expect((await end(child)).code).toBe(1);
+  expect(child.stderr()).toContain("so it stays");
+  expect(await at.version()).toBe(NEXT_VERSION);
+  expect(at.schema()).toBe(2);
+  const stored = [...readEmails(at.world.dataDir).values()];
+  expect(stored.map(({ subject }) => subject).sort()).toEqual(["accepted", "before"]);
+  // Neither the old executable nor a start after it brings the old database back.
+  await using next = at.run(["serve", "--config", at.world.configFile]);
+  await next.until("it runs", () => next.stdout().includes("pombo.started"));
+  await untilDelivered(at, "accepted");
+  expect(at.mx.arrivals.filter(({ subject }) => subject === "accepted").length).toBeLessThanOrEqual(2);
+  expect(leftovers(at)).toEqual([]);
+});
+
+for (const moment of ["From pombo", "Stopping", "Copying", "Trying", "Starting"]) {
+  test(`an update killed at "${moment}": a start and another update end well, and nothing is lost or sent twice`, async () => {
+    await using at = await createUpdateWorld(builds);
+    await at.serve();
+    await send(at, "before");
+    await untilDelivered(at, "before");
+    {
+      await using child = at.update(builds.next);
+      await child.until(moment, () => child.stdout().includes(moment));
+      child.signal("SIGKILL");
+      await child.ended;
+    }
+    await startUnlessRunning(at);
+    await send(at, "between");
+    await untilDelivered(at, "between");
+    expect(at.schema()).toBe((await at.version()) === NEXT_VERSION ? 2 : 1);
+
+    await using again = at.update(builds.next);
+    const { code } = await end(again);
+    expect({ code, said: again.stderr() }).toEqual({ code: 0, said: "" });
+    expect(await at.version()).toBe(NEXT_VERSION);
+    await send(at, "after");
+    await untilDelivered(at, "after");
+    expect(at.mx.arrivals.map(({ subject }) => subject)).toEqual(["before", "between", "after"]);
+    expect(queueDepth(at.world.dataDir)).toBe(0);
+  });
+}
+
+/** As an operator would: whatever ended it, `pombo serve` is tried until something runs. */
+async function startUnlessRunning(at: UpdateWorld): Promise<void> {
+  for (let tries = 0; tries < 20; tries += 1) {
+    if (await isUp(at)) return;
+    try {
+      await at.serve();
+    } catch {
+      await Bun.sleep(500); // the one that was asked to stop is not through, or the start of a new one was under way
+    }
+  }
+  throw new Error("nothing runs");
+}
