@@ -21,6 +21,7 @@ import { openTexts } from "../sandbox/text-store.ts";
 import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../sandbox/zone.ts";
 import type { Terminal } from "./command.ts";
 import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./dev-config.ts";
+import { furnish, type SandboxKeys } from "./dev-furnish.ts";
 import { setUpInstance } from "./set-up.ts";
 import { anotherPort, dataDirHeld, sandboxLog, welcome } from "./dev-words.ts";
 
@@ -34,17 +35,8 @@ export interface DevOptions {
   json: boolean;
 }
 
-/** What the sandbox hands to its user, kept in the data directory for the next run. */
-export interface SandboxKeys {
-  operatorKey: string;
-  apiKey: string;
-  workspaceId: string;
-}
-
 /** Enough for slow@ to answer. */
 const STOP_GRACE_MS = 6_000;
-const WORKSPACE_NAME = "Sandbox";
-const SANDBOX_CREDITS = 1_000_000;
 const TEXTS_FILE = "sandbox-texts.db";
 const SMSC_PASSWORD_OCTETS = 4;
 /** What is logged while the sandbox furnishes itself. */
@@ -229,42 +221,6 @@ function claimDirectory(directory: string): boolean {
   } finally {
     lock.release();
   }
-}
-
-/** The ready workspace with its verified domain, made as a user would make it. */
-async function furnish(url: string, operatorKey: string): Promise<SandboxKeys> {
-  const workspace = await post<{ workspaceId: string; apiKey: { key: string } }>(
-    `${url}/api/v1/workspaces`,
-    operatorKey,
-    {
-      name: WORKSPACE_NAME,
-      plan: "scale",
-    },
-  );
-  const apiKey = workspace.apiKey.key;
-  const domain = await post<{ id: string }>(`${url}/api/v1/domains`, apiKey, { domain: SANDBOX_DOMAIN });
-  const checked = await post<{ verifiedAt: string | null }>(
-    `${url}/api/v1/domains/${domain.id}/verification-checks`,
-    apiKey,
-    null,
-  );
-  const ofWorkspace = `${url}/api/v1/operator/workspaces/${workspace.workspaceId}`;
-  const { name, number } = SANDBOX_SENDERS;
-  for (const sender of [name, number]) await post(`${ofWorkspace}/sender-ids`, operatorKey, { name: sender });
-  await post(`${ofWorkspace}/credits`, operatorKey, { amount: SANDBOX_CREDITS, note: "Sandbox" });
-  if (checked.verifiedAt === null) throw new Error("the sandbox's own domain could not be verified");
-  return { operatorKey, apiKey, workspaceId: workspace.workspaceId };
-}
-
-async function post<T>(url: string, key: string, body: object | null): Promise<T> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "x-api-key": key, ...(body === null ? {} : { "content-type": "application/json" }) },
-    ...(body === null ? {} : { body: JSON.stringify(body) }),
-  });
-  const answer = (await response.json()) as { data: T };
-  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${JSON.stringify(answer)}`);
-  return answer.data;
 }
 
 function inboxFile(directory: string): string {

@@ -175,7 +175,9 @@ export function readSubmit(bytes: Buffer): Submit {
   fields.octet();
   const shortMessage = fields.octets(fields.octet());
   const tlvs = readTlvs(fields);
-  const message = shortMessage.length > 0 ? shortMessage : (tlvs.get(TAG.messagePayload) ?? shortMessage);
+  const read = shortMessage.length > 0 ? shortMessage : (tlvs.get(TAG.messagePayload) ?? shortMessage);
+  // A copy: what waits for other parts must not keep all that came with it.
+  const message = Buffer.from(read);
   const sar = sarOf(tlvs);
   const reference = tlvs.get(TAG.userMessageReference) ?? null;
   return { source, sourceTon, destination, esmClass, registeredDelivery, dataCoding, message, sar, reference };

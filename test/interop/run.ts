@@ -1,7 +1,7 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
-// read back and compared. First the page at /docs is looked at in Chromium; then the peers are checked by
+// read back and compared. First /docs and the sandbox's phones are looked at in Chromium; then the peers are checked by
 // themselves, and the sandbox's mail server by swaks. Texts go to SMSCs of others (sms.ts). One line per check; the last line is the sum. Exit
 // code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long tail of
 // samples and sinks.
@@ -19,6 +19,7 @@ import { checkDocs } from "./docs-checks.ts";
 import { checkInbound } from "./inbound-checks.ts";
 import { GREYLISTED_USER, LATE_DOMAIN, MX_DOMAIN, MX_HOST, startMx, type Mx } from "./mx.ts";
 import { checkPeers, PEER_USERS, signedMessage } from "./peer-checks.ts";
+import { checkPhones } from "./phone-checks.ts";
 import { checkRefusals } from "./refusals.ts";
 import { startRelay } from "./relay.ts";
 import { checkRelay, RELAY_ADDRESSES, RELAY_USERS, relayWays } from "./relay-checks.ts";
@@ -82,7 +83,10 @@ async function runChecks(options: {
   const reports = { hosts: [POMBO_HOST, `bounce.${SENDER_DOMAIN}`], port: inboundPort };
   const variants = { others: VARIANT_USERS, otherDomains: VARIANT_DOMAINS, services: variantServices };
   const mx = await startMx({ folder, keyFile, users, ...variants, reports, cleanup });
-  if (options.isPombo) await checks.group("docs", () => checkDocs({ folder, checks, cleanup }));
+  if (options.isPombo) {
+    await checks.group("docs", () => checkDocs({ folder, checks, cleanup }));
+    await checks.group("phones", () => checkPhones({ folder, checks, cleanup }));
+  }
   await checks.group("peers", async () => {
     const signed = await signedMessage(zone);
     await checkPeers({ folder, mx, signed, zone, checks });

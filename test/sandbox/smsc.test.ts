@@ -299,6 +299,20 @@ test("random octets after a bind never end it", async () => {
   expect((await (await bound()).submit({})).status).toBe(0);
 });
 
+test("where the second part is refused, a text of one segment arrives, and no other part is", async () => {
+  const esme = await bound();
+  const to = numberOf({ ending: "18" }).slice(1);
+  const statuses: number[] = [];
+  for (const seq of [1, 2, 3]) {
+    const { status } = await esme.submit({ to, ...partOf("x", { reference: 1, total: 3, seq }) });
+    statuses.push(status);
+  }
+  expect(statuses).toEqual([0, 0x66, 0]);
+  await esme.submit({ to, message: Buffer.from("alone") });
+  clock.advance(100);
+  expect(texts.list().map(({ body }) => body)).toEqual(["alone"]);
+});
+
 test("hanging up ends the connections that wait for an answer that never comes, and no others", async () => {
   const [silent, other] = [await bound(), await bound()];
   silent.write(pdu(ID.submitSm, { sequence: 9 }, submitBody({ to: numberOf({ ending: "16" }).slice(1) })));

@@ -9,7 +9,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "metrics/loop-lag.ts": "measures the event loop, whatever the clock says",
   "threads/line.ts": "a thread that hangs must be given up, also where a test holds the clock",
   "cli/webhook-listen.ts": "asks the API and posts to a developer's program",
-  "cli/dev.ts": "asks its own instance for a workspace",
+  "cli/dev-furnish.ts": "asks its own instance for a workspace",
   "cli/operator.ts": "asks the running instance",
   "cli/update-instance.ts": "asks the instance that an update has started",
   "cli/update-source.ts": "brings a new executable",
