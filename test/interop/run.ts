@@ -1,10 +1,10 @@
 // The interoperability run: pombo, as its users have it, sends through its API to a real Postfix with
 // a real OpenDKIM behind real STARTTLS, to the same Postfix with other demands (variants.ts), to
 // smtp-sinks with a fault each (sinks.ts) and through another Postfix as relay, and the stored mails are
-// read back and compared. First /docs and the sandbox's phones are looked at in Chromium; then the peers are checked by
-// themselves, and the sandbox's mail server by swaks. Texts go to SMSCs of others (sms.ts). One line per check; the last line is the sum. Exit
-// code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long tail of
-// samples and sinks.
+// read back and compared. Texts go to SMSCs of others (sms.ts), /docs and the sandbox's phones are looked at in Chromium, the
+// peers are checked by themselves, and the sandbox's mail server by swaks. One line per check; the last line is
+// the sum. Exit code 1: a check failed; 2: programs to check against are missing. `--smoke` leaves out the long
+// tail of samples and sinks, `--sms` all but the texts.
 
 import { join } from "node:path";
 import type { Zone } from "../fakes/zone.ts";
@@ -40,9 +40,10 @@ await runProgram(async (cleanup) => {
     console.error("usage: script/interop [--smoke] [--peers | --sms]");
     return 2;
   }
-  const [isSms, isMail] = [!args.includes("--peers"), !args.includes("--sms")];
+  const isPombo = !args.includes("--peers");
+  const isMail = !args.includes("--sms");
   const mailTools = [POSTFIX, OPENDKIM, SWAKS, SASL, CHROMIUM];
-  const trouble = await ensureTools([...(isMail ? mailTools : []), ...(isSms ? SMS_TOOLS : [])]);
+  const trouble = await ensureTools([...(isMail ? mailTools : []), ...(isPombo ? SMS_TOOLS : [])]);
   if (trouble !== null) {
     console.error(trouble);
     return 2;
@@ -51,8 +52,8 @@ await runProgram(async (cleanup) => {
   const isSmoke = args.includes("--smoke");
   const samples = isSmoke ? SAMPLES : [...SAMPLES, ...moreSamples()];
   const folder = makeFolder("interop", cleanup);
-  if (isSms) await checks.group("sms", () => checkSms({ folder, checks, cleanup, isSmoke }));
-  if (isMail) await runChecks({ folder, cleanup, checks, samples, isPombo: isSms, isSmoke });
+  if (isPombo) await checks.group("sms", () => checkSms({ folder, checks, cleanup, isSmoke }));
+  if (isMail) await runChecks({ folder, cleanup, checks, samples, isPombo, isSmoke });
   return checks.finish();
 });
 

@@ -15,8 +15,9 @@ const WINDOW = 10;
 const CUSTOMERS = 5;
 const CREDITS = 1_000_000;
 const ROUND_LIMIT_MS = 30_000;
-/** Each round leaves some work behind. */
-const DRAIN_LIMIT_MS = 60_000 + ROUNDS * 3_000;
+const DRAIN_LIMIT_MS = 120_000;
+/** With more than this behind, one customer goes on alone: what is left at the end is to be sent in a minute. */
+const MAX_OPEN = 500;
 /** So that kills find segments without their answers. */
 const ANSWER_MS = 15;
 
@@ -49,7 +50,8 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
   for (let round = 0; round < ROUNDS; round += 1) {
     await using served = await world.serve();
     const isOver = { value: false };
-    const senders = Array.from({ length: CUSTOMERS }, (_, index) =>
+    const customers = openTexts(world.dataDir) > MAX_OPEN ? 1 : CUSTOMERS;
+    const senders = Array.from({ length: customers }, (_, index) =>
       send({ served, world, isOver, index, round, accepted }),
     );
     const { submits } = (await smsc.state()).counters;
