@@ -80,9 +80,18 @@ const COMMANDS: readonly Command[] = [
     arguments: [],
     options: {
       config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/pombo.toml; or POMBO_CONFIG)" },
+      "start-empty": { about: "begin anew, although the replica holds a backup" },
+      "take-over": { about: "write to a replica whose other owner will never run again" },
     },
     about: "Run the instance.",
-    run: (given, terminal) => serve({ config: given.text("config") }, terminal),
+    run: (given, terminal) =>
+      serve(
+        {
+          config: given.text("config"),
+          replica: { startEmpty: given.isSet("start-empty"), takeOver: given.isSet("take-over") },
+        },
+        terminal,
+      ),
   },
   {
     name: "webhook listen",

@@ -3,11 +3,17 @@ import { steadyClock, systemClock } from "../clock.ts";
 import { loadInstanceKey } from "../keyring/file.ts";
 import { jsonLog } from "../log.ts";
 import { systemRandom } from "../random.ts";
+import type { ReplicaChoice } from "../replicator.ts";
 import type { Terminal } from "./command.ts";
 import { readConfig } from "./settings.ts";
 
+export interface ServeOptions {
+  config: string | undefined;
+  replica: ReplicaChoice;
+}
+
 /** `pombo serve`: runs the instance until SIGTERM or SIGINT. */
-export async function serve(options: { config: string | undefined }, terminal: Terminal): Promise<void> {
+export async function serve(options: ServeOptions, terminal: Terminal): Promise<void> {
   const config = readConfig(options.config, terminal.env);
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: terminal.env });
   const log = jsonLog({
@@ -17,7 +23,7 @@ export async function serve(options: { config: string | undefined }, terminal: T
   });
   terminal.tellBugsBy((error) => log.bug("a failure that nobody waited for", error));
   const edges = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
-  const app = await startApp({ config, instanceKey, edges });
+  const app = await startApp({ config, instanceKey, edges, replica: options.replica });
   log.event("pombo.started", {
     url: app.url,
     metrics: app.metricsUrl,

@@ -60,6 +60,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "app.ts",
     "ground.ts",
     "offline.ts",
+    "type replicator.ts",
     "lock.ts",
     "sandbox",
     ...PARTS,
@@ -69,11 +70,12 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type workspaces/operator-schema.ts",
     "type inbound/operator-schema.ts",
   ],
-  "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics"],
+  "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics", "queue"],
   "app.ts": [
     "ground.ts",
     "api-parts.ts",
     "receiver.ts",
+    "replicator.ts",
     "emails/refusals.ts",
     "type inbound/letter.ts",
     "teller.ts",
@@ -251,6 +253,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   // The texting half of the composition root.
   "texter.ts": [
+    "type queue/pause.ts",
     "db",
     "dns",
     "sms",
@@ -268,6 +271,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "stores.ts",
     "type app.ts",
   ],
+  // The replicating part of the composition root.
+  "replicator.ts": ["type app.ts", "db", "litestream", "metrics", "type queue/pause.ts", "type workspaces/store.ts"],
   "own-addresses.ts": [],
   "lock.ts": [],
   "clock.ts": [],
@@ -281,6 +286,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "config.ts": [
     "config-read.ts",
     "config-relay.ts",
+    "config-replication.ts",
     "config-setting.ts",
     "config-site.ts",
     "config-sms-check.ts",
@@ -294,6 +300,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "config-sms.ts": ["config-setting.ts"],
   "config-sms-check.ts": ["type config-sms.ts", "type config-toml.ts"],
   "config-relay.ts": ["config-setting.ts", "type config-toml.ts", "net"],
+  "config-replication.ts": ["config-setting.ts", "type config-toml.ts"],
   "config-setting.ts": [],
   "config-toml.ts": [],
   "config-units.ts": [],
@@ -309,7 +316,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   net: [],
   dns: [],
   keyring: [],
-  litestream: [],
+  litestream: ["type db/commit.ts", "db/storage-error.ts"],
   // It counts what others tell it, and knows of their rooms nothing but the queue's rows.
   metrics: ["db", "http/listen.ts"],
   threads: [],
@@ -363,6 +370,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Credits and sender ids are the workspaces'.
   sms: [
+    "type queue/pause.ts",
     "db",
     "http",
     "smpp",
