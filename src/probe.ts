@@ -6,6 +6,7 @@ import type { GivenContent } from "./emails/prepare.ts";
 import { StartError } from "./errors.ts";
 import { databaseFile, openGround } from "./ground.ts";
 import { type Lock, takeLock } from "./lock.ts";
+import { isReplicated } from "./replicator.ts";
 import { ThreadLine } from "./threads/line.ts";
 
 // Whether this executable can run the instance of a data directory, found out without running it: no listener, no
@@ -68,7 +69,8 @@ async function askThread(clock: Clock): Promise<void> {
 
 async function unsealAndWrite(options: AppOptions): Promise<void> {
   const { clock } = options.edges;
-  const db = openDatabase(databaseFile(options.config.dataDir));
+  const replicated = { isReplicated: isReplicated(options.config) };
+  const db = openDatabase(databaseFile(options.config.dataDir), replicated);
   try {
     const { stores, keyring, committer, guard } = openGround(options, db);
     guard.stop();
@@ -79,6 +81,6 @@ async function unsealAndWrite(options: AppOptions): Promise<void> {
     // Alone and last: the first change after this one ends the probation.
     if (updateId !== null) await committer.commit(() => stores.workspaces.setFact("update_probation", updateId));
   } finally {
-    closeDatabase(db);
+    closeDatabase(db, replicated);
   }
 }

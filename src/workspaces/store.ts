@@ -11,7 +11,14 @@ export type WorkspaceRow = typeof workspaces.$inferSelect;
 export type WorkspaceChange = Partial<Omit<WorkspaceRow, "id" | "uid" | "createdAt" | "smsCredits">>;
 
 /** Facts about this installation that the database keeps. */
-export type InstanceFact = "instance_id" | "key_check" | "operator_key_hash" | "last_write" | "update_probation";
+export type InstanceFact =
+  | "instance_id"
+  | "key_check"
+  | "operator_key_hash"
+  | "last_write"
+  | "update_probation"
+  | "marker"
+  | "delivery_paused";
 
 /** Workspaces whose rows are remembered. */
 const MAX_REMEMBERED = 10_000;

@@ -17,6 +17,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "ground.ts",
     "offline.ts",
     "probe.ts",
+    "type replicator.ts",
     "lock.ts",
     "sandbox",
     ...PARTS,
@@ -29,11 +30,12 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type operator/status-schema.ts",
     "type operator/trace-schema.ts",
   ],
-  "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics"],
+  "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics", "queue"],
   "app.ts": [
     "ground.ts",
     "api-parts.ts",
     "receiver.ts",
+    "replicator.ts",
     "emails/refusals.ts",
     "type inbound/letter.ts",
     "teller.ts",
@@ -220,6 +222,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   // The texting half of the composition root.
   "texter.ts": [
+    "type queue/pause.ts",
     "db",
     "dns",
     "sms",
@@ -239,6 +242,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "stores.ts",
     "type app.ts",
   ],
+  // The replicating part of the composition root.
+  "replicator.ts": ["type app.ts", "db", "litestream", "metrics", "type queue/pause.ts", "type workspaces/store.ts"],
   "own-addresses.ts": [],
   "lock.ts": [],
   "clock.ts": [],
@@ -252,6 +257,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "config.ts": [
     "config-read.ts",
     "config-relay.ts",
+    "config-replication.ts",
     "config-setting.ts",
     "config-site.ts",
     "config-sms-check.ts",
@@ -265,6 +271,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "config-sms.ts": ["config-setting.ts"],
   "config-sms-check.ts": ["type config-sms.ts", "type config-toml.ts"],
   "config-relay.ts": ["config-setting.ts", "type config-toml.ts", "net"],
+  "config-replication.ts": ["config-setting.ts", "type config-toml.ts"],
   "config-setting.ts": [],
   "config-toml.ts": [],
   "config-units.ts": [],
@@ -280,7 +287,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   net: [],
   dns: [],
   keyring: [],
-  litestream: [],
+  litestream: ["type db/commit.ts", "db/storage-error.ts"],
   // It counts what others tell it, and knows of their rooms nothing but the queue's rows.
   metrics: ["db", "http/listen.ts"],
   threads: [],
@@ -336,6 +343,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Credits and sender ids are the workspaces'.
   sms: [
+    "type queue/pause.ts",
     "db",
     "http",
     "smpp",
