@@ -40,12 +40,15 @@ export interface CommitterHooks {
   failed?(error: StorageError): void;
   /** How long a batch's transaction took, COMMIT included. */
   committed?(durationMs: number, closures: number): void;
+  /** Measures how long closures and transactions take, ms; default: the machine's steady clock. */
+  now?(): number;
 }
 
 export class Committer {
   readonly #sqlite: Database;
   readonly #followers: Follower[];
   readonly #hooks: CommitterHooks;
+  readonly #now: () => number;
   readonly #begin: Statement<unknown, []>;
   readonly #commit: Statement<unknown, []>;
   readonly #savepoint: Statement<unknown, []>;
@@ -60,6 +63,7 @@ export class Committer {
     this.#sqlite = sqlite;
     this.#followers = followers;
     this.#hooks = hooks;
+    this.#now = hooks.now ?? (() => performance.now());
     this.#begin = sqlite.prepare<unknown, []>("BEGIN IMMEDIATE");
     this.#commit = sqlite.prepare<unknown, []>("COMMIT");
     this.#savepoint = sqlite.prepare<unknown, []>("SAVEPOINT closure");
@@ -86,14 +90,14 @@ export class Committer {
   #schedule(): void {
     if (this.#isScheduled || this.#pending.length === 0) return;
     this.#isScheduled = true;
-    const since = performance.now();
+    const since = this.#now();
     let seen = 1;
     // After the I/O of this turn, so that all its requests share the fsync; what is beyond a batch
     // waits for the next turn, so that a burst cannot stop the loop for longer than one.
     const look = () => {
       const { length } = this.#pending;
       // Several: the clients that the last transaction has answered are about to be heard of again.
-      if (length > seen && length < MAX_BATCH && performance.now() - since < MAX_WAIT_MS) {
+      if (length > seen && length < MAX_BATCH && this.#now() - since < MAX_WAIT_MS) {
         seen = length;
         setImmediate(look);
         return;
@@ -107,7 +111,7 @@ export class Committer {
   }
 
   #runBatch(batch: Pending[]): void {
-    const startedAt = performance.now();
+    const startedAt = this.#now();
     let results: Ran[];
     try {
       results = this.#runClosures(batch);
@@ -124,7 +128,7 @@ export class Committer {
     this.#pending.unshift(...batch.splice(results.length));
     this.#schedule();
     for (const follower of this.#followers) follower.committed?.();
-    this.#hooks.committed?.(performance.now() - startedAt, batch.length);
+    this.#hooks.committed?.(this.#now() - startedAt, batch.length);
     for (const [index, pending] of batch.entries()) {
       const ran = results[index];
       if (ran?.kind === "done") pending.resolve(ran.value);
@@ -148,14 +152,14 @@ export class Committer {
 
   /** Null: `run` said so of one, and the transaction must not be committed. */
   #runEach(batch: Pending[], run: (work: () => unknown) => Ran | null): Ran[] | null {
-    const startedAt = performance.now();
+    const startedAt = this.#now();
     const results: Ran[] = [];
     this.#begin.run();
     for (const { work } of batch) {
       const ran = run(work);
       if (ran === null) return null;
       results.push(ran);
-      if (performance.now() - startedAt > MAX_BATCH_MS) break;
+      if (this.#now() - startedAt > MAX_BATCH_MS) break;
     }
     return results;
   }

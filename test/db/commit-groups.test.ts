@@ -71,7 +71,7 @@ test("a closure alone waits for nobody", async () => {
 
 test("closures that come turn after turn keep nobody waiting for more than some milliseconds", async () => {
   const batches: number[] = [];
-  using of = temporaryDatabase({ committed: (_, closures) => batches.push(closures) });
+  using of = temporaryDatabase({ committed: (_, closures) => batches.push(closures), now: () => performance.now() });
   const { commit } = of.committer;
   const all = [commit(() => insert(of, "row 0"))];
   const startedAt = performance.now();

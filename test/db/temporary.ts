@@ -17,7 +17,7 @@ export interface TemporaryDatabase {
   [Symbol.dispose](): void;
 }
 
-/** A migrated database in a file of its own, with a committer. */
+/** A migrated database in a file of its own, with a committer whose time stands still unless a hook says otherwise. */
 export function temporaryDatabase(hooks: CommitterHooks = {}): TemporaryDatabase {
   const folder = temporaryFolder();
   const file = join(folder.path, "test.db");
@@ -25,7 +25,7 @@ export function temporaryDatabase(hooks: CommitterHooks = {}): TemporaryDatabase
   return {
     db,
     file,
-    committer: new Committer(db, hooks),
+    committer: new Committer(db, { now: () => 0, ...hooks }),
     [Symbol.dispose]() {
       db.close();
       folder[Symbol.dispose]();
