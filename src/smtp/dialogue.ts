@@ -56,7 +56,11 @@ export class Dialogue {
 }
 
 function wordsOf({ said, isSecret }: Line): string[] {
-  if (typeof said === "string") return said.trimEnd().split("\r\n").map((line) => `> ${line}`.slice(0, MAX_LINE));
+  if (typeof said === "string")
+    return said
+      .trimEnd()
+      .split("\r\n")
+      .map((line) => `> ${line}`.slice(0, MAX_LINE));
   if (isSecret) return [`< ${said.code} …`];
   return said.lines.map((line, index) => {
     const dash = index < said.lines.length - 1 ? "-" : " ";

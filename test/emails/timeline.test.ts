@@ -88,7 +88,16 @@ test("a lost answer is a delay, but for the one with which the email was given u
 test("one connection leaves nothing to keep of its tries, and none neither", () => {
   const policy = { mode: "opportunistic", source: "default" } as const;
   const result = { kind: "broken", stage: "connect", reason: "refused", isDotSent: false } as const;
-  const one = { host: "a", address: "192.0.2.1", isReused: false, tls: null, policy, result, dialogue: "0 < 220 hi", endedAt: 1 };
+  const one = {
+    host: "a",
+    address: "192.0.2.1",
+    isReused: false,
+    tls: null,
+    policy,
+    result,
+    dialogue: "0 < 220 hi",
+    endedAt: 1,
+  };
   expect([triesOf({ tries: [] }), triesOf({ tries: [one] })]).toEqual([null, null]);
   expect(JSON.parse(triesOf({ tries: [one, one] }) ?? "")).toHaveLength(2);
   expect(dialogueOf({ tries: [one, { ...one, dialogue: null }] })).toBe("= a [192.0.2.1]\n0 < 220 hi");

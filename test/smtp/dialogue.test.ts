@@ -47,7 +47,9 @@ test("an attempt keeps so much: its last connections whole, and none is without 
   expect(joinDialogues([one, { ...one, host: "mx2.test", text: "" }])).toBe(
     "= mx.test [192.0.2.1]\n0 < 220 hello\n= mx2.test [192.0.2.1]",
   );
-  const long = joinDialogues(Array.from({ length: 5 }, (_, index) => ({ ...one, text: `${index} ${"x".repeat(1_000)}` })));
+  const long = joinDialogues(
+    Array.from({ length: 5 }, (_, index) => ({ ...one, text: `${index} ${"x".repeat(1_000)}` })),
+  );
   expect(long?.length).toBeLessThan(2_700);
   expect(long).toContain("\n4 xxx");
   expect(long).toContain("…");
