@@ -217,6 +217,7 @@ export const attempts = sqliteTable(
     outcome: text({ enum: ATTEMPT_OUTCOMES }).notNull(),
     category: text(),
     tries: text(),
+    dialogue: text(),
   },
   (t) => [primaryKey({ columns: [t.emailId, t.number] })],
 );

@@ -64,6 +64,7 @@ export function emailHandler(parts: DeliverParts): Handler {
         outcome: "unknown",
         category: "bad_connection",
         tries: null,
+        dialogue: null,
       });
       parts.emails.setSentAt(job.id, job.dotAt);
       parts.emails.setPossibleDuplicate(job.id);

@@ -13,7 +13,7 @@ import { reportSite } from "./report.ts";
 import type { Bounce } from "./schema.ts";
 import type { AttemptRow, EmailRow, EmailStore } from "./store.ts";
 import { suppressFor } from "./suppress.ts";
-import { showTls, triesOf } from "./tries.ts";
+import { dialogueOf, showTls, triesOf } from "./tries.ts";
 
 // What an attempt came to, turned into the email's rows. Delivered, sent (through a relay), bounced,
 // failed and suppressed are final; everything else waits for its next attempt. `record` runs inside the worker's
@@ -323,6 +323,7 @@ function blankAttempt(job: Job, endedAt: number): Omit<AttemptRow, "outcome"> {
     reply: null,
     category: null,
     tries: null,
+    dialogue: null,
   };
   return { emailId: job.id, number: job.attempt, startedAt: job.startedAt, endedAt, ...nothing };
 }
@@ -345,6 +346,7 @@ function attemptOf(
     enhancedCode: lastReply?.enhanced ?? null,
     reply: result.kind === "broken" ? result.reason : result.reply.text,
     tries: triesOf(transmission),
+    dialogue: dialogueOf(transmission),
     ...judged,
   };
 }

@@ -172,6 +172,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
         outcome: p("outcome"),
         category: p("category"),
         tries: p("tries"),
+        dialogue: p("dialogue"),
       })
       .prepare(),
   );

@@ -1,3 +1,4 @@
+import { joinDialogues } from "../smtp/dialogue.ts";
 import type { Transmission, Try } from "../smtp/transmit.ts";
 
 // The connections of one attempt, as its row keeps them: an attempt may try several hosts and
@@ -25,6 +26,13 @@ export interface StoredTry {
 /** The column `tries` of an attempt: JSON, or null when there was one connection or none. */
 export function triesOf({ tries }: Pick<Transmission, "tries">): string | null {
   return tries.length > 1 ? JSON.stringify(tries.map(storedTry)) : null;
+}
+
+/** The column `dialogue`: what was said over the connections that did not deliver; null where the first one did. */
+export function dialogueOf({ tries }: Pick<Transmission, "tries">): string | null {
+  return joinDialogues(
+    tries.flatMap(({ host, address, dialogue }) => (dialogue === null ? [] : [{ host, address, text: dialogue }])),
+  );
 }
 
 export function readTries(stored: string | null): StoredTry[] | null {

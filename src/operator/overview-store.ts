@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gt, isNotNull, min, or, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, isNotNull, lte, min, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { emailQueue, emailTotals, lanes, workspaces } from "../db/schema.ts";
 import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
@@ -83,7 +83,34 @@ export function openOverviewStore({ orm }: Db) {
   const upTo = (query: ReturnType<typeof sql>) =>
     orm.values<[number]>(sql`SELECT COUNT(*) FROM (${query} LIMIT ${MAX_COUNTED})`)[0]?.[0] ?? 0;
 
+  const selectEnd = fast(
+    orm
+      .select({ id: emailQueue.id })
+      .from(emailQueue)
+      .where(gt(emailQueue.id, p("id")))
+      .orderBy(asc(emailQueue.id))
+      .limit(1)
+      .offset(p("ahead"))
+      .prepare(),
+  );
+  const countSlice = fast(
+    orm
+      .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
+      .from(emailQueue)
+      .where(and(gt(emailQueue.id, p("id")), lte(emailQueue.id, p("end"))))
+      .groupBy(emailQueue.laneId)
+      .prepare(),
+  );
+
   return {
+    /**
+     * The next `rows` emails of the queue after an id, by lane; `end`: the last of them, null: there are no more. By id:
+     * in the order of the lanes many rows that are due at one time cost each slice a walk over all of them.
+     */
+    countEmails(id: number, rows: number) {
+      const end = selectEnd.get({ id, ahead: rows - 1 })?.id ?? null;
+      return { lanes: countSlice.all({ id, end: end ?? Number.MAX_SAFE_INTEGER }), end };
+    },
     laneOf: (id: number) => selectLane.get({ id }) ?? null,
     /** The lanes of the emails that are under way, each as often as it has some. */
     runningLanes: (): number[] =>

@@ -1,13 +1,13 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../clock.ts";
-import type { CensusStore, QueuePlace } from "../metrics/store.ts";
+import type { CensusStore } from "../metrics/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { WebhookJobStore } from "../webhooks/job-store.ts";
 import type { QueuedDestination, QueueOverview } from "./queue-schema.ts";
 import { MAX_COUNTED, type OverviewStore } from "./overview-store.ts";
 
-// What waits, by where it goes, and why it has not gone. The emails' covering index is walked a slice at a time
-// with turns of the event loop between, as the metrics' census does; the rest is read at its ends.
+// What waits, by where it goes, and why it has not gone. The emails' rows are walked a slice at a time
+// with turns of the event loop between; the rest is read at its ends.
 
 const SLICE_ROWS = 2_000;
 /** Destinations told apart while counting. */
@@ -27,7 +27,7 @@ export type Pause = { since: number; reason: string } | null;
 
 export interface OverviewParts {
   overview: OverviewStore;
-  census: Pick<CensusStore, "countSlice" | "acceptedAt">;
+  census: Pick<CensusStore, "acceptedAt">;
   queue: Pick<QueueStore, "headOf">;
   jobs: Pick<WebhookJobStore, "queue">;
   /** Where a lane leads; null: not known. */
@@ -78,11 +78,11 @@ export function showPause(pause: Pause): Overview["paused"] {
   return pause === null ? null : { since: timeOf(pause.since), reason: pause.reason };
 }
 
-async function countEmails({ overview, census, siteOf, isHeld }: OverviewParts) {
+async function countEmails({ overview, siteOf, isHeld }: OverviewParts) {
   const counted = new Map<string, Counted>();
   const others = { destinations: 0, waiting: 0 };
-  for (let place: QueuePlace | null = { laneId: 0, nextAt: 0, id: 0 }; place !== null;) {
-    const slice = census.countSlice(place, SLICE_ROWS);
+  for (let place: number | null = 0; place !== null;) {
+    const slice = overview.countEmails(place, SLICE_ROWS);
     for (const { laneId, depth, oldestId } of slice.lanes) {
       const lane = overview.laneOf(laneId);
       if (lane === null) continue;
@@ -92,8 +92,8 @@ async function countEmails({ overview, census, siteOf, isHeld }: OverviewParts) 
       known.depth += depth;
       if (isHeld(lane.workspaceId)) known.held += depth;
       known.oldestId = Math.min(known.oldestId, oldestId);
-      // A lane may begin in one slice and end in the next.
-      if (known.lanes.length < MAX_LANES && known.lanes.at(-1) !== laneId) known.lanes.push(laneId);
+      // A lane's rows are spread over the slices.
+      if (known.lanes.length < MAX_LANES && !known.lanes.includes(laneId)) known.lanes.push(laneId);
       counted.set(key, known);
     }
     if (counted.size > MAX_DESTINATIONS) forgetShallow(counted, others);

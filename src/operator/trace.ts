@@ -124,7 +124,10 @@ function traceEmail(id: number, parts: TraceParts): Traced | null {
   if (state === undefined) return null;
   const { email, queue } = state;
   const attempts = parts.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS);
-  const timeline = showTimeline(state, attempts, parts.reports.of(id)).map((entry) => ({ ...entry }));
+  const dialogues = new Map(attempts.map(({ number, dialogue }) => [number, dialogue]));
+  const timeline = showTimeline(state, attempts, parts.reports.of(id)).map((entry) =>
+    entry.attempt === undefined ? entry : { ...entry, dialogue: dialogues.get(entry.attempt) ?? null },
+  );
   return {
     ...frameOf("email", email, email.recipientAddress, parts),
     email: {

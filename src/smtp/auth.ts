@@ -41,6 +41,7 @@ export async function authenticate(asking: Asking, mechanisms: string[]): Promis
     return { reply, isOurs: true };
   }
   const secrets = secretsOf(asking.credentials);
+  asking.wire.isSecret = true;
   try {
     const reply = await exchange(asking);
     if (reply.code >= 200 && reply.code < 300) return null;
@@ -50,6 +51,8 @@ export async function authenticate(asking: Asking, mechanisms: string[]): Promis
   } catch (error) {
     // An answer that is none is quoted in the reason.
     throw error instanceof BrokenWire ? new BrokenWire(hide(error.message, secrets)) : error;
+  } finally {
+    asking.wire.isSecret = false;
   }
 }
 
@@ -80,7 +83,7 @@ async function askLogin(asking: Asking): Promise<Reply> {
 }
 
 async function ask({ wire, limitMs }: Asking, line: string): Promise<Reply> {
-  wire.ask(line, 1);
+  wire.ask(line, 1, line.startsWith("AUTH ") ? line.split(" ", 2).join(" ").trimEnd() : "…");
   return await wire.next(limitMs, "answer to AUTH");
 }
 

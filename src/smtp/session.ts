@@ -95,7 +95,8 @@ export interface TlsUse {
   cipher: string;
 }
 
-export type OpenResult = { kind: "open"; session: SmtpSession } | Unopened;
+/** `dialogue`: what was said until then. */
+export type OpenResult = { kind: "open"; session: SmtpSession } | (Unopened & { dialogue: string });
 
 export type Unopened =
   /** `isOurs`: the server cannot do what we need, and the reply is pombo's own. */
@@ -108,7 +109,8 @@ export async function openSession(options: SessionOptions): Promise<OpenResult> 
   // A name here would be looked up by the runtime, past our own DNS client and its refused addresses (R8).
   if (isIP(options.address) === 0) throw new Error(`not an IP address: ${JSON.stringify(options.address)}`);
   if (!/^[\w.:[\]-]+$/.test(options.heloName)) throw new Error(`not a HELO name: ${JSON.stringify(options.heloName)}`);
-  if (options.signal?.aborted) return { kind: "broken", stage: "connect", reason: "aborted", isTlsFailure: false };
+  if (options.signal?.aborted)
+    return { kind: "broken", stage: "connect", reason: "aborted", isTlsFailure: false, dialogue: "" };
   const wire = new Wire(options);
   wire.capAt(options.clock.now() + MAX_SESSION_STEP_MS);
   const abort = () => wire.destroy("aborted");
@@ -117,7 +119,7 @@ export async function openSession(options: SessionOptions): Promise<OpenResult> 
   options.signal?.removeEventListener("abort", abort);
   if (greeted.kind === "greeted") return { kind: "open", session: new SmtpSession(wire, options, greeted) };
   wire.destroy();
-  return greeted;
+  return { ...greeted, dialogue: wire.dialogue.text() };
 }
 
 /** An open session. Made by openSession; its owner calls `quit` or `destroy` in the end. */
@@ -160,6 +162,11 @@ export class SmtpSession {
     return this.#isPutOff;
   }
 
+  /** What was said: the opening, and of the last message all but its content. */
+  get dialogue(): string {
+    return this.#link.wire.dialogue.text();
+  }
+
   /** True when the next message may be sent: open, not sending, and the server has kept silent. */
   get isUsable(): boolean {
     return !this.#isSending && this.#link.wire.isQuiet;
@@ -175,6 +182,7 @@ export class SmtpSession {
     if (this.#isSending) throw new Error("this session is sending a message already");
     this.#isSending = true;
     this.#messageCount += 1;
+    this.#link.wire.dialogue.beginMessage();
     this.#link.wire.capAt(this.#clock.now() + MAX_SESSION_STEP_MS);
     try {
       const result = await transact(this.#link, envelope, content, beforeDot);

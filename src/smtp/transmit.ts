@@ -47,6 +47,8 @@ export interface Try {
   tls: SmtpSession["tls"];
   policy: TlsPolicy;
   result: SendResult;
+  /** What was said; null: the message was taken. */
+  dialogue: string | null;
   /** Unix ms. */
   endedAt: number;
 }
@@ -92,7 +94,8 @@ async function sendOverIdle(walk: Walk): Promise<boolean> {
   if (session === null) return false;
   const result = await sendOver(walk, session, policy);
   const { host, address, tls } = session;
-  walk.tries.push({ host, address, isReused: true, tls, policy, result, endedAt: walk.pool.now() });
+  const dialogue = dialogueOf(result, session);
+  walk.tries.push({ host, address, isReused: true, tls, policy, result, dialogue, endedAt: walk.pool.now() });
   // A server may end an idle session, or one with enough messages, just as MAIL is on its way.
   // That says nothing about the site: a fresh connection gets the word.
   if (result.kind === "refused" && result.stage === "mail" && result.reply.code === 421) return false;
@@ -125,21 +128,23 @@ async function tryAddress(walk: Walk, target: { host: string; address: string; i
   const { access } = destination;
   const open = (tls: TlsMode) =>
     pool.open({ ...target, tls, access, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
-  const note = (result: SendResult, tls: SmtpSession["tls"]) => {
+  const note = (result: SendResult, tls: SmtpSession["tls"], dialogue: string | null) => {
     const { host, address } = target;
-    walk.tries.push({ host, address, isReused: false, tls, policy, result, endedAt: pool.now() });
+    walk.tries.push({ host, address, isReused: false, tls, policy, result, dialogue, endedAt: pool.now() });
     return result;
   };
   const mode = policy.mode === "opportunistic" && pool.tlsMemory.isBroken(target.host) ? "never" : policy.mode;
   let opened = await open(mode);
   if (mode === "opportunistic" && opened.kind !== "open" && isTlsTrouble(opened)) {
-    note(failure(opened), null);
+    note(failure(opened), null, opened.dialogue);
     opened = await open("never");
     // Only a host that does answer in clear has broken TLS; else it may have been the network.
     if (opened.kind === "open") pool.tlsMemory.remember(target.host);
   }
-  if (opened.kind !== "open") return note(failure(opened), null);
-  return note(await sendOver(walk, opened.session, policy), opened.session.tls);
+  if (opened.kind !== "open") return note(failure(opened), null, opened.dialogue);
+  const { session } = opened;
+  const result = await sendOver(walk, session, policy);
+  return note(result, session.tls, dialogueOf(result, session));
 }
 
 async function sendOver(walk: Walk, session: SmtpSession, policy: TlsPolicy): Promise<SendResult> {
@@ -158,6 +163,11 @@ async function sendOver(walk: Walk, session: SmtpSession, policy: TlsPolicy): Pr
     signal?.removeEventListener("abort", abort);
     walk.pool.release(keyOf(walk, policy), session, walk.destination.messagesPerSession);
   }
+}
+
+/** Of most messages nobody will ask: what was taken keeps none. */
+function dialogueOf(result: SendResult, session: SmtpSession): string | null {
+  return result.kind === "accepted" ? null : session.dialogue;
 }
 
 function policyFor({ pool, destination }: Walk, host: string): TlsPolicy {

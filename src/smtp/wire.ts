@@ -12,6 +12,7 @@ import * as net from "node:net";
 import * as tls from "node:tls";
 import type { Clock } from "../clock.ts";
 import { describeFault, verification } from "./certificate.ts";
+import { Dialogue } from "./dialogue.ts";
 import { formatReply, ReplyError, ReplyReader, type Reply } from "./reply.ts";
 
 /** The connection is lost, too late, or out of step. Caught where a session or a transaction ends, never outside this room. */
@@ -39,6 +40,10 @@ const SMALL_HELLO_CURVES = "X25519:P-256:P-384";
 export class Wire {
   /** A reply nobody had asked for; it broke the wire. */
   stray: Reply | null = null;
+  /** What is said over it. */
+  readonly dialogue: Dialogue;
+  /** What is answered may repeat a secret. */
+  isSecret = false;
   readonly #clock: Clock;
   #socket: net.Socket;
   #reader = new ReplyReader();
@@ -56,6 +61,7 @@ export class Wire {
   /** Starts to connect; await `connected`. */
   constructor(options: WireOptions) {
     this.#clock = options.clock;
+    this.dialogue = new Dialogue(() => options.clock.now());
     this.#socket = net.connect({
       host: options.address,
       port: options.port,
@@ -85,10 +91,11 @@ export class Wire {
     this.#capAt = at;
   }
 
-  /** Writes commands that will bring `replies` replies. Throws BrokenWire. */
-  ask(bytes: string | Uint8Array, replies: number): void {
+  /** Writes commands that will bring `replies` replies; `shown`: what the dialogue has in their place. Throws BrokenWire. */
+  ask(bytes: string | Uint8Array, replies: number, shown?: string): void {
     this.#expected += replies;
     this.write(bytes);
+    this.dialogue.sent(shown ?? (typeof bytes === "string" ? bytes : "(message and final dot)"));
   }
 
   /** Writes bytes that bring no reply. Throws BrokenWire. */
@@ -108,6 +115,7 @@ export class Wire {
     if (this.#replies.length === 0) await this.#wait(limitMs, to);
     const reply = this.#replies.shift();
     if (reply === undefined) throw this.#break("woken without a reply");
+    this.dialogue.received(reply, this.isSecret);
     return reply;
   }
 
@@ -136,7 +144,9 @@ export class Wire {
     this.#reader = new ReplyReader();
     this.#listen("secureConnect");
     await this.#wait(options.limitMs, "TLS handshake");
-    return { protocol: secured.getProtocol() ?? "unknown", cipher: secured.getCipher()?.name ?? "unknown" };
+    const use = { protocol: secured.getProtocol() ?? "unknown", cipher: secured.getCipher()?.name ?? "unknown" };
+    this.dialogue.sent(`(${use.protocol} ${use.cipher})`);
+    return use;
   }
 
   /** Closes at once, stops the timer, drops the listeners. May be called again. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { AttemptRow, EmailRow, QueueRow } from "../../src/emails/store.ts";
 import { showTimeline } from "../../src/emails/timeline.ts";
-import { triesOf } from "../../src/emails/tries.ts";
+import { dialogueOf, triesOf } from "../../src/emails/tries.ts";
 
 const EMAIL: EmailRow = {
   ...{ id: 1, uid: "0198a5a0-0000-7000-8000-000000000000", workspaceId: 1, domainId: 1 },
@@ -20,7 +20,7 @@ const EMAIL: EmailRow = {
 const ATTEMPT: AttemptRow = {
   ...{ emailId: 1, number: 1, startedAt: 2_000, endedAt: 3_000, outcome: "deferred", category: null },
   ...{ host: "mx.example.com", address: "192.0.2.1", tls: null, stage: "rcpt", code: 450 },
-  ...{ enhancedCode: "4.2.0", reply: "4.2.0 Later", tries: null },
+  ...{ enhancedCode: "4.2.0", reply: "4.2.0 Later", tries: null, dialogue: null },
 };
 
 const typesAndTimes = (email: Partial<EmailRow>, attempts: Partial<AttemptRow>[], queue: QueueRow | null = null) =>
@@ -88,7 +88,17 @@ test("a lost answer is a delay, but for the one with which the email was given u
 test("one connection leaves nothing to keep of its tries, and none neither", () => {
   const policy = { mode: "opportunistic", source: "default" } as const;
   const result = { kind: "broken", stage: "connect", reason: "refused", isDotSent: false } as const;
-  const one = { host: "a", address: "192.0.2.1", isReused: false, tls: null, policy, result, endedAt: 1 };
+  const one = {
+    host: "a",
+    address: "192.0.2.1",
+    isReused: false,
+    tls: null,
+    policy,
+    result,
+    dialogue: "0 < 220 hi",
+    endedAt: 1,
+  };
   expect([triesOf({ tries: [] }), triesOf({ tries: [one] })]).toEqual([null, null]);
   expect(JSON.parse(triesOf({ tries: [one, one] }) ?? "")).toHaveLength(2);
+  expect(dialogueOf({ tries: [one, { ...one, dialogue: null }] })).toBe("= a [192.0.2.1]\n0 < 220 hi");
 });

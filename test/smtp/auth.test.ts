@@ -194,3 +194,28 @@ test("an answer that does not belong to AUTH, a dropped connection and a silence
     expect(await open(mx, signingIn())).toMatchObject({ kind: "refused", stage: "auth", reply: { code: 535 } });
   });
 });
+
+test("what is kept of the dialogue holds no credentials, whatever the server repeats", async () => {
+  const echo = (command: string) => `535 5.7.8 wrong: ${command} ${PASSWORD}`;
+  for (const authOffer of ["AUTH PLAIN", "AUTH LOGIN"]) {
+    await withMx({ tls: "good", accounts: ACCOUNTS, authOffer, auth: echo }, async (mx) => {
+      const refused = await open(mx, signingIn());
+      if (refused.kind === "open") throw new Error("let in");
+      expect(refused.dialogue).toMatch(new RegExp(`\\d+ > ${authOffer}\\n\\d+ < 535 …$`));
+    });
+    await withSession(
+      { tls: "good", accounts: ACCOUNTS, authOffer, rcpt: "550 5.1.1 No" },
+      async (session) => {
+        await session.send(ENVELOPE, CONTENT, async () => {});
+        const { dialogue } = session;
+        expect(dialogue).toContain(`> ${authOffer}\n`);
+        expect(dialogue).toContain("> MAIL FROM:<");
+        expect(dialogue).toContain("< 550 5.1.1 No");
+        const forms = ["geheim", "loja@relay.test"].flatMap((each) => [each, Buffer.from(each).toString("base64")]);
+        for (const form of [...forms, Buffer.from(`\0loja@relay.test\0${PASSWORD}`).toString("base64")])
+          expect(dialogue).not.toContain(form.replace(/=+$/, "").slice(0, 8));
+      },
+      signingIn(),
+    );
+  }
+});

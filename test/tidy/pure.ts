@@ -92,6 +92,7 @@ export const PURE = [
   "smtp/classify-relay.ts",
   "smtp/classify-rules.ts",
   "smtp/classify.ts",
+  "smtp/dialogue.ts",
   "smtp/content.ts",
   "smtp/providers.ts",
   "smtp/reply.ts",
