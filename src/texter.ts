@@ -9,6 +9,7 @@ import { Health } from "./sms/health.ts";
 import { Links } from "./sms/links.ts";
 import { type ReceiverParts, receiveText } from "./sms/receive.ts";
 import { Receipts } from "./sms/receipts.ts";
+import { Repeats } from "./sms/repeats.ts";
 import { recoverTexts } from "./sms/recover.ts";
 import { openRoutes } from "./sms/route-settings.ts";
 import { routingOf } from "./sms/routing.ts";
@@ -60,6 +61,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   const health = new Health({ routes, steady, log, pause });
   const answers = new Answers({ sms, routes, receipts, health, unknownWaitMs, log, pause });
   const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
+  const repeats = new Repeats({ seen: sms.seen, clock, steady });
   const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, clock, log });
   const writer = new Writer({ commit, guard, clock, log, pressed: (isPressed) => links.press(isPressed) });
   const links: Links = new Links({
@@ -68,6 +70,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     answers,
     receipts,
     receive: (route, message, now) => receiveText(route, message, now, receiver),
+    repeats,
     dispatcher,
     health,
     clock,
@@ -77,7 +80,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     log,
   });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health };
+  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats };
   const sweeper = new Sweeper({ ...own, nudge, commit, clock, log });
   let isStarted = false;
   return {
