@@ -175,10 +175,13 @@ export class Receipts {
     return (surely.length > 0 ? surely : alike).map(({ found }) => found);
   }
 
-  #textOf({ messageId }: SegmentRow): { sent: string; isFrom: (addresses: string[]) => boolean } {
+  #textOf({ messageId, route }: SegmentRow): { sent: string; isFrom: (addresses: string[]) => boolean } {
     const message = this.#parts.sms.messages.byId(messageId);
     const sender = message?.sender ?? "";
-    const isFrom = (addresses: string[]) => addresses.some((address) => isSameSender(address, sender));
+    const { senders = [] } = this.#parts.routes.get(route)?.config ?? {};
+    const names = [sender, ...senders.filter(({ name }) => name === sender).map(({ as }) => as)];
+    const isFrom = (addresses: string[]) =>
+      addresses.some((address) => names.some((name) => isSameSender(address, name)));
     return { sent: message?.sentText ?? message?.body ?? "", isFrom };
   }
 
