@@ -4,6 +4,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Delivery } from "../peers/smsc/codec.ts";
 import { type SmscHandle, startSmsc } from "../peers/smsc/client.ts";
 import { waitUntil } from "../peers/process.ts";
 import { judge } from "../texting/judge.ts";
@@ -16,6 +17,8 @@ const CUSTOMERS = 5;
 const CREDITS = 1_000_000;
 const ROUND_LIMIT_MS = 30_000;
 const DRAIN_LIMIT_MS = 60_000;
+/** Each round, beside the receipts. */
+const TEXTS_IN = 150;
 /** So that kills find segments without their answers. */
 const ANSWER_MS = 15;
 
@@ -52,6 +55,7 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
       send({ served, world, isOver, index, round, accepted }),
     );
     const { submits } = (await smsc.state()).counters;
+    await smsc.deliver("loja", ...textsOf(round));
     await within(ROUND_LIMIT_MS, "submits", smsc.until({ submits: submits + 30 + Math.floor(Math.random() * 300) }));
     served.signal("SIGKILL");
     isOver.value = true;
@@ -61,11 +65,26 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
   }
   await using last = await world.serve();
   await waitUntil("all texts have an end", DRAIN_LIMIT_MS, () => openTexts(world.dataDir) === 0);
+  await smsc.untilAtMost({ waiting: 0, unacknowledged: 0 });
   last.signal("SIGTERM");
   expect(await last.ended).toEqual({ code: 0, signal: null });
   expect(bugsOf(last)).toEqual([]);
   await judgeAll(smsc, world.dataDir, accepted);
 });
+
+/** What subscribers write: what is taken and not acknowledged at the kill comes again. */
+function textsOf(round: number): Delivery[] {
+  return Array.from({ length: TEXTS_IN }, (_, nth) => ({
+    command: "deliver_sm",
+    from: `25886${String(round * 10_000 + nth).padStart(7, "0")}`,
+    to: "84000",
+    esmClass: 0,
+    dataCoding: 0,
+    bytes: Buffer.from(`Resposta ${round} ${nth}`).toString("hex"),
+    isPayload: false,
+    tlvs: [],
+  }));
+}
 
 interface Sending {
   served: Served;
@@ -138,6 +157,8 @@ async function judgeAll(smsc: SmscHandle, dataDir: string, accepted: Map<string,
   expect(verdict.broken).toEqual([]);
   expect(verdict.marked).toBeLessThanOrEqual(WINDOW * ROUNDS);
   const texts = read<Ended>(dataDir, "SELECT segments, status, failure_category AS category FROM sms_message");
+  const received = read<{ body: string }>(dataDir, "SELECT body FROM sms_inbound").map(({ body }) => body);
+  expect([received.length, new Set(received).size]).toEqual([ROUNDS * TEXTS_IN, ROUNDS * TEXTS_IN]);
   const others = texts.filter(({ status }) => status !== "delivered");
   // A text of one part is delivered, whatever happened to it; one of several is given up where nobody knew of a part.
   expect(others.filter(({ segments, category }) => segments === 1 || category !== "outcome_unknown")).toEqual([]);
