@@ -487,6 +487,19 @@ CREATE TABLE sms_inbound (
 ) STRICT;
 CREATE INDEX sms_inbound_newest ON sms_inbound (workspace_id, received_at, id);
 
+-- PDUs of texts received in the last minutes: an SMSC sends one again whose acknowledgement was lost.
+CREATE TABLE sms_seen (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  route       TEXT NOT NULL,
+  digest      TEXT NOT NULL,                    -- SHA-256 of addresses, coding and octets
+  reference   TEXT,                             -- the SMSC's own id of it; null: none
+  session     TEXT NOT NULL,                    -- the connection it came over last
+  sequence    INTEGER NOT NULL,
+  received_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sms_seen_digest ON sms_seen (route, digest, id);
+CREATE INDEX sms_seen_age ON sms_seen (received_at);
+
 -- What was learned of a route's habits, such as the base of its ids.
 CREATE TABLE smpp_learned (
   route      TEXT NOT NULL,

@@ -50,6 +50,8 @@ export function checkSms(sms: SmsConfig | undefined, mistakes: Mistake[]): void 
     if (value.links?.length === 0)
       mistakes.push({ key: `${key}.links`, found: "none", expected: "one [[sms.routes.links]] at least" });
     checkFailover(route, routes, mistakes);
+    const senders = (value.senders ?? []).map(({ name }, at) => ({ key: `${key}.senders[${at}].name`, value: name }));
+    noteTwice(senders, { a: "a sender id", other: "entry" }, mistakes);
     for (const rules of ["statuses", "errors"] as const) {
       const codes = (value[rules] ?? []).map(({ code }, at) => ({ key: `${key}.${rules}[${at}].code`, value: code }));
       noteTwice(codes, { a: "a code", other: "entry" }, mistakes);

@@ -76,6 +76,11 @@ const ErrorSchema = Type.Object({
   category: choice([...NETWORK_ERRORS], "What it is called in failureCategory.", { default: "provider_error" }),
 });
 
+const SenderSchema = Type.Object({
+  name: text("sender_id", "The sender id as workspaces have it."),
+  as: text("sender_id", "What this SMSC knows it by."),
+});
+
 export const RouteSchema = Type.Object({
   name: text("sms_name", "A name of its own; messages that wait know their route by it."),
   prefixes: list(
@@ -146,6 +151,12 @@ export const RouteSchema = Type.Object({
     LINKS_MAX,
     "Its connections, which share the work.",
     "each begins with [[sms.routes.links]]",
+  ),
+  senders: tables(
+    SenderSchema,
+    RULES_MAX,
+    "Sender ids that have other names with this SMSC.",
+    "each begins with [[sms.routes.senders]]",
   ),
   statuses: tables(
     StatusSchema,

@@ -16,6 +16,7 @@ import { openInboundStore } from "./sms/inbound-store.ts";
 import { openLinkStore } from "./sms/link-store.ts";
 import { openOrphanStore } from "./sms/orphan-store.ts";
 import { openReferenceStore } from "./sms/reference-store.ts";
+import { openSeenStore } from "./sms/seen-store.ts";
 import { openSegmentStore, type SegmentStore } from "./sms/segment-store.ts";
 import { type SettleParts, settleMessage } from "./sms/settle.ts";
 import { openMessageStore } from "./sms/store.ts";
@@ -73,6 +74,7 @@ export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "
     references: openReferenceStore(db),
     orphans: openOrphanStore(db),
     inbound: openInboundStore(db),
+    seen: openSeenStore(db),
     links: openLinkStore(db),
     work: openWorkStore(db),
   };

@@ -10,6 +10,7 @@ import { Health } from "./sms/health.ts";
 import { Links } from "./sms/links.ts";
 import { type ReceiverParts, receiveText } from "./sms/receive.ts";
 import { Receipts } from "./sms/receipts.ts";
+import { Repeats } from "./sms/repeats.ts";
 import { recoverTexts } from "./sms/recover.ts";
 import { openRoutes } from "./sms/route-settings.ts";
 import { routingOf } from "./sms/routing.ts";
@@ -62,6 +63,7 @@ export function buildTexter({ config, edges, stores, committer, guard, pause: pa
   const health = new Health({ routes, steady, log, pause });
   const answers = new Answers({ sms, routes, receipts, health, unknownWaitMs, log, pause });
   const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
+  const repeats = new Repeats({ seen: sms.seen, clock, steady });
   const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, pause: paused, clock, log });
   const writer = new Writer({ commit, guard, clock, log, pressed: (isPressed) => links.press(isPressed) });
   const links: Links = new Links({
@@ -70,6 +72,7 @@ export function buildTexter({ config, edges, stores, committer, guard, pause: pa
     answers,
     receipts,
     receive: (route, message, now) => receiveText(route, message, now, receiver),
+    repeats,
     dispatcher,
     health,
     clock,
@@ -79,7 +82,7 @@ export function buildTexter({ config, edges, stores, committer, guard, pause: pa
     log,
   });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health };
+  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats };
   const sweeper = new Sweeper({ ...own, nudge, commit, clock, log });
   let isStarted = false;
   return {

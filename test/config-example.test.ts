@@ -110,6 +110,9 @@ name = "vodacom-1"
 host = "smsc.example.net"
 system_id = "pombo"
 password_file = "/etc/pombo/vodacom-password"
+[[sms.routes.senders]]
+name = "Loja"
+as = "LOJA-MZ"
 [[sms.routes.statuses]]
 code = "0x0000040B"
 [[sms.routes.errors]]

@@ -55,6 +55,7 @@ test("a route says as little as its name and a link, and the rest is the common 
     ids: "auto",
     validity: "relative",
     unknown: "auto",
+    senders: [],
     statuses: [],
     errors: [],
   });
@@ -97,6 +98,17 @@ test("the operators of Mozambique, with an aggregator for the others that stands
   expect(routes[0]?.statuses).toEqual([{ code: 0x40b, action: "retry", category: "throttled" }]);
   expect(routes[0]?.errors).toEqual([{ code: "069", category: "absent_subscriber" }]);
   expect(routes[2]?.alphanumericTonNpi).toEqual({ ton: 5, npi: 1 });
+});
+
+test("a sender id has one other name on a route", () => {
+  const named = (name: string, as: string) => `[[sms.routes.senders]]\nname = "${name}"\nas = "${as}"\n`;
+  const [only] = configOf(route("a", "", [link("a-1"), named("Loja", "LOJA-MZ"), named("84000", "84111")])).routes;
+  expect(only?.senders).toEqual([
+    { name: "Loja", as: "LOJA-MZ" },
+    { name: "84000", as: "84111" },
+  ]);
+  for (const wrong of [named("Loja", "A loja do lado"), named("Loja", ""), named("Loja", "A") + named("Loja", "B")])
+    expect(mistakesOf(route("a", "", [link("a-1"), wrong]))).toHaveLength(1);
 });
 
 test("one link's password may come from the environment", () => {

@@ -240,6 +240,20 @@ export const smsInbound = sqliteTable(
   (t) => [index("sms_inbound_newest").on(t.workspaceId, t.receivedAt, t.id)],
 );
 
+export const smsSeen = sqliteTable(
+  "sms_seen",
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    route: text().notNull(),
+    digest: text().notNull(),
+    reference: text(),
+    session: text().notNull(),
+    sequence: integer().notNull(),
+    receivedAt: integer("received_at").notNull(),
+  },
+  (t) => [index("sms_seen_digest").on(t.route, t.digest, t.id), index("sms_seen_age").on(t.receivedAt)],
+);
+
 export const smppLearned = sqliteTable(
   "smpp_learned",
   {

@@ -14,12 +14,13 @@ import { KeptSession, type Unbound } from "./kept-session.ts";
 import { Outbox, type OutboxEvents, type Segment, type Unsent } from "./outbox.ts";
 import type { Inbound } from "./pdu.ts";
 import type { SmppSession } from "./session.ts";
+import type { Origin } from "./session-events.ts";
 import { assertSettings, type LinkSettings } from "./settings.ts";
 import { STATUS } from "./status.ts";
 
 export interface LinkEvents<S> extends OutboxEvents<S> {
   /** `acknowledge`: 0 once it is committed, 0x64 when it could not be; only the first call counts. */
-  received(message: Inbound, acknowledge: (status: number) => void): void;
+  received(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void;
   bound?(role: Role): void;
   unbound?(end: Unbound): void;
 }
@@ -169,7 +170,7 @@ export class Link<S extends Segment> {
         answered: (sequence, answer) => {
           if (kept.session !== null) this.#outbox.answered(kept.session, sequence, answer);
         },
-        received: (message, acknowledge) => this.#receive(message, acknowledge),
+        received: (message, acknowledge, origin) => this.#receive(message, acknowledge, origin),
         drained: () => this.#outbox.offer(),
         deadline: () => (isSender ? this.#outbox.deadline : Infinity),
         due: (now) => (isSender ? this.#outbox.due(now) : undefined),
@@ -194,10 +195,10 @@ export class Link<S extends Segment> {
   }
 
   /** Whoever takes it may throw: then it is not committed, and should come again. */
-  #receive(message: Inbound, acknowledge: (status: number) => void): void {
+  #receive(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void {
     const { events, log, settings } = this.#options;
     try {
-      events.received(message, acknowledge);
+      events.received(message, acknowledge, origin);
     } catch (error) {
       log.bug("smpp received", error, { link: settings.name });
       acknowledge(STATUS.temporaryError);

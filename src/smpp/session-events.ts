@@ -22,12 +22,19 @@ export interface SessionEnd {
   refused: { verdict: Exclude<BindVerdict, "bound">; status: number } | null;
 }
 
+/** Where a message came from: which connection, and its number there. */
+export interface Origin {
+  /** The same object for all of one connection; times in ms of the link's clock, null: it is there still. */
+  session: { readonly beganAt: number; readonly endedAt: number | null };
+  sequence: number;
+}
+
 export interface SessionEvents {
   bound(): void;
   /** The peer unbinds, or we do: nothing more may be sent. */
   closing(): void;
   answered(sequence: number, answer: RawAnswer): void;
-  received(message: Inbound, acknowledge: (status: number) => void): void;
+  received(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void;
   drained(): void;
   /** Asked whenever a timer is set: when `due` is to be told next (ms, or Infinity). */
   deadline(): number;

@@ -27,6 +27,7 @@ export class SmppSession {
   #sequence = 0;
   #enquireSequence = 0;
   #isOver = false;
+  readonly #life: { beganAt: number; endedAt: number | null };
   /** The sequence number of the peer's unbind, while messages of its are not acknowledged yet. */
   #peerUnbind: number | null = null;
   #unacknowledged = 0;
@@ -42,6 +43,7 @@ export class SmppSession {
     this.#events = events;
     this.#alarm = new Alarm(clock, () => this.#look());
     const now = clock.now();
+    this.#life = { beganAt: now, endedAt: null };
     this.#watched = {
       phase: "binding",
       phaseSince: now,
@@ -200,13 +202,14 @@ export class SmppSession {
   #receive(sequence: number, message: Inbound): void {
     let isAcknowledged = false;
     this.#unacknowledged += 1;
-    this.#events.received(message, (status) => {
+    const acknowledge = (status: number) => {
       if (isAcknowledged) return;
       isAcknowledged = true;
       this.#unacknowledged -= 1;
       this.#wire.write(encodeAcknowledgement(message.command, sequence, status));
       this.#answerUnbind();
-    });
+    };
+    this.#events.received(message, acknowledge, { session: this.#life, sequence });
   }
 
   #takeUnbind(sequence: number): void {
@@ -244,6 +247,7 @@ export class SmppSession {
   #end(reason: string, refused: SessionEnd["refused"] = null): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#life.endedAt = this.#clock.now();
     this.#alarm.stop();
     this.#wire.close();
     this.#events.closed({ reason, refused });

@@ -38,7 +38,8 @@ export function flightOf(rows: SegmentRow[], message: MessageRow, { config }: Ro
   const submission = submissions.find((each) => each.seq === seq);
   if (submission === undefined) throw new Error(`part ${seq} of ${total} cannot be written`);
   const { alphanumericTonNpi: alphanumeric, numberTonNpi: long, shortCodeTonNpi: short } = config;
-  const source = sourceAddress(sender, { alphanumeric, long, short });
+  const known = config.senders.find(({ name }) => name === sender)?.as ?? sender;
+  const source = sourceAddress(known, { alphanumeric, long, short });
   if (source === null) throw new Error(`${sender} is no sender id`);
   const { sar } = submission;
   const submit: SubmitSm = {

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { type Link, openLink } from "../smpp/link.ts";
+import { type Link, type LinkEvents, openLink } from "../smpp/link.ts";
 import type { Answer } from "../smpp/outbox.ts";
 import type { Inbound } from "../smpp/pdu.ts";
 import type { LinkSettings } from "../smpp/settings.ts";
@@ -11,6 +11,7 @@ import type { Flight } from "./flight.ts";
 import type { Health } from "./health.ts";
 import { readReceipt } from "./receipt.ts";
 import type { Receipts } from "./receipts.ts";
+import type { Repeats } from "./repeats.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { Writer } from "./writer.ts";
@@ -23,8 +24,9 @@ export interface LinksParts {
   writer: Writer;
   answers: Answers;
   receipts: Receipts;
-  /** A subscriber's text. */
+  /** A subscriber's text; maybe one that came before. */
   receive: (route: string, message: Inbound, now: number) => void;
+  repeats: Pick<Repeats, "isRepeat">;
   dispatcher: Dispatcher;
   health: Health;
   /** Of stored times. */
@@ -130,7 +132,7 @@ export class Links {
         lost: (flights) => {
           for (const flight of flights) this.#write((now) => answers.unanswered(flight, now));
         },
-        received: (message, acknowledge) => this.#received(name, message, acknowledge),
+        received: (message, acknowledge, origin) => this.#received(name, message, acknowledge, origin),
         bound: () => this.#noteBinds(open),
         unbound: () => this.#noteBinds(open),
       },
@@ -160,15 +162,15 @@ export class Links {
     });
   }
 
-  #received(route: string, message: Inbound, acknowledge: (status: number) => void): void {
-    const { writer, receipts, receive, dispatcher, clock } = this.#parts;
+  #received(...[route, message, acknowledge, origin]: [string, ...Parameters<LinkEvents<Flight>["received"]>]): void {
+    const { writer, receipts, receive, repeats, dispatcher, clock } = this.#parts;
     const receipt = readReceipt(message);
     let work: ReadyWork[] = [];
     writer.push({
       write() {
         const now = clock.now();
-        if (receipt === null) receive(route, message, now);
-        else work = receipts.take(route, receipt, message, now);
+        if (receipt !== null) work = receipts.take(route, receipt, message, now);
+        else if (!repeats.isRepeat(route, message, origin)) receive(route, message, now);
       },
       done() {
         acknowledge(STATUS.ok);

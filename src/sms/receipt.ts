@@ -46,6 +46,8 @@ export interface Receipt {
   networkError: NetworkError | null;
   /** As `providerErrorCode`: `gsm:27`, else `069`, or null. */
   errorCode: string | null;
+  /** How the message itself begins, as far as it says (20 characters in appendix B); null: it does not. */
+  text: string | null;
 }
 
 /** SMPP 3.4 §5.2.12: bits 5 to 2 of esm_class say what kind of message it is. */
@@ -103,6 +105,7 @@ export function readReceipt(delivery: Delivery): Receipt | null {
     err: fields.err,
     networkError,
     errorCode: isTold ? networkErrorText(networkError) : fields.err,
+    text: fields.text,
   };
 }
 
@@ -136,14 +139,21 @@ function textOf({ esmClass, shortMessage, messagePayload }: Delivery): string {
   return (bytes[0] === 0 ? units.swap16() : units).toString("utf16le");
 }
 
+const MAX_OWN_TEXT = 40;
+
 /** The keys of appendix B, as they begin what follows a value that is missing. */
 const KEYS = "id|sub|dlvrd|submit ?date|done ?date|stat|err|text";
 
-function fieldsOf(text: string): { id: string | null; stat: string | null; err: string | null } {
+function fieldsOf(text: string): Record<"id" | "stat" | "err" | "text", string | null> {
   // The beginning of the message itself comes after "text:" and may hold anything, "stat:" too.
-  const [head = ""] = text.split(/(?<![a-z])text\s*:/i);
+  const [head = "", ...own] = text.split(/(?<![a-z])text\s*:/i);
   const searched = /(?<![a-z])(?:id|stat)\s*:/i.test(head) ? head : text;
-  return { id: valueOf(searched, "id", 65), stat: valueOf(searched, "stat", 32), err: valueOf(searched, "err", 32) };
+  const values = {
+    id: valueOf(searched, "id", 65),
+    stat: valueOf(searched, "stat", 32),
+    err: valueOf(searched, "err", 32),
+  };
+  return { ...values, text: searched === text ? null : clean(own.join("text:"), MAX_OWN_TEXT) };
 }
 
 function valueOf(text: string, key: string, maxLength: number): string | null {

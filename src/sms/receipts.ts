@@ -5,10 +5,12 @@ import { numberKey, toE164 } from "./number.ts";
 import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey, isSameNumber } from "./receipt-id.ts";
 import { isLast, type Receipt } from "./receipt.ts";
+import { isAbout, isSameSender } from "./receipt-match.ts";
 import type { Route } from "./route-settings.ts";
-import type { ReadyWork } from "./segment-read-store.ts";
+import type { FoundSegment, ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import { advance, segmentStateOf } from "./status.ts";
+import type { MessageStore } from "./store.ts";
 import { releaseParts } from "./unknown.ts";
 import type { WorkStore } from "./work-store.ts";
 
@@ -27,9 +29,13 @@ export interface ReceiptParts {
     work: Pick<WorkStore, "withoutAnswer">;
     orphans: ReturnType<typeof openOrphanStore>;
     links: Pick<LinkStore, "learned" | "learn">;
+    messages: Pick<MessageStore, "byId">;
   };
   routes: ReadonlyMap<string, Route>;
 }
+
+/** As an orphan. */
+type KeptReceipt = Receipt & { sender: string };
 
 /** What of a receipt's PDU counts beside what it says. */
 export type ReceiptPdu = Pick<Inbound, "source" | "destination" | "userMessageReference" | "bytes">;
@@ -78,7 +84,14 @@ export class Receipts {
     const key = numberKey(recipient);
     if (key === null) return null;
     const kept = this.#parts.sms.orphans.byNumber(row.route, key, row.submittedAt ?? 0);
-    return kept.find(({ umr }) => umr === row.umr) ?? null;
+    const named = kept.find(({ umr }) => umr === row.umr);
+    if (named !== undefined || row.parts > 1 || row.resends > 0) return named ?? null;
+    const text = this.#textOf(row);
+    const [only, second] = kept.filter((orphan) => {
+      const receipt = JSON.parse(orphan.receipt) as KeptReceipt;
+      return orphan.umr === null && isAbout(receipt.text, text.sent) === true && text.isFrom([receipt.sender]);
+    });
+    return second === undefined ? (only ?? null) : null;
   }
 
   /** Such a proof counts. */
@@ -141,7 +154,11 @@ export class Receipts {
     const { segments, work } = this.#parts.sms;
     const addresses = [toE164(source.address), toE164(destination.address)];
     const candidates = addresses.flatMap((each) => work.withoutAnswer(routeName, each, now - LOOK_BACK_MS));
-    const [only, second] = umr === null ? candidates : candidates.filter(({ segment }) => segment.umr === umr);
+    const fitting =
+      umr === null
+        ? this.#alike(candidates, receipt, [source.address, destination.address])
+        : candidates.filter(({ segment }) => segment.umr === umr);
+    const [only, second] = fitting;
     // What is in flight will have its answer.
     if (only === undefined || second !== undefined || only.segment.state === "in_flight") return null;
     if (umr === null && (only.segment.parts > 1 || only.segment.resends > 0)) return null;
@@ -154,6 +171,27 @@ export class Receipts {
   #isAwaited(routeName: string, recipient: string, now: number): boolean {
     const open = this.#parts.sms.work.withoutAnswer(routeName, recipient, now - LOOK_BACK_MS);
     return open.some(({ segment }) => segment.state === "in_flight");
+  }
+
+  /** Those that begin as the receipt says; where it says nothing, those of its sender. */
+  #alike(candidates: FoundSegment[], { text }: Receipt, addresses: string[]): FoundSegment[] {
+    const judged = candidates.map((found) => {
+      const own = this.#textOf(found.segment);
+      return { found, isAlike: isAbout(text, own.sent), isFrom: own.isFrom(addresses) };
+    });
+    const alike = judged.filter(({ isAlike, isFrom }) => isAlike ?? isFrom);
+    const surely = alike.filter(({ isAlike }) => isAlike === true);
+    return (surely.length > 0 ? surely : alike).map(({ found }) => found);
+  }
+
+  #textOf({ messageId, route }: SegmentRow): { sent: string; isFrom: (addresses: string[]) => boolean } {
+    const message = this.#parts.sms.messages.byId(messageId);
+    const sender = message?.sender ?? "";
+    const { senders = [] } = this.#parts.routes.get(route)?.config ?? {};
+    const names = [sender, ...senders.filter(({ name }) => name === sender).map(({ as }) => as)];
+    const isFrom = (addresses: string[]) =>
+      addresses.some((address) => names.some((name) => isSameSender(address, name)));
+    return { sent: message?.sentText ?? message?.body ?? "", isFrom };
   }
 
   #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
@@ -181,7 +219,7 @@ export class Receipts {
       numberKey: subscriberKey(pdu),
       umr: pdu.userMessageReference,
       receiptState: receipt.state,
-      receipt: JSON.stringify(receipt),
+      receipt: JSON.stringify({ ...receipt, sender: senderIn(pdu) } satisfies KeptReceipt),
       raw: pdu.bytes,
       receivedAt: now,
     });
@@ -206,6 +244,11 @@ export class Receipts {
 
 function isOver({ receiptState }: SegmentRow): boolean {
   return receiptState !== null && isLast(receiptState);
+}
+
+/** The other one. */
+function senderIn({ source, destination }: ReceiptPdu): string {
+  return (numberKey(source.address)?.length ?? 0) >= 9 ? destination.address : source.address;
 }
 
 /** Of the two addresses the one that is a phone number: our own name or code is shorter. */

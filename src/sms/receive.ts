@@ -82,7 +82,7 @@ function charsetOf(route: string, { routes }: ReceiverParts) {
 
 function takeWhole({ route, source, destination, text, raw, now }: Whole, parts: ReceiverParts): void {
   const subscriber = toE164(source);
-  const own = ownFormsOf(destination);
+  const own = [destination, ...renamed(route, destination, parts)].flatMap(ownFormsOf);
   const workspaceId = ownerOf(subscriber, own, now, parts);
   parts.sms.inbound.insert({
     uid: newId(now, parts.random),
@@ -100,6 +100,12 @@ function takeWhole({ route, source, destination, text, raw, now }: Whole, parts:
   const used = own.flatMap((name) => parts.sms.messages.textedFrom(subscriber, name, now - USED_MS));
   const concerned = new Set([...used.map((each) => each.workspaceId), ...(workspaceId === null ? [] : [workspaceId])]);
   for (const each of concerned) obey(keyword, each, { address: subscriber, now }, parts);
+}
+
+/** The sender ids that the route's SMSC knows by this name. */
+function renamed(route: string, destination: string, { routes }: ReceiverParts): string[] {
+  const senders = routes.get(route)?.config.senders ?? [];
+  return senders.filter(({ as }) => ownFormsOf(destination).includes(as)).map(({ name }) => name);
 }
 
 /** A sender id may stand with or without its `+`, a long number also with its country code or not. */

@@ -4,9 +4,11 @@ import type { Log } from "../log.ts";
 import type { Answers } from "./answers.ts";
 import { finishText, type ReceiverParts } from "./receive.ts";
 import type { Receipts } from "./receipts.ts";
+import type { Repeats } from "./repeats.ts";
 import { isLast } from "./receipt.ts";
 import type { openOrphanStore } from "./orphan-store.ts";
 import type { Route } from "./route-settings.ts";
+import type { SeenStore } from "./seen-store.ts";
 import type { Health } from "./health.ts";
 import type { Links } from "./links.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
@@ -33,11 +35,13 @@ export interface SweeperParts {
     messages: MessageStore;
     work: WorkStore;
     orphans: ReturnType<typeof openOrphanStore>;
+    seen: SeenStore;
   };
   routes: ReadonlyMap<string, Route>;
   answers: Answers;
   receipts: Receipts;
   receiver: ReceiverParts;
+  repeats: Repeats;
   receiptGraceMs: number;
   links: Pick<Links, "unboundMs" | "linkUnboundMs">;
   health: Pick<Health, "isOpen">;
@@ -195,10 +199,12 @@ export class Sweeper {
 
   /** Now and then. */
   #cleaning(): (() => ReadyWork[])[] {
-    const { sms, clock, receiver } = this.#parts;
+    const { sms, clock, receiver, repeats } = this.#parts;
     const now = clock.now();
     if (now < this.#cleanAt) return [];
+    repeats.forget();
     return [
+      () => (sms.seen.purge(repeats.oldest), []),
       () => (sms.orphans.purge(now - ORPHANS_MS), []),
       () => (receiver.sms.inbound.purgeUnowned(now - UNOWNED_MS), []),
     ];

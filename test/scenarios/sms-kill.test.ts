@@ -4,6 +4,7 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Delivery } from "../peers/smsc/codec.ts";
 import { type SmscHandle, startSmsc } from "../peers/smsc/client.ts";
 import { waitUntil } from "../peers/process.ts";
 import { judge } from "../texting/judge.ts";
@@ -18,6 +19,8 @@ const ROUND_LIMIT_MS = 30_000;
 const DRAIN_LIMIT_MS = 120_000;
 /** With more than this behind, one customer goes on alone: what is left at the end is to be sent in a minute. */
 const MAX_OPEN = 500;
+/** Each round, beside the receipts. */
+const TEXTS_IN = 150;
 /** So that kills find segments without their answers. */
 const ANSWER_MS = 15;
 
@@ -55,6 +58,7 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
       send({ served, world, isOver, index, round, accepted }),
     );
     const { submits } = (await smsc.state()).counters;
+    await smsc.deliver("loja", ...textsOf(round));
     await within(ROUND_LIMIT_MS, "submits", smsc.until({ submits: submits + 30 + Math.floor(Math.random() * 300) }));
     served.signal("SIGKILL");
     isOver.value = true;
@@ -69,11 +73,26 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
     const open = JSON.stringify(read(world.dataDir, OPEN_SEGMENTS));
     throw new Error(`${open} of ${accepted.size} texts\n${last.stdout().slice(-2_000)}`, { cause: error });
   }
+  await smsc.untilAtMost({ waiting: 0, unacknowledged: 0 });
   last.signal("SIGTERM");
   expect(await last.ended).toEqual({ code: 0, signal: null });
   expect(bugsOf(last)).toEqual([]);
   await judgeAll(smsc, world.dataDir, accepted);
 });
+
+/** What subscribers write: what is taken and not acknowledged at the kill comes again. */
+function textsOf(round: number): Delivery[] {
+  return Array.from({ length: TEXTS_IN }, (_, nth) => ({
+    command: "deliver_sm",
+    from: `25886${String(round * 10_000 + nth).padStart(7, "0")}`,
+    to: "84000",
+    esmClass: 0,
+    dataCoding: 0,
+    bytes: Buffer.from(`Resposta ${round} ${nth}`).toString("hex"),
+    isPayload: false,
+    tlvs: [],
+  }));
+}
 
 interface Sending {
   served: Served;
@@ -151,6 +170,8 @@ async function judgeAll(smsc: SmscHandle, dataDir: string, accepted: Map<string,
   expect(verdict.broken).toEqual([]);
   expect(verdict.marked).toBeLessThanOrEqual(WINDOW * ROUNDS);
   const texts = read<Ended>(dataDir, "SELECT segments, status, failure_category AS category FROM sms_message");
+  const received = read<{ body: string }>(dataDir, "SELECT body FROM sms_inbound").map(({ body }) => body);
+  expect([received.length, new Set(received).size]).toEqual([ROUNDS * TEXTS_IN, ROUNDS * TEXTS_IN]);
   const others = texts.filter(({ status }) => status !== "delivered");
   // A text of one part is delivered, whatever happened to it; one of several is given up where nobody knew of a part.
   expect(others.filter(({ segments, category }) => segments === 1 || category !== "outcome_unknown")).toEqual([]);

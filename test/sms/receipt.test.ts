@@ -22,6 +22,7 @@ test("the example of SMPP 3.4 appendix B is read", () => {
     err: "000",
     networkError: null,
     errorCode: "000",
+    text: "Ola Ana",
   });
 });
 

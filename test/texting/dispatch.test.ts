@@ -137,6 +137,36 @@ test("whoever opted out meanwhile is not texted", async () => {
   expect(message).toMatchObject({ failureCategory: "opted_out", credits: 0 });
 });
 
+test("a sender id goes by the name that the route's SMSC knows, and answers to that name come back to it", async () => {
+  const senders = [
+    { name: "Loja", as: "LOJA-MZ" },
+    { name: "84000", as: "84111" },
+  ];
+  await using world = await startTexting({ route: { senders } });
+  const path = `/api/v1/operator/workspaces/${world.instance.workspace.id}/sender-ids`;
+  await world.instance.operator.call("POST", path, { body: { name: "84000" } });
+  for (const from of ["Loja", "84000"])
+    await world.until(await world.text({ from }), (each) => each.status === "delivered");
+  const sent = (await submitsAt(world.smsc)).map(({ message }) => [message.source, message.sourceTon]);
+  expect(sent).toEqual([
+    ["LOJA-MZ", 5],
+    ["84111", 3],
+  ]);
+  const bytes = Buffer.from("Sim, quero").toString("hex");
+  const answer = {
+    command: "deliver_sm",
+    from: "258841234567",
+    to: "84111",
+    esmClass: 0,
+    dataCoding: 0,
+    bytes,
+  } as const;
+  await world.smsc.deliver("loja", { ...answer, isPayload: false, tlvs: [] });
+  await world.smsc.until({ acknowledged: 3 });
+  const list = await world.instance.workspace.call("GET", "/api/v1/sms/inbound");
+  expect(list.body.data).toMatchObject([{ to: "84111", body: "Sim, quero" }]);
+});
+
 test("a text goes as its route has it: addresses, validity, reference, receipt", async () => {
   await using world = await startTexting();
   const id = await world.text();

@@ -237,3 +237,27 @@ for (const [name, begin, end] of [
     expect(instance.bugs).toEqual([]);
   });
 }
+
+test("a database that another program has locked for 7 s: nothing is lost, nothing goes twice, the link stays", async () => {
+  await using world = await startTexting({ script: { retryMs: 200, answerDelayMs: 300 } });
+  const { instance, smsc } = world;
+  const first = await textMany(world, 5);
+  await smsc.until({ submits: 5 });
+  const program = `const { Database } = require("bun:sqlite");
+    const database = new Database(process.argv[1]);
+    database.run("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE");
+    console.log("locked");
+    setTimeout(() => database.run("ROLLBACK"), 7000);`;
+  const file = join(instance.directory, "pombo.db");
+  const locker = Bun.spawn([process.execPath, "-e", program, file], { stdout: "pipe" });
+  await locker.stdout.getReader().read();
+  await smsc.tell("enquire", { times: 1 });
+  await smsc.until({ enquireAnswers: 1 });
+  await locker.exited;
+  await delivered(world, first);
+  const rest = await textMany(world, 3, 50);
+  await delivered(world, rest);
+  expect((await smsc.state()).counters.connections).toBe(1);
+  expect(await judged(world, [...first, ...rest])).toMatchObject({ broken: [], marked: 0 });
+  expect(instance.bugs).toEqual([]);
+});

@@ -103,6 +103,22 @@ test("while nothing can be written receipts are refused and come again, and answ
   expect((await world.smsc.state()).counters).toMatchObject({ submits: 1 });
 });
 
+for (const [body, isKnown] of [
+  ["Ola", true],
+  ["Outra coisa", false],
+] as const) {
+  test(`a receipt without id or reference ${isKnown ? "proves" : "does not prove"} a text that begins ${isKnown ? "" : "not "}as it says`, async () => {
+    const receipt = { isBeforeAnswer: true, ids: "unknown", tlvs: [] } as const;
+    await using world = await startTexting({
+      script: { rules: [{ count: 1, answer: { end: "half", receipt: { ...receipt, tlvs: [] } } }] },
+    });
+    const id = await world.text({ body });
+    const message = await world.until(id, ({ status }) => status === "delivered");
+    expect(message).toMatchObject({ possibleDuplicate: !isKnown, credits: 1 });
+    expect((await world.smsc.state()).counters.submits).toBe(isKnown ? 1 : 2);
+  });
+}
+
 /** A receipt for the first submit, under an id that we were never told. */
 async function receiptUnderReference(smsc: SmscHandle): Promise<Delivery> {
   const [submit] = (await smsc.journal()).filter(({ what }) => what.startsWith("00000004", 8));
