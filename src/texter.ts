@@ -53,7 +53,14 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   const answers = new Answers({ sms, routes, receipts, unknownWaitMs, log, pause });
   const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
   const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, clock, log });
-  const writer = new Writer({ commit, guard, clock, log, pressed: (isPressed) => links.press(isPressed) });
+  const writer = new Writer({
+    commit,
+    guard,
+    clock,
+    log,
+    pressed: (isPressed) => links.press(isPressed),
+    freeing: (freed) => dispatcher.claimAlongside(freed),
+  });
   const links: Links = new Links({
     routes,
     writer,

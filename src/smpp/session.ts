@@ -203,7 +203,7 @@ export class SmppSession {
       if (isAcknowledged) return;
       isAcknowledged = true;
       this.#unacknowledged -= 1;
-      this.#wire.write(encodeAcknowledgement(message.command, sequence, status));
+      this.#wire.writeSoon(encodeAcknowledgement(message.command, sequence, status));
       this.#answerUnbind();
     });
   }
