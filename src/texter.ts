@@ -65,7 +65,14 @@ export function buildTexter({ config, edges, stores, committer, guard, pause: pa
   const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
   const repeats = new Repeats({ seen: sms.seen, clock, steady });
   const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, pause: paused, clock, log });
-  const writer = new Writer({ commit, guard, clock, log, pressed: (isPressed) => links.press(isPressed) });
+  const writer = new Writer({
+    commit,
+    guard,
+    clock,
+    log,
+    pressed: (isPressed) => links.press(isPressed),
+    freeing: (freed) => dispatcher.claimAlongside(freed),
+  });
   const links: Links = new Links({
     routes,
     writer,

@@ -71,6 +71,11 @@ export class Link<S extends Segment> {
     return this.#outbox.free;
   }
 
+  /** How many, once so many places are given back; 0 while less than half of the window would be free. */
+  freeWith(settled: number): number {
+    return this.#outbox.freeWith(settled);
+  }
+
   /** Rises with every session that sends: what an older one is told later changes nothing. */
   get epoch(): number {
     return this.#epoch;

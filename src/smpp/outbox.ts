@@ -29,6 +29,8 @@ export interface Answer<S> {
   isLate: boolean;
   /** To be called when what it means is committed: its place in the window is free then, and not before. */
   settled: () => void;
+  /** Whether `settled` will give a place of the present session back: an older one's are gone with it. */
+  isPresent: () => boolean;
 }
 
 /** Not written: the segment may be sent elsewhere or later, but for one that cannot be written at all. */
@@ -86,6 +88,13 @@ export class Outbox<S extends Segment> {
   get free(): number {
     if (!this.#isOpen) return 0;
     return Math.max(0, Math.min(this.#window.free, this.#rate.available(this.#clock.now())));
+  }
+
+  /** How many, once so many places are given back; 0 while less than half of the window would be free. */
+  freeWith(settled: number): number {
+    const free = Math.min(this.#window.size, this.#window.free + settled);
+    if (!this.#isOpen || free * 2 < this.#window.size) return 0;
+    return Math.max(0, Math.min(free, this.#rate.available(this.#clock.now())));
   }
 
   /** Places of the window in use. */
@@ -172,7 +181,7 @@ export class Outbox<S extends Segment> {
     const settled = () => {
       if (window.settle(sequence) && window === this.#window) this.offer();
     };
-    this.#events.answered({ segment, isLate, ...raw, settled });
+    this.#events.answered({ segment, isLate, ...raw, settled, isPresent: () => window === this.#window });
     if (OUT_OF_STEP.includes(raw.status)) session.destroy(`a submit was answered with ${hex(raw.status)}`);
   }
 

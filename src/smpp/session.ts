@@ -206,7 +206,7 @@ export class SmppSession {
       if (isAcknowledged) return;
       isAcknowledged = true;
       this.#unacknowledged -= 1;
-      this.#wire.write(encodeAcknowledgement(message.command, sequence, status));
+      this.#wire.writeSoon(encodeAcknowledgement(message.command, sequence, status));
       this.#answerUnbind();
     };
     this.#events.received(message, acknowledge, { session: this.#life, sequence });

@@ -36,6 +36,8 @@ export class Wire {
   #isClosed = false;
   #isPaused = false;
   #isHalf = false;
+  /** To be written at the end of this turn. */
+  #gathered: Buffer[] = [];
 
   constructor(socket: Socket, clock: Clock, events: WireEvents) {
     const { Session: PackageSession } = library();
@@ -62,9 +64,24 @@ export class Wire {
   }
 
   write(bytes: Buffer): void {
+    this.#flush();
     if (this.#isClosed || !this.#socket.writable) return;
     this.#socket.write(bytes);
     if (this.#socket.writableLength > MAX_UNSENT_BYTES) this.#break("the peer does not read");
+  }
+
+  /** Writes it at the end of this turn, in one piece with the others: the peer's answers then come together too. */
+  writeSoon(bytes: Buffer): void {
+    if (this.#isClosed) return;
+    if (this.#gathered.length === 0) queueMicrotask(() => this.#flush());
+    this.#gathered.push(bytes);
+  }
+
+  #flush(): void {
+    if (this.#gathered.length === 0) return;
+    const bytes = Buffer.concat(this.#gathered);
+    this.#gathered = [];
+    this.write(bytes);
   }
 
   pause(): void {
@@ -81,11 +98,16 @@ export class Wire {
 
   /** Our half is closed; the peer's may still bring something. */
   finish(): void {
-    if (!this.#isClosed) this.#socket.end();
+    if (this.#isClosed) return;
+    this.#flush();
+    this.#socket.end();
   }
 
   /** Closes both halves, once what was written has left. */
   close(): void {
+    if (this.#isClosed) return;
+    this.#flush();
+    // It may have found that the peer does not read.
     if (this.#isClosed) return;
     this.#isClosed = true;
     // Destroyed at once, the connection would take what was written last with it.

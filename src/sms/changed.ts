@@ -18,6 +18,12 @@ export class ChangedMessages implements Follower {
     this.#ofClosure.add(messageId);
   }
 
+  /** Inside a closure that goes on by what follows from its changes: they are settled now. */
+  settleNow(): void {
+    for (const messageId of this.#ofClosure) this.#settle(messageId);
+    this.#ofClosure.clear();
+  }
+
   keep(): void {
     for (const messageId of this.#ofClosure) this.#ofBatch.add(messageId);
     this.#ofClosure.clear();

@@ -1,16 +1,12 @@
 import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
-import type { Log } from "../log.ts";
 import type { PauseView } from "../queue/pause.ts";
-import type { SuppressionStore } from "../suppressions/store.ts";
-import { type Flight, flightOf } from "./flight.ts";
+import { type ClaimedParts, flightsOf } from "./claimed.ts";
+import type { Flight } from "./flight.ts";
 import { ReadyWorks, type Waiting } from "./ready-work.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
-import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
-import type { MessageRow, MessageStore } from "./store.ts";
-import type { WorkStore } from "./work-store.ts";
 
 // Claims segments for links with room in their window, and hands them over once they are committed as in flight:
 // what a crash leaves in doubt is never more than was claimed, and nothing is written that is not claimed.
@@ -20,18 +16,17 @@ export interface Outlet {
   name: string;
   route: Route;
   readonly free: number;
+  /** How many once so many of its places are given back; 0 where that is not worth a claim. */
+  freeWith(settled: number): number;
   /** Takes what is committed. */
   send(flights: Flight[]): void;
 }
 
-export interface DispatcherParts {
-  sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId">; work: Pick<WorkStore, "claimRest"> };
-  suppressions: Pick<SuppressionStore, "reasonForNumber">;
+export interface DispatcherParts extends ClaimedParts {
   commit: Commit;
   guard: { failure: string | null; whenOpen(run: () => void): () => void };
   pause?: PauseView;
   clock: Clock;
-  log: Log;
 }
 
 interface Claimed {
@@ -76,8 +71,7 @@ export class Dispatcher {
 
   /** The link has room. */
   offer(outlet: Outlet): void {
-    if (this.#isStopped || this.#claiming.has(outlet) || outlet.free < 1) return;
-    if (this.#parts.guard.failure !== null || this.#parts.pause?.isPaused === true) return;
+    if (this.#isStopped || this.#claiming.has(outlet) || outlet.free < 1 || !this.#mayClaim) return;
     const route = outlet.route.config.name;
     const now = this.#parts.clock.now();
     if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(route, now);
@@ -91,6 +85,27 @@ export class Dispatcher {
     });
   }
 
+  /**
+   * Inside a transaction that will free places of links: claims into them in the same one, which saves one. What it
+   * returns is called after the commit, when the places are given back.
+   */
+  claimAlongside(freed: ReadonlyMap<Outlet, number>): () => void {
+    const claims: { outlet: Outlet; claimed: Claimed }[] = [];
+    if (!this.#mayClaim) return () => undefined;
+    for (const [outlet, settled] of freed) {
+      // Its own claim is in this transaction or the next, and counts the same places.
+      if (this.#isStopped || this.#claiming.has(outlet)) continue;
+      const free = outlet.freeWith(settled);
+      if (free < 1) continue;
+      // A part that was refused ends the parts behind it.
+      this.#parts.sms.segments.settleNow();
+      claims.push({ outlet, claimed: this.#claimNow(outlet, free) });
+    }
+    return () => {
+      for (const { outlet, claimed } of claims) this.#handOver(outlet, claimed);
+    };
+  }
+
   /** Claims nothing more; resolves when what was being claimed has been handed over. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -99,6 +114,11 @@ export class Dispatcher {
     this.#timers.clear();
     for (const cancel of this.#later.values()) cancel();
     await Promise.all(this.#claiming.values());
+  }
+
+  get #mayClaim(): boolean {
+    const { guard, pause } = this.#parts;
+    return guard.failure === null && pause?.isPaused !== true;
   }
 
   #offerNudged(): void {
@@ -128,16 +148,20 @@ export class Dispatcher {
   /** @returns false: it failed */
   async #claim(outlet: Outlet): Promise<boolean> {
     try {
-      const { flights, seen } = await this.#parts.commit(() => this.#claimNow(outlet));
-      for (const { work, version, nextAt } of seen) this.#ready.correct(work, version, nextAt);
-      this.#bar(outlet, seen);
-      if (flights.length > 0) outlet.send(flights);
+      this.#handOver(outlet, await this.#parts.commit(() => this.#claimNow(outlet, outlet.free)));
       return true;
     } catch (error) {
       // Of trouble with the storage the guard tells, and when it is over.
       if (!isStorageError(error)) this.#parts.log.bug("sms claim", error, { link: outlet.name });
       return false;
     }
+  }
+
+  /** After the commit. */
+  #handOver(outlet: Outlet, { flights, seen }: Claimed): void {
+    for (const { work, version, nextAt } of seen) this.#ready.correct(work, version, nextAt);
+    this.#bar(outlet, seen);
+    if (flights.length > 0) outlet.send(flights);
   }
 
   /** What is due belongs to other links: this one asks for it again in a while. */
@@ -160,13 +184,13 @@ export class Dispatcher {
   }
 
   /** Inside the transaction. */
-  #claimNow(outlet: Outlet): Claimed {
+  #claimNow(outlet: Outlet, places: number): Claimed {
     const { clock, sms } = this.#parts;
     const now = clock.now();
     const route = outlet.route.config.name;
     const claim = { route, link: outlet.name, leaseEpoch: ++this.#lease, now };
     const claimed: Claimed = { flights: [], seen: [] };
-    let free = this.#isStopped ? 0 : outlet.free;
+    let free = this.#isStopped ? 0 : places;
     for (const works of this.#ready.due(route, outlet.name, now)) {
       let line = works;
       while (free > 0 && line.length > 0) {
@@ -177,7 +201,7 @@ export class Dispatcher {
           if (limit < 1) break;
           const { priority, workspaceId } = work;
           const rows = sms.segments.claim({ ...claim, priority, workspaceId, limit });
-          const flights = this.#flightsOf(rows, outlet, claim);
+          const flights = flightsOf(rows, outlet.route, claim, this.#parts);
           claimed.flights.push(...flights);
           free -= flights.length;
           if (rows.length === limit) further.push(work);
@@ -192,61 +216,8 @@ export class Dispatcher {
     }
     return claimed;
   }
-
-  #flightsOf(
-    rows: SegmentRow[],
-    { route }: Outlet,
-    claim: { link: string; leaseEpoch: number; now: number },
-  ): Flight[] {
-    const { sms } = this.#parts;
-    const isWhole = route.config.segmentation === "payload";
-    const flights: Flight[] = [];
-    const done = new Set<number>();
-    let message: MessageRow | undefined;
-    for (const row of rows) {
-      if (done.has(row.messageId)) continue;
-      if (message?.id !== row.messageId) message = sms.messages.byId(row.messageId);
-      const parts = isWhole && row.parts > 1 ? this.#wholeOf(row, rows, claim) : [row];
-      if (isWhole) done.add(row.messageId);
-      const why = message === undefined ? GONE : this.#objection(row, message, claim.now);
-      if (message === undefined || why !== null) {
-        const { state, ...said } = why ?? GONE;
-        for (const part of parts) sms.segments.end(part, { state, now: claim.now }, said);
-        continue;
-      }
-      try {
-        flights.push(flightOf(parts, message, route, claim.now));
-      } catch (error) {
-        const said = { ...SILENT, category: "internal_error" } as const;
-        for (const part of parts) sms.segments.end(part, { state: "failed", now: claim.now }, said);
-        this.#parts.log.bug("sms submit", error, { message: row.messageId, seq: row.seq });
-      }
-    }
-    return flights;
-  }
-
-  /** All parts of a text, those that the claim left among them. */
-  #wholeOf(row: SegmentRow, rows: SegmentRow[], claim: { link: string; leaseEpoch: number; now: number }) {
-    const claimed = rows.filter(({ messageId }) => messageId === row.messageId);
-    const rest = this.#parts.sms.work.claimRest(row.messageId, claim);
-    return [...claimed, ...rest].toSorted((a, b) => a.seq - b.seq);
-  }
-
-  /** Why a segment is not to be sent any more. */
-  #objection(row: SegmentRow, message: MessageRow, now: number): (Words & { state: "failed" | "expired" }) | null {
-    const { providerStatus, providerCode, reason, category } = row;
-    if (message.expiresAt <= now)
-      return { providerStatus, providerCode, reason, category: category ?? "expired", state: "expired" };
-    // What was begun is ended: half a text helps nobody.
-    if (row.seq > 1) return null;
-    const suppressed = this.#parts.suppressions.reasonForNumber(row.workspaceId, message.recipient);
-    return suppressed === null ? null : { ...SILENT, category: "opted_out", state: "failed" };
-  }
 }
 
-const SILENT: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
-/** Its workspace was deleted. */
-const GONE = { ...SILENT, category: "internal_error", state: "failed" } as const;
 /** After so much it is looked at again whether what belongs to other links still does, or a claim works. */
 const LATER_MS = 1_000;
 /** The longest timer there is. */

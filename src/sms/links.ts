@@ -14,7 +14,7 @@ import type { Receipts } from "./receipts.ts";
 import type { Repeats } from "./repeats.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
-import type { Writer } from "./writer.ts";
+import type { Item, Writer } from "./writer.ts";
 
 // The links of all routes: what they tell is written in the order in which they tell it, and only then is a place
 // in a window free, or a message acknowledged.
@@ -113,6 +113,7 @@ export class Links {
       get free() {
         return Math.min(link.free, health.allowance(name));
       },
+      freeWith: (settled) => link.freeWith(settled),
       send: (flights) => {
         health.sent(name, flights.length);
         for (const { segment, why, reason } of link.send(flights))
@@ -127,7 +128,7 @@ export class Links {
       lookUp,
       events: {
         ready: () => dispatcher.offer(outlet),
-        answered: (answer) => this.#answered(answer),
+        answered: (answer) => this.#answered(answer, outlet),
         timedOut: (flight) => this.#write((now) => answers.unanswered(flight, now)),
         lost: (flights) => {
           for (const flight of flights) this.#write((now) => answers.unanswered(flight, now));
@@ -142,22 +143,24 @@ export class Links {
     dispatcher.add(outlet);
   }
 
-  #answered({ segment, status, messageId, settled }: Answer<Flight>): void {
+  #answered({ segment, status, messageId, settled, isPresent }: Answer<Flight>, outlet: Outlet): void {
     const { answers } = this.#parts;
-    this.#write((now) => answers.answered(segment, { status, messageId }, now), settled);
+    const frees = () => (isPresent() ? outlet : null);
+    this.#write((now) => answers.answered(segment, { status, messageId }, now), { settled, frees });
   }
 
-  /** `done`: after the commit. */
-  #write(write: (now: number) => ReadyWork[], done?: () => void): void {
+  /** `settled`: after the commit. */
+  #write(write: (now: number) => ReadyWork[], place?: Pick<Item, "frees"> & { settled: () => void }): void {
     const { writer, dispatcher, clock } = this.#parts;
     let work: ReadyWork[] = [];
     writer.push({
+      ...(place?.frees === undefined ? {} : { frees: place.frees }),
       write() {
         work = write(clock.now());
       },
       done() {
         for (const each of work) dispatcher.nudge(each);
-        done?.();
+        place?.settled();
       },
     });
   }

@@ -59,7 +59,9 @@ export type SegmentStore = ReturnType<typeof openSegmentStore>;
 export function openSegmentStore(db: Db, settle: (messageId: number) => void) {
   const changed = new ChangedMessages(settle);
   db.followers.push(changed);
-  return { ...claims(db.orm, changed), ...moves(db.orm, changed), ...openSegmentReads(db.orm) };
+  /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
+  const settleNow = () => changed.settleNow();
+  return { ...claims(db.orm, changed), ...moves(db.orm, changed), ...openSegmentReads(db.orm), settleNow };
 }
 
 const p = sql.placeholder;

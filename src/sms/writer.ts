@@ -2,12 +2,12 @@ import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
+import type { Outlet } from "./dispatch.ts";
 
 // All that comes from the links goes to the database through one line, in the order in which it came: an answer
-// before its receipt. What gathers for a few milliseconds shares a transaction. While nothing can be written,
+// before its receipt. What comes while a transaction is written shares the next. While nothing can be written,
 // what came from outside is refused, so that it comes again; what is our own to remember waits in its place.
 
-const FLUSH_MS = 2;
 const MAX_ITEMS = 200;
 /** Where the guard was not told of the trouble. */
 const RETRY_MS = 1_000;
@@ -16,6 +16,8 @@ const TOO_MANY = 2_000;
 const FEW_AGAIN = 500;
 
 export interface Item {
+  /** The link of which `done` gives a place back, if it does. */
+  frees?: () => Outlet | null;
   /** Inside the transaction. It may be called again, when that failed. */
   write(): void;
   /** It is durable. */
@@ -31,6 +33,8 @@ export interface WriterParts {
   log: Log;
   /** Whether more may be read. */
   pressed: (isPressed: boolean) => void;
+  /** Inside a transaction that frees places of links, by their number; its result is called after the commit. */
+  freeing: (freed: ReadonlyMap<Outlet, number>) => () => void;
 }
 
 export class Writer {
@@ -55,8 +59,8 @@ export class Writer {
     if (item.refuse !== undefined && this.#parts.guard.failure !== null) return item.refuse();
     this.#items.push(item);
     this.#press();
-    if (this.#items.length >= MAX_ITEMS) this.#soon(0);
-    else this.#soon(FLUSH_MS);
+    // While one is written others gather; what could not be written is tried again in its time.
+    if (this.#cancel === null) this.#soon(0);
   }
 
   /** Resolves when nothing waits any more, or nothing can be written. */
@@ -87,16 +91,18 @@ export class Writer {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
     let taken: Item[] = [];
-    let wait = FLUSH_MS;
+    let wait = 0;
+    let follow = () => {};
     try {
       // What comes before the transaction begins is in it.
       await this.#parts.commit(() => {
         taken = this.#items.slice(0, MAX_ITEMS);
         for (const item of taken) item.write();
+        follow = this.#parts.freeing(placesOf(taken));
       });
       this.#items.splice(0, taken.length);
       for (const item of taken) this.#tell(item);
-      if (this.#items.length >= MAX_ITEMS) wait = 0;
+      follow();
     } catch (error) {
       if (isStorageError(error)) {
         this.#refuse();
@@ -152,4 +158,13 @@ export class Writer {
     this.#isPressed = isPressed;
     this.#parts.pressed(isPressed);
   }
+}
+
+function placesOf(items: Item[]): Map<Outlet, number> {
+  const freed = new Map<Outlet, number>();
+  for (const { frees } of items) {
+    const outlet = frees?.() ?? null;
+    if (outlet !== null) freed.set(outlet, (freed.get(outlet) ?? 0) + 1);
+  }
+  return freed;
 }

@@ -46,6 +46,21 @@ test("a place in the window is free when its answer is committed, not when it ha
   expect(world.send("c", "d")).toEqual(["d"]);
 });
 
+test("places that are about to be given back count from half of the window on, and those of an older session never", async () => {
+  await using smsc = await startSmsc({ script: NO_RECEIPTS });
+  await using world = await makeBound(smsc, { window: 4 });
+  world.isSettling = false;
+  world.send("a", "b", "c", "d");
+  await world.until(() => world.answers.length === 4);
+  const [first] = world.answers;
+  expect([0, 1, 2, 4, 9].map((settled) => world.link.freeWith(settled))).toEqual([0, 0, 2, 4, 4]);
+  expect(first?.isPresent()).toBe(true);
+  world.link.reconnect("for a test");
+  await world.until(() => world.unbound.length === 1);
+  expect(world.link.freeWith(4)).toBe(0);
+  expect(first?.isPresent()).toBe(false);
+});
+
 test("it asks for more at once when half of the window is free, else in 2 ms", async () => {
   await using smsc = await startSmsc({ script: NO_RECEIPTS });
   await using world = await makeBound(smsc, { window: 4 });

@@ -40,7 +40,7 @@ test("a segment that falls due while a link looks for it is not left waiting for
     log: { event: () => undefined, bug: (_where, error) => expect(error).toBeUndefined() },
   });
   const { promise: sent, resolve } = Promise.withResolvers<Flight[]>();
-  const outlet: Outlet = { name: "a", route, free: 1, send: resolve };
+  const outlet: Outlet = { name: "a", route, free: 1, freeWith: () => 1, send: resolve };
   dispatcher.add(outlet);
   // Due one millisecond after the link looks, and before anything else is asked of the clock.
   await of.committer.commit(() => addMessage(ledger, 1, { segment: { nextAt: 1_001 } }));

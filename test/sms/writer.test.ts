@@ -1,0 +1,51 @@
+import { expect, test } from "bun:test";
+import type { Outlet } from "../../src/sms/dispatch.ts";
+import { type Item, Writer } from "../../src/sms/writer.ts";
+import { fakeClock } from "../fakes/clock.ts";
+
+const LINK = { name: "link" } as Outlet;
+
+/** A writer whose transactions, and what is claimed in them, are noted in order. */
+function start() {
+  const noted: string[] = [];
+  const writer = new Writer({
+    commit: async (work) => {
+      await Promise.resolve();
+      noted.push("begin");
+      const value = work();
+      noted.push("commit");
+      return value as never;
+    },
+    guard: { failure: null, whenOpen: () => () => {} },
+    clock: fakeClock(),
+    log: { event: () => {}, bug: (where: string, error: unknown) => noted.push(`${where} ${String(error)}`) } as never,
+    pressed: () => {},
+    freeing(freed) {
+      const places = freed.get(LINK) ?? 0;
+      noted.push(`claim ${places}`);
+      return () => noted.push(`send ${places}`);
+    },
+  });
+  const item = (name: string, frees: Outlet | null): Item => ({
+    frees: () => frees,
+    write: () => void noted.push(`write ${name}`),
+    done: () => void noted.push(`done ${name}`),
+  });
+  return { writer, noted, item };
+}
+
+test("places are filled in the transaction that frees them, and what was claimed leaves when they are given back", async () => {
+  const { writer, noted, item } = start();
+  writer.push(item("a", LINK));
+  writer.push(item("b", null));
+  writer.push(item("c", LINK));
+  await writer.idle();
+  expect(noted.join(", ")).toBe("begin, write a, write b, write c, claim 2, commit, done a, done b, done c, send 2");
+});
+
+test("nothing waits for a timer: what comes during a transaction shares the next", async () => {
+  const { writer, noted, item } = start();
+  writer.push({ ...item("a", null), done: () => writer.push(item("b", null)) });
+  await writer.idle();
+  expect(noted.filter((each) => each === "commit")).toHaveLength(2);
+});
