@@ -19,9 +19,9 @@ import type { SendingRates } from "./plans/rates.ts";
 import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
 import { routingOf } from "./sms/routing.ts";
-import type { ReadyWork } from "./sms/segment-read-store.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { Teller } from "./teller.ts";
+import type { Texter } from "./texter.ts";
 import type { Removal } from "./workspaces/removal.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
@@ -46,8 +46,7 @@ export interface Built {
   troubles: ApiParts["troubles"];
   exampleDomain: string;
   beside: AnyElysia | null;
-  /** Told after the commit: a route has segments to send. */
-  nudgeSms: (work: ReadyWork) => void;
+  texter: Pick<Texter, "nudge" | "operator">;
 }
 
 /** What each room of the API is handed. */
@@ -133,7 +132,7 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
     record: teller.recorder.record,
     routing: routingOf(config.sms.routes),
     prefixes: config.sms.prefixes,
-    nudge: built.nudgeSms,
+    nudge: (work) => built.texter.nudge(work),
     settings: { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs },
   };
 }
@@ -143,6 +142,7 @@ function operatorPartsOf(built: Built): ApiParts["operator"] {
   return {
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
+    sms: built.texter.operator,
     domains: {
       ...stores,
       ...common,

@@ -23,7 +23,10 @@ import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "./supp
 import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { parseRanges } from "./net/address.ts";
+import type { LinkOverview } from "./sms/link-overview.ts";
+import { linkRoutes } from "./sms/operator-routes.ts";
 import { smsRoutes, type SmsParts } from "./sms/routes.ts";
+import { trialRoutes, type TrialRouteParts } from "./sms/trial-routes.ts";
 import { usageRoutes, type UsageParts } from "./plans/routes.ts";
 import { type BlockParts, blockRoutes } from "./workspaces/block-routes.ts";
 import { type CreditParts, creditRoutes } from "./workspaces/credit-routes.ts";
@@ -44,6 +47,7 @@ export interface OperatorParts {
   suppressions: OperatorSuppressionParts;
   domains: OperatorDomainParts;
   inbox: InboxParts;
+  sms: TrialRouteParts & { overview: LinkOverview };
 }
 
 /** All that the routes need, by room. */
@@ -72,7 +76,7 @@ export interface ApiParts {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({ workspaces, suppressions, domains, inbox }: OperatorParts): AnyElysia[] {
+export function operatorRooms({ workspaces, suppressions, domains, inbox, sms }: OperatorParts): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -83,6 +87,8 @@ export function operatorRooms({ workspaces, suppressions, domains, inbox }: Oper
     operatorSuppressionRoutes(suppressions),
     operatorDomainRoutes(domains),
     inboxRoutes(inbox),
+    linkRoutes(sms),
+    trialRoutes(sms),
   ];
 }
 

@@ -233,7 +233,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       preparer: createPreparer(preparing),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
-      nudgeSms: (work) => texter.nudge(work),
+      texter,
     });
     const operatorApi = createOperatorApi(apiParts);
     const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));

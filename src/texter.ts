@@ -1,3 +1,4 @@
+import type { OperatorParts } from "./api.ts";
 import type { Edges } from "./app.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
@@ -5,6 +6,7 @@ import type { DiskGuard } from "./db/guard.ts";
 import type { DnsClient } from "./dns/client.ts";
 import { Answers } from "./sms/answers.ts";
 import { Dispatcher } from "./sms/dispatch.ts";
+import { linkOverview } from "./sms/link-overview.ts";
 import { Links } from "./sms/links.ts";
 import { type ReceiverParts, receiveText } from "./sms/receive.ts";
 import { Receipts } from "./sms/receipts.ts";
@@ -12,6 +14,7 @@ import { recoverTexts } from "./sms/recover.ts";
 import { openRoutes } from "./sms/route-settings.ts";
 import { routingOf } from "./sms/routing.ts";
 import type { ReadyWork } from "./sms/segment-read-store.ts";
+import { Trials } from "./sms/trials.ts";
 import { Sweeper } from "./sms/sweep.ts";
 import { Writer } from "./sms/writer.ts";
 import type { Stores } from "./stores.ts";
@@ -38,7 +41,8 @@ export interface Texter {
   stop(graceMs: number): Promise<void>;
   /** Looks at once for what is overdue. */
   sweep(): Promise<void>;
-  links: Pick<Links, "states">;
+  links: Pick<Links, "views">;
+  operator: OperatorParts["sms"];
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
@@ -46,6 +50,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   const { clock, random, log } = edges;
   const { commit } = committer;
   const { sms, suppressions, senderIds } = stores;
+  const steady = edges.steady ?? clock;
   const routes = openRoutes(config.sms.routes);
   const { unknownWaitMs, receiptGraceMs } = config.sms;
   const receipts = new Receipts({ sms, routes });
@@ -59,14 +64,24 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     writer,
     answers,
     receipts,
-    receive: (route, message, now) => receiveText(route, message, now, receiver),
+    receive: (route, message, now) => {
+      receiveText(route, message, now, receiver);
+      return [];
+    },
+    note: (link, { kind, detail }, createdAt) => sms.links.note({ link, kind, detail, createdAt }),
+    offerReceipt: (offered) => trials.offer(offered),
     dispatcher,
     clock,
-    steady: edges.steady ?? clock,
+    steady,
     unit: () => random.unit(),
     lookUp: addressesBy(resolver),
     log,
   });
+  const routing = routingOf(config.sms.routes);
+  const { references } = sms;
+  const trials = new Trials({ routes, routing, references, links: () => links, commit, clock, steady, random, log });
+  const isAllShown = config.log.addresses === "full";
+  const overview = linkOverview({ routes, links, store: sms.links, isAllShown });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
   const unboundMs = (route: string) => links.unboundMs(route);
   const own = { sms, routes, answers, receipts, receiver, receiptGraceMs };
@@ -75,10 +90,10 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   return {
     nudge,
     async start() {
-      const routing = routingOf(config.sms.routes);
       await recoverTexts({ sms, routes, routing, answers, commit, now: () => clock.now(), log });
       for (const work of sms.segments.readyWork()) dispatcher.nudge(work);
       links.start();
+      trials.start();
       sweeper.start();
       isStarted = true;
     },
@@ -86,6 +101,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
       if (!isStarted) return;
       isStarted = false;
       sweeper.stop();
+      trials.stop();
       await dispatcher.stop();
       await links.close(graceMs);
       // What cannot be written now is found at the next start: in flight, its outcome unknown.
@@ -94,6 +110,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     },
     sweep: () => sweeper.sweep(),
     links,
+    operator: { overview, trials, prefixes: config.sms.prefixes },
   };
 }
 

@@ -9,6 +9,7 @@ import { init } from "./init.ts";
 import { KEY_COMMANDS } from "./key.ts";
 import { operatorCommand } from "./operator-command.ts";
 import { SENDER_COMMANDS } from "./sender.ts";
+import { SMS_COMMANDS } from "./sms.ts";
 import { serve } from "./serve.ts";
 import { SUPPRESSION_COMMANDS } from "./suppression.ts";
 import { versionText } from "./version.ts";
@@ -120,6 +121,7 @@ const COMMANDS: readonly Command[] = [
     SUPPRESSION_COMMANDS,
     DOMAIN_COMMANDS,
     INBOX_COMMANDS,
+    SMS_COMMANDS,
   ]
     .flat()
     .map(operatorCommand),

@@ -17,7 +17,8 @@ import type { WorkStore } from "./work-store.ts";
 
 /** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
 const AGREEING = 20;
-const LEARNED = "ids";
+/** What is learned of a route: its conversion. */
+export const LEARNED = "ids";
 /** How far back a segment without an answer may have been sent. */
 const LOOK_BACK_MS = 72 * 3_600_000;
 

@@ -97,6 +97,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
     suppressions: {} as OperatorParts["suppressions"],
     domains: {} as OperatorParts["domains"],
     inbox: {} as OperatorParts["inbox"],
+    sms: { prefixes: ["25884"] } as OperatorParts["sms"],
   });
   const routes = rooms.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());

@@ -82,7 +82,13 @@ const OTHERS = ["help", "init", "serve", "dev", "version"];
 /** Runs a command as main.ts does, on a screen of `width` columns or (undefined) into another program. */
 export async function runHere(
   args: string[],
-  options: { width?: number; input?: string | Uint8Array; env?: Record<string, string> } = {},
+  options: {
+    width?: number;
+    input?: string | Uint8Array;
+    env?: Record<string, string>;
+    /** Resolves with the signal that ends it. */
+    stop?: Promise<string>;
+  } = {},
 ): Promise<Said> {
   const said = { out: "", err: "" };
   const input = Buffer.from(options.input ?? "");
@@ -95,7 +101,7 @@ export async function runHere(
       flushed: () => Promise.resolve(),
       width: options.width ?? null,
       input: () => new Blob([input]).stream(),
-      stopSignal: () => new Promise(() => undefined),
+      stopSignal: () => options.stop ?? new Promise(() => undefined),
       tellBugsBy: () => undefined,
     });
     return { code: 0, ...said };
