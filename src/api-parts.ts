@@ -46,7 +46,7 @@ export interface Built {
   troubles: ApiParts["troubles"];
   exampleDomain: string;
   beside: AnyElysia | null;
-  texter: Pick<Texter, "nudge" | "operator">;
+  texter: Pick<Texter, "nudge" | "release" | "operator">;
 }
 
 /** What each room of the API is handed. */
@@ -138,11 +138,11 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
 }
 
 function operatorPartsOf(built: Built): ApiParts["operator"] {
-  const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal } = built;
+  const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
   return {
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
-    sms: built.texter.operator,
+    sms: texter.operator,
     domains: {
       ...stores,
       ...common,
@@ -154,7 +154,11 @@ function operatorPartsOf(built: Built): ApiParts["operator"] {
       ...common,
       planNames: Object.keys(config.plans),
       forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
-      holdChanged: (workspaceId, isHeld) => (isHeld ? heldExpiry.look() : worker.release(workspaceId)),
+      holdChanged(workspaceId, isHeld) {
+        if (isHeld) return heldExpiry.look();
+        worker.release(workspaceId);
+        texter.release();
+      },
       deleted({ domainIds }) {
         for (const id of domainIds) keychain.forget(id);
         removal.look();

@@ -43,6 +43,7 @@ import { buildTeller, type Teller } from "./teller.ts";
 import { buildTexter, type Texter } from "./texter.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { CALL_DNS } from "./webhooks/pools.ts";
+import { isReadyWith } from "./trouble.ts";
 import { Removal } from "./workspaces/removal.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
@@ -187,7 +188,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const sender = buildSender({ ...shared, reportedRefusals, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const texter = buildTexter({ config, edges, stores, committer, guard, resolver: callResolver });
-    const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
+    const troubles = () =>
+      [...guard.troubles, worker.trouble, dnsWatch.trouble, ...texter.troubles()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log };
     const removal = new Removal({
@@ -282,7 +284,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       db,
       siteOf: (laneId) => worker.siteOf(laneId),
       sources: {
-        isReady: () => troubles().length === 0,
+        isReady: () => isReadyWith(troubles()),
+        texts: () => texter.figures(),
         runningAttempts: () => worker.runningCount,
         sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
         inboundClients: () => inbound?.clientCount ?? 0,

@@ -1,5 +1,6 @@
 import type { OperatorParts } from "./api.ts";
 import type { Edges } from "./app.ts";
+import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
@@ -11,13 +12,17 @@ import { Links } from "./sms/links.ts";
 import { type ReceiverParts, receiveText } from "./sms/receive.ts";
 import { Receipts } from "./sms/receipts.ts";
 import { recoverTexts } from "./sms/recover.ts";
-import { openRoutes } from "./sms/route-settings.ts";
+import { openRoutes, type Route } from "./sms/route-settings.ts";
 import { routingOf } from "./sms/routing.ts";
 import type { ReadyWork } from "./sms/segment-read-store.ts";
+import { troublesOf } from "./sms/trouble.ts";
+import { WaitingCount } from "./sms/waiting.ts";
 import { Trials } from "./sms/trials.ts";
 import { Sweeper } from "./sms/sweep.ts";
 import { Writer } from "./sms/writer.ts";
-import type { Stores } from "./stores.ts";
+import type { TextFigures } from "./metrics/texts.ts";
+import type { SmsStores, Stores } from "./stores.ts";
+import type { Trouble } from "./trouble.ts";
 
 // The texting half of the composition root: routes and their links, the dispatcher that feeds them, the line of
 // what they tell, and what time brings about.
@@ -35,6 +40,8 @@ export interface TexterParts {
 export interface Texter {
   /** There is work for a route's links. */
   nudge(work: ReadyWork): void;
+  /** What the operator held may go. */
+  release(): void;
   /** Recovers what the last run left, and connects. */
   start(): Promise<void>;
   /** Claims nothing more, waits for answers up to `graceMs`, unbinds, writes all that is known. */
@@ -42,6 +49,10 @@ export interface Texter {
   /** Looks at once for what is overdue. */
   sweep(): Promise<void>;
   links: Pick<Links, "views">;
+  /** For the metrics. */
+  figures(): TextFigures;
+  /** Routes that are away while texts wait for them. */
+  troubles(): Trouble[];
   operator: OperatorParts["sms"];
 }
 
@@ -57,7 +68,8 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const answers = new Answers({ sms, routes, receipts, unknownWaitMs, log, pause });
   const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
-  const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, clock, log });
+  const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? false;
+  const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, clock, log });
   const writer = new Writer({ commit, guard, clock, log, pressed: (isPressed) => links.press(isPressed) });
   const links: Links = new Links({
     routes,
@@ -89,6 +101,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   let isStarted = false;
   return {
     nudge,
+    release: () => dispatcher.release(),
     async start() {
       await recoverTexts({ sms, routes, routing, answers, commit, now: () => clock.now(), log });
       for (const work of sms.segments.readyWork()) dispatcher.nudge(work);
@@ -110,7 +123,35 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     },
     sweep: () => sweeper.sweep(),
     links,
+    ...figuresOf({ routes, links, receipts, sms, clock }),
     operator: { overview, trials, prefixes: config.sms.prefixes },
+  };
+}
+
+/** What operators' programs are told. */
+function figuresOf(of: {
+  routes: ReadonlyMap<string, Route>;
+  links: Links;
+  receipts: Receipts;
+  sms: SmsStores;
+  clock: Clock;
+}): Pick<Texter, "figures" | "troubles"> {
+  const { routes, links, receipts, sms, clock } = of;
+  const waiting = new WaitingCount(sms, clock);
+  const look = {
+    unboundMs: (route: string) => links.unboundMs(route),
+    hasWaiting: (route: string) => sms.work.hasWaiting(route),
+    views: () => links.views(),
+  };
+  return {
+    figures: () => ({
+      links: links.views().map((view) => ({ ...view, isBound: view.state === "bound" })),
+      routes: [...routes.keys()].map((route) => {
+        return { route, unmatched: receipts.unmatched(route), ...waiting.of(route) };
+      }),
+      ...sms.counted,
+    }),
+    troubles: () => troublesOf(routes, clock.now(), look),
   };
 }
 

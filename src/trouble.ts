@@ -1,8 +1,15 @@
 /** What keeps a part of pombo from working at the moment, for the operator. */
 export interface Trouble {
-  part: "database" | "disk" | "worker" | "dns" | "relay";
+  part: "database" | "disk" | "worker" | "dns" | "relay" | "sms";
   /** One sentence or two: what is wrong, and what to do or what happens by itself. */
   reason: string;
   /** Unix ms. */
   since: number;
+  /** True: all else works, and the instance stays ready. */
+  isPartial?: true;
+}
+
+/** Whether it can accept and send in spite of these. */
+export function isReadyWith(troubles: readonly Trouble[]): boolean {
+  return troubles.every(({ isPartial }) => isPartial === true);
 }

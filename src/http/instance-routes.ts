@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Trouble } from "../trouble.ts";
+import { isReadyWith, type Trouble } from "../trouble.ts";
 import { describe, jsonAnswer } from "./openapi.ts";
 
 const TAG = "Instance";
@@ -11,11 +11,11 @@ const Readiness = Type.Object({
   reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
   trouble: Type.Array(
     Type.Object({
-      part: Type.String({ examples: ["database", "disk", "worker", "dns", "relay"] }),
+      part: Type.String({ examples: ["database", "disk", "worker", "dns", "relay", "sms"] }),
       reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
       since: Type.String({ format: "date-time" }),
     }),
-    { description: "Each part that keeps it from working." },
+    { description: "Each part that keeps it from working. `sms`: a route without a link, which leaves it ready." },
   ),
 });
 
@@ -34,7 +34,7 @@ export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () 
       "/ready",
       () => {
         const troubles = parts.troubles();
-        const isReady = troubles.length === 0;
+        const isReady = isReadyWith(troubles);
         const readiness = {
           status: isReady ? "ready" : "not ready",
           reason: isReady ? null : troubles.map(({ reason }) => reason).join(" "),

@@ -26,6 +26,8 @@ export interface Outlet {
 export interface DispatcherParts {
   sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId">; work: Pick<WorkStore, "claimRest"> };
   suppressions: Pick<SuppressionStore, "reasonForNumber">;
+  /** Whether the operator holds what a workspace has waiting. */
+  isHeld: (workspaceId: number) => boolean;
   commit: Commit;
   guard: { failure: string | null; whenOpen(run: () => void): () => void };
   clock: Clock;
@@ -41,7 +43,7 @@ interface Claimed {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #outlets: Outlet[] = [];
-  readonly #ready = new ReadyWorks();
+  readonly #ready: ReadyWorks;
   readonly #claiming = new Map<Outlet, Promise<boolean>>();
   readonly #timers = new Map<string, { at: number; cancel: () => void }>();
   /** Timers of links that look again for what other links had, or that failed to claim. */
@@ -53,6 +55,7 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
+    this.#ready = new ReadyWorks(parts.isHeld);
     this.#forget = parts.guard.whenOpen(() => this.#offerAll());
   }
 
@@ -65,6 +68,11 @@ export class Dispatcher {
     this.#ready.note(work);
     if (this.#nudged.size === 0) queueMicrotask(() => this.#offerNudged());
     this.#nudged.add(work.route);
+  }
+
+  /** What was held may go. */
+  release(): void {
+    this.#offerAll();
   }
 
   /** The link has room. */

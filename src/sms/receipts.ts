@@ -189,6 +189,11 @@ export class Receipts {
     return (this.#orphans.get(route) ?? 0) > 0;
   }
 
+  /** How many of a route fit nothing; too many rather than too few. */
+  unmatched(route: string): number {
+    return this.#orphans.get(route) ?? 0;
+  }
+
   /** Outside of transactions, now and then: how many there really are. */
   recount(): void {
     this.#orphans.clear();
