@@ -187,7 +187,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
     const sender = buildSender({ ...shared, reportedRefusals, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
-    const texter = buildTexter({ config, edges, stores, committer, guard, resolver: callResolver });
+    const texter = buildTexter({ config, edges, stores, committer, guard, resolver: callResolver, record });
     const troubles = () =>
       [...guard.troubles, worker.trouble, dnsWatch.trouble, ...texter.troubles()].filter((each) => each !== null);
 

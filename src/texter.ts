@@ -5,8 +5,10 @@ import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
 import type { DnsClient } from "./dns/client.ts";
+import type { RecordFact } from "./events/record.ts";
 import { Answers } from "./sms/answers.ts";
 import { Dispatcher } from "./sms/dispatch.ts";
+import { answerHelp, type HelpParts } from "./sms/help.ts";
 import { linkOverview } from "./sms/link-overview.ts";
 import { Links } from "./sms/links.ts";
 import { type ReceiverParts, receiveText } from "./sms/receive.ts";
@@ -21,7 +23,7 @@ import { Trials } from "./sms/trials.ts";
 import { Sweeper } from "./sms/sweep.ts";
 import { Writer } from "./sms/writer.ts";
 import type { TextFigures } from "./metrics/texts.ts";
-import type { SmsStores, Stores } from "./stores.ts";
+import { planFinder, type SmsStores, type Stores } from "./stores.ts";
 import type { Trouble } from "./trouble.ts";
 
 // The texting half of the composition root: routes and their links, the dispatcher that feeds them, the line of
@@ -35,6 +37,7 @@ export interface TexterParts {
   guard: DiskGuard;
   /** Of its own: SMSCs whose names nobody answers for must not take the places of the mail's look-ups. */
   resolver: DnsClient;
+  record: RecordFact;
 }
 
 export interface Texter {
@@ -57,7 +60,7 @@ export interface Texter {
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
-export function buildTexter({ config, edges, stores, committer, guard, resolver }: TexterParts): Texter {
+export function buildTexter({ config, edges, stores, committer, guard, resolver, record }: TexterParts): Texter {
   const { clock, random, log } = edges;
   const { commit } = committer;
   const { sms, suppressions, senderIds } = stores;
@@ -67,7 +70,9 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   const receipts = new Receipts({ sms, routes });
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const answers = new Answers({ sms, routes, receipts, unknownWaitMs, log, pause });
-  const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
+  const help = helpPartsOf({ config, stores, routes, random, log, record });
+  const own = { sms, senderIds, suppressions, routes, random };
+  const receiver: ReceiverParts = { ...own, answerHelp: (asked) => answerHelp(asked, help) };
   const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? false;
   const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, clock, log });
   const writer = new Writer({ commit, guard, clock, log, pressed: (isPressed) => links.press(isPressed) });
@@ -76,10 +81,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     writer,
     answers,
     receipts,
-    receive: (route, message, now) => {
-      receiveText(route, message, now, receiver);
-      return [];
-    },
+    receive: (route, message, now) => receiveText(route, message, now, receiver),
     note: (link, { kind, detail }, createdAt) => sms.links.note({ link, kind, detail, createdAt }),
     offerReceipt: (offered) => trials.offer(offered),
     dispatcher,
@@ -96,8 +98,8 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   const overview = linkOverview({ routes, links, store: sms.links, isAllShown });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
   const unboundMs = (route: string) => links.unboundMs(route);
-  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs };
-  const sweeper = new Sweeper({ ...own, unboundMs, nudge, commit, clock, log });
+  const swept = { sms, routes, answers, receipts, receiver, receiptGraceMs };
+  const sweeper = new Sweeper({ ...swept, unboundMs, nudge, commit, clock, log });
   let isStarted = false;
   return {
     nudge,
@@ -126,6 +128,16 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     ...figuresOf({ routes, links, receipts, sms, clock }),
     operator: { overview, trials, prefixes: config.sms.prefixes },
   };
+}
+
+function helpPartsOf(
+  of: Pick<TexterParts, "config" | "stores" | "record"> & Pick<HelpParts, "routes" | "random" | "log">,
+): HelpParts {
+  const { config, stores, ...rest } = of;
+  const { helpText, prefixes } = config.sms;
+  const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
+  const settings = { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs };
+  return { ...stores, ...rest, helpText, prefixes, settings, planOf: planFinder(config, stores) };
 }
 
 /** What operators' programs are told. */
