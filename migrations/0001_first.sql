@@ -378,7 +378,8 @@ CREATE TABLE sms_message (
   sent_at             INTEGER,
   delivered_at        INTEGER,
   last_event_at       INTEGER,
-  is_final            INTEGER NOT NULL DEFAULT 0 CHECK (is_final IN (0, 1))  -- 0: to be sent, or receipts are awaited
+  is_final            INTEGER NOT NULL DEFAULT 0 CHECK (is_final IN (0, 1)), -- 0: to be sent, or receipts are awaited
+  is_help             INTEGER NOT NULL DEFAULT 0 CHECK (is_help IN (0, 1))   -- answers HELP: goes in spite of suppressions
 ) STRICT;
 CREATE INDEX sms_message_newest ON sms_message (workspace_id, created_at, id);
 CREATE INDEX sms_message_by_status ON sms_message (workspace_id, status, created_at, id);

@@ -20,10 +20,10 @@ import type { SendingRates } from "./plans/rates.ts";
 import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
 import { routingOf } from "./sms/routing.ts";
-import type { ReadyWork } from "./sms/segment-read-store.ts";
 import { type Overseen, overseerParts } from "./overseer.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { Teller } from "./teller.ts";
+import type { Texter } from "./texter.ts";
 import type { Removal } from "./workspaces/removal.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
@@ -50,8 +50,7 @@ export interface Built {
   beside: AnyElysia | null;
   makeKeys: () => Promise<KeyPairs>;
   overseen: Overseen;
-  /** Told after the commit: a route has segments to send. */
-  nudgeSms: (work: ReadyWork) => void;
+  texter: Pick<Texter, "nudge" | "release" | "operator">;
 }
 
 /** What each room of the API is handed. */
@@ -145,17 +144,18 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
     record: teller.recorder.record,
     routing: routingOf(config.sms.routes),
     prefixes: config.sms.prefixes,
-    nudge: built.nudgeSms,
+    nudge: (work) => built.texter.nudge(work),
     settings: { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs },
   };
 }
 
 function operatorPartsOf(built: Built): ApiParts["operator"] {
-  const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal } = built;
+  const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
   return {
     ...overseerParts(built),
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
+    sms: texter.operator,
     domains: {
       ...stores,
       ...common,
@@ -167,7 +167,11 @@ function operatorPartsOf(built: Built): ApiParts["operator"] {
       ...common,
       planNames: Object.keys(config.plans),
       forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
-      holdChanged: (workspaceId, isHeld) => (isHeld ? heldExpiry.look() : worker.release(workspaceId)),
+      holdChanged(workspaceId, isHeld) {
+        if (isHeld) return heldExpiry.look();
+        worker.release(workspaceId);
+        texter.release();
+      },
       deleted({ domainIds }) {
         for (const id of domainIds) keychain.forget(id);
         removal.look();

@@ -23,7 +23,10 @@ import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "./supp
 import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
 import { parseRanges } from "./net/address.ts";
+import type { LinkOverview } from "./sms/link-overview.ts";
+import { linkRoutes } from "./sms/operator-routes.ts";
 import { smsRoutes, type SmsParts } from "./sms/routes.ts";
+import { trialRoutes, type TrialRouteParts } from "./sms/trial-routes.ts";
 import { operatorQueueRoutes, type OperatorQueueParts } from "./operator/queue-routes.ts";
 import type { StatusParts } from "./operator/status.ts";
 import type { TraceParts } from "./operator/trace.ts";
@@ -52,6 +55,7 @@ export interface OperatorParts {
   queue: OperatorQueueParts;
   status: StatusParts;
   trace: TraceParts;
+  sms: TrialRouteParts & { overview: LinkOverview };
 }
 
 /** All that the routes need, by room. */
@@ -88,6 +92,7 @@ export function operatorRooms({
   queue,
   status,
   trace,
+  sms,
 }: OperatorParts): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
@@ -102,6 +107,8 @@ export function operatorRooms({
     operatorStatusRoutes(status),
     operatorQueueRoutes(queue),
     operatorTraceRoutes(trace),
+    linkRoutes(sms),
+    trialRoutes(sms),
   ];
 }
 

@@ -8,8 +8,6 @@ import type { Committer } from "./db/commit.ts";
 import type { DiskGuard, ReadFree } from "./db/guard.ts";
 import { closeDatabase, type Db, openDatabase } from "./db/open.ts";
 import { generateKeyPairs, type KeyPairs } from "./dkim/keys.ts";
-import { createResolver, systemServers } from "./dns/client.ts";
-import { createWatchedResolver } from "./dns/watch.ts";
 import { createVerifier } from "./domains/verify.ts";
 import { DomainWatch } from "./domains/watch.ts";
 import { createAbandoner } from "./emails/abandon.ts";
@@ -32,12 +30,12 @@ import { type Inbound, startInbound } from "./inbound/server.ts";
 import { type Purpose, takeInstanceLock, takeLock } from "./lock.ts";
 import { isReplicated, type ReplicaChoice, type Replicator, requireNoBackup, startReplicator } from "./replicator.ts";
 import { type Log, redact } from "./log.ts";
+import { openLookups } from "./lookups.ts";
 import { createOperatorApi } from "./operator-api.ts";
 import { SendingRates } from "./plans/rates.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
 import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
-import { lookupsAtOnce } from "./smtp/destinations.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
@@ -46,7 +44,7 @@ import { buildTeller, type Teller } from "./teller.ts";
 import { buildTexter, type Texter, TEXTER_GRACE_MS } from "./texter.ts";
 import { settleUpdate, sha256Of } from "./update/settle.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
-import { CALL_DNS } from "./webhooks/pools.ts";
+import { isReadyWith } from "./trouble.ts";
 import { Removal } from "./workspaces/removal.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
@@ -176,21 +174,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => guard.stop());
 
     const findRelay = relayFinder(openRelays(config.relay));
-    const servers = config.dns.servers.length > 0 ? config.dns.servers : systemServers();
-    const { resolver, watch: dnsWatch } = createWatchedResolver({
-      servers,
-      witness: config.hostname,
-      lookupsAtOnce: lookupsAtOnce(config.email.maxSessions),
-      ...edges,
-    });
-    closers.push(() => resolver.close());
-    // Of their own: checks of domains that DNS is mute about must not take the places of the mail's look-ups.
-    const checkResolver = createResolver({ servers, clock, random });
-    closers.push(() => checkResolver.close());
+    const lookups = openLookups(config, edges);
+    const { resolver, watch: dnsWatch, checkResolver, callResolver } = lookups;
+    closers.push(() => lookups.close());
     closers.push(() => dnsWatch.stop());
-    // Receivers of webhooks whose DNS is mute must not take the places of the mail's look-ups, nor each other's.
-    const callResolver = createResolver({ servers, clock, random, ...CALL_DNS });
-    closers.push(() => callResolver.close());
     const teller = buildTeller({ config, edges, db, stores, keyring, committer, guard, pause, resolver: callResolver });
     const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
@@ -214,9 +201,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
     const sender = buildSender({ ...shared, reportedRefusals, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
-    const texter = buildTexter({ config, edges, stores, committer, guard, pause, resolver: callResolver });
+    const texter = buildTexter({ config, edges, stores, committer, guard, pause, resolver: callResolver, record });
     const others = () => [worker.trouble, dnsWatch.trouble, pause.trouble, replicator?.trouble ?? null];
-    const troubles = () => [...guard.troubles, ...others()].filter((each) => each !== null);
+    const troubles = () => [...guard.troubles, ...others(), ...texter.troubles()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log };
     const removal = new Removal({
@@ -263,8 +250,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
       makeKeys: edges.makeKeys ?? generateKeyPairs,
-      nudgeSms: (work) => texter.nudge(work),
-      overseen: { db, sites, texter, counters },
+      texter,
+      overseen: { db, sites, texter, counters, pause, replicator: () => replicator },
     });
     const operatorApi = createOperatorApi(apiParts);
     const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));
@@ -318,7 +305,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       db,
       siteOf: (laneId) => worker.siteOf(laneId),
       sources: {
-        isReady: () => troubles().every(({ isAdvisory }) => isAdvisory === true),
+        isReady: () => isReadyWith(troubles()),
+        texts: () => texter.figures(),
         runningAttempts: () => worker.runningCount,
         sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
         inboundClients: () => inbound?.clientCount ?? 0,
@@ -350,9 +338,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => {
-        resolver.close();
-        checkResolver.close();
-        callResolver.close();
+        lookups.close();
         composing.close();
       });
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);

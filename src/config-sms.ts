@@ -186,7 +186,7 @@ export const SmsSchema = Type.Object({
   receiptGraceMs: duration(["1m", "7d"], "How long after a text's lifetime its receipts may come.", "1h"),
   helpText: special<string | null>(
     "optional_text",
-    "What subscribers who write HELP or AJUDA are answered; empty = nothing.",
+    "What subscribers who write HELP or AJUDA are answered, as a text of the number's workspace; empty = nothing.",
     "",
   ),
   routes: tables(RouteSchema, ROUTES_MAX, "The SMSCs that texts go to.", "each begins with [[sms.routes]]"),

@@ -5,18 +5,20 @@ import { databaseFile } from "./ground.ts";
 import type { Counters } from "./metrics/counters.ts";
 import { readFileSizes } from "./metrics/process.ts";
 import { openCensusStore } from "./metrics/store.ts";
-import type { Pause } from "./operator/overview.ts";
 import { openOverviewStore } from "./operator/overview-store.ts";
 import type { OperatorQueueParts } from "./operator/queue-routes.ts";
 import { openOperatorQueueStore } from "./operator/queue-store.ts";
 import type { Replication, StatusParts } from "./operator/status.ts";
 import type { TraceParts } from "./operator/trace.ts";
 import { openTraceStore } from "./operator/trace-store.ts";
+import type { DeliveryPause } from "./queue/pause.ts";
+import type { Replicator } from "./replicator.ts";
+import type { LinkView } from "./sms/links.ts";
 import type { Sites } from "./smtp/sites.ts";
 import type { Texter } from "./texter.ts";
 
 // The overseeing part of the composition root: what the operator's status and queue read and change, across all
-// rooms. What a part does not have yet stands here as a hook that says so.
+// rooms.
 
 /** What is overseen, beside what the API has anyway. */
 export interface Overseen {
@@ -24,16 +26,23 @@ export interface Overseen {
   sites: Sites;
   texter: Texter;
   counters: Counters;
+  pause: Pick<DeliveryPause, "pause">;
+  /** Null: it does not run yet. */
+  replicator: () => Pick<Replicator, "status" | "trouble"> | null;
 }
 
-/** Whether all delivery is paused. Hook: the fact of the database that the worker, texter and teller honour. */
-function paused(): Pause {
-  return null;
-}
-
-/** How the database's replication is. Hook: the supervisor that runs it. */
-function replication(): Replication | null {
-  return null;
+/** Null: nothing is replicated. */
+function replicationOf(replicator: ReturnType<Overseen["replicator"]>): Replication | null {
+  const status = replicator?.status() ?? null;
+  if (status === null) return null;
+  const { isRunning, lastSyncAt } = status;
+  const trouble = replicator?.trouble ?? null;
+  return {
+    state: isRunning ? "running" : "not running",
+    isWell: trouble === null,
+    reason: trouble?.reason ?? status.fault,
+    lastAt: lastSyncAt,
+  };
 }
 
 export interface OverseerParts {
@@ -44,13 +53,13 @@ export interface OverseerParts {
 
 export function overseerParts(built: Built): OverseerParts {
   const { stores, common, worker, teller, config, guard, troubles } = built;
-  const { db, sites, texter, counters } = built.overseen;
+  const { db, sites, texter, counters, pause, replicator } = built.overseen;
+  const paused = () => pause.pause;
   const { clock } = common;
   const { segments } = stores.sms;
   const overview = openOverviewStore(db);
-  const states = () => texter.links.states();
-  const isBound = ({ state }: ReturnType<typeof states>[number]) => state === "bound" || state === "partly";
-  const linksOf = (route: string) => states().filter((link) => link.route === route);
+  const isBound = ({ state }: LinkView) => state === "bound" || state === "partly";
+  const linksOf = (route: string) => texter.links.views().filter((link) => link.route === route);
   return {
     trace: { traces: openTraceStore(db), segments, ...stores },
     queue: {
@@ -75,7 +84,7 @@ export function overseerParts(built: Built): OverseerParts {
       },
       nudge: {
         email: (laneId, dueAt) => worker.nudge(laneId, dueAt),
-        sms: (work) => built.nudgeSms(work),
+        sms: (work) => texter.nudge(work),
         webhook: (webhookId, dueAt) => teller.worker.nudge(webhookId, dueAt),
       },
     },
@@ -91,8 +100,10 @@ export function overseerParts(built: Built): OverseerParts {
       files: () => readFileSizes(databaseFile(config.dataDir)),
       blockedSites: () => sites.blocked(),
       links: () =>
-        states().map((link) => ({ route: link.route, isBound: isBound(link), lastEnd: link.lastEnd?.reason ?? null })),
-      replication,
+        texter.links
+          .views()
+          .map((link) => ({ route: link.route, isBound: isBound(link), lastEnd: link.error?.reason ?? null })),
+      replication: () => replicationOf(replicator()),
       clock,
     },
   };

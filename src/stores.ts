@@ -1,4 +1,5 @@
 import type { Config, NamedPlan, Plan } from "./config.ts";
+import { Facts } from "./db/facts.ts";
 import type { Db } from "./db/open.ts";
 import { openDomainStore } from "./domains/store.ts";
 import { type EmailCounts, openEmailStore } from "./emails/store.ts";
@@ -65,8 +66,15 @@ export type SmsStores = ReturnType<typeof openSmsStores>;
 /** The stores of the texts: what changes segments is settled with their message. */
 export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "credits">) {
   const messages = openMessageStore(db);
+  const facts = new Facts();
+  db.followers.push(facts);
+  const counted = { ended: { sent: 0, delivered: 0, undelivered: 0, failed: 0, expired: 0 }, possibleDuplicates: 0 };
+  const counts: SettleParts["counts"] = {
+    changed: (status) => facts.note(() => void (counted.ended[status] += 1)),
+    duplicated: () => facts.note(() => void (counted.possibleDuplicates += 1)),
+  };
   const segments: SegmentStore = openSegmentStore(db, (messageId) =>
-    settleMessage(messageId, { messages, segments, ...ledger }),
+    settleMessage(messageId, { messages, segments, counts, ...ledger }),
   );
   return {
     messages,
@@ -77,6 +85,8 @@ export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "
     seen: openSeenStore(db),
     links: openLinkStore(db),
     work: openWorkStore(db),
+    /** Since the start. */
+    counted,
   };
 }
 

@@ -1,24 +1,34 @@
+import type { OperatorParts } from "./api.ts";
 import type { Edges } from "./app.ts";
+import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
 import type { DnsClient } from "./dns/client.ts";
+import type { RecordFact } from "./events/record.ts";
 import type { PauseView } from "./queue/pause.ts";
 import { Answers } from "./sms/answers.ts";
 import { Dispatcher } from "./sms/dispatch.ts";
 import { Health } from "./sms/health.ts";
+import { answerHelp, type HelpParts } from "./sms/help.ts";
+import { linkOverview } from "./sms/link-overview.ts";
 import { Links } from "./sms/links.ts";
 import { type ReceiverParts, receiveText } from "./sms/receive.ts";
 import { Receipts } from "./sms/receipts.ts";
 import { Repeats } from "./sms/repeats.ts";
 import { recoverTexts } from "./sms/recover.ts";
-import { openRoutes } from "./sms/route-settings.ts";
+import { openRoutes, type Route } from "./sms/route-settings.ts";
 import { routingOf } from "./sms/routing.ts";
 import type { ReadyWork } from "./sms/segment-read-store.ts";
+import { troublesOf } from "./sms/trouble.ts";
+import { WaitingCount } from "./sms/waiting.ts";
+import { Trials } from "./sms/trials.ts";
 import { Sweeper } from "./sms/sweep.ts";
 import { TextClock } from "./sms/text-clock.ts";
 import { Writer } from "./sms/writer.ts";
-import type { Stores } from "./stores.ts";
+import type { TextFigures } from "./metrics/texts.ts";
+import { planFinder, type SmsStores, type Stores } from "./stores.ts";
+import type { Trouble } from "./trouble.ts";
 
 // The texting half of the composition root: routes and their links, the dispatcher that feeds them, the line of
 // what they tell, and what time brings about.
@@ -32,6 +42,7 @@ export interface TexterParts {
   pause: PauseView;
   /** Of its own: SMSCs whose names nobody answers for must not take the places of the mail's look-ups. */
   resolver: DnsClient;
+  record: RecordFact;
 }
 
 /** What a stop gives it: 30 s for the answers that are missing, and twice 5 s for unbinding and the peer's end. */
@@ -40,31 +51,40 @@ export const TEXTER_GRACE_MS = 41_000;
 export interface Texter {
   /** There is work for a route's links. */
   nudge(work: ReadyWork): void;
+  /** What the operator held may go. */
+  release(): void;
   /** Recovers what the last run left, and connects. */
   start(): Promise<void>;
   /** Claims nothing more, waits for answers up to `graceMs`, unbinds, writes all that is known. */
   stop(graceMs: number): Promise<void>;
   /** Looks at once for what is overdue. */
   sweep(): Promise<void>;
-  links: Pick<Links, "states">;
+  links: Pick<Links, "views">;
+  /** For the metrics. */
+  figures(): TextFigures;
+  /** Routes that are away while texts wait for them. */
+  troubles(): Trouble[];
+  operator: OperatorParts["sms"];
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
-export function buildTexter({ config, edges, stores, committer, guard, pause: paused, resolver }: TexterParts): Texter {
+export function buildTexter(parts: TexterParts): Texter {
+  const { config, edges, stores, committer, guard, pause: paused, resolver, record } = parts;
   const { random, log } = edges;
   const steady = edges.steady ?? edges.clock;
   const clock = new TextClock(edges.clock, steady);
   const { commit } = committer;
-  const { sms, suppressions, senderIds } = stores;
+  const { sms, suppressions } = stores;
   const routes = openRoutes(config.sms.routes);
   const { unknownWaitMs, receiptGraceMs } = config.sms;
   const receipts = new Receipts({ sms, routes });
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const health = new Health({ routes, steady, log, pause });
   const answers = new Answers({ sms, routes, receipts, health, unknownWaitMs, log, pause });
-  const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
+  const receiver = receiverOf({ config, stores, routes, random, log, record });
   const repeats = new Repeats({ seen: sms.seen, clock, steady });
-  const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, pause: paused, clock, log });
+  const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? false;
+  const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, pause: paused, clock, log });
   const writer = new Writer({
     commit,
     guard,
@@ -80,6 +100,8 @@ export function buildTexter({ config, edges, stores, committer, guard, pause: pa
     receipts,
     receive: (route, message, now) => receiveText(route, message, now, receiver),
     repeats,
+    note: (link, { kind, detail }, createdAt) => sms.links.note({ link, kind, detail, createdAt }),
+    offerReceipt: (offered) => trials.offer(offered),
     dispatcher,
     health,
     clock,
@@ -88,17 +110,43 @@ export function buildTexter({ config, edges, stores, committer, guard, pause: pa
     lookUp: addressesBy(resolver),
     log,
   });
+  const routing = routingOf(config.sms.routes);
+  const trying = { routes, routing, references: sms.references, links: () => links };
+  const trials = new Trials({ ...trying, commit, clock, steady, random, log });
+  const overview = linkOverview({ routes, links, store: sms.links, isAllShown: config.log.addresses === "full" });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats };
-  const sweeper = new Sweeper({ ...own, nudge, commit, clock, log });
-  let isStarted = false;
+  const swept = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats };
+  const sweeper = new Sweeper({ ...swept, nudge, commit, clock, log });
+  const recover = () => recoverTexts({ sms, routes, routing, answers, commit, now: () => clock.now(), log });
   return {
     nudge,
+    release: () => dispatcher.release(),
+    ...lifeOf({ recover, sms, dispatcher, links, trials, sweeper, writer }),
+    sweep: () => sweeper.sweep(),
+    links,
+    ...figuresOf({ routes, links, receipts, sms, clock }),
+    operator: { overview, trials, prefixes: config.sms.prefixes },
+  };
+}
+
+/** In the order in which the parts may begin to act, and end. */
+function lifeOf(of: {
+  recover: () => Promise<void>;
+  sms: SmsStores;
+  dispatcher: Dispatcher;
+  links: Links;
+  trials: Trials;
+  sweeper: Sweeper;
+  writer: Writer;
+}): Pick<Texter, "start" | "stop"> {
+  const { recover, sms, dispatcher, links, trials, sweeper, writer } = of;
+  let isStarted = false;
+  return {
     async start() {
-      const routing = routingOf(config.sms.routes);
-      await recoverTexts({ sms, routes, routing, answers, commit, now: () => clock.now(), log });
+      await recover();
       for (const work of sms.segments.readyWork()) dispatcher.nudge(work);
       links.start();
+      trials.start();
       sweeper.start();
       isStarted = true;
     },
@@ -106,14 +154,58 @@ export function buildTexter({ config, edges, stores, committer, guard, pause: pa
       if (!isStarted) return;
       isStarted = false;
       sweeper.stop();
+      trials.stop();
       await dispatcher.stop();
       await links.close(graceMs);
       // What cannot be written now is found at the next start: in flight, its outcome unknown.
       await writer.idle();
       writer.stop();
     },
-    sweep: () => sweeper.sweep(),
-    links,
+  };
+}
+
+/** What is done with a subscriber's text. */
+function receiverOf(
+  of: Pick<TexterParts, "config" | "stores" | "record"> & Pick<HelpParts, "routes" | "random" | "log">,
+): ReceiverParts {
+  const { routes, random } = of;
+  const { sms, senderIds, suppressions } = of.stores;
+  const help = helpPartsOf(of);
+  return { sms, senderIds, suppressions, routes, random, answerHelp: (asked) => answerHelp(asked, help) };
+}
+
+function helpPartsOf(of: Parameters<typeof receiverOf>[0]): HelpParts {
+  const { config, stores, ...rest } = of;
+  const { helpText, prefixes } = config.sms;
+  const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
+  const settings = { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs };
+  return { ...stores, ...rest, helpText, prefixes, settings, planOf: planFinder(config, stores) };
+}
+
+/** What operators' programs are told. */
+function figuresOf(of: {
+  routes: ReadonlyMap<string, Route>;
+  links: Links;
+  receipts: Receipts;
+  sms: SmsStores;
+  clock: Clock;
+}): Pick<Texter, "figures" | "troubles"> {
+  const { routes, links, receipts, sms, clock } = of;
+  const waiting = new WaitingCount(sms, clock);
+  const look = {
+    unboundMs: (route: string) => links.unboundMs(route),
+    hasWaiting: (route: string) => sms.work.hasWaiting(route),
+    views: () => links.views(),
+  };
+  return {
+    figures: () => ({
+      links: links.views().map((view) => ({ ...view, isBound: view.state === "bound" })),
+      routes: [...routes.keys()].map((route) => {
+        return { route, unmatched: receipts.unmatched(route), ...waiting.of(route) };
+      }),
+      ...sms.counted,
+    }),
+    troubles: () => troublesOf(routes, clock.now(), look),
   };
 }
 

@@ -11,6 +11,7 @@ import { init } from "./init.ts";
 import { KEY_COMMANDS } from "./key.ts";
 import { operatorCommand } from "./operator-command.ts";
 import { SENDER_COMMANDS } from "./sender.ts";
+import { SMS_COMMANDS } from "./sms.ts";
 import { serve } from "./serve.ts";
 import { SUPPRESSION_COMMANDS } from "./suppression.ts";
 import { trace } from "./trace.ts";
@@ -159,6 +160,7 @@ const COMMANDS: readonly Command[] = [
     status,
     QUEUE_COMMANDS,
     trace,
+    SMS_COMMANDS,
   ]
     .flat()
     .map(operatorCommand),

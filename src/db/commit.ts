@@ -41,7 +41,7 @@ export interface CommitterHooks {
   /** How long a batch's transaction took, COMMIT included. */
   committed?(durationMs: number, closures: number): void;
   /** Measures how long closures and transactions take, ms; default: the machine's steady clock. */
-  now?(): number;
+  now?: () => number;
 }
 
 export class Committer {

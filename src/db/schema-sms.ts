@@ -105,6 +105,7 @@ export const smsMessages = sqliteTable(
     deliveredAt: integer("delivered_at"),
     lastEventAt: integer("last_event_at"),
     isFinal: integer("is_final", { mode: "boolean" }).notNull().default(false),
+    isHelp: integer("is_help", { mode: "boolean" }).notNull().default(false),
   },
   (t) => [
     index("sms_message_newest").on(t.workspaceId, t.createdAt, t.id),

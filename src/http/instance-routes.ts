@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Trouble } from "../trouble.ts";
+import { isReadyWith, type Trouble } from "../trouble.ts";
 import { describe, jsonAnswer } from "./openapi.ts";
 
 const TAG = "Instance";
@@ -11,7 +11,7 @@ const Readiness = Type.Object({
   reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
   trouble: Type.Array(
     Type.Object({
-      part: Type.String({ examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery"] }),
+      part: Type.String({ examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms"] }),
       reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
       since: Type.String({ format: "date-time" }),
     }),
@@ -35,7 +35,7 @@ export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () 
       () => {
         const troubles = parts.troubles();
         const inTheWay = troubles.filter(({ isAdvisory }) => isAdvisory !== true);
-        const isReady = inTheWay.length === 0;
+        const isReady = isReadyWith(troubles);
         const readiness = {
           status: isReady ? "ready" : "not ready",
           reason: isReady ? null : inTheWay.map(({ reason }) => reason).join(" "),

@@ -1,3 +1,4 @@
+import { registerTexts, type TextFigures } from "./texts.ts";
 import type { Reading, Registry, Sample } from "./registry.ts";
 
 // What is read when somebody asks. Each source is a function handed in by the composition root; it
@@ -30,6 +31,7 @@ export interface Sources {
   process: () => { residentBytes: number; heapBytes: number; cpuSeconds: number };
   /** Unix ms. */
   startedAt: number;
+  texts: () => TextFigures;
 }
 
 /** Registers all that is read. */
@@ -43,6 +45,7 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     () => [{ labels: [sources.build.version, sources.build.commit], value: 1 }],
   );
   registerQueue(registry, sources);
+  registerTexts(registry, sources.texts, sources.now);
   gauge("pombo_attempts_running", "Attempts under way.", () => sources.runningAttempts());
   registry.read(
     {

@@ -27,7 +27,7 @@ export interface ServeOptions {
   siteOf: (laneId: number) => string | null;
   sources: Pick<
     Sources,
-    "isReady" | "runningAttempts" | "sessions" | "inboundClients" | "blockedSites" | "freeDiskBytes"
+    "isReady" | "runningAttempts" | "sessions" | "inboundClients" | "blockedSites" | "freeDiskBytes" | "texts"
   >;
   clock: Clock;
   log: Log;

@@ -14,13 +14,15 @@ import { KeptSession, type Unbound } from "./kept-session.ts";
 import { Outbox, type OutboxEvents, type Segment, type Unsent } from "./outbox.ts";
 import type { Inbound } from "./pdu.ts";
 import type { SmppSession } from "./session.ts";
-import type { Origin } from "./session-events.ts";
+import type { Direction, Origin } from "./session-events.ts";
 import { assertSettings, type LinkSettings } from "./settings.ts";
 import { STATUS } from "./status.ts";
 
 export interface LinkEvents<S> extends OutboxEvents<S> {
   /** `acknowledge`: 0 once it is committed, 0x64 when it could not be; only the first call counts. */
   received(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void;
+  /** Submits and messages with their answers, both ways, as they are on the wire. */
+  seen?(direction: Direction, pdu: Buffer): void;
   bound?(role: Role): void;
   unbound?(end: Unbound): void;
 }
@@ -177,6 +179,7 @@ export class Link<S extends Segment> {
         },
         received: (message, acknowledge, origin) => this.#receive(message, acknowledge, origin),
         drained: () => this.#outbox.offer(),
+        seen: (direction, pdu) => events.seen?.(direction, pdu),
         deadline: () => (isSender ? this.#outbox.deadline : Infinity),
         due: (now) => (isSender ? this.#outbox.due(now) : undefined),
       },
@@ -216,6 +219,11 @@ export class Link<S extends Segment> {
       ready: (free) => events.ready(free),
       timedOut: (segment) => events.timedOut(segment),
       lost: (segments, reason) => events.lost(segments, reason),
+      writing(segment, pdu) {
+        events.seen?.("out", pdu);
+        events.writing?.(segment, pdu);
+      },
+      throttled: (status, ratePerSecond) => events.throttled?.(status, ratePerSecond),
       answered: ({ settled, ...answer }) =>
         events.answered({
           ...answer,

@@ -25,6 +25,8 @@ export interface Answer<S> {
   /** May be empty: then no receipt will be possible. */
   messageId: string;
   isNack: boolean;
+  /** The PDU as it came. */
+  bytes: Buffer;
   /** It was told of by `timedOut` before. */
   isLate: boolean;
   /** To be called when what it means is committed: its place in the window is free then, and not before. */
@@ -49,6 +51,10 @@ export interface OutboxEvents<S> {
   timedOut(segment: S): void;
   /** The connection is gone: what had no answer and was not told of by `timedOut`. Its outcome is unknown. */
   lost(segments: S[], reason: string): void;
+  /** It is about to be written, as these bytes. */
+  writing?(segment: S, pdu: Buffer): void;
+  /** The SMSC said that we are too fast, and the link slowed down to so many segments a second. */
+  throttled?(status: number, ratePerSecond: number): void;
 }
 
 export interface OutboxOptions<S> {
@@ -155,7 +161,9 @@ export class Outbox<S extends Segment> {
       }
       const sequence = session.nextSequence();
       try {
-        requests.push(encodeSubmit(sequence, segment.submit));
+        const request = encodeSubmit(sequence, segment.submit);
+        this.#events.writing?.(segment, request);
+        requests.push(request);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         unsent.push({ segment, why: "unwritable", reason });
@@ -229,5 +237,6 @@ export class Outbox<S extends Segment> {
   #tellThrottled(status: number): void {
     const fields = { link: this.#settings.name, status: hex(status), ratePerSecond: this.#rate.perSecond };
     this.#log.event("smpp.throttled", fields);
+    this.#events.throttled?.(status, this.#rate.perSecond);
   }
 }

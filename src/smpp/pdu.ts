@@ -47,9 +47,10 @@ export interface Sar {
 
 export type Pdu =
   | { kind: "bind_answer"; sequence: number; status: number; systemId: string }
-  | { kind: "submit_answer"; sequence: number; status: number; messageId: string }
+  /** `bytes`: the PDU as it came. */
+  | { kind: "submit_answer"; sequence: number; status: number; messageId: string; bytes: Buffer }
   | { kind: "inbound"; sequence: number; message: Inbound }
-  | { kind: "nack"; sequence: number; status: number }
+  | { kind: "nack"; sequence: number; status: number; bytes: Buffer }
   | { kind: "enquire" | "enquire_answer" | "unbind" | "unbind_answer" | "outbind"; sequence: number }
   /** A command that no SMSC sends to us, or nobody knows. */
   | { kind: "stranger"; sequence: number; command: string; isAnswer: boolean };
@@ -69,7 +70,7 @@ export function understand(pdu: PDU): Pdu {
   if (plain !== undefined) return { kind: plain, sequence };
   switch (command) {
     case "submit_sm_resp":
-      return { kind: "submit_answer", sequence, status, messageId: text(pdu["message_id"]) };
+      return { kind: "submit_answer", sequence, status, messageId: text(pdu["message_id"]), bytes: bytesOf(pdu) };
     case "deliver_sm":
     case "data_sm":
       return { kind: "inbound", sequence, message: readInbound(command, pdu) };
@@ -78,7 +79,7 @@ export function understand(pdu: PDU): Pdu {
     case "bind_receiver_resp":
       return { kind: "bind_answer", sequence, status, systemId: text(pdu["system_id"]) };
     case "generic_nack":
-      return { kind: "nack", sequence, status };
+      return { kind: "nack", sequence, status, bytes: bytesOf(pdu) };
     default:
       return { kind: "stranger", sequence, command: nameOf(pdu), isAnswer: pdu.command_id >= 0x80000000 };
   }

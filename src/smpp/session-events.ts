@@ -4,8 +4,11 @@ import type { Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { BindVerdict, Role } from "./bind.ts";
-import type { Inbound } from "./pdu.ts";
+import type { Inbound, Pdu } from "./pdu.ts";
 import type { LinkSettings } from "./settings.ts";
+
+/** `out`: from us to the SMSC. */
+export type Direction = "out" | "in";
 
 /** What was answered to one of our requests. */
 export interface RawAnswer {
@@ -13,6 +16,8 @@ export interface RawAnswer {
   messageId: string;
   /** A generic_nack: the SMSC did not understand the request. */
   isNack: boolean;
+  /** The PDU as it came. */
+  bytes: Buffer;
 }
 
 export interface SessionEnd {
@@ -36,6 +41,8 @@ export interface SessionEvents {
   answered(sequence: number, answer: RawAnswer): void;
   received(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void;
   drained(): void;
+  /** Submits and messages with their answers, both ways, as they are on the wire. */
+  seen?(direction: Direction, pdu: Buffer): void;
   /** Asked whenever a timer is set: when `due` is to be told next (ms, or Infinity). */
   deadline(): number;
   /** Does what is due at `now`; only ever after what has come was read. */
@@ -50,4 +57,17 @@ export interface SessionOptions {
   clock: Clock;
   log: Log;
   events: SessionEvents;
+}
+
+/** The bytes of what says something of a message; null: it only keeps the session. */
+export function contentOf(pdu: Pdu): Buffer | null {
+  if (pdu.kind === "inbound") return pdu.message.bytes;
+  return pdu.kind === "submit_answer" || pdu.kind === "nack" ? pdu.bytes : null;
+}
+
+export function answerOf(pdu: Extract<Pdu, { kind: "submit_answer" | "nack" }>): RawAnswer {
+  const { status, bytes } = pdu;
+  return pdu.kind === "nack"
+    ? { status, messageId: "", isNack: true, bytes }
+    : { status, messageId: pdu.messageId, isNack: false, bytes };
 }

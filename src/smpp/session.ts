@@ -8,7 +8,7 @@ import type { Log } from "../log.ts";
 import { Alarm } from "./alarm.ts";
 import { commandOf, judgeBind, type Role } from "./bind.ts";
 import { encodeAcknowledgement, encodeBind, encodeNack, encodePlain, type Inbound, type Pdu } from "./pdu.ts";
-import type { SessionEnd, SessionEvents, SessionOptions } from "./session-events.ts";
+import { answerOf, contentOf, type SessionEnd, type SessionEvents, type SessionOptions } from "./session-events.ts";
 import type { LinkSettings } from "./settings.ts";
 import { hex, STATUS } from "./status.ts";
 import { watch, type Phase, type Watched } from "./watch.ts";
@@ -155,15 +155,17 @@ export class SmppSession {
     this.#watched.receivedAt = now;
     // What is half now is another one.
     if (this.#watched.midPduSince !== null) this.#watched.midPduSince = now;
+    const content = contentOf(pdu);
+    if (content !== null) this.#events.seen?.("in", content);
     switch (pdu.kind) {
       case "submit_answer":
-        return this.#events.answered(pdu.sequence, { status: pdu.status, messageId: pdu.messageId, isNack: false });
+        return this.#events.answered(pdu.sequence, answerOf(pdu));
       case "inbound":
         return this.#receive(pdu.sequence, pdu.message);
       case "bind_answer":
         return this.#takeBindAnswer(pdu.sequence, pdu.status, false);
       case "nack":
-        return this.#takeNack(pdu.sequence, pdu.status);
+        return this.#takeNack(pdu);
       case "enquire":
         return this.#wire.write(encodePlain("enquire_link_resp", pdu.sequence));
       case "enquire_answer":
@@ -191,11 +193,12 @@ export class SmppSession {
     this.#events.bound();
   }
 
-  #takeNack(sequence: number, status: number): void {
-    if (this.#watched.phase === "binding") return this.#takeBindAnswer(sequence, status, true);
+  #takeNack(nack: Extract<Pdu, { kind: "nack" }>): void {
+    const { sequence } = nack;
+    if (this.#watched.phase === "binding") return this.#takeBindAnswer(sequence, nack.status, true);
     // One that does not know enquire_link is there all the same.
     if (this.#watched.enquiredAt !== null && sequence === this.#enquireSequence) this.#watched.enquiredAt = null;
-    else this.#events.answered(sequence, { status, messageId: "", isNack: true });
+    else this.#events.answered(sequence, answerOf(nack));
   }
 
   /** Some SMSCs deliver before they answer the bind: what is committed may be acknowledged all the same. */
@@ -206,7 +209,9 @@ export class SmppSession {
       if (isAcknowledged) return;
       isAcknowledged = true;
       this.#unacknowledged -= 1;
-      this.#wire.writeSoon(encodeAcknowledgement(message.command, sequence, status));
+      const answer = encodeAcknowledgement(message.command, sequence, status);
+      this.#events.seen?.("out", answer);
+      this.#wire.writeSoon(answer);
       this.#answerUnbind();
     };
     this.#events.received(message, acknowledge, { session: this.#life, sequence });

@@ -100,7 +100,7 @@ function decide({ caller, item, idempotency }: SmsAcceptRequest, parts: SmsAccep
   const route = parts.routing.find(item.to);
   if (route === null) throw noRoute(item.to);
   const text = prepareText(item.body, { coding: route.coding, folding: workspace.smsFolding });
-  const { uid, work } = write({ item, workspace, sender, route, text, now }, parts);
+  const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now }, parts);
   const body = JSON.stringify({ data: { id: uid, status: "queued" } });
   if (idempotency !== null) {
     const answer = { requestHash: idempotency.requestHash, response: body };
@@ -153,8 +153,11 @@ export function noRoute(to: string): AppError {
   });
 }
 
-interface Decided {
-  item: SmsSend;
+/** A text that nothing speaks against. */
+export interface Decided {
+  item: Pick<SmsSend, "to" | "body">;
+  /** It answers HELP. */
+  isHelp: boolean;
   workspace: WorkspaceRow;
   sender: SenderIdRow;
   route: SmsRoute;
@@ -162,8 +165,11 @@ interface Decided {
   now: number;
 }
 
-function write(decided: Decided, parts: SmsAcceptParts): { uid: string; work: ReadyWork } {
-  const { item, workspace, sender, route, text, now } = decided;
+type WriteParts = Pick<SmsAcceptParts, "sms" | "credits" | "workspaces" | "usage" | "random" | "record" | "settings">;
+
+/** Inside a transaction: writes it, and takes the credits. Throws AppError where there are too few. */
+export function writeText(decided: Decided, parts: WriteParts): { uid: string; work: ReadyWork } {
+  const { item, isHelp, workspace, sender, route, text, now } = decided;
   const { messages } = parts.sms;
   const { id: workspaceId } = workspace;
   const { segments } = text;
@@ -182,6 +188,7 @@ function write(decided: Decided, parts: SmsAcceptParts): { uid: string; work: Re
     segments,
     expiresAt: now + parts.settings.lifetimesMs[priority],
     createdAt: now,
+    isHelp,
   };
   const messageId = messages.insert(row);
   const work: ReadyWork = { route: route.name, priority, workspaceId, nextAt: now };
@@ -199,7 +206,7 @@ function write(decided: Decided, parts: SmsAcceptParts): { uid: string; work: Re
   return { uid, work };
 }
 
-function writeSegments(messageId: number, { item, text, work }: Decided & { work: ReadyWork }, parts: SmsAcceptParts) {
+function writeSegments(messageId: number, { item, text, work }: Decided & { work: ReadyWork }, parts: WriteParts) {
   const payloads = text.split.parts;
   const isAlone = payloads.length === 1;
   const reference = isAlone ? null : parts.sms.references.next(item.to);

@@ -23,6 +23,8 @@ export interface Outlet {
 }
 
 export interface DispatcherParts extends ClaimedParts {
+  /** Whether the operator holds what a workspace has waiting. */
+  isHeld: (workspaceId: number) => boolean;
   commit: Commit;
   guard: { failure: string | null; whenOpen(run: () => void): () => void };
   pause?: PauseView;
@@ -38,7 +40,7 @@ interface Claimed {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #outlets: Outlet[] = [];
-  readonly #ready = new ReadyWorks();
+  readonly #ready: ReadyWorks;
   readonly #claiming = new Map<Outlet, Promise<boolean>>();
   readonly #timers = new Map<string, { at: number; cancel: () => void }>();
   /** Timers of links that look again for what other links had, or that failed to claim. */
@@ -50,6 +52,7 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
+    this.#ready = new ReadyWorks(parts.isHeld);
     const forgetGuard = parts.guard.whenOpen(() => this.#offerAll());
     const forgetPause = parts.pause?.whenResumed(() => this.#offerAll());
     this.#forget = () => {
@@ -67,6 +70,11 @@ export class Dispatcher {
     this.#ready.note(work);
     if (this.#nudged.size === 0) queueMicrotask(() => this.#offerNudged());
     this.#nudged.add(work.route);
+  }
+
+  /** What was held may go. */
+  release(): void {
+    this.#offerAll();
   }
 
   /** The link has room. */

@@ -25,8 +25,11 @@ const RECEIPT = 0x01;
 const INTERMEDIATE = 0x10;
 const NOTHING = new Uint8Array();
 
+type FlightSegment = Pick<SegmentRow, "messageId" | "seq" | "parts" | "leaseEpoch" | "umr" | "payload" | "reference">;
+type FlightMessage = Pick<MessageRow, "encoding" | "alphabet" | "sender" | "recipient" | "expiresAt">;
+
 /** `rows`: one, or with `payload` all of its message. Throws where the route cannot carry it. */
-export function flightOf(rows: SegmentRow[], message: MessageRow, { config }: Route, now: number): Flight {
+export function flightOf(rows: FlightSegment[], message: FlightMessage, { config }: Route, now: number): Flight {
   const [first] = rows;
   if (first === undefined) throw new Error("a flight of nothing");
   const { messageId, seq, parts: total, leaseEpoch, umr } = first;
@@ -59,7 +62,7 @@ export function flightOf(rows: SegmentRow[], message: MessageRow, { config }: Ro
 }
 
 /** Only the place of the others counts. */
-function partsWith({ seq, parts, payload }: SegmentRow): Uint8Array[] {
+function partsWith({ seq, parts, payload }: FlightSegment): Uint8Array[] {
   return Array.from({ length: parts }, (_, index) => (index === seq - 1 ? payload : NOTHING));
 }
 

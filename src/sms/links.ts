@@ -9,6 +9,9 @@ import type { Answers } from "./answers.ts";
 import type { Dispatcher, Outlet } from "./dispatch.ts";
 import type { Flight } from "./flight.ts";
 import type { Health } from "./health.ts";
+import { type Guest, isOfGuest, type OfferedReceipt, type Probe } from "./guest.ts";
+import type { LinkEvent, LinkSight, SeenPdu } from "./link-watch.ts";
+import { LinkWatch } from "./link-watch.ts";
 import { readReceipt } from "./receipt.ts";
 import type { Receipts } from "./receipts.ts";
 import type { Repeats } from "./repeats.ts";
@@ -24,9 +27,14 @@ export interface LinksParts {
   writer: Writer;
   answers: Answers;
   receipts: Receipts;
-  /** A subscriber's text; maybe one that came before. */
-  receive: (route: string, message: Inbound, now: number) => void;
+  /** A subscriber's text; the work that it makes. */
+  receive: (route: string, message: Inbound, now: number) => ReadyWork[];
+  /** Knows one that came before. */
   repeats: Pick<Repeats, "isRepeat">;
+  /** Inside a transaction: what happened to a link is kept. */
+  note: (link: string, event: LinkEvent, now: number) => void;
+  /** Whether a receipt is one of a text that is in no database, or is kept until that is known. */
+  offerReceipt: (offered: OfferedReceipt) => boolean;
   dispatcher: Dispatcher;
   health: Health;
   /** Of stored times. */
@@ -41,14 +49,27 @@ export interface LinksParts {
 interface Open {
   name: string;
   route: string;
-  link: Link<Flight>;
+  settings: LinkSettings;
+  link: Link<Flight | Probe>;
+  watch: LinkWatch;
   /** Since when it cannot send; null: it can. */
   unboundSince: number | null;
+}
+
+/** A link as operators see it. */
+export interface LinkView extends LinkSight {
+  route: string;
+  name: string;
+  window: number;
+  inUse: number;
+  ratePerSecond: number;
 }
 
 export class Links {
   readonly #parts: LinksParts;
   readonly #open: Open[] = [];
+  /** Who tries a link at the moment. */
+  #guest: Guest | null = null;
 
   constructor(parts: LinksParts) {
     this.#parts = parts;
@@ -86,8 +107,25 @@ export class Links {
     }
   }
 
-  states() {
-    return this.#open.map(({ route, link }) => ({ route, ...link.state }));
+  /** None before the start. */
+  views(): LinkView[] {
+    return this.#open.map(({ route, settings, link, watch }) => {
+      const { window, taken, ratePerSecond } = link.state;
+      return { route, name: settings.name, window, inUse: taken, ratePerSecond, ...watch.sight(link.state) };
+    });
+  }
+
+  /** The last PDUs of a link, the newest first. */
+  pdusOf(name: string): SeenPdu[] {
+    return this.#open.find(({ settings }) => settings.name === name)?.watch.pdus ?? [];
+  }
+
+  /** From now on these texts of nobody's go first over their link, and their receipts are theirs; null: none. */
+  invite(guest: Guest | null): void {
+    this.#guest = guest;
+    if (guest === null) return;
+    const own = this.#open.find(({ settings }) => settings.name === guest.link);
+    if (own !== undefined) this.#serve(guest, own.link);
   }
 
   /** Waits for the answers that are missing, unbinds, closes; after `graceMs` it just closes. */
@@ -104,8 +142,9 @@ export class Links {
   }
 
   #start(route: Route, settings: LinkSettings): void {
-    const { dispatcher, answers, health, steady, unit, lookUp, log } = this.#parts;
+    const { dispatcher, answers, health, clock, steady, unit, lookUp, log } = this.#parts;
     const name = route.config.name;
+    const watch = new LinkWatch(route, clock);
     // Made before it can tell anything.
     const outlet: Outlet = {
       name: settings.name,
@@ -117,36 +156,87 @@ export class Links {
       send: (flights) => {
         health.sent(name, flights.length);
         for (const { segment, why, reason } of link.send(flights))
-          this.#write((now) => answers.unsent(segment, why === "unwritable" ? reason : null, now));
+          if (!isOfGuest(segment))
+            this.#write((now) => answers.unsent(segment, why === "unwritable" ? reason : null, now));
       },
     };
-    const link: Link<Flight> = openLink<Flight>({
+    const link: Link<Flight | Probe> = openLink<Flight | Probe>({
       settings,
       clock: steady,
       unit,
       log,
       lookUp,
       events: {
-        ready: () => dispatcher.offer(outlet),
-        answered: (answer) => this.#answered(answer, outlet),
-        timedOut: (flight) => this.#write((now) => answers.unanswered(flight, now)),
-        lost: (flights) => {
-          for (const flight of flights) this.#write((now) => answers.unanswered(flight, now));
+        ready: () => {
+          if (this.#guest?.link === settings.name) this.#serve(this.#guest, link);
+          dispatcher.offer(outlet);
         },
-        received: (message, acknowledge, origin) => this.#received(name, message, acknowledge, origin),
-        bound: () => this.#noteBinds(open),
-        unbound: () => this.#noteBinds(open),
+        writing: (segment, pdu) => (isOfGuest(segment) ? segment.guest.written(segment, pdu) : undefined),
+        answered: (answer) => this.#answered(answer, outlet, watch),
+        timedOut: (segment) => this.#unanswered(segment, "unanswered", watch),
+        lost(segments) {
+          for (const each of segments) unanswered(each);
+        },
+        received: (...given) => this.#received({ route: name, watch }, ...given),
+        seen: (direction, pdu) => watch.seen(direction, pdu),
+        throttled: (_, ratePerSecond) => this.#note(settings.name, watch.throttled(ratePerSecond)),
+        bound: (role) => {
+          this.#note(settings.name, watch.bound(role));
+          this.#noteBinds(open);
+        },
+        unbound: (end) => {
+          this.#note(settings.name, watch.unbound(end));
+          this.#noteBinds(open);
+        },
       },
     });
-    const open: Open = { name: settings.name, route: name, link, unboundSince: steady.now() };
+    const unanswered = (segment: Flight | Probe) => this.#unanswered(segment, "lost", watch);
+    const { name: linkName } = settings;
+    const open: Open = { name: linkName, route: name, settings, link, watch, unboundSince: steady.now() };
     this.#open.push(open);
     dispatcher.add(outlet);
   }
 
-  #answered({ segment, status, messageId, settled, isPresent }: Answer<Flight>, outlet: Outlet): void {
+  /** As far as there is room; what is not sent is the guest's to offer again. */
+  #serve(guest: Guest, link: Link<Flight | Probe>): void {
+    const probes = guest.take(link.free);
+    if (probes.length === 0) return;
+    for (const { segment, why, reason } of link.send(probes))
+      if (isOfGuest(segment)) guest.unsent(segment, why === "unwritable" ? reason : null);
+  }
+
+  #answered(answer: Answer<Flight | Probe>, outlet: Outlet, watch: LinkWatch): void {
+    const { segment, status, messageId, bytes, isPresent } = answer;
     const { answers } = this.#parts;
+    if (isOfGuest(segment)) {
+      watch.answered(status);
+      segment.guest.answered(segment, { status, messageId, bytes });
+      return answer.settled();
+    }
+    const settled = () => {
+      watch.answered(status);
+      answer.settled();
+    };
     const frees = () => (isPresent() ? outlet : null);
     this.#write((now) => answers.answered(segment, { status, messageId }, now), { settled, frees });
+  }
+
+  #unanswered(segment: Flight | Probe, outcome: "unanswered" | "lost", watch: LinkWatch): void {
+    const { answers } = this.#parts;
+    watch.unknown(outcome);
+    if (isOfGuest(segment)) segment.guest.unanswered(segment, outcome);
+    else this.#write((now) => answers.unanswered(segment, now));
+  }
+
+  /** What happened to a link; null: nothing worth keeping. */
+  #note(link: string, event: LinkEvent | null): void {
+    if (event === null) return;
+    const { note } = this.#parts;
+    this.#write((now) => {
+      note(link, event, now);
+      return [];
+    });
+    this.#guest?.linkChanged(link);
   }
 
   /** `settled`: after the commit. */
@@ -165,22 +255,35 @@ export class Links {
     });
   }
 
-  #received(...[route, message, acknowledge, origin]: [string, ...Parameters<LinkEvents<Flight>["received"]>]): void {
+  #received(
+    { route, watch }: Pick<Open, "watch" | "route">,
+    ...[message, acknowledge, origin]: Parameters<LinkEvents<Flight | Probe>["received"]>
+  ): void {
     const { writer, receipts, receive, repeats, dispatcher, clock } = this.#parts;
     const receipt = readReceipt(message);
-    let work: ReadyWork[] = [];
-    writer.push({
-      write() {
-        const now = clock.now();
-        if (receipt !== null) work = receipts.take(route, receipt, message, now);
-        else if (!repeats.isRepeat(route, message, origin)) receive(route, message, now);
-      },
-      done() {
-        acknowledge(STATUS.ok);
-        for (const each of work) dispatcher.nudge(each);
-      },
-      refuse: () => acknowledge(STATUS.temporaryError),
-    });
+    const pass = () => {
+      let work: ReadyWork[] = [];
+      writer.push({
+        write() {
+          const now = clock.now();
+          if (receipt !== null) work = receipts.take(route, receipt, message, now);
+          else work = repeats.isRepeat(route, message, origin) ? [] : receive(route, message, now);
+        },
+        done() {
+          watch.told(receipt?.state ?? null);
+          acknowledge(STATUS.ok);
+          for (const each of work) dispatcher.nudge(each);
+        },
+        refuse: () => acknowledge(STATUS.temporaryError),
+      });
+    };
+    if (receipt === null) return pass();
+    // What is a guest's is in no database, and needs no commit.
+    const taken = () => {
+      watch.told(receipt.state);
+      acknowledge(STATUS.ok);
+    };
+    if (!this.#parts.offerReceipt({ route, receipt, message, taken, pass })) pass();
   }
 
   /** Asked in a moment: the link's own state follows what it tells. */

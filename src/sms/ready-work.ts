@@ -19,6 +19,12 @@ export interface Waiting extends ReadyWork {
 export class ReadyWorks {
   /** By route, then by priority and workspace. */
   readonly #routes = new Map<string, Map<string, Waiting>>();
+  readonly #isHeld: (workspaceId: number) => boolean;
+
+  /** `isHeld`: whether nothing of a workspace may start for now. Its work stays where it is. */
+  constructor(isHeld: (workspaceId: number) => boolean = () => false) {
+    this.#isHeld = isHeld;
+  }
 
   /** There is work that is due at `nextAt`, maybe beside other. */
   note(work: ReadyWork): void {
@@ -57,7 +63,7 @@ export class ReadyWorks {
   due(route: string, link: string, now: number): Waiting[][] {
     const byPriority = new Map<Priority, { urgency: number; works: Waiting[] }>();
     for (const work of this.#routes.get(route)?.values() ?? []) {
-      if (work.nextAt > now || (work.barred.get(link) ?? 0) > now) continue;
+      if (work.nextAt > now || (work.barred.get(link) ?? 0) > now || this.#isHeld(work.workspaceId)) continue;
       const urgency = work.nextAt + HANDICAP_MS[work.priority];
       const line = byPriority.get(work.priority);
       if (line === undefined) byPriority.set(work.priority, { urgency, works: [work] });
@@ -72,7 +78,8 @@ export class ReadyWorks {
   /** When the first of a route is due; Infinity: none waits. */
   nextAt(route: string): number {
     let first = Infinity;
-    for (const { nextAt } of this.#routes.get(route)?.values() ?? []) first = Math.min(first, nextAt);
+    for (const { nextAt, workspaceId } of this.#routes.get(route)?.values() ?? [])
+      if (nextAt < first && !this.#isHeld(workspaceId)) first = nextAt;
     return first;
   }
 }

@@ -19,7 +19,8 @@ import type { WorkStore } from "./work-store.ts";
 
 /** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
 const AGREEING = 20;
-const LEARNED = "ids";
+/** What is learned of a route: its conversion. */
+export const LEARNED = "ids";
 /** How far back a segment without an answer may have been sent. */
 const LOOK_BACK_MS = 72 * 3_600_000;
 
@@ -233,6 +234,11 @@ export class Receipts {
 
   #mayHaveOrphans(route: string): boolean {
     return (this.#orphans.get(route) ?? 0) > 0;
+  }
+
+  /** How many of a route fit nothing; too many rather than too few. */
+  unmatched(route: string): number {
+    return this.#orphans.get(route) ?? 0;
   }
 
   /** Outside of transactions, now and then: how many there really are. */

@@ -4,10 +4,12 @@ import type { Inbound } from "../smpp/pdu.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { SenderIdStore } from "../workspaces/sender-store.ts";
 import type { InboundKey, InboundPartRow, InboundStore } from "./inbound-store.ts";
+import type { AskedForHelp } from "./help.ts";
 import { readKeyword } from "./keywords.ts";
 import { toE164 } from "./number.ts";
 import { type InboundPart, type InboundText, readPart, reassemble } from "./reassemble.ts";
 import type { Route } from "./route-settings.ts";
+import type { ReadyWork } from "./segment-read-store.ts";
 import type { MessageStore } from "./store.ts";
 
 // Texts from subscribers, inside the transaction that is committed before they are acknowledged: parts are kept
@@ -25,6 +27,8 @@ export interface ReceiverParts {
   suppressions: Pick<SuppressionStore, "insert" | "find" | "delete">;
   routes: ReadonlyMap<string, Route>;
   random: Random;
+  /** Answers HELP; the work that this makes. */
+  answerHelp: (asked: AskedForHelp) => ReadyWork[];
 }
 
 interface Whole {
@@ -36,8 +40,8 @@ interface Whole {
   now: number;
 }
 
-/** A text, or a part of one, that came by a link of the route. */
-export function receiveText(route: string, message: Inbound, now: number, parts: ReceiverParts): void {
+/** A text, or a part of one, that came by a link of the route; the work that it makes. */
+export function receiveText(route: string, message: Inbound, now: number, parts: ReceiverParts): ReadyWork[] {
   const { esmClass, dataCoding, shortMessage, messagePayload, sar } = message;
   const bytes = shortMessage.length > 0 ? shortMessage : (messagePayload ?? shortMessage);
   const place = sar === null ? null : { reference: sar.reference, total: sar.total, seq: sar.part };
@@ -58,18 +62,18 @@ export function receiveText(route: string, message: Inbound, now: number, parts:
     payload: Buffer.from(userData),
     receivedAt: now,
   });
-  finishText(key, { isOver: false, now }, parts);
+  return finishText(key, { isOver: false, now }, parts);
 }
 
-/** Makes a text of its parts, when all are there or no more are waited for. */
-export function finishText(key: InboundKey, when: { isOver: boolean; now: number }, parts: ReceiverParts): void {
+/** Makes a text of its parts, when all are there or no more are waited for; the work that it makes. */
+export function finishText(key: InboundKey, when: { isOver: boolean; now: number }, parts: ReceiverParts): ReadyWork[] {
   const rows = parts.sms.inbound.partsOf(key);
   const text = reassemble(rows.map(toPart), when.isOver, charsetOf(key.route, parts));
-  if (text === null) return;
+  if (text === null) return [];
   parts.sms.inbound.removeParts(key);
   const { route, source, destination } = key;
   const raw = text.text === null ? Buffer.concat(rows.map(({ payload }) => payload)) : null;
-  takeWhole({ route, source, destination, text, raw, now: when.now }, parts);
+  return takeWhole({ route, source, destination, text, raw, now: when.now }, parts);
 }
 
 function toPart({ scheme, reference, total, seq, dataCoding, alphabet, payload }: InboundPartRow): InboundPart {
@@ -80,7 +84,7 @@ function charsetOf(route: string, { routes }: ReceiverParts) {
   return routes.get(route)?.config.dcs0Charset ?? "gsm7";
 }
 
-function takeWhole({ route, source, destination, text, raw, now }: Whole, parts: ReceiverParts): void {
+function takeWhole({ route, source, destination, text, raw, now }: Whole, parts: ReceiverParts): ReadyWork[] {
   const subscriber = toE164(source);
   const own = [destination, ...renamed(route, destination, parts)].flatMap(ownFormsOf);
   const workspaceId = ownerOf(subscriber, own, now, parts);
@@ -96,10 +100,13 @@ function takeWhole({ route, source, destination, text, raw, now }: Whole, parts:
     receivedAt: now,
   });
   const keyword = text.text === null ? null : readKeyword(text.text);
-  if (keyword === null || keyword === "help") return;
+  if (keyword === null) return [];
+  if (keyword === "help")
+    return workspaceId === null ? [] : parts.answerHelp({ workspaceId, from: subscriber, to: own, route, now });
   const used = own.flatMap((name) => parts.sms.messages.textedFrom(subscriber, name, now - USED_MS));
   const concerned = new Set([...used.map((each) => each.workspaceId), ...(workspaceId === null ? [] : [workspaceId])]);
   for (const each of concerned) obey(keyword, each, { address: subscriber, now }, parts);
+  return [];
 }
 
 /** The sender ids that the route's SMSC knows by this name. */

@@ -25,7 +25,8 @@ function numberPattern(prefixes: readonly string[]): string {
   return String.raw`^\+(?:${forms.join("|")})$`;
 }
 
-function number(prefixes: readonly string[], description: string) {
+/** A number that can be texted. */
+export function number(prefixes: readonly string[], description: string) {
   const pattern = numberPattern(prefixes);
   const allowed = new RegExp(pattern);
   return text({ maxLength: MAX_NUMBER, pattern, description, examples: ["+258841234567"] }, (value) =>

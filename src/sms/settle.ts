@@ -23,6 +23,8 @@ export interface SettleParts {
   segments: Pick<SegmentStore, "of" | "abandonReady" | "setCredit">;
   workspaces: Pick<WorkspaceStore, "addCredits">;
   credits: Pick<CreditStore, "insert">;
+  /** Inside the transaction: texts ended so, and were sent again because an answer was lost. */
+  counts: { changed: (status: MessageChange["status"]) => void; duplicated: () => void };
 }
 
 /** Of a message whose workspace was deleted nothing is left to settle. */
@@ -40,6 +42,7 @@ export function settleMessage(messageId: number, parts: SettleParts): void {
   if (isSame(before, after)) return;
   const changed = { ...after, lastEventAt: at };
   parts.messages.setState(messageId, changed);
+  if (after.possibleDuplicate && !before.possibleDuplicate) parts.counts.duplicated();
   tellOf(before, { ...before, ...changed }, at, parts);
 }
 
@@ -160,9 +163,12 @@ function isSame(before: MessageRow, after: Omit<PublicState, "lastEventAt">): bo
 }
 
 /** That it was sent is told also where its receipt came in the same transaction. */
-function tellOf(before: MessageRow, message: MessageRow, at: number, { messages }: SettleParts): void {
-  const { status } = message;
-  if (before.sentAt === null && message.sentAt !== null) messages.changed({ message, status: "sent", at });
-  if (status !== before.status && status !== "queued" && status !== "sending" && status !== "sent")
+function tellOf(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleParts): void {
+  const tell = (status: MessageChange["status"]) => {
     messages.changed({ message, status, at });
+    counts.changed(status);
+  };
+  const { status } = message;
+  if (before.sentAt === null && message.sentAt !== null) tell("sent");
+  if (status !== before.status && status !== "queued" && status !== "sending" && status !== "sent") tell(status);
 }

@@ -60,6 +60,7 @@ export function openMessageStore({ orm }: Db) {
         expiresAt: p("expiresAt"),
         createdAt: p("createdAt"),
         status: "queued",
+        isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,
       })
       .prepare(),
   );
@@ -137,6 +138,21 @@ export function openMessageStore({ orm }: Db) {
         .groupBy(smsMessages.workspaceId)
         .orderBy(desc(sql`MAX(${smsMessages.createdAt})`))
         .all(),
+    /** Whether a subscriber's HELP was answered after `since`. */
+    helpedSince: (workspaceId: number, recipient: string, since: number): boolean =>
+      orm
+        .select({ id: smsMessages.id })
+        .from(smsMessages)
+        .where(
+          and(
+            eq(smsMessages.recipient, recipient),
+            eq(smsMessages.workspaceId, workspaceId),
+            gte(smsMessages.createdAt, since),
+            eq(smsMessages.isHelp, true),
+          ),
+        )
+        .limit(1)
+        .get() !== undefined,
     /** Messages of a status that have more to come and whose lifetime was over by `until`, the first first. */
     expired: (status: SmsStatus, until: number, limit: number): number[] =>
       selectDue.all({ status, until, limit }).map(({ id }) => id),

@@ -161,9 +161,9 @@ export class Sweeper {
   #finishTexts(): ReadyWork[] {
     const { clock, receiver } = this.#parts;
     const now = clock.now();
-    for (const key of receiver.sms.inbound.waitingSince(now - PARTS_MS, SHARE))
-      finishText(key, { isOver: true, now }, receiver);
-    return [];
+    return receiver.sms.inbound
+      .waitingSince(now - PARTS_MS, SHARE)
+      .flatMap((key) => finishText(key, { isOver: true, now }, receiver));
   }
 
   /** Texts of a route that is away, or errs, go by the next that is and does not. */

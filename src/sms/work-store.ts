@@ -36,6 +36,18 @@ export function openWorkStore({ orm }: Db) {
       .returning()
       .prepare(),
   );
+  const ready = orm
+    .select({ messageId: smsSegments.messageId })
+    .from(smsSegments)
+    .where(and(IS_READY, eq(smsSegments.route, p("route"))))
+    .limit(p("limit"))
+    .as("ready");
+  const selectWaiting = fast(
+    orm
+      .select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` })
+      .from(ready)
+      .prepare(),
+  );
   // Not the dead: "failed" only where nobody knew whether it was taken.
   const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
   return {
@@ -74,6 +86,12 @@ export function openWorkStore({ orm }: Db) {
           .where(and(eq(smsSegments.messageId, messageId), eq(smsSegments.seq, index + 1)))
           .run();
     },
+    /** Whether anything waits for a route. */
+    hasWaiting: (route: string): boolean => selectWaiting.get({ route, limit: 1 })?.count === 1,
+
+    /** How many segments wait for a route, and the first of their messages; of more than `limit` some. */
+    waiting: (route: string, limit: number): { count: number; oldestId: number | null } =>
+      selectWaiting.get({ route, limit }) ?? { count: 0, oldestId: null },
 
     /** Texts that wait for a route and of which nothing was sent, some of them. */
     unsent: (route: string, limit: number): number[] =>

@@ -100,6 +100,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
     queue: {} as OperatorParts["queue"],
     status: {} as OperatorParts["status"],
     trace: {} as OperatorParts["trace"],
+    sms: { prefixes: ["25884"] } as OperatorParts["sms"],
   });
   const routes = rooms.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());

@@ -87,6 +87,11 @@ const CASES: Record<string, Case> = {
     kind: "operators",
     path: ({ emailId }) => `/api/v1/operator/inbox/${emailId}`,
   },
+  "GET /api/v1/operator/sms/links": operators("sms/links"),
+  "GET /api/v1/operator/sms/link-history": operators("sms/link-history?link=x"),
+  "POST /api/v1/operator/sms/trial": operators("sms/trial", { to: "+258841234567" }),
+  "GET /api/v1/operator/sms/trial": operators("sms/trial"),
+  "DELETE /api/v1/operator/sms/trial": operators("sms/trial"),
   "DELETE /api/v1/domains/{id}": { kind: "by_id", path: ({ domainId }) => `/api/v1/domains/${domainId}`, status: 404 },
   "POST /api/v1/workspaces": { kind: "nobodys" },
   // Counts of the caller's own; usage.test.ts looks at them beside a busy neighbour.

@@ -35,6 +35,8 @@ export interface Screen {
   input?: string | Uint8Array;
   /** Somebody sits there. */
   isInteractive?: boolean;
+  /** Resolves with the signal that ends it. */
+  stop?: Promise<string>;
 }
 
 export interface Desk extends AsyncDisposable {
@@ -102,7 +104,7 @@ export async function runHere(args: string[], options: Screen & { env?: Record<s
       isInteractive: options.isInteractive ?? false,
       ends: (exitCode) => void (code = exitCode),
       input: () => new Blob([input]).stream(),
-      stopSignal: () => new Promise(() => undefined),
+      stopSignal: () => options.stop ?? new Promise(() => undefined),
       tellBugsBy: () => undefined,
       outliveSession: () => undefined,
     });

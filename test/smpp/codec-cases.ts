@@ -277,7 +277,8 @@ export const CASES: Record<string, () => Promise<void> | void> = {
     for (const size of [100_000, 1]) {
       const { pdus } = await readOver(Buffer.concat(answers), size);
       assert.equal(pdus.length, 100);
-      assert.deepEqual(pdus.at(-1), { kind: "submit_answer", sequence: 100, status: 0, messageId: "99" });
+      const bytes = pdu(ID.submitSm + 0x80000000, { sequence: 100 }, Buffer.from("99\0"));
+      assert.deepEqual(pdus.at(-1), { kind: "submit_answer", sequence: 100, status: 0, messageId: "99", bytes });
     }
   },
   "answers without a body have an empty id": async () => {

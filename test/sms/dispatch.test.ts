@@ -34,6 +34,7 @@ test("a segment that falls due while a link looks for it is not left waiting for
   const dispatcher = new Dispatcher({
     sms: ledger,
     suppressions: openSuppressionStore(of.db),
+    isHeld: () => false,
     commit: of.committer.commit,
     guard: { failure: null, whenOpen: () => () => undefined },
     clock,

@@ -46,6 +46,7 @@ export function addMessage(
     segments: parts,
     expiresAt: 86_400_000,
     createdAt: 0,
+    isHelp: false,
     ...rest.message,
   });
   for (let seq = 1; seq <= parts; seq++) {

@@ -4,6 +4,7 @@
 
 import { FEATURE_ROOMS, PROTOCOL_ROOMS } from "./names.ts";
 import { OVERSEEING } from "./rooms-overseeing.ts";
+import { TEXTING } from "./rooms-texting.ts";
 
 /** What the composition root builds and joins. */
 const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
@@ -29,9 +30,12 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type operator/queue-schema.ts",
     "type operator/status-schema.ts",
     "type operator/trace-schema.ts",
+    "type sms/operator-schema.ts",
   ],
+  "lookups.ts": ["type app.ts", "dns", "smtp", "webhooks/pools.ts"],
   "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics", "queue"],
   "app.ts": [
+    "lookups.ts",
     "ground.ts",
     "api-parts.ts",
     "receiver.ts",
@@ -69,7 +73,16 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   "offline.ts": ["app.ts", "lock.ts"],
   // A start that does nothing but show that it could.
-  "probe.ts": ["app.ts", "ground.ts", "lock.ts", "db", "domains/keychain.ts", "type emails/prepare.ts", "threads"],
+  "probe.ts": [
+    "replicator.ts",
+    "app.ts",
+    "ground.ts",
+    "lock.ts",
+    "db",
+    "domains/keychain.ts",
+    "type emails/prepare.ts",
+    "threads",
+  ],
   // Of the API the operator's routes alone.
   "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
@@ -92,7 +105,10 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type operator/trace.ts",
     "operator/trace-routes.ts",
     "plans/routes.ts",
+    "type sms/link-overview.ts",
+    "sms/operator-routes.ts",
     "sms/routes.ts",
+    "sms/trial-routes.ts",
     "workspaces/routes.ts",
     "workspaces/block-routes.ts",
     "workspaces/credit-routes.ts",
@@ -123,7 +139,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type plans/rates.ts",
     "type queue/worker.ts",
     "sms/routing.ts",
-    "type sms/segment-read-store.ts",
+    "type texter.ts",
     "type workspaces/removal.ts",
   ],
   // The telling half of the composition root.
@@ -222,28 +238,6 @@ export const ROOMS: Record<string, readonly string[]> = {
     "threads",
   ],
   // The texting half of the composition root.
-  "texter.ts": [
-    "type queue/pause.ts",
-    "db",
-    "dns",
-    "sms",
-    "sms/answers.ts",
-    "sms/dispatch.ts",
-    "sms/health.ts",
-    "sms/links.ts",
-    "sms/receive.ts",
-    "sms/receipts.ts",
-    "sms/recover.ts",
-    "sms/repeats.ts",
-    "sms/route-settings.ts",
-    "sms/routing.ts",
-    "type sms/segment-read-store.ts",
-    "sms/sweep.ts",
-    "sms/text-clock.ts",
-    "sms/writer.ts",
-    "stores.ts",
-    "type app.ts",
-  ],
   // The replicating part of the composition root.
   "replicator.ts": ["type app.ts", "db", "litestream", "metrics", "type queue/pause.ts", "type workspaces/store.ts"],
   "own-addresses.ts": [],
@@ -341,6 +335,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "threads",
   ],
   ...OVERSEEING,
+  ...TEXTING,
   // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
   inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Credits and sender ids are the workspaces'.

@@ -1,0 +1,38 @@
+import type { Edges } from "./app.ts";
+import type { Config } from "./config.ts";
+import { createResolver, type DnsClient, systemServers } from "./dns/client.ts";
+import { createWatchedResolver } from "./dns/watch.ts";
+import { lookupsAtOnce } from "./smtp/destinations.ts";
+import { CALL_DNS } from "./webhooks/pools.ts";
+
+// Who looks names up, in the composition root: each kind of work has a client of its own, so that names nobody
+// answers for take no places from other work.
+
+export interface Lookups {
+  /** For mail. */
+  resolver: ReturnType<typeof createWatchedResolver>["resolver"];
+  watch: ReturnType<typeof createWatchedResolver>["watch"];
+  /** For checks of domains. */
+  checkResolver: DnsClient;
+  /** For receivers of webhooks, which share it with the SMSCs. */
+  callResolver: DnsClient;
+  /** Ends what is being looked up. */
+  close(): void;
+}
+
+export function openLookups(config: Config, edges: Edges): Lookups {
+  const { clock, random } = edges;
+  const servers = config.dns.servers.length > 0 ? config.dns.servers : systemServers();
+  const { resolver, watch } = createWatchedResolver({
+    servers,
+    witness: config.hostname,
+    lookupsAtOnce: lookupsAtOnce(config.email.maxSessions),
+    ...edges,
+  });
+  const checkResolver = createResolver({ servers, clock, random });
+  const callResolver = createResolver({ servers, clock, random, ...CALL_DNS });
+  const close = () => {
+    for (const each of [resolver, checkResolver, callResolver]) each.close();
+  };
+  return { resolver, watch, checkResolver, callResolver, close };
+}

@@ -1,0 +1,105 @@
+import { expect, test } from "bun:test";
+import { waitUntil } from "../peers/process.ts";
+import { startTexting, type TextWorld, type TextWorldOptions } from "./world.ts";
+
+function startMeasured(options: TextWorldOptions = {}): Promise<TextWorld> {
+  return startTexting({
+    ...options,
+    configure(config, port) {
+      config.metrics.listen = { address: "127.0.0.1", port: 0 };
+      options.configure?.(config, port);
+    },
+  });
+}
+
+async function metrics({ instance }: TextWorld): Promise<string> {
+  return (await fetch(instance.app.metricsUrl ?? "")).text();
+}
+
+const LINK = 'route="vodacom",link="vodacom-a"';
+
+test("the metrics tell how links stand and what became of texts", async () => {
+  await using world = await startMeasured({ script: { rules: [{ count: 1, answer: { status: 0x58 } }] } });
+  const id = await world.text();
+  await world.until(id, ({ status }) => status === "delivered");
+  const text = await metrics(world);
+  for (const line of [
+    `pombo_sms_link_bound{${LINK}} 1`,
+    `pombo_sms_link_window_size{${LINK}} 10`,
+    `pombo_sms_link_window_used{${LINK}} 0`,
+    `pombo_sms_submits_total{${LINK},outcome="accepted"} 1`,
+    `pombo_sms_submits_total{${LINK},outcome="throttled"} 1`,
+    `pombo_sms_submits_total{${LINK},outcome="unanswered"} 0`,
+    `pombo_sms_receipts_total{${LINK},state="delivered"} 1`,
+    `pombo_sms_receipts_total{${LINK},state="rejected"} 0`,
+    `pombo_sms_link_throttled_total{${LINK}} 1`,
+    `pombo_sms_link_ends_total{${LINK},why="lost"} 0`,
+    `pombo_sms_inbound_total{${LINK}} 0`,
+    `pombo_sms_waiting{route="vodacom"} 0`,
+    `pombo_sms_oldest_seconds{route="vodacom"} 0`,
+    `pombo_sms_receipts_unmatched{route="vodacom"} 0`,
+    `pombo_sms_ended_total{status="sent"} 1`,
+    `pombo_sms_ended_total{status="delivered"} 1`,
+    `pombo_sms_ended_total{status="failed"} 0`,
+    "pombo_sms_possible_duplicates_total 0",
+  ])
+    expect(text).toContain(`${line}\n`);
+  expect(text).toMatch(/pombo_sms_link_rate\{.*\} 5000\n/);
+});
+
+test("a lost answer, a receipt that fits nothing and a text received are counted", async () => {
+  await using world = await startMeasured({
+    script: { rules: [{ count: 1, answer: { end: "half", receipt: { states: [] } } }], receipts: { ids: "unknown" } },
+  });
+  const id = await world.text();
+  await world.until(id, ({ status }) => status === "sent");
+  await world.smsc.deliver("loja", {
+    command: "deliver_sm",
+    from: "258841234567",
+    to: "84000",
+    esmClass: 0,
+    dataCoding: 0,
+    bytes: Buffer.from("Ola").toString("hex"),
+    isPayload: false,
+    tlvs: [],
+  });
+  let text = "";
+  await waitUntil("all is counted", 10_000, async () => {
+    text = await metrics(world);
+    return text.includes(`pombo_sms_inbound_total{${LINK}} 1`) && text.includes('unmatched{route="vodacom"} 1');
+  });
+  expect(text).toContain(`pombo_sms_submits_total{${LINK},outcome="lost"} 1\n`);
+  expect(text).toContain("pombo_sms_possible_duplicates_total 1\n");
+  expect(text).toContain(`pombo_sms_link_ends_total{${LINK},why="lost"} 1\n`);
+});
+
+test("a route without a link is a trouble while texts wait for it, and the instance stays ready", async () => {
+  await using world = await startMeasured({
+    script: { bind: { status: 0x0f } },
+    route: { failoverAfterMs: 1 },
+  });
+  const ready = async () => {
+    const response = await fetch(`${world.instance.app.url}/ready`);
+    return {
+      status: response.status,
+      body: (await response.json()) as { status: string; trouble: { part: string; reason: string }[] },
+    };
+  };
+  await world.smsc.until({ binds: 1 });
+  // Nothing waits: nobody misses it.
+  expect((await ready()).body.trouble).toEqual([]);
+  await world.text();
+  await waitUntil("it is told", 10_000, async () =>
+    /ESME_RINVSYSID/.test((await ready()).body.trouble[0]?.reason ?? ""),
+  );
+  const { status, body } = await ready();
+  expect([status, body.status, body.trouble.map(({ part }) => part)]).toEqual([200, "ready", ["sms"]]);
+  expect(body.trouble[0]?.reason).toBe(
+    "No link of the SMS route vodacom is bound, and texts wait for it (the bind was refused with 0x0000000F, ESME_RINVSYSID). Look at system_id of the link. See pombo sms links.",
+  );
+  const text = await metrics(world);
+  expect(text).toContain("pombo_ready 1\n");
+  expect(text).toContain(`pombo_sms_link_bound{${LINK}} 0\n`);
+  expect(text).toContain('pombo_sms_waiting{route="vodacom"} 1\n');
+  expect(text).toContain(`pombo_sms_link_ends_total{${LINK},why="refused"} 1\n`);
+});
