@@ -80,7 +80,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
     log,
   });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats };
+  const own = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats, dispatcher };
   const sweeper = new Sweeper({ ...own, nudge, commit, clock, log });
   let isStarted = false;
   return {
