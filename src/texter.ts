@@ -115,7 +115,7 @@ export function buildTexter(parts: TexterParts): Texter {
   const trials = new Trials({ ...trying, commit, clock, steady, random, log });
   const overview = linkOverview({ routes, links, store: sms.links, isAllShown: config.log.addresses === "full" });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const swept = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats };
+  const swept = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats, dispatcher };
   const sweeper = new Sweeper({ ...swept, nudge, commit, clock, log });
   const recover = () => recoverTexts({ sms, routes, routing, answers, commit, now: () => clock.now(), log });
   return {

@@ -114,12 +114,17 @@ export class Dispatcher {
     };
   }
 
+  /** Times by which it would look again are no times any more: the clock jumped. Work is to be told of anew. */
+  forgetTimers(): void {
+    for (const { cancel } of this.#timers.values()) cancel();
+    this.#timers.clear();
+  }
+
   /** Claims nothing more; resolves when what was being claimed has been handed over. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#forget();
-    for (const { cancel } of this.#timers.values()) cancel();
-    this.#timers.clear();
+    this.forgetTimers();
     for (const cancel of this.#later.values()) cancel();
     await Promise.all(this.#claiming.values());
   }

@@ -152,7 +152,7 @@ export class Links {
       get free() {
         return Math.min(link.free, health.allowance(name));
       },
-      freeWith: (settled) => link.freeWith(settled),
+      freeWith: (settled) => Math.min(link.freeWith(settled), health.allowance(name)),
       send: (flights) => {
         health.sent(name, flights.length);
         for (const { segment, why, reason } of link.send(flights))

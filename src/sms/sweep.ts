@@ -9,6 +9,7 @@ import { isLast } from "./receipt.ts";
 import type { openOrphanStore } from "./orphan-store.ts";
 import type { Route } from "./route-settings.ts";
 import type { SeenStore } from "./seen-store.ts";
+import type { Dispatcher } from "./dispatch.ts";
 import type { Health } from "./health.ts";
 import type { Links } from "./links.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
@@ -45,6 +46,7 @@ export interface SweeperParts {
   receiptGraceMs: number;
   links: Pick<Links, "unboundMs" | "linkUnboundMs">;
   health: Pick<Health, "isOpen">;
+  dispatcher: Pick<Dispatcher, "forgetTimers">;
   nudge: (work: ReadyWork) => void;
   commit: Commit;
   clock: TextClock;
@@ -104,11 +106,12 @@ export class Sweeper {
 
   /** The wall clock was put right: the stored times go with it. */
   async #followJump(): Promise<void> {
-    const { sms, clock, log, commit, nudge } = this.#parts;
+    const { sms, clock, log, commit, nudge, dispatcher } = this.#parts;
     const { jump } = clock;
     if (jump === null) return;
     await commit(() => sms.work.moveTimes(jump));
     clock.follow(jump);
+    dispatcher.forgetTimers();
     log.event("sms.clock_jumped", { byS: Math.round(jump.byMs / 1_000) }, "warn");
     for (const work of sms.segments.readyWork()) nudge(work);
   }
