@@ -14,11 +14,11 @@ function start() {
       noted.push("begin");
       const value = work();
       noted.push("commit");
-      return value as never;
+      return value;
     },
     guard: { failure: null, whenOpen: () => () => {} },
     clock: fakeClock(),
-    log: { event: () => {}, bug: (where: string, error: unknown) => noted.push(`${where} ${String(error)}`) } as never,
+    log: { event: () => {}, bug: (where: string, error: unknown) => noted.push(`${where} ${String(error)}`) },
     pressed: () => {},
     freeing(freed) {
       const places = freed.get(LINK) ?? 0;
