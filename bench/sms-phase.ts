@@ -9,7 +9,7 @@ import { readResident } from "./memory.ts";
 import type { SmsLoadOrder, SmsLoadResult, SmsLoadTimes } from "./sms-load.ts";
 import type { LinkName, Side } from "./sms-side.ts";
 
-export const CONNECTIONS = 64;
+export const CONNECTIONS = 32;
 const WAIT_MS = 60_000;
 
 export interface PhaseOrder {
