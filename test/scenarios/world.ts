@@ -39,8 +39,8 @@ export interface World {
   /** Of the workspace. */
   readonly key: string;
   readonly operatorKey: string;
-  /** Starts the instance and waits until it serves. `through` as in spawnPombo. */
-  serve(options?: { through?: string[] }): Promise<Served>;
+  /** Starts the instance and waits until it serves. `through` as in spawnPombo; `config`: another file than its own. */
+  serve(options?: { through?: string[]; config?: string }): Promise<Served>;
   /** Another configuration file beside the first, with some of its values replaced. */
   writeConfig(name: string, changes: Record<string, Values>): string;
   [Symbol.asyncDispose](): Promise<void>;
@@ -89,7 +89,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       dns,
       key,
       operatorKey,
-      serve: (how) => serve(configFile, how),
+      serve: ({ config, ...how } = {}) => serve(config ?? configFile, how),
       writeConfig(name, changes) {
         const file = join(folder, name);
         writeFileSync(file, toToml(merge(settings, changes)));
