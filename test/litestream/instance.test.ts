@@ -66,6 +66,16 @@ function subjectsIn(file: string): string[] {
   }
 }
 
+function instanceIn(file: string): string {
+  const database = new Database(file);
+  try {
+    const query = database.query<{ value: string }, []>("SELECT value FROM instance WHERE name = 'instance_id'");
+    return query.get()?.value ?? "";
+  } finally {
+    database.close();
+  }
+}
+
 test.skipIf(!hasDaemon)("an ordered stop leaves nothing that is not in the replica, and no daemon", async () => {
   using replica = replicaFolder();
   await using pombo = await startReplicated(replica.path);
@@ -117,6 +127,7 @@ test.skipIf(!hasDaemon)("another instance's replica is refused, unless it is tak
   const words = await startAgain(second);
   expect(words).toContain("belongs to another instance of pombo");
   expect(await startAgain(second, { takeOver: true })).toBe("started");
+  expect(instanceIn(await restored(second, replica.path))).toBe(instanceIn(join(second.directory, "pombo.db")));
   expect(await startAgain(first)).toContain("belongs to another instance of pombo");
 });
 

@@ -129,10 +129,16 @@ test.skipIf(!hasDaemon)("a replica that is away for a while holds up no mail, an
     "mail meanwhile",
     mx.until(() => mx.distinct > arrived + 50),
   );
+  await load.stop();
+  // A stop does not wait for it for long, and a start does not either.
+  await stopInOrder(process);
+  expect(process.stdout()).toContain('"isComplete":false');
+  await using again = await world.serve();
+  expect(hasLogged(again, "replication.unreachable")).toBe(true);
   rmSync(join(replica, "copies"));
   renameSync(join(replica, "away"), join(replica, "copies"));
-  await load.stop();
-  await stopInOrder(process);
+  await stopInOrder(again);
+  expect(again.stdout()).toContain('"isComplete":true');
   expectAllInReplica(of.world, load);
 });
 
