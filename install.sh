@@ -39,6 +39,8 @@ Restart=always
 RestartSec=2
 # A stop lets running deliveries end (22 s) and records what came of them.
 TimeoutStopSec=60
+# pombo alone is asked to end: it ends its replication daemon once all is copied.
+KillMode=mixed
 # Bounces come in at port 25 ([inbound] listen).
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
