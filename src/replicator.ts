@@ -11,8 +11,8 @@ import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
 import { KeptMarker } from "./litestream/keep.ts";
 import { type Mark, nextBoot, pastOf, readMark, readMarker } from "./litestream/marker.ts";
 import { endOrphan } from "./litestream/orphan.ts";
-import { writeOwner } from "./litestream/owner.ts";
-import { localTransaction, lookAtReplica, ownerOfReplica } from "./litestream/replica.ts";
+import { type Owner, writeOwner } from "./litestream/owner.ts";
+import { localTransaction, lookAtReplica, ownerOfReplica, type ReplicaLook } from "./litestream/replica.ts";
 import { spawnDaemon } from "./litestream/spawn.ts";
 import { type ReplicationStatus, Supervisor } from "./litestream/supervise.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
@@ -139,10 +139,12 @@ async function behindReplica(
   const url = config.replication.url ?? "";
   const boots = database?.boots ?? [];
   const look = await lookAtReplica(tools, boots.length === 0 ? LOOK_LIMIT_MS : SHORT_LOOK_LIMIT_MS);
-  if (look.kind === "unreachable") edges.log.event("replication.unreachable", { reason: look.reason }, "warn");
+  const { owner, reason } = await ownerBeside(look, tools, boots.length > 0);
+  if (reason !== null) edges.log.event("replication.unreachable", { reason }, "warn");
+  // Mail does not wait for a replica whose owner cannot be read at the moment.
   const verdict = judgeReplica({
-    look,
-    owner: look.kind === "backup" && boots.length > 0 ? await ownerOfReplica(tools, SHORT_LOOK_LIMIT_MS) : null,
+    look: look.kind === "backup" && reason !== null ? { kind: "unreachable", reason } : look,
+    owner,
     instance: stores.workspaces.fact("instance_id") ?? "",
     boots,
     local: localTransaction(tools.places.state),
@@ -152,6 +154,21 @@ async function behindReplica(
   });
   requireGo(verdict);
   return verdict.kind === "behind" ? verdict.reason : null;
+}
+
+/** `reason`: why it cannot be seen, null: it can. */
+async function ownerBeside(
+  look: ReplicaLook,
+  tools: DaemonTools,
+  isAsked: boolean,
+): Promise<{ owner: Owner | null; reason: string | null }> {
+  if (look.kind === "unreachable") return { owner: null, reason: look.reason };
+  if (look.kind === "empty" || !isAsked) return { owner: null, reason: null };
+  try {
+    return { owner: await ownerOfReplica(tools, SHORT_LOOK_LIMIT_MS), reason: null };
+  } catch (error) {
+    return { owner: null, reason: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: DaemonTools): Supervisor {

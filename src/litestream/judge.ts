@@ -34,7 +34,9 @@ export function judgeReplica(findings: Findings): Verdict {
   if (look.kind !== "backup") return { kind: "go" };
   const strangers = strangersOf(findings, look.transaction);
   if (strangers !== null) return { kind: "refused", words: strangers };
-  if (look.transaction > (findings.local ?? 0)) {
+  // What the daemon keeps here may be lost (damaged files, an operator's hand) without anything being of an earlier time.
+  const isLast = findings.local === null && findings.owner?.boot === boots[0];
+  if (look.transaction > (findings.local ?? 0) && !isLast) {
     const reason = `the replica holds more than this database, as after putting back a backup: what was delivered since would be sent again.`;
     return { kind: "behind", reason };
   }

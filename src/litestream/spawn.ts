@@ -12,6 +12,8 @@ export function spawnDaemon(tools: DaemonTools, line: (text: string) => void): D
     stdout: "pipe",
     stderr: "pipe",
     env: environment,
+    // Ctrl+C at a terminal is for pombo alone, which ends it when all is copied.
+    detached: true,
   });
   notePid(tools, child.pid);
   const read = Promise.all([readLines(child.stdout, line), readLines(child.stderr, line)]);

@@ -144,18 +144,19 @@ export class Supervisor {
     this.#cancelLaunch?.();
     const { control, databases, clock, log } = this.#parts;
     const startedAt = clock.now();
-    await this.#comeUp();
+    const syncAll = async () => {
+      await this.#comeUp();
+      const limits = [databases.main, databases.owner].map((database) => control.sync(database, SYNC_LIMIT_MS));
+      return (await Promise.all(limits)).every((each) => each);
+    };
+    let isComplete = await syncAll();
+    // It ended meanwhile, as where a terminal or a service manager signals all processes: one more for what is left.
+    if (this.#child === null) isComplete = await syncAll();
     const child = this.#child;
-    if (child === null) return;
-    const synced = await Promise.all([
-      control.sync(databases.main, SYNC_LIMIT_MS),
-      control.sync(databases.owner, SYNC_LIMIT_MS),
-    ]);
-    child.kill("SIGTERM");
-    const cancel = clock.after(END_LIMIT_MS, () => child.kill("SIGKILL"));
-    await child.ended;
+    child?.kill("SIGTERM");
+    const cancel = clock.after(END_LIMIT_MS, () => child?.kill("SIGKILL"));
+    await child?.ended;
     cancel();
-    const isComplete = synced.every((each) => each);
     const words = isComplete ? {} : { words: "not everything is in the replica: it follows at the next start" };
     log.event(
       "replication.stopped",

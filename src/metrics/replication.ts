@@ -23,7 +23,7 @@ export function registerReplication(
   );
   figure(
     "pombo_replication_lag_seconds",
-    "Since all that there was had been replicated.",
+    "Since all that there was had been replicated; looked at every five seconds.",
     ({ lagMs }) => lagMs / 1_000,
   );
   figure("pombo_replication_last_sync_time_seconds", "When that was, Unix time.", ({ lastSyncAt }) =>

@@ -1,7 +1,7 @@
 // A whole pombo with the real daemon and a folder as its replica.
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
@@ -10,6 +10,7 @@ import { StartError } from "../../src/errors.ts";
 import { loadInstanceKey } from "../../src/keyring/file.ts";
 import { daemonVersion } from "../../src/litestream/daemon.ts";
 import { openTools } from "../../src/litestream/tools.ts";
+import { openOffline } from "../../src/offline.ts";
 import { systemRandom } from "../../src/random.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 
@@ -66,6 +67,37 @@ function subjectsIn(file: string): string[] {
   }
 }
 
+/** Opens the database as the operator's commands do while pombo is stopped, writes to it and closes it. */
+async function runCommandOf({ config, ...pombo }: Instance): Promise<void> {
+  const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: {} });
+  const log = { event: () => undefined, bug: () => undefined };
+  const opened = await openOffline({ config, instanceKey, edges: { clock: systemClock, random: systemRandom, log } });
+  if (opened.kind !== "open") throw new Error("pombo still runs");
+  const path = `http://localhost/api/v1/operator/workspaces/${pombo.workspace.id}/credits`;
+  const headers = { "content-type": "application/json" };
+  const request = new Request(path, { method: "POST", body: JSON.stringify({ amount: 5 }), headers });
+  expect((await opened.handle(request)).status).toBeLessThan(300);
+  await opened.close();
+}
+
+/** The size of each copied change, the first one being a whole copy. */
+function copiedBytes(replica: string): number[] {
+  const folder = join(replica, "ltx", "0");
+  return readdirSync(folder)
+    .toSorted()
+    .map((name) => statSync(join(folder, name)).size);
+}
+
+function instanceIn(file: string): string {
+  const database = new Database(file);
+  try {
+    const query = database.query<{ value: string }, []>("SELECT value FROM instance WHERE name = 'instance_id'");
+    return query.get()?.value ?? "";
+  } finally {
+    database.close();
+  }
+}
+
 test.skipIf(!hasDaemon)("an ordered stop leaves nothing that is not in the replica, and no daemon", async () => {
   using replica = replicaFolder();
   await using pombo = await startReplicated(replica.path);
@@ -79,8 +111,14 @@ test.skipIf(!hasDaemon)("an ordered stop leaves nothing that is not in the repli
   expect(logged(pombo, "replication.stopped")[0]?.fields).toMatchObject({ isComplete: true });
   expect(existsSync(`/proc/${pid}`)).toBe(false);
   expect(subjectsIn(await restored(pombo, replica.path))).toEqual(subjects);
-  // Its own closing has not cost a new whole copy.
+  // Neither its own closing nor a command of the operator's has cost a new whole copy.
+  await runCommandOf(pombo);
   expect(await startAgain(pombo)).toBe("started");
+  await runCommandOf(pombo);
+  await pombo.restart();
+  await pombo.app.stop(0);
+  const [first = 0, ...later] = copiedBytes(replica.path);
+  expect(Math.max(...later)).toBeLessThan(first);
   await pombo.restart();
   expect(logged(pombo, "replication.says")).toEqual([]);
   expect(pombo.bugs).toEqual([]);
@@ -117,6 +155,7 @@ test.skipIf(!hasDaemon)("another instance's replica is refused, unless it is tak
   const words = await startAgain(second);
   expect(words).toContain("belongs to another instance of pombo");
   expect(await startAgain(second, { takeOver: true })).toBe("started");
+  expect(instanceIn(await restored(second, replica.path))).toBe(instanceIn(join(second.directory, "pombo.db")));
   expect(await startAgain(first)).toContain("belongs to another instance of pombo");
 });
 

@@ -22,7 +22,12 @@ for (const [what, changes, kind] of [
   ["an empty one", { look: { kind: "empty" } }, "go"],
   ["one that cannot be reached: mail does not wait for it", { look: { kind: "unreachable", reason: "x" } }, "go"],
   ["one that is ahead", { local: 8 }, "behind"],
-  ["one that is ahead of a state that was lost", { local: null }, "behind"],
+  ["one that its last start wrote, though the daemon's own files are lost", { local: null }, "go"],
+  [
+    "one that an earlier start wrote, the daemon's own files being lost",
+    { local: null, owner: { ...OWNER, boot: "b1" } },
+    "behind",
+  ],
   ["another instance's", { owner: { ...OWNER, instance: "j" } }, "refused"],
   ["another copy's of this instance, which runs", { owner: { ...OWNER, boot: "z" } }, "refused"],
   [

@@ -16,6 +16,7 @@ function supervised() {
     state: null as DaemonState | null,
     walBytes: 0,
     canSync: true,
+    whileSyncing: () => undefined as void,
     /** A SIGTERM is obeyed. */
     obeys: true,
   };
@@ -37,7 +38,8 @@ function supervised() {
     state: () => Promise.resolve(at.state),
     sync(database) {
       done.push(`sync ${database}`);
-      return Promise.resolve(at.canSync);
+      at.whileSyncing();
+      return turn(2).then(() => at.canSync);
     },
   };
   const supervisor = new Supervisor({
@@ -167,6 +169,20 @@ test("a stop while no daemon runs starts one for what is left", async () => {
   expect(done).toEqual(["leave", "spawn", "spawn", "sync main", "sync owner", "SIGTERM"]);
   await pass(5_000);
   expect(children).toHaveLength(2);
+});
+
+test("a daemon that ends of itself during a stop, as when all processes are signalled, is followed by one more", async () => {
+  const { supervisor, done, pass, answers, at, children, events } = supervised();
+  supervisor.start();
+  answers();
+  await pass(6_000);
+  at.whileSyncing = () => {
+    at.whileSyncing = () => undefined;
+    children.at(-1)?.end(0);
+  };
+  await supervisor.stop();
+  expect(done.slice(2)).toEqual(["sync main", "sync owner", "spawn", "sync main", "sync owner", "SIGTERM"]);
+  expect(events.at(-1)).toContain('"isComplete":true');
 });
 
 test("a daemon that does not end is ended by force, and what is missing is said", async () => {
