@@ -4,6 +4,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PINNED_VERSION } from "../../src/litestream/daemon.ts";
 import { waitUntil } from "../peers/process.ts";
 import { within } from "./child.ts";
 import { type CountingMx, startCountingMx } from "./counting-mx.ts";
@@ -14,7 +15,8 @@ import { bugsOf, createWorld, hasLogged, type Served, type World } from "./world
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
 const LIMIT_MS = 30_000;
-const MIB = 1024 * 1024;
+/** Where pombo brings the log in itself, and what five seconds may add. The daemon killed all the time hardly comes to it. */
+const WAL_LIMIT_BYTES = 320 * 1024 * 1024;
 
 setDefaultTimeout((ROUNDS + 6) * LIMIT_MS);
 
@@ -94,7 +96,7 @@ test.skipIf(!hasDaemon)(
     );
     expect([...seen].filter(isDaemon)).toEqual([]);
     await load.stop();
-    expect(statSync(join(world.dataDir, "pombo.db-wal")).size).toBeLessThan(64 * MIB);
+    expect(statSync(join(world.dataDir, "pombo.db-wal")).size).toBeLessThan(WAL_LIMIT_BYTES);
     const own = daemonPid(world);
     await stopInOrder(last);
     expect(last.stdout()).toContain('"isComplete":true');
@@ -133,6 +135,9 @@ test.skipIf(!hasDaemon)("a replica that is away for a while holds up no mail, an
   // A stop does not wait for it for long, and a start does not either.
   await stopInOrder(process);
   expect(process.stdout()).toContain('"isComplete":false');
+  // A daemon that a power cut left half-written is unpacked anew.
+  const unpacked = join(world.dataDir, "litestream", `litestream-${PINNED_VERSION}`);
+  if (existsSync(unpacked)) writeFileSync(unpacked, "half of it");
   await using again = await world.serve();
   expect(hasLogged(again, "replication.unreachable")).toBe(true);
   rmSync(join(replica, "copies"));
