@@ -9,7 +9,7 @@ import type { Random } from "../random.ts";
 import { sealContext } from "./keychain.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
 import { firstCheckAt } from "./status.ts";
-import type { DomainRow, DomainStore } from "./store.ts";
+import type { DkimKeyRow, DomainRow, DomainStore } from "./store.ts";
 
 export interface CreateParts {
   domains: DomainStore;
@@ -21,11 +21,17 @@ export interface CreateParts {
   makeKeys: () => Promise<KeyPairs>;
 }
 
+export interface Created {
+  domain: DomainRow;
+  /** As they were written: the domain may be gone by the time that it is told of. */
+  keys: DkimKeyRow[];
+}
+
 /** Registers a domain with fresh signing keys. Throws 409 for one the workspace has, 402 at the plan's limit. */
 export async function createDomain(
   request: { workspaceId: number; name: string },
   parts: CreateParts,
-): Promise<DomainRow> {
+): Promise<Created> {
   refuseDomain(request, parts);
   // Making an RSA key takes about a tenth of a second, off the main thread: not inside a transaction.
   const pairs = await parts.makeKeys();
@@ -42,7 +48,7 @@ export async function createDomain(
     });
     insertKey(domain, RSA_SELECTOR, pairs.rsa, parts);
     insertKey(domain, ED25519_SELECTOR, pairs.ed25519, parts);
-    return domain;
+    return { domain, keys: parts.domains.keysOf(domain.id) };
   });
 }
 

@@ -38,9 +38,9 @@ export function domainRoutes(parts: DomainParts) {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const name = toAsciiDomain(body.domain);
         if (name === null) throw new Error("a domain passed its schema and not its parser");
-        const domain = await createDomain({ workspaceId, name }, parts);
+        const { domain, keys } = await createDomain({ workspaceId, name }, parts);
         set.status = 201;
-        return { data: withDns(domain, recordsOf(domain, parts.domains.keysOf(domain.id), parts.settings)) };
+        return { data: withDns(domain, recordsOf(domain, keys, parts.settings)) };
       },
       {
         body: requestBody(DomainCreate),

@@ -22,7 +22,7 @@ async function startPair(other: SmscHandle, rules: Rule[], options: TextWorldOpt
   return startTexting({
     ...options,
     script: { rules },
-    link: { window: 1 },
+    link: { window: 1, ...options.link },
     route: { failoverAfterMs: 1_000 },
     configure: (config) => void config.sms.routes[0]?.links.push(linkConfig(other.port, { name: "vodacom-b" })),
   });
@@ -69,7 +69,11 @@ test("one of which a part went out waits for its link, and goes on there", async
 test("one of which a part went out and whose link stays away expires, and says why", async () => {
   await using other = await startSmsc();
   const clock = fastClock(5);
-  await using world = await startPair(other, [{ count: 1, answer: { end: "fin" } }], { instance: { clock } });
+  await using world = await startPair(other, [{ count: 1, answer: { end: "fin" } }], {
+    instance: { clock },
+    // The second part is not written before the end of the connection is seen.
+    link: { rate: 1 },
+  });
   await world.smsc.until({ bound: 1 });
   const id = await world.text({ body: THREE_PARTS });
   await world.smsc.until({ answers: 1 });
@@ -135,6 +139,8 @@ test("the parts left of a text whose link was taken out of the configuration go 
   await world.smsc.until({ bound: 1 });
   const id = await world.text({ body: THREE_PARTS });
   await world.smsc.until({ answers: 2 });
+  // No receipt comes once its link is gone.
+  await waitUntil("the first part is there", 5_000, () => world.segments()[0]?.state === "delivered");
   await waitUntil("it waits", 5_000, () => world.segments().every(({ state }) => state !== "in_flight"));
   const [route] = world.instance.config.sms.routes;
   route?.links.splice(
