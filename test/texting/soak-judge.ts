@@ -57,6 +57,8 @@ interface Row {
   recipient: string;
   segments: number;
   status: string;
+  /** Segments that were given up and paid back, and are known to have arrived after all: the refund stands. */
+  writtenOff: number;
   category: string | null;
   isMarked: number;
   credits: number;
@@ -90,7 +92,8 @@ export function judge(sqlite: Database, accepted: Uint8Array, { counts, disorder
   };
   const missing = accepted.slice();
   const rows = sqlite.query<Row, []>(
-    `SELECT recipient, segments, status, failure_category AS category, possible_duplicate AS isMarked, credits
+    `SELECT recipient, segments, status, failure_category AS category, possible_duplicate AS isMarked, credits,
+       (SELECT COUNT(*) FROM sms_segment WHERE message_id = sms_message.id AND credit = 'written_off') AS writtenOff
      FROM sms_message`,
   );
   for (const row of rows.iterate()) {
@@ -120,7 +123,7 @@ function judgeText(row: Row, arrived: number[], verdict: Verdict): void {
   if (row.status === "delivered") {
     verdict.delivered += 1;
     if (arrived.includes(0)) complain("delivered, and never read");
-    if (row.credits !== row.segments) complain("delivered, and not paid for");
+    if (row.credits + row.writtenOff !== row.segments) complain("delivered, and not paid for");
     return;
   }
   verdict.givenUp += 1;
