@@ -145,19 +145,30 @@ export class Links {
     const { dispatcher, answers, health, clock, steady, unit, lookUp, log } = this.#parts;
     const name = route.config.name;
     const watch = new LinkWatch(route, clock);
+    // What came back without an answer is written down before anything more is claimed: a part must not overtake the
+    // one before it, nor more be in doubt after a crash than a window.
+    let returned = 0;
+    const written = () => {
+      returned -= 1;
+      if (returned === 0) dispatcher.offer(outlet);
+    };
+    const allowance = () => (returned > 0 ? 0 : health.allowance(name));
     // Made before it can tell anything.
     const outlet: Outlet = {
       name: settings.name,
       route,
       get free() {
-        return Math.min(link.free, health.allowance(name));
+        return Math.min(link.free, allowance());
       },
-      freeWith: (settled) => Math.min(link.freeWith(settled), health.allowance(name)),
+      freeWith: (settled) => Math.min(link.freeWith(settled), allowance()),
       send: (flights) => {
         health.sent(name, flights.length);
         for (const { segment, why, reason } of link.send(flights))
-          if (!isOfGuest(segment))
-            this.#write((now) => answers.unsent(segment, why === "unwritable" ? reason : null, now));
+          if (!isOfGuest(segment)) {
+            returned += 1;
+            const fault = why === "unwritable" ? reason : null;
+            this.#write((now) => answers.unsent(segment, fault, now), { settled: written });
+          }
       },
     };
     const link: Link<Flight | Probe> = openLink<Flight | Probe>({
@@ -175,7 +186,8 @@ export class Links {
         answered: (answer) => this.#answered(answer, outlet, watch),
         timedOut: (segment) => this.#unanswered(segment, "unanswered", watch),
         lost(segments) {
-          for (const each of segments) unanswered(each);
+          returned += segments.length;
+          for (const each of segments) lost(each);
         },
         received: (...given) => this.#received({ route: name, watch }, ...given),
         seen: (direction, pdu) => watch.seen(direction, pdu),
@@ -190,7 +202,7 @@ export class Links {
         },
       },
     });
-    const unanswered = (segment: Flight | Probe) => this.#unanswered(segment, "lost", watch);
+    const lost = (segment: Flight | Probe) => this.#unanswered(segment, "lost", watch, written);
     const { name: linkName } = settings;
     const open: Open = { name: linkName, route: name, settings, link, watch, unboundSince: steady.now() };
     this.#open.push(open);
@@ -221,11 +233,18 @@ export class Links {
     this.#write((now) => answers.answered(segment, { status, messageId }, now), { settled, frees });
   }
 
-  #unanswered(segment: Flight | Probe, outcome: "unanswered" | "lost", watch: LinkWatch): void {
+  #unanswered(
+    segment: Flight | Probe,
+    outcome: "unanswered" | "lost",
+    watch: LinkWatch,
+    written: () => void = () => undefined,
+  ): void {
     const { answers } = this.#parts;
     watch.unknown(outcome);
-    if (isOfGuest(segment)) segment.guest.unanswered(segment, outcome);
-    else this.#write((now) => answers.unanswered(segment, now));
+    if (isOfGuest(segment)) {
+      segment.guest.unanswered(segment, outcome);
+      written();
+    } else this.#write((now) => answers.unanswered(segment, now), { settled: written });
   }
 
   /** What happened to a link; null: nothing worth keeping. */

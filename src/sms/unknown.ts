@@ -37,8 +37,9 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
   if (!isHeld) {
     const giveUpAt = now + parts.unknownWaitMs;
     segments.unknown(row, { now, giveUpAt });
-    // The parts behind it are worth nothing without it.
-    if (row.parts > 1) segments.delayReady(row.messageId, giveUpAt);
+    // The parts behind it are worth nothing without it. Until the text's own end: they go on, or are ended, with what
+    // becomes known of it, and not at the moment at which that is decided.
+    if (row.parts > 1) segments.delayReady(row.messageId, messages.byId(row.messageId)?.expiresAt ?? giveUpAt);
   }
   if (isHeld && row.nextAt <= now) {
     const words = { ...wordsOf(row), category: "outcome_unknown", reason: null } as const;
@@ -47,10 +48,15 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
   return [];
 }
 
-/** Inside a transaction: what became of a part is known; those behind it go on. */
-export function releaseParts(before: SegmentRow, now: number, segments: Pick<SegmentStore, "delayReady">): ReadyWork[] {
+/** Inside a transaction: what became of a part is known; those behind it go on, unless another one is in doubt. */
+export function releaseParts(
+  before: SegmentRow,
+  now: number,
+  segments: Pick<SegmentStore, "delayReady" | "of">,
+): ReadyWork[] {
   if (before.state !== "unknown" || before.parts === 1) return [];
   const { messageId, route, priority, workspaceId } = before;
+  if (segments.of(messageId).some(({ state }) => state === "unknown")) return [];
   segments.delayReady(messageId, now);
   return [{ route, priority, workspaceId, nextAt: now }];
 }
