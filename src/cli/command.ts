@@ -3,6 +3,7 @@ import { type Command, type Given, readArguments } from "./definition.ts";
 import { dev } from "./dev.ts";
 import { DOMAIN_COMMANDS } from "./domain.ts";
 import { CommandError, UsageError } from "./failure.ts";
+import { health } from "./health.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
 import { INBOX_COMMANDS } from "./inbox.ts";
 import { init } from "./init.ts";
@@ -108,6 +109,16 @@ const COMMANDS: readonly Command[] = [
         },
         terminal,
       ),
+  },
+  {
+    name: "health",
+    arguments: [],
+    options: {
+      config: { value: "FILE", about: "the configuration, as for serve" },
+      "data-dir": { value: "DIR", about: "the data directory, instead of the configuration" },
+    },
+    about: "End with 0 while the instance answers, else with 1: for the health check of a container.",
+    run: (given, terminal) => health({ config: given.text("config"), dataDir: given.text("data-dir") }, terminal),
   },
   {
     name: "update",
