@@ -86,9 +86,16 @@ export function operatorRooms({ workspaces, suppressions, domains, inbox }: Oper
   ];
 }
 
-export async function createApi(parts: ApiParts): Promise<AnyElysia> {
-  let document: unknown = null;
-  const rooms = [
+export function createApi(parts: ApiParts): AnyElysia {
+  // Written when it is first asked for: a start would spend a third of its time on it.
+  let document: Promise<unknown> | null = null;
+  const writeDocument = async () =>
+    completeDocument(await openApiDocument(rooms), {
+      exampleDomain: parts.exampleDomain,
+      planNames: parts.workspaces.planNames,
+      isForOperator: (path) => admitParts.rules.isForOperator(path),
+    });
+  const rooms: AnyElysia[] = [
     emailRoutes(parts.emails),
     smsRoutes(parts.sms),
     domainRoutes(parts.domains),
@@ -99,7 +106,7 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
     ...operatorRooms(parts.operator),
     webhookRoutes(parts.webhooks),
     eventRoutes({ ...parts.events, verifyKey: parts.verifyKey }),
-    instanceRoutes({ troubles: parts.troubles, document: () => document }),
+    instanceRoutes({ troubles: parts.troubles, document: () => (document ??= writeDocument()) }),
     docsRoutes(),
   ];
   const { random, clock, log } = parts.emails;
@@ -117,12 +124,6 @@ export async function createApi(parts: ApiParts): Promise<AnyElysia> {
       isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS),
     },
   };
-  document = completeDocument(await openApiDocument(rooms), {
-    exampleDomain: parts.exampleDomain,
-    planNames: parts.workspaces.planNames,
-    isForOperator: (path) => admitParts.rules.isForOperator(path),
-  });
-
   const arrived = (request: Request) => requireStillValid(request, parts.verifyKey);
   let methods: MethodTable = methodTable([]);
 

@@ -255,7 +255,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       closers.push(() => removal.stop());
       return { kind: "command", handle, close: endAll };
     }
-    const api = await createApi(apiParts);
+    const api = createApi(apiParts);
     const receiver = buildReceiver({ ...shared, reportedRefusals, counts: counters.inbound, openThread });
     closers.push(() => receiver.close());
     const openInbound = async (): Promise<Inbound | null> => {

@@ -20,7 +20,7 @@ const Readiness = Type.Object({
 });
 
 /** What needs no key: whether the instance lives and works, and what its API is. */
-export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () => unknown }) {
+export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () => Promise<unknown> }) {
   return new Elysia({ name: "instance" })
     .get("/health", () => ({ status: "alive" }), {
       detail: describe({
