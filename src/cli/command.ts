@@ -83,7 +83,7 @@ const COMMANDS: readonly Command[] = [
     name: "serve",
     arguments: [],
     options: {
-      config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/pombo.toml; or POMBO_CONFIG)" },
+      config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/config.toml; or POMBO_CONFIG)" },
       probe: { about: "only see whether it could: migrate, unseal, write; nothing listens and nothing is sent" },
     },
     about: "Run the instance.",
