@@ -28,10 +28,12 @@ import { purgeAnswers } from "./idempotency/purge.ts";
 import { openCertificate } from "./inbound/certificate.ts";
 import type { Receive } from "./inbound/letter.ts";
 import { type Inbound, startInbound } from "./inbound/server.ts";
+import { isReplicated, type ReplicaChoice, type Replicator, requireNoBackup, startReplicator } from "./replicator.ts";
 import { type Purpose, takeInstanceLock, takeLock } from "./lock.ts";
 import { type Log, redact } from "./log.ts";
 import { createOperatorApi } from "./operator-api.ts";
 import { SendingRates } from "./plans/rates.ts";
+import type { DeliveryPause } from "./queue/pause.ts";
 import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
 import { lookupsAtOnce } from "./smtp/destinations.ts";
@@ -83,6 +85,8 @@ export interface AppOptions {
   portHint?: string;
   /** The update whose probe this is; default: it is none. */
   updateId?: string | null;
+  /** What to do about the replica. */
+  replica?: ReplicaChoice;
 }
 
 export interface App {
@@ -105,6 +109,9 @@ export interface App {
   sms: SmsStores;
   /** Who sends and receives them. */
   texter: Texter;
+  replicator: Replicator;
+  /** Whether delivery waits for the operator. */
+  pause: DeliveryPause;
   /** Ends everything in order; running sessions get up to `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -147,14 +154,21 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     ownSha256: () => sha256Of(process.execPath),
   });
   // Opening would make an empty one, which then stands in the way of init.
-  if (!existsSync(databaseFile(config.dataDir))) throw notSetUp(config.dataDir);
-  const db = openDatabase(databaseFile(config.dataDir));
-  const closers: (() => Promise<void> | void)[] = [releaseLock, () => closeDatabase(db)];
+  const file = databaseFile(config.dataDir);
+  if (!existsSync(file)) {
+    await requireNoBackup(config, file, options.replica ?? {});
+    throw notSetUp(config.dataDir);
+  }
+  const replicated = { isReplicated: isReplicated(config) };
+  const db = openDatabase(file, replicated);
+  let replicator: Replicator | null = null;
+  const endReplication = () => replicator?.end();
+  const closers: (() => Promise<void> | void)[] = [releaseLock, endReplication, () => closeDatabase(db, replicated)];
   const endAll = async () => {
     for (const close of closers.splice(0).toReversed()) await close();
   };
   try {
-    const { registry, counters, stores, keyring, committer, guard } = openGround(options, db);
+    const { registry, counters, stores, keyring, committer, guard, pause } = openGround(options, db);
     const { commit } = committer;
     closers.push(() => guard.stop());
 
@@ -174,7 +188,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     // Receivers of webhooks whose DNS is mute must not take the places of the mail's look-ups, nor each other's.
     const callResolver = createResolver({ servers, clock, random, ...CALL_DNS });
     closers.push(() => callResolver.close());
-    const teller = buildTeller({ config, edges, db, stores, keyring, committer, guard, resolver: callResolver });
+    const teller = buildTeller({ config, edges, db, stores, keyring, committer, guard, pause, resolver: callResolver });
     const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
     const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
@@ -193,12 +207,13 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     db.followers.push(rates);
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
-    const shared = { config, edges, stores, keyring, committer, guard, findRelay, rates, show };
+    const shared = { config, edges, stores, keyring, committer, guard, pause, findRelay, rates, show };
     const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
     const sender = buildSender({ ...shared, reportedRefusals, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
-    const texter = buildTexter({ config, edges, stores, committer, guard, resolver: callResolver });
-    const troubles = () => [...guard.troubles, worker.trouble, dnsWatch.trouble].filter((each) => each !== null);
+    const texter = buildTexter({ config, edges, stores, committer, guard, pause, resolver: callResolver });
+    const others = () => [worker.trouble, dnsWatch.trouble, pause.trouble, replicator?.trouble ?? null];
+    const troubles = () => [...guard.troubles, ...others()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log };
     const removal = new Removal({
@@ -276,6 +291,11 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       });
     };
 
+    const replica = { databaseFile: file, choice: options.replica ?? {} };
+    replicator = await startReplicator({ config, edges, db, stores, commit, pause, registry, ...replica });
+    const { settle } = replicator;
+    closers.push(() => committer.flush());
+    closers.push(settle);
     // The port is taken before the worker starts: a start that fails there has sent nothing.
     const server = listen(api, config.http, {
       portHint: options.portHint ?? "choose another port ([http] listen)",
@@ -293,7 +313,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       db,
       siteOf: (laneId) => worker.siteOf(laneId),
       sources: {
-        isReady: () => troubles().length === 0,
+        isReady: () => troubles().every(({ isAdvisory }) => isAdvisory === true),
         runningAttempts: () => worker.runningCount,
         sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
         inboundClients: () => inbound?.clientCount ?? 0,
@@ -345,7 +365,21 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const seen = { url: server.url, metricsUrl: metrics?.url ?? null, inbound: inbound?.address ?? null };
     const { receive } = receiver;
     const { sms } = stores;
-    const app = { ...seen, db, committer, worker, teller, guard, receive, domainWatch, sms, texter, stop };
+    const app = {
+      ...seen,
+      db,
+      committer,
+      worker,
+      teller,
+      guard,
+      receive,
+      domainWatch,
+      sms,
+      texter,
+      replicator,
+      pause,
+      stop,
+    };
     return { kind: "instance", app };
   } catch (error) {
     closers.shift(); // the lock is released by the caller

@@ -125,6 +125,19 @@ export const TEXT_FORMATS = {
     expected: 'an absolute path such as "/etc/pombo/relay.pem", or "" for none',
     read: (text) => (text === "" ? null : readPath(text, PATH_MAX_BYTES)),
   },
+  replica_url: {
+    expected:
+      's3://bucket/path, sftp://user@host/path or an absolute path such as "/mnt/backup/pombo", without secrets, "?" or "#", or "" for none',
+    read: (text) => (text === "" ? null : readReplicaUrl(text)),
+  },
+  endpoint: {
+    expected: 'an address such as "https://s3.example.net", or "" for Amazon\'s',
+    read: (text) => (text === "" ? null : /^https?:\/\/[a-z0-9.[\]:-]+\/?$/i.test(text) ? text : undefined),
+  },
+  region: {
+    expected: 'a region such as "eu-central-1", or "" to find it out',
+    read: (text) => (/^[a-z0-9-]{0,64}$/.test(text) ? text : undefined),
+  },
   sms_name: {
     expected: 'a name of 1 to 40 lower-case letters, digits, - and _, such as "vodacom-1"',
     read: (text) => (/^[a-z0-9][a-z0-9_-]{0,39}$/.test(text) ? text : undefined),
@@ -191,6 +204,14 @@ function readRelayHost(text: string): string | undefined {
   const labels = text.toLowerCase().split(".");
   if (text.length > HOSTNAME_MAX || /^\d+$/.test(labels.at(-1) ?? "")) return undefined;
   return labels.every((label) => LABEL.test(label)) ? labels.join(".") : undefined;
+}
+
+/** A folder as its plain path, the others as they are but for a slash at the end. */
+function readReplicaUrl(text: string): string | undefined {
+  if (/[\s?#%\p{Cc}]/u.test(text) || text.includes("/../")) return undefined;
+  const isS3 = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,62}(\/[^/].*)?\/?$/.test(text);
+  if (isS3 || /^sftp:\/\/[^/@:]+@[a-z0-9.-]+(:\d{1,5})?\/[^/].*$/i.test(text)) return text.replace(/\/+$/, "");
+  return readPath(text.replace(/^file:\/\/(?=\/)/, ""), PATH_MAX_BYTES);
 }
 
 function isPlainText(text: string, maxBytes: number): boolean {

@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { readTable } from "./config-read.ts";
 import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./config-relay.ts";
 import { checkSms, completeSms } from "./config-sms-check.ts";
+import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./config-replication.ts";
 import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./config-sms.ts";
 import { SiteSchema, SITES_MAX } from "./config-site.ts";
 import { choice, derived, duration, integer, list, size, special, tables, text } from "./config-setting.ts";
@@ -152,6 +153,7 @@ export const ConfigSchema = Type.Object({
       "data_dir",
     ),
   }),
+  replication: Type.Unsafe<ReplicationConfig>(ReplicationSchema),
   metrics: Type.Object({
     listen: special<HostPort | null>(
       "listen_or_none",
@@ -215,6 +217,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
 };
 
 export type { RelayConfig } from "./config-relay.ts";
+export type { ReplicationConfig } from "./config-replication.ts";
 export type { SiteConfig } from "./config-site.ts";
 export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./config-sms.ts";
 export type { HostPort } from "./config-units.ts";
@@ -268,6 +271,7 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   applyEnvironment(config, env, mistakes);
   completeRelays(config.relay, env, mistakes);
   completeSms(config.sms, env, mistakes);
+  completeReplication(config.replication, env, mistakes);
   checkTogether(config, mistakes);
   checkRelays(config.relay, config.email.provider, mistakes);
   checkSms(config.sms, mistakes);

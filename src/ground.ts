@@ -10,6 +10,7 @@ import { type Keyring, openKeyring } from "./keyring/seal.ts";
 import { type Counters, createCounters } from "./metrics/counters.ts";
 import { Registry } from "./metrics/registry.ts";
 import { type MetricsServer, type ServeOptions, serveMetrics } from "./metrics/serve.ts";
+import { DeliveryPause } from "./queue/pause.ts";
 import { openStores, type Stores } from "./stores.ts";
 
 // The ground of the composition root, on which all parts stand: the stores of an open database, the key that
@@ -30,6 +31,8 @@ export interface Ground {
   committer: Committer;
   /** Started: it looks at the disk from now on. */
   guard: DiskGuard;
+  /** Whether delivery waits for the operator. */
+  pause: DeliveryPause;
 }
 
 export function databaseFile(dataDir: string): string {
@@ -62,7 +65,13 @@ export function openGround({ config, instanceKey, edges }: GroundOptions, db: Db
     changed: (reason) => (reason === null ? log.event("disk.well") : log.event("disk.trouble", { reason }, "warn")),
   });
   guard.start();
-  return { registry, counters, stores, keyring, committer, guard };
+  const pause = new DeliveryPause({
+    read: () => stores.workspaces.fact("delivery_paused"),
+    write: (value) => stores.workspaces.setFact("delivery_paused", value),
+    commit: committer.commit,
+    clock,
+  });
+  return { registry, counters, stores, keyring, committer, guard, pause };
 }
 
 /** Null where the configuration turns them off. */

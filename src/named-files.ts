@@ -10,12 +10,17 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE----
 
 /** The password in a `password_file`; null where the file cannot be read. */
 export function readPassword(file: string, key: string, faults: string[]): string | null {
+  return readSecret(file, `${key}.password_file`, faults);
+}
+
+/** The same for a secret that another `key` names. */
+export function readSecret(file: string, key: string, faults: string[]): string | null {
   // Who may read it is not looked at: what hands secrets to containers makes them readable to all inside.
-  const text = readFile(file, { key: `${key}.password_file`, maxBytes: PASSWORD_FILE_MAX_BYTES, faults });
+  const text = readFile(file, { key, maxBytes: PASSWORD_FILE_MAX_BYTES, faults });
   if (text === null) return null;
   const inside = text.replace(/\r?\n$/, "");
   if (inside === "" || /\p{Cc}/u.test(inside)) {
-    faults.push(`${file} (${key}.password_file) must hold the password in one line and nothing else.`);
+    faults.push(`${file} (${key}) must hold the password in one line and nothing else.`);
   }
   return inside;
 }

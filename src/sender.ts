@@ -17,6 +17,7 @@ import type { Keyring } from "./keyring/seal.ts";
 import type { Log } from "./log.ts";
 import { parseRanges } from "./net/address.ts";
 import { ownAddresses, requireSources } from "./own-addresses.ts";
+import type { PauseView } from "./queue/pause.ts";
 import type { QueueStore } from "./queue/store.ts";
 import type { SiteGate } from "./queue/site-places.ts";
 import { Worker } from "./queue/worker.ts";
@@ -60,6 +61,7 @@ export interface SenderParts {
   keyring: Keyring;
   committer: Committer;
   guard: DiskGuard;
+  pause: PauseView;
   resolver: DnsClient;
   findRelay: FindRelay;
   composer: Composer;
@@ -128,6 +130,7 @@ export function buildSender(parts: SenderParts) {
     // No more than sessions: a job that waits for one must not take the place of one that would not.
     maxJobs: email.maxSessions,
     maxJobsPerLane: email.sessionsPerDestination * LANE_JOBS_PER_SESSION,
+    pause: parts.pause,
     ...gatesOf(sites, stores.workspaces),
   });
   const heldExpiry = new HeldExpiry({

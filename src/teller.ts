@@ -11,6 +11,7 @@ import type { EventType } from "./events/schema.ts";
 import { createRecorder, type Recorder, type Subscribers } from "./events/record.ts";
 import type { Keyring } from "./keyring/seal.ts";
 import { parseRanges } from "./net/address.ts";
+import type { PauseView } from "./queue/pause.ts";
 import { Worker } from "./queue/worker.ts";
 import type { Stores } from "./stores.ts";
 import { createCaller } from "./webhooks/call.ts";
@@ -39,6 +40,7 @@ export interface TellerParts {
   keyring: Keyring;
   committer: Committer;
   guard: DiskGuard;
+  pause: PauseView;
   /** Of its own: receivers whose DNS is mute must not take the places of the mail's look-ups. */
   resolver: DnsClient;
 }
@@ -96,13 +98,12 @@ export function buildTeller(parts: TellerParts): Teller {
     handler,
     commit,
     guard,
-    clock,
-    random,
-    log,
+    ...edges,
     scheduleMs: RETRY_MS,
     maxJobs: MAX_CALLS,
     maxJobsPerLane: JOBS_PER_WEBHOOK,
     gate: POOLS,
+    pause: parts.pause,
   });
   const tellOfEmail = emailTeller(stores.emails, recorder);
   followStores(stores, recorder, { clock, tellOfEmail });

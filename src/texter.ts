@@ -3,6 +3,7 @@ import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
 import type { DnsClient } from "./dns/client.ts";
+import type { PauseView } from "./queue/pause.ts";
 import { Answers } from "./sms/answers.ts";
 import { Dispatcher } from "./sms/dispatch.ts";
 import { Links } from "./sms/links.ts";
@@ -25,6 +26,7 @@ export interface TexterParts {
   stores: Stores;
   committer: Committer;
   guard: DiskGuard;
+  pause: PauseView;
   /** Of its own: SMSCs whose names nobody answers for must not take the places of the mail's look-ups. */
   resolver: DnsClient;
 }
@@ -42,7 +44,7 @@ export interface Texter {
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
-export function buildTexter({ config, edges, stores, committer, guard, resolver }: TexterParts): Texter {
+export function buildTexter({ config, edges, stores, committer, guard, pause: paused, resolver }: TexterParts): Texter {
   const { clock, random, log } = edges;
   const { commit } = committer;
   const { sms, suppressions, senderIds } = stores;
@@ -52,7 +54,7 @@ export function buildTexter({ config, edges, stores, committer, guard, resolver 
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const answers = new Answers({ sms, routes, receipts, unknownWaitMs, log, pause });
   const receiver: ReceiverParts = { sms, senderIds, suppressions, routes, random };
-  const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, clock, log });
+  const dispatcher = new Dispatcher({ sms, suppressions, commit, guard, pause: paused, clock, log });
   const writer = new Writer({ commit, guard, clock, log, pressed: (isPressed) => links.press(isPressed) });
   const links: Links = new Links({
     routes,

@@ -1,8 +1,10 @@
 /** What keeps a part of pombo from working at the moment, for the operator. */
 export interface Trouble {
-  part: "database" | "disk" | "worker" | "dns" | "relay";
+  part: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery";
   /** One sentence or two: what is wrong, and what to do or what happens by itself. */
   reason: string;
   /** Unix ms. */
   since: number;
+  /** It keeps nobody from sending requests: /ready tells of it, and still says that the instance is ready. */
+  isAdvisory?: true;
 }

@@ -85,9 +85,19 @@ const COMMANDS: readonly Command[] = [
     options: {
       config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/config.toml; or POMBO_CONFIG)" },
       probe: { about: "only see whether it could: migrate, unseal, write; nothing listens and nothing is sent" },
+      "start-empty": { about: "begin anew, although the replica holds a backup" },
+      "take-over": { about: "write to a replica whose other owner will never run again" },
     },
     about: "Run the instance.",
-    run: (given, terminal) => serve({ config: given.text("config"), isProbe: given.isSet("probe") }, terminal),
+    run: (given, terminal) =>
+      serve(
+        {
+          config: given.text("config"),
+          isProbe: given.isSet("probe"),
+          replica: { startEmpty: given.isSet("start-empty"), takeOver: given.isSet("take-over") },
+        },
+        terminal,
+      ),
   },
   {
     name: "webhook listen",

@@ -5,6 +5,7 @@ import { loadInstanceKey } from "../keyring/file.ts";
 import { jsonLog } from "../log.ts";
 import { probeInstance } from "../probe.ts";
 import { systemRandom } from "../random.ts";
+import type { ReplicaChoice } from "../replicator.ts";
 import type { Terminal } from "./command.ts";
 import { readConfig } from "./settings.ts";
 
@@ -12,6 +13,7 @@ export interface ServeOptions {
   config: string | undefined;
   /** Find out whether it can run, and end. */
   isProbe: boolean;
+  replica: ReplicaChoice;
 }
 
 /** `pombo serve`: runs the instance until SIGTERM or SIGINT. */
@@ -26,7 +28,7 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
   terminal.tellBugsBy((error) => log.bug("a failure that nobody waited for", error));
   const edges = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
   if (options.isProbe) return probe({ config, instanceKey, edges }, terminal);
-  const app = await startApp({ config, instanceKey, edges });
+  const app = await startApp({ config, instanceKey, edges, replica: options.replica });
   log.event("pombo.started", {
     url: app.url,
     metrics: app.metricsUrl,

@@ -1,7 +1,8 @@
-import { Database } from "bun:sqlite";
+import { constants, Database } from "bun:sqlite";
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { StartError } from "../errors.ts";
+import { CHECKPOINT_PAGES } from "./checkpoints.ts";
 import { fingerprintOf, MIGRATIONS } from "./migrations.ts";
 import type { Follower } from "./tally.ts";
 
@@ -12,11 +13,6 @@ import type { Follower } from "./tally.ts";
 const OLDEST_SQLITE = "3.51.3";
 const BUSY_TIMEOUT_MS = 5_000;
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
-/**
- * Pages (of 4 KiB) in the write-ahead log before it is brought into the database. What a busy second writes
- * again and again is brought in once; SQLite's own 1,000 are full after some twenty transactions.
- */
-const CHECKPOINT_PAGES = 4_000;
 /** Of pages; grows with use. SQLite's own 2 MiB are fewer than a busy second touches. */
 const CACHE_KIB = 8 * 1024;
 
@@ -27,14 +23,17 @@ export interface Db {
   sqlite: Database;
   /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
   followers: Follower[];
+  /** Changes of what the installation notes about itself, which nobody relies on: see probation.ts. */
+  aside: { changes: number };
   close(): void;
 }
 
 /**
  * Opens (or creates, 0600) the database file and applies the migrations it lacks. Throws StartError
  * when the file belongs to a newer pombo or to a build that was never released, or the SQLite here is too old.
+ * `isReplicated`: its write-ahead log is the replication daemon's to bring in.
  */
-export function openDatabase(file: string): Db {
+export function openDatabase(file: string, { isReplicated = false } = {}): Db {
   if (file !== ":memory:") {
     // Made by us with 0600 before SQLite would make it with the umask; -wal and -shm inherit the mode.
     closeSync(openSync(file, "a", 0o600));
@@ -45,13 +44,14 @@ export function openDatabase(file: string): Db {
     // Before the pragmas: one of them writes to the file.
     const version = readVersion(sqlite, file);
     applyPragmas(sqlite);
+    if (isReplicated) keepLog(sqlite);
     requireSqlite(sqlite);
     migrate(sqlite, version);
   } catch (error) {
     sqlite.close();
     throw error;
   }
-  return { orm: drizzle(sqlite), sqlite, followers: [], close: () => sqlite.close() };
+  return { orm: drizzle(sqlite), sqlite, followers: [], aside: { changes: 0 }, close: () => sqlite.close() };
 }
 
 function applyPragmas(sqlite: Database): void {
@@ -69,6 +69,16 @@ function applyPragmas(sqlite: Database): void {
   ]) {
     sqlite.run(`PRAGMA ${pragma}`);
   }
+}
+
+/**
+ * The log outlives the last connection, and is not cut: the daemon finds where it was and goes on. Without this
+ * each command of the operator's while pombo is stopped would cost a new whole copy.
+ */
+function keepLog(sqlite: Database): void {
+  sqlite.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
+  sqlite.run("PRAGMA journal_size_limit = -1");
+  sqlite.run("PRAGMA wal_autocheckpoint = 0");
 }
 
 function requireSqlite(sqlite: Database): void {
@@ -112,12 +122,17 @@ function migrate(sqlite: Database, version: number): void {
   }
 }
 
-/** Empties the write-ahead log first, so that the file alone is the whole database while pombo is stopped. */
-export function closeDatabase(db: Db): void {
+/**
+ * Empties the write-ahead log first, so that the file alone is the whole database while pombo is stopped. Where it
+ * is replicated the log stays, and belongs to the file.
+ */
+export function closeDatabase(db: Db, { isReplicated = false } = {}): void {
   try {
+    if (isReplicated) return;
     db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
     // A full disk: the log stays, and the next start reads it.
+  } finally {
+    db.close();
   }
-  db.close();
 }

@@ -11,11 +11,11 @@ const Readiness = Type.Object({
   reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
   trouble: Type.Array(
     Type.Object({
-      part: Type.String({ examples: ["database", "disk", "worker", "dns", "relay"] }),
+      part: Type.String({ examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery"] }),
       reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
       since: Type.String({ format: "date-time" }),
     }),
-    { description: "Each part that keeps it from working." },
+    { description: "Each part that keeps it from working; while it is ready, what the operator should see to." },
   ),
 });
 
@@ -34,10 +34,11 @@ export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () 
       "/ready",
       () => {
         const troubles = parts.troubles();
-        const isReady = troubles.length === 0;
+        const inTheWay = troubles.filter(({ isAdvisory }) => isAdvisory !== true);
+        const isReady = inTheWay.length === 0;
         const readiness = {
           status: isReady ? "ready" : "not ready",
-          reason: isReady ? null : troubles.map(({ reason }) => reason).join(" "),
+          reason: isReady ? null : inTheWay.map(({ reason }) => reason).join(" "),
           trouble: troubles.map(({ part, reason, since }) => ({ part, reason, since: new Date(since).toISOString() })),
         };
         return Response.json(readiness, { status: isReady ? 200 : 503 });

@@ -5,13 +5,17 @@ import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import type { Trouble } from "../trouble.ts";
+import type { AttemptContext, Handler, Settlement } from "./handler.ts";
 import { type Lane, Lanes } from "./lanes.ts";
 import { lookUpOwners } from "./owners.ts";
 import { freeInterrupted, freeLost } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
+import type { PauseView } from "./pause.ts";
 import type { SiteGate } from "./site-places.ts";
 import { type Deferral, type Job, RowTaken } from "./job.ts";
 import type { WorkerQueue } from "./store.ts";
+
+export type { AttemptContext, Handler, Settlement };
 
 // The worker takes due rows off the queue and hands each to the handler, which does the I/O and
 // returns what to write; the worker writes it together with the row's fate in one transaction.
@@ -30,42 +34,6 @@ const WATCH_EVERY_MS = 60_000;
 /** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
 const MAX_TIMER_MS = 60_000;
 
-/** What came of an attempt, for the worker to write. */
-export interface Settlement {
-  fate:
-    | { kind: "finish" }
-    /** `at` null: as the schedule says. */
-    | { kind: "defer"; at: number | null; lastReply: string | null; badDomainAt: number | null }
-    /** The attempt was not begun: as if it had never been claimed. */
-    | { kind: "give_back" };
-  /** The destination answered; null: not tried. */
-  isReached: boolean | null;
-  /**
-   * Writes the room's own rows, inside the transaction. `isHeld` false: the row had meanwhile been
-   * taken from this attempt. `nextAt` is when the deferred row is due.
-   */
-  record(isHeld: boolean, nextAt: number): void;
-  /** Called once `record` is durable. */
-  committed?(): void;
-}
-
-export interface AttemptContext {
-  /** Commits that the final dot may be written; rejects when that could not be kept, with RowTaken when the row is lost. */
-  markDot(): Promise<void>;
-  /** The job leads to this site: what the site allows holds for its lane from now on. */
-  locate(site: string): void;
-  /** Aborted when the worker stops: an attempt not yet begun should be given back. */
-  stopping: AbortSignal;
-  /** Aborted when the grace of a stop is over: connections must end now. */
-  cutOff: AbortSignal;
-}
-
-export interface Handler {
-  attempt(job: Job, context: AttemptContext): Promise<Settlement>;
-  /** Inside a transaction: a crash cut this attempt off after its final dot may have been written. */
-  recordInterrupted(job: { id: number; attempts: number; startedAt: number; dotAt: number }): void;
-}
-
 export interface WorkerOptions {
   queue: WorkerQueue;
   handler: Handler;
@@ -81,6 +49,7 @@ export interface WorkerOptions {
   gate?: SiteGate;
   /** Whether nothing of a workspace may be claimed, until release(); absent: nobody is held. */
   isHeld?: (workspaceId: number) => boolean;
+  pause?: PauseView;
 }
 
 export class Worker {
@@ -115,6 +84,7 @@ export class Worker {
     this.#unsubscribeGuard = guard.whenOpen(
       () => void this.#resume().catch((error: unknown) => log.bug("recover", error)),
     );
+    this.#options.pause?.whenResumed(() => this.#tickSoon());
     await this.#resume();
     this.#watch();
   }
@@ -197,9 +167,13 @@ export class Worker {
 
   #isIdle(): boolean {
     if (this.#running.size > 0 || this.#claiming > 0 || this.#isTickQueued) return false;
-    if (this.#stopping.signal.aborted || this.#options.guard.failure !== null) return true;
+    if (this.#stopping.signal.aborted || this.#options.guard.failure !== null || this.#isPaused) return true;
     const dueAt = this.#lanes.nextDueAt();
     return dueAt === null || dueAt > this.#options.clock.now();
+  }
+
+  get #isPaused(): boolean {
+    return this.#options.pause?.isPaused ?? false;
   }
 
   #tickSoon(): void {
@@ -215,7 +189,7 @@ export class Worker {
 
   #tick(): void {
     const { clock, guard, maxJobs } = this.#options;
-    if (this.#stopping.signal.aborted || guard.failure !== null || this.#recovery !== "done") return;
+    if (this.#stopping.signal.aborted || guard.failure !== null || this.#recovery !== "done" || this.#isPaused) return;
     const now = clock.now();
     let free = maxJobs - this.#running.size - this.#claiming;
     while (free > 0) {

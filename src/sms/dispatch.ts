@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
+import type { PauseView } from "../queue/pause.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import { type Flight, flightOf } from "./flight.ts";
 import { ReadyWorks, type Waiting } from "./ready-work.ts";
@@ -28,6 +29,7 @@ export interface DispatcherParts {
   suppressions: Pick<SuppressionStore, "reasonForNumber">;
   commit: Commit;
   guard: { failure: string | null; whenOpen(run: () => void): () => void };
+  pause?: PauseView;
   clock: Clock;
   log: Log;
 }
@@ -53,7 +55,12 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    this.#forget = parts.guard.whenOpen(() => this.#offerAll());
+    const forgetGuard = parts.guard.whenOpen(() => this.#offerAll());
+    const forgetPause = parts.pause?.whenResumed(() => this.#offerAll());
+    this.#forget = () => {
+      forgetGuard();
+      forgetPause?.();
+    };
   }
 
   add(outlet: Outlet): void {
@@ -70,7 +77,7 @@ export class Dispatcher {
   /** The link has room. */
   offer(outlet: Outlet): void {
     if (this.#isStopped || this.#claiming.has(outlet) || outlet.free < 1) return;
-    if (this.#parts.guard.failure !== null) return;
+    if (this.#parts.guard.failure !== null || this.#parts.pause?.isPaused === true) return;
     const route = outlet.route.config.name;
     const now = this.#parts.clock.now();
     if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(route);

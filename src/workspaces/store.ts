@@ -11,7 +11,17 @@ export type WorkspaceRow = typeof workspaces.$inferSelect;
 export type WorkspaceChange = Partial<Omit<WorkspaceRow, "id" | "uid" | "createdAt" | "smsCredits">>;
 
 /** Facts about this installation that the database keeps. */
-export type InstanceFact = "instance_id" | "key_check" | "operator_key_hash" | "last_write" | "update_probation";
+export type InstanceFact =
+  | "instance_id"
+  | "key_check"
+  | "operator_key_hash"
+  | "last_write"
+  | "marker"
+  | "delivery_paused"
+  | "update_probation";
+
+/** What an installation that accepts and sends nothing writes all the same. */
+const ASIDE: readonly InstanceFact[] = ["last_write", "marker"];
 
 /** Workspaces whose rows are remembered. */
 const MAX_REMEMBERED = 10_000;
@@ -128,6 +138,7 @@ export function openWorkspaceStore(db: Db) {
 
     fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
     setFact(name: InstanceFact, value: string): void {
+      if (ASIDE.includes(name)) db.aside.changes += 1;
       orm.insert(instance).values({ name, value }).onConflictDoUpdate({ target: instance.name, set: { value } }).run();
     },
   };

@@ -2,8 +2,9 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { leaveCheckpoints, takeCheckpoints, walBytesOf } from "../../src/db/checkpoints.ts";
 import { MIGRATIONS } from "../../src/db/migrations.ts";
-import { openDatabase } from "../../src/db/open.ts";
+import { closeDatabase, openDatabase } from "../../src/db/open.ts";
 import { StartError } from "../../src/errors.ts";
 import { temporaryFolder } from "./temporary.ts";
 
@@ -179,4 +180,32 @@ test("what was committed before a process vanished is there when the file is ope
   expect(second.sqlite.query("SELECT value FROM instance").all()).toEqual([{ value: "in the WAL" }]);
   second.close();
   first.close();
+});
+
+test("of a replicated database nothing is brought in here, and its log outlives the last connection", () => {
+  using folder = temporaryFolder();
+  for (const isReplicated of [true, false]) {
+    const file = join(folder.path, `${isReplicated}.db`);
+    const db = openDatabase(file, { isReplicated });
+    expect(pragma(db.sqlite, "wal_autocheckpoint")).toBe(isReplicated ? 0 : 4_000);
+    expect(pragma(db.sqlite, "journal_size_limit")).toBe(isReplicated ? -1 : 64 * 1024 * 1024);
+    leaveCheckpoints(db);
+    expect(pragma(db.sqlite, "wal_autocheckpoint")).toBe(0);
+    const bytes = walBytesOf(file);
+    expect(bytes).toBeGreaterThan(0);
+    closeDatabase(db, { isReplicated });
+    Bun.gc(true);
+    expect(walBytesOf(file)).toBe(isReplicated ? bytes : 0);
+  }
+});
+
+test("who takes the log over brings in at once what is there, and goes on with it", () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, "taken.db");
+  const db = openDatabase(file, { isReplicated: true });
+  const before = statSync(file).size;
+  takeCheckpoints(db);
+  expect(statSync(file).size).toBeGreaterThan(before);
+  expect(pragma(db.sqlite, "wal_autocheckpoint")).toBe(4_000);
+  closeDatabase(db, { isReplicated: true });
 });

@@ -8,6 +8,7 @@ import { waitUntil } from "../peers/process.ts";
 import { within } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
 import { startLoad } from "./load.ts";
+import { canUnshare } from "./namespace.ts";
 import { bugsOf, call, createWorld, emailTo, hasLogged } from "./world.ts";
 
 const DISK_MIB = 16;
@@ -16,27 +17,6 @@ const FULL_FOR_MS = 3_000;
 const LIMIT_MS = 20_000;
 
 setDefaultTimeout(90_000);
-
-/** How this machine lets a process have mounts of its own; null: it does not. */
-function findNamespace(): string[] | null {
-  for (const flags of ["-m", "-rm"]) {
-    const tried = Bun.spawnSync(["unshare", flags, "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt"], {
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: "ignore",
-    });
-    if (tried.exitCode === 0) return ["unshare", flags];
-  }
-  return null;
-}
-
-function canUnshare(): string[] | null {
-  try {
-    return findNamespace();
-  } catch {
-    return null; // there is no unshare
-  }
-}
 
 const namespace = canUnshare();
 if (namespace === null) {

@@ -37,6 +37,8 @@ export interface ServeOptions {
   env?: Record<string, string>;
   /** Another executable than the one under test. */
   command?: string[];
+  /** Another configuration file than its own. */
+  config?: string;
 }
 
 export interface World {
@@ -97,7 +99,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
       dns,
       key,
       operatorKey,
-      serve: (how) => serve(configFile, how),
+      serve: ({ config, ...how } = {}) => serve(config ?? configFile, how),
       writeConfig(name, changes) {
         const file = join(folder, name);
         writeFileSync(file, toToml(merge(settings, changes)));

@@ -6,6 +6,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "random.ts": "the machine's randomness",
   "db/commit.ts": "measures how long a transaction took",
   "http/listen.ts": "a stop must end, also where a test holds the clock; measures how long an answer took",
+  "litestream/control.ts": "asks the daemon on its socket",
   "metrics/loop-lag.ts": "measures the event loop, whatever the clock says",
   "threads/line.ts": "a thread that hangs must be given up, also where a test holds the clock",
   "cli/webhook-listen.ts": "asks the API and posts to a developer's program",
@@ -22,4 +23,4 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
 export const MAY_NAME_SYSTEM_EDGES = ["cli/"];
 
 /** Who, besides store.ts files and db/, holds SQL: each has a database of its own. */
-export const OWN_DATABASES = ["sandbox/inbox.ts", "lock.ts", "cli/version.ts"];
+export const OWN_DATABASES = ["sandbox/inbox.ts", "lock.ts", "cli/version.ts", "litestream/owner.ts"];

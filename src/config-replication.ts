@@ -1,0 +1,84 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { duration, special, text } from "./config-setting.ts";
+import type { Mistake } from "./config-toml.ts";
+
+// `[replication]`: where the database is copied to all the time. The url is all that most need; secrets are in
+// files or in the environment.
+
+const ACCESS_KEY_ID_VARIABLE = "POMBO_REPLICATION_ACCESS_KEY_ID";
+const SECRET_ACCESS_KEY_VARIABLE = "POMBO_REPLICATION_SECRET_ACCESS_KEY";
+/** How the machine reaches the network; the daemon needs to know it as well. */
+const NETWORK_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+export const ReplicationSchema = Type.Object({
+  url: special<string | null>(
+    "replica_url",
+    "Where the database is copied to: s3://bucket/path, sftp://user@host/path or a folder on another disk; empty = nowhere.",
+    "",
+  ),
+  endpoint: special<string | null>("endpoint", "The address of an S3 service that is not Amazon's.", ""),
+  region: text("region", "The region of the bucket; empty = found out.", ""),
+  accessKeyId: special<string | null>(
+    "account",
+    "The S3 access key's id; or the variable POMBO_REPLICATION_ACCESS_KEY_ID.",
+    "",
+  ),
+  secretAccessKeyFile: special<string | null>(
+    "optional_path",
+    "The file that holds its secret; or the variable POMBO_REPLICATION_SECRET_ACCESS_KEY.",
+    "",
+  ),
+  sftpKeyFile: special<string | null>("optional_path", "The private key for sftp, in OpenSSH's form.", ""),
+  sftpHostKey: special<string | null>(
+    "account",
+    'The server\'s public key for sftp, such as "ssh-ed25519 AAAA…"; empty = any is believed.',
+    "",
+  ),
+  syncIntervalMs: duration(
+    ["100ms", "1h"],
+    "How often changes are copied: at most so much is lost with the disk.",
+    "1s",
+  ),
+  snapshotIntervalMs: duration(["10m", "7d"], "How often a whole copy is made, from which a restore begins.", "6h"),
+  retentionMs: duration(["1h", "365d"], "How far back the database can be restored.", "72h"),
+});
+
+/**
+ * `url` null = nothing is replicated. From the environment come `secretAccessKey` (null = from the file, or the
+ * machine's own role) and `network`, variables for the daemon.
+ */
+export type ReplicationConfig = Static<typeof ReplicationSchema> & {
+  secretAccessKey?: string;
+  network?: Record<string, string>;
+};
+
+/** What the environment adds, and what must fit together. `replication` may be incomplete where mistakes were noted. */
+export function completeReplication(
+  replication: ReplicationConfig,
+  env: Record<string, string | undefined>,
+  mistakes: Mistake[],
+): void {
+  const note = (key: string, found: string, expected: string) =>
+    mistakes.push({ key: `replication.${key}`, found, expected });
+  const { url, snapshotIntervalMs, retentionMs } = replication;
+  replication.accessKeyId ??= env[ACCESS_KEY_ID_VARIABLE] || null;
+  const secret = env[SECRET_ACCESS_KEY_VARIABLE] ?? "";
+  if (secret !== "") {
+    if (replication.secretAccessKeyFile !== null) {
+      note("secret_access_key_file", `${SECRET_ACCESS_KEY_VARIABLE} beside it`, "one of the two");
+    }
+    replication.secretAccessKey = secret;
+  }
+  replication.network = Object.fromEntries(NETWORK_VARIABLES.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+  const isS3 = url?.startsWith("s3:") ?? false;
+  if (isS3 && (replication.accessKeyId === null) !== (secret === "" && replication.secretAccessKeyFile === null)) {
+    const expected = "an id and its secret (secret_access_key_file or the environment), or neither: the machine's role";
+    note("access_key_id", "one without the other", expected);
+  }
+  if (url?.startsWith("sftp:") && replication.sftpKeyFile === null) {
+    note("sftp_key_file", "nothing", "the private key that the sftp server knows");
+  }
+  if (snapshotIntervalMs > retentionMs) {
+    note("snapshot_interval", "more than retention", "at most retention, or nothing could be restored at times");
+  }
+}

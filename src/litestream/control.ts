@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+
+// What the daemon says on its socket. Every question ends within its limit, answered or not.
+
+const LIMIT_MS = 5_000;
+
+export interface DaemonState {
+  /** When what there was had last been copied, Unix ms; null: not yet. */
+  lastSyncAt: number | null;
+  /** The number of the last transaction that it has seen. */
+  transaction: number;
+  /** Why the last look at the database failed; null: it did not. */
+  fault: string | null;
+}
+
+export interface DaemonControl {
+  /** The process that answers; null: none does. */
+  pid(): Promise<number | null>;
+  /** Null: it does not answer, or does not know the database yet. */
+  state(database: string): Promise<DaemonState | null>;
+  /** Has all that is committed copied; false: not within `limitMs`. */
+  sync(database: string, limitMs: number): Promise<boolean>;
+}
+
+interface Answers {
+  pid?: unknown;
+  txid?: unknown;
+  databases?: { path?: unknown; last_sync_at?: unknown; error?: unknown }[];
+}
+
+export function controlBy(socket: string): DaemonControl {
+  async function ask(path: string, body: object | null, limitMs = LIMIT_MS): Promise<Answers | null> {
+    if (!existsSync(socket)) return null;
+    try {
+      const response = await fetch(`http://localhost${path}`, {
+        unix: socket,
+        keepalive: false, // a connection to a daemon that has ended must not be used for its successor
+        method: body === null ? "GET" : "POST",
+        ...(body === null ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(limitMs),
+      });
+      return response.ok ? ((await response.json()) as Answers) : null;
+    } catch {
+      return null; // nobody is there, or it hangs: the supervisor counts
+    }
+  }
+  return {
+    async pid() {
+      const found = await ask("/info", null);
+      return typeof found?.pid === "number" ? found.pid : null;
+    },
+    async state(database) {
+      const query = `?path=${encodeURIComponent(database)}`;
+      const [list, position, diagnosis] = await Promise.all([
+        ask("/list", null),
+        ask(`/txid${query}`, null),
+        ask(`/debug/sync-status${query}`, null),
+      ]);
+      const row = list?.databases?.find(({ path }) => path === database);
+      if (row === undefined || typeof position?.txid !== "number") return null;
+      const lastSyncAt = typeof row.last_sync_at === "string" ? Date.parse(row.last_sync_at) : Number.NaN;
+      const fault = diagnosis?.databases?.[0]?.error;
+      return {
+        lastSyncAt: Number.isNaN(lastSyncAt) ? null : lastSyncAt,
+        transaction: position.txid,
+        fault: typeof fault === "string" && fault !== "" ? fault : null,
+      };
+    },
+    async sync(database, limitMs) {
+      const timeout = Math.ceil(limitMs / 1_000);
+      return (await ask("/sync", { path: database, wait: true, timeout }, limitMs + LIMIT_MS)) !== null;
+    },
+  };
+}

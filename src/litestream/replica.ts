@@ -1,0 +1,71 @@
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { DaemonTools } from "./tools.ts";
+import { type Owner, readOwner } from "./owner.ts";
+
+// What is in the replica, by the daemon's own commands: no other code knows S3 or sftp.
+
+export type ReplicaLook =
+  | { kind: "empty" }
+  /** `transaction`: the daemon's number of the last one in it; `at`: when that was written, Unix ms. */
+  | { kind: "backup"; transaction: number; at: number }
+  | { kind: "unreachable"; reason: string };
+
+/** What the daemon says where nothing can be restored. */
+const NOTHING = "no matching backup files available";
+
+interface Plan {
+  max_txid: string;
+  files: { timestamp: string }[];
+}
+
+/** Looks whether the replica holds a backup, without fetching it. */
+export async function lookAtReplica({ run, places }: DaemonTools, limitMs: number): Promise<ReplicaLook> {
+  const { code, out, err } = await run(["restore", "-dry-run", "-json"], [places.database], limitMs);
+  if (code === 0) {
+    const plan = JSON.parse(out) as Plan;
+    const at = Math.max(...plan.files.map(({ timestamp }) => Date.parse(timestamp)));
+    return { kind: "backup", transaction: Number.parseInt(plan.max_txid, 16), at };
+  }
+  if (err.includes(NOTHING)) return { kind: "empty" };
+  return {
+    kind: "unreachable",
+    reason: code === null ? `it did not answer within ${limitMs / 1_000} s` : lastLineOf(err),
+  };
+}
+
+/** Whose it is; null: nobody has said so. Throws when that cannot be read. */
+export async function ownerOfReplica({ run, places, folder }: DaemonTools, limitMs: number): Promise<Owner | null> {
+  const scratch = join(folder, "owner-of-replica.db");
+  removeDatabase(scratch);
+  try {
+    const { code, err } = await run(["restore", "-if-replica-exists", "-o", scratch], [places.owner], limitMs);
+    if (code !== 0) throw new Error(lastLineOf(err));
+    return readOwner(scratch);
+  } finally {
+    removeDatabase(scratch);
+  }
+}
+
+/** The number of the last transaction that the daemon has put down here; null: none. */
+export function localTransaction(state: string): number | null {
+  let last: number | null = null;
+  try {
+    for (const name of readdirSync(join(state, "ltx", "0"))) {
+      const [, found] = /^[0-9a-f]{16}-([0-9a-f]{16})\.ltx$/.exec(name) ?? [];
+      if (found !== undefined) last = Math.max(last ?? 0, Number.parseInt(found, 16));
+    }
+  } catch {
+    // No such folder yet.
+  }
+  return last;
+}
+
+function removeDatabase(file: string): void {
+  for (const end of ["", "-wal", "-shm", "-journal", ".tmp"]) rmSync(`${file}${end}`, { force: true });
+}
+
+function lastLineOf(text: string): string {
+  const line = text.trim().split("\n").at(-1) ?? "";
+  return line.replace(/^Error: /, "").slice(0, 500) || "no reason was given";
+}

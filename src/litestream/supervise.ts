@@ -1,0 +1,222 @@
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Trouble } from "../trouble.ts";
+import type { DaemonControl, DaemonState } from "./control.ts";
+import { reader } from "./words.ts";
+
+// The supervisor of the replication daemon: it starts the child and starts it again when it ends, looks every few
+// seconds how far it is, and says who brings the write-ahead log into the database.
+//
+// The log grows without limit while neither does. So: the daemon has it from the start, and for as long as it
+// answers. While it does not, nothing is brought in, since what happens behind its back costs a new whole copy;
+// above a limit pombo does it itself, until the daemon answers again.
+
+const LOOK_EVERY_MS = 5_000;
+/** It takes a moment to come up. */
+const FIRST_LOOK_MS = 1_000;
+const BACKOFF_MIN_MS = 1_000;
+const BACKOFF_MAX_MS = 60_000;
+/** A child that lived so long begins with the shortest wait again. */
+const STEADY_MS = 60_000;
+/** One that has not answered for so long is ended by force. */
+const SILENT_MS = 60_000;
+const WAL_LIMIT_BYTES = 256 * 1024 * 1024;
+/** Since the last good copying, before it is trouble. */
+const LATE_MS = 5 * 60_000;
+/** A stop: for the last copying asked for, for the daemon to end by itself, and for one that must be started for it. */
+const SYNC_LIMIT_MS = 10_000;
+const END_LIMIT_MS = 18_000;
+const COME_UP_LIMIT_MS = 5_000;
+const COME_UP_LOOK_MS = 100;
+
+/** A child that runs. */
+export interface DaemonChild {
+  pid: number;
+  /** Resolves with its exit code; null: a signal ended it. */
+  ended: Promise<number | null>;
+  kill(signal: "SIGTERM" | "SIGKILL"): void;
+}
+
+export interface SupervisorParts {
+  /** Starts the daemon; `line` is called for each line that it says. */
+  spawn: (line: (text: string) => void) => DaemonChild;
+  control: DaemonControl;
+  databases: { main: string; owner: string };
+  /** Who brings the log into the database; called by turns. */
+  checkpoints: { leave: () => void; take: () => void; walBytes: () => number };
+  clock: Clock;
+  log: Log;
+}
+
+/** For /metrics, /ready and pombo status. */
+export interface ReplicationStatus {
+  /** The daemon runs and answers. */
+  isRunning: boolean;
+  pid: number | null;
+  /** How often it has ended by itself. */
+  restarts: number;
+  /** When all that there was had been copied last, Unix ms; null: not since this start. */
+  lastSyncAt: number | null;
+  /** Since then, or since the start. */
+  lagMs: number;
+  /** The daemon's number of the last transaction. */
+  transaction: number | null;
+  /** What it said is wrong; null: nothing. */
+  fault: string | null;
+  /** Who brings the write-ahead log into the database. */
+  checkpointsBy: "litestream" | "pombo";
+}
+
+export class Supervisor {
+  readonly #parts: SupervisorParts;
+  readonly #startedAt: number;
+  #child: DaemonChild | null = null;
+  #childSince = 0;
+  #answeredAt = 0;
+  #state: DaemonState | null = null;
+  #lastSyncAt: number | null = null;
+  #restarts = 0;
+  #backoffMs = BACKOFF_MIN_MS;
+  #isOurs = false;
+  #isStopping = false;
+  #cancelLaunch: (() => void) | null = null;
+  #cancelLook: (() => void) | null = null;
+
+  constructor(parts: SupervisorParts) {
+    this.#parts = parts;
+    this.#startedAt = parts.clock.now();
+  }
+
+  start(): void {
+    this.#parts.checkpoints.leave();
+    this.#launch();
+    this.#lookLater(FIRST_LOOK_MS);
+  }
+
+  get status(): ReplicationStatus {
+    return {
+      isRunning: this.#child !== null && this.#state !== null,
+      pid: this.#child?.pid ?? null,
+      restarts: this.#restarts,
+      lastSyncAt: this.#lastSyncAt,
+      lagMs: Math.max(0, this.#parts.clock.now() - (this.#lastSyncAt ?? this.#startedAt)),
+      transaction: this.#state?.transaction ?? null,
+      fault: this.#state?.fault ?? null,
+      checkpointsBy: this.#isOurs ? "pombo" : "litestream",
+    };
+  }
+
+  /** Mail goes on; what is accepted now would be lost with this machine's disk. */
+  get trouble(): Trouble | null {
+    const { lagMs, isRunning, fault } = this.status;
+    if (lagMs <= LATE_MS) return null;
+    const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : "the daemon does not run";
+    const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
+    return { part: "replication", reason, since: this.#lastSyncAt ?? this.#startedAt, isAdvisory: true };
+  }
+
+  /** Looks at once how far it is. */
+  async look(): Promise<void> {
+    const { control, databases, clock, log } = this.#parts;
+    const child = this.#child;
+    const state = child === null ? null : await control.state(databases.main);
+    if (child !== this.#child || this.#isStopping) return;
+    this.#state = state;
+    const now = clock.now();
+    if (state !== null) {
+      this.#answeredAt = now;
+      if (state.lastSyncAt !== null) this.#lastSyncAt = Math.max(this.#lastSyncAt ?? 0, state.lastSyncAt);
+    } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
+      log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
+      this.#answeredAt = now;
+      child.kill("SIGKILL");
+    }
+    this.#shareCheckpoints();
+  }
+
+  /**
+   * The end, once the database is closed here: all is copied, then the daemon ends. In the other order our closing
+   * would be the last, and bring the log in behind its back. Resolves within 35 s.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#cancelLook?.();
+    this.#cancelLaunch?.();
+    const { control, databases, clock, log } = this.#parts;
+    const startedAt = clock.now();
+    const syncAll = async () => {
+      await this.#comeUp();
+      const limits = [databases.main, databases.owner].map((database) => control.sync(database, SYNC_LIMIT_MS));
+      return (await Promise.all(limits)).every((each) => each);
+    };
+    let isComplete = await syncAll();
+    // It ended meanwhile, as where a terminal or a service manager signals all processes: one more for what is left.
+    if (this.#child === null) isComplete = await syncAll();
+    const child = this.#child;
+    child?.kill("SIGTERM");
+    const cancel = clock.after(END_LIMIT_MS, () => child?.kill("SIGKILL"));
+    await child?.ended;
+    cancel();
+    const words = isComplete ? {} : { words: "not everything is in the replica: it follows at the next start" };
+    log.event(
+      "replication.stopped",
+      { isComplete, ms: clock.now() - startedAt, ...words },
+      isComplete ? "info" : "warn",
+    );
+  }
+
+  #launch(): void {
+    const { spawn, clock, log } = this.#parts;
+    this.#cancelLaunch = null;
+    const child = spawn(reader(log, clock));
+    this.#child = child;
+    this.#childSince = this.#answeredAt = clock.now();
+    log.event("replication.started", { pid: child.pid });
+    void child.ended.then((code) => this.#ended(child, code));
+  }
+
+  #ended(child: DaemonChild, code: number | null): void {
+    if (this.#child !== child) return;
+    const { clock, log } = this.#parts;
+    this.#child = this.#state = null;
+    if (this.#isStopping) return;
+    if (clock.now() - this.#childSince >= STEADY_MS) this.#backoffMs = BACKOFF_MIN_MS;
+    const afterMs = this.#backoffMs;
+    this.#backoffMs = Math.min(2 * afterMs, BACKOFF_MAX_MS);
+    this.#restarts += 1;
+    log.event("replication.ended", { pid: child.pid, code, againInMs: afterMs }, "warn");
+    this.#cancelLaunch = clock.after(afterMs, () => this.#launch());
+  }
+
+  #lookLater(afterMs: number): void {
+    this.#cancelLook = this.#parts.clock.after(afterMs, () => {
+      void this.look()
+        .catch((error: unknown) => this.#parts.log.bug("replication", error))
+        .then(() => (this.#isStopping ? undefined : this.#lookLater(LOOK_EVERY_MS)));
+    });
+  }
+
+  #shareCheckpoints(): void {
+    const { checkpoints, log } = this.#parts;
+    if (this.#state !== null && this.#isOurs) {
+      this.#isOurs = false;
+      checkpoints.leave();
+      log.event("replication.checkpoints", { by: "litestream" });
+    } else if (this.#state === null && !this.#isOurs && checkpoints.walBytes() > WAL_LIMIT_BYTES) {
+      this.#isOurs = true;
+      const words = "the write-ahead log grew while the daemon does not answer; it will need a new whole copy";
+      log.event("replication.checkpoints", { by: "pombo", words }, "warn");
+      checkpoints.take();
+    }
+  }
+
+  /** A daemon that has just been started is waited for; where it had just ended there is one more, for what is left. */
+  async #comeUp(): Promise<void> {
+    const { control, databases, clock } = this.#parts;
+    if (this.#child === null) this.#launch();
+    for (let waitedMs = 0; waitedMs < COME_UP_LIMIT_MS && this.#child !== null; waitedMs += COME_UP_LOOK_MS) {
+      if ((await control.state(databases.main)) !== null) return;
+      await new Promise<void>((resolve) => clock.after(COME_UP_LOOK_MS, resolve));
+    }
+  }
+}

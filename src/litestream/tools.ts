@@ -1,0 +1,72 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import type { ReplicationConfig } from "../config.ts";
+import { StartError } from "../errors.ts";
+import { readSecret } from "../named-files.ts";
+import { daemonConfig, daemonEnvironment, type Places, placesOf } from "./config.ts";
+import { daemonFolder, openDaemon } from "./daemon.ts";
+
+// All that is needed to run the daemon for a data directory, be it to replicate, to look or to restore.
+
+export interface Ran {
+  /** Null: it was ended because its time was up, or by a signal. */
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export interface DaemonTools {
+  /** The executable. */
+  path: string;
+  places: Places;
+  /** Where all that is the daemon's is kept. */
+  folder: string;
+  environment: Record<string, string>;
+  /** The name of this machine. */
+  host: string;
+  /** Runs one of its commands to its end: `words`, the configuration, `rest`. */
+  run: (words: string[], rest: string[], limitMs: number) => Promise<Ran>;
+}
+
+/**
+ * Unpacks the daemon and writes its configuration. `replication.url` must be set. Throws StartError.
+ */
+export async function openTools(
+  replication: ReplicationConfig,
+  at: { dataDir: string; database: string },
+): Promise<DaemonTools> {
+  const folder = daemonFolder(at.dataDir);
+  const places = placesOf(at.dataDir, at.database);
+  const environment = daemonEnvironment(replication, secretOf(replication));
+  const path = await openDaemon(at.dataDir);
+  rmSync(places.config, { force: true });
+  writeFileSync(places.config, daemonConfig(replication, places), { mode: 0o600, flag: "wx" });
+  return {
+    path,
+    places,
+    folder,
+    environment,
+    host: hostname(),
+    async run([command = "", ...words], rest, limitMs) {
+      const child = Bun.spawn([path, command, "-config", places.config, "-no-expand-env", ...words, ...rest], {
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "pipe",
+        env: environment,
+        timeout: limitMs,
+        killSignal: "SIGKILL",
+      });
+      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      await child.exited;
+      return { code: child.exitCode, out, err };
+    },
+  };
+}
+
+function secretOf({ secretAccessKeyFile }: ReplicationConfig): string | null {
+  if (secretAccessKeyFile === null) return null;
+  const faults: string[] = [];
+  const secret = readSecret(secretAccessKeyFile, "replication.secret_access_key_file", faults);
+  if (faults.length > 0) throw new StartError(faults.join("\n"));
+  return secret;
+}

@@ -1,0 +1,34 @@
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+
+// What the daemon says, line by line, for our log.
+
+/** Lines a minute; of one that repeats itself all the time the rest says nothing new. */
+const LINES = 20;
+const MINUTE_MS = 60_000;
+
+/** Takes its lines. */
+export function reader(log: Log, clock: Clock): (line: string) => void {
+  let since = clock.now();
+  let told = 0;
+  return (line) => {
+    if (clock.now() - since >= MINUTE_MS) {
+      if (told > LINES) log.event("replication.says", { words: `${told - LINES} more lines` }, "warn");
+      since = clock.now();
+      told = 0;
+    }
+    told += 1;
+    if (told <= LINES) log.event("replication.says", { words: wordsOf(line) }, "warn");
+  };
+}
+
+/** Its message and the error behind it; what is no line of its log, as it stands. */
+function wordsOf(line: string): string {
+  try {
+    const { msg, error, db } = JSON.parse(line) as Record<string, unknown>;
+    const error_ = typeof error === "string" ? `: ${error}` : "";
+    return `${typeof db === "string" ? `${db}: ` : ""}${String(msg)}${error_}`;
+  } catch {
+    return line;
+  }
+}

@@ -1,0 +1,37 @@
+import type { Registry } from "./registry.ts";
+
+/** What is read of the replication; null: there is none, and the figures are not shown. */
+interface ReplicationFigures {
+  isRunning: boolean;
+  lastSyncAt: number | null;
+  lagMs: number;
+  restarts: number;
+}
+
+/** Registers what is read of the replication, and whether delivery is paused. */
+export function registerReplication(
+  registry: Registry,
+  { status, isPaused }: { status: () => ReplicationFigures | null; isPaused: () => boolean },
+): void {
+  const figure = (name: string, help: string, read: (figures: ReplicationFigures) => number | null) =>
+    registry.read({ name, help, type: name.endsWith("_total") ? "counter" : "gauge" }, () => {
+      const figures = status();
+      return figures === null ? null : read(figures);
+    });
+  figure("pombo_replication_up", "1 while the replication daemon runs and answers, else 0.", ({ isRunning }) =>
+    isRunning ? 1 : 0,
+  );
+  figure(
+    "pombo_replication_lag_seconds",
+    "Since all that there was had been replicated; looked at every five seconds.",
+    ({ lagMs }) => lagMs / 1_000,
+  );
+  figure("pombo_replication_last_sync_time_seconds", "When that was, Unix time.", ({ lastSyncAt }) =>
+    lastSyncAt === null ? null : lastSyncAt / 1_000,
+  );
+  figure("pombo_replication_restarts_total", "Times that the daemon ended by itself.", ({ restarts }) => restarts);
+  registry.read(
+    { name: "pombo_delivery_paused", help: "1 while delivery waits for the operator.", type: "gauge" },
+    () => (isPaused() ? 1 : 0),
+  );
+}

@@ -1,0 +1,87 @@
+import type { Clock } from "../clock.ts";
+import type { Commit } from "../db/commit.ts";
+import type { Trouble } from "../trouble.ts";
+
+// Delivery that waits for the operator: after the database of an earlier time was put back, everything delivered
+// since would go out again. Emails, texts and calls of webhooks are accepted and stay where they are; nothing is
+// claimed. The pause is a fact in the database, so that a restart does not end it.
+
+/** A pause as the database keeps it. */
+export interface Pause {
+  /** A sentence: why. */
+  reason: string;
+  /** Unix ms. */
+  since: number;
+}
+
+export interface PauseParts {
+  /** The fact delivery_paused; null or "": there is no pause. */
+  read: () => string | null;
+  /** Inside a transaction. */
+  write: (value: string) => void;
+  commit: Commit;
+  clock: Clock;
+}
+
+/** What workers and dispatchers ask. */
+export interface PauseView {
+  readonly isPaused: boolean;
+  /** Calls `run` when delivery goes on; the returned function ends that. */
+  whenResumed(run: () => void): () => void;
+}
+
+export class DeliveryPause implements PauseView {
+  readonly #parts: PauseParts;
+  readonly #waiters = new Set<() => void>();
+  #pause: Pause | null;
+
+  constructor(parts: PauseParts) {
+    this.#parts = parts;
+    this.#pause = parsePause(parts.read());
+  }
+
+  get pause(): Pause | null {
+    return this.#pause;
+  }
+
+  get isPaused(): boolean {
+    return this.#pause !== null;
+  }
+
+  get trouble(): Trouble | null {
+    if (this.#pause === null) return null;
+    const { reason, since } = this.#pause;
+    const words = `Delivery is paused: ${reason} What is accepted waits; pombo queue resume lets it go on.`;
+    return { part: "delivery", reason: words, since, isAdvisory: true };
+  }
+
+  /** Pauses delivery before anything has begun to deliver; an older pause stays as it is. */
+  async begin(reason: string): Promise<void> {
+    const pause = { reason, since: this.#parts.clock.now() };
+    await this.#parts.commit(() => {
+      if (parsePause(this.#parts.read()) === null) this.#parts.write(pauseFact(pause));
+    });
+    this.#pause = parsePause(this.#parts.read());
+  }
+
+  /** Delivery goes on. */
+  async resume(): Promise<void> {
+    await this.#parts.commit(() => this.#parts.write(""));
+    this.#pause = null;
+    for (const run of this.#waiters) run();
+  }
+
+  whenResumed(run: () => void): () => void {
+    this.#waiters.add(run);
+    return () => this.#waiters.delete(run);
+  }
+}
+
+/** The value of the fact delivery_paused. */
+function pauseFact(pause: Pause): string {
+  return JSON.stringify(pause);
+}
+
+function parsePause(value: string | null): Pause | null {
+  return value === null || value === "" ? null : (JSON.parse(value) as Pause);
+}

@@ -1,0 +1,195 @@
+import { existsSync } from "node:fs";
+import type { Edges } from "./app.ts";
+import type { Config } from "./config.ts";
+import { changesSoFar, leaveCheckpoints, takeCheckpoints, walBytesOf } from "./db/checkpoints.ts";
+import type { Commit } from "./db/commit.ts";
+import type { Db } from "./db/open.ts";
+import { StartError } from "./errors.ts";
+import { newId } from "./id.ts";
+import { controlBy } from "./litestream/control.ts";
+import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
+import { KeptMarker } from "./litestream/keep.ts";
+import { type Mark, nextBoot, pastOf, readMark, readMarker } from "./litestream/marker.ts";
+import { endOrphan } from "./litestream/orphan.ts";
+import { type Owner, writeOwner } from "./litestream/owner.ts";
+import { localTransaction, lookAtReplica, ownerOfReplica, type ReplicaLook } from "./litestream/replica.ts";
+import { spawnDaemon } from "./litestream/spawn.ts";
+import { type ReplicationStatus, Supervisor } from "./litestream/supervise.ts";
+import { type DaemonTools, openTools } from "./litestream/tools.ts";
+import { registerReplication } from "./metrics/replication.ts";
+import type { Registry } from "./metrics/registry.ts";
+import type { DeliveryPause } from "./queue/pause.ts";
+import type { Trouble } from "./trouble.ts";
+import { forgetPutBack, isPutBack } from "./update/settle.ts";
+import type { WorkspaceStore } from "./workspaces/store.ts";
+
+// The replicating part of the composition root, and what tells a database of an earlier time. In order: a daemon
+// that outlived its pombo is ended; what is in the replica is looked at; this start is written down, in the
+// database, in the marker beside it and in the replica; the daemon is started.
+
+/** What the operator chose on the command line. */
+export interface ReplicaChoice {
+  /** An empty data directory, though the replica holds a backup. */
+  startEmpty?: boolean;
+  /** The replica is somebody else's, who will never run again. */
+  takeOver?: boolean;
+}
+
+export interface ReplicatorParts {
+  config: Config;
+  databaseFile: string;
+  edges: Edges;
+  db: Db;
+  stores: { workspaces: Pick<WorkspaceStore, "fact" | "setFact"> };
+  commit: Commit;
+  pause: DeliveryPause;
+  registry: Registry;
+  choice: ReplicaChoice;
+}
+
+export interface Replicator {
+  /** Null: nothing is replicated. */
+  status(): ReplicationStatus | null;
+  readonly trouble: Trouble | null;
+  /** Before the last commits of a stop. */
+  settle: () => Promise<void>;
+  /** After the database was closed. */
+  end(): Promise<void>;
+}
+
+/** How long the replica may take to be looked at where a start depends on it, and where it does not. */
+const LOOK_LIMIT_MS = 30_000;
+const SHORT_LOOK_LIMIT_MS = 15_000;
+
+export function isReplicated({ replication }: Config): boolean {
+  return replication.url !== null;
+}
+
+/** For a data directory without a database. Throws StartError where the replica holds one, or cannot be asked. */
+export async function requireNoBackup(config: Config, databaseFile: string, choice: ReplicaChoice): Promise<void> {
+  const { url } = config.replication;
+  if (url === null || !existsSync(config.dataDir)) return;
+  const tools = await openTools(config.replication, { dataDir: config.dataDir, database: databaseFile });
+  requireGo(judgeEmpty(await lookAtReplica(tools, LOOK_LIMIT_MS), url, choice.startEmpty ?? false));
+}
+
+/** Writes this start down and begins to replicate. Throws StartError where the replica may not be written to. */
+export async function startReplicator(parts: ReplicatorParts): Promise<Replicator> {
+  const { config, edges, db, stores, commit, pause, registry } = parts;
+  const { clock, random } = edges;
+  const { dataDir, replication } = config;
+  const database = readMark(stores.workspaces.fact("marker"));
+  const marker = readMarker(dataDir);
+  const tools = await toolsOf(parts);
+  const behind = tools === null ? null : await behindReplica(parts, tools, database);
+  // An update that went back: behind, and nothing was sent.
+  const past = isPutBack(dataDir) ? null : (pastOf(database, marker) ?? behind);
+  // In one batch: a start that is cut off between the two must not be taken for the next one's past.
+  const mark = nextBoot(database, marker, newId(clock.now(), random));
+  const paused = past === null ? null : pause.begin(past);
+  const written = commit(() => stores.workspaces.setFact("marker", JSON.stringify(mark)));
+  await Promise.all([paused, written]);
+  if (past !== null) edges.log.event("delivery.paused", { reason: past }, "warn");
+  const kept = new KeptMarker({
+    dataDir,
+    mark,
+    changes: () => changesSoFar(db),
+    write: (value) => stores.workspaces.setFact("marker", value),
+    commit,
+    ...edges,
+  });
+  kept.start();
+  forgetPutBack(dataDir);
+  const supervisor = tools === null ? null : supervisorOf(parts, tools);
+  const owner = {
+    instance: stores.workspaces.fact("instance_id") ?? "",
+    boot: mark.boots[0] ?? "",
+    host: tools?.host ?? "",
+    startedAt: clock.now(),
+    endedAt: null,
+  };
+  if (tools !== null) writeOwner(tools.places.owner, owner);
+  supervisor?.start();
+  registerReplication(registry, { status: () => supervisor?.status ?? null, isPaused: () => pause.isPaused });
+  return {
+    status: () => supervisor?.status ?? null,
+    get trouble() {
+      return supervisor?.trouble ?? null;
+    },
+    settle: () => kept.stop(),
+    async end() {
+      if (tools === null) return;
+      writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
+      await supervisor?.stop();
+    },
+  };
+
+  async function toolsOf({ databaseFile }: ReplicatorParts): Promise<DaemonTools | null> {
+    if (replication.url === null) return null;
+    const opened = await openTools(replication, { dataDir, database: databaseFile });
+    const orphan = await endOrphan(opened, controlBy(opened.places.socket), clock);
+    if (orphan !== null) edges.log.event("replication.orphan", { pid: orphan }, "warn");
+    return opened;
+  }
+}
+
+/** Why the replica shows this database to be one of an earlier time; null: it does not. */
+async function behindReplica(
+  { config, edges, stores, choice }: ReplicatorParts,
+  tools: DaemonTools,
+  database: Mark | null,
+): Promise<string | null> {
+  const url = config.replication.url ?? "";
+  const boots = database?.boots ?? [];
+  const look = await lookAtReplica(tools, boots.length === 0 ? LOOK_LIMIT_MS : SHORT_LOOK_LIMIT_MS);
+  const { owner, reason } = await ownerBeside(look, tools, boots.length > 0);
+  if (reason !== null) edges.log.event("replication.unreachable", { reason }, "warn");
+  // Mail does not wait for a replica whose owner cannot be read at the moment.
+  const verdict = judgeReplica({
+    look: look.kind === "backup" && reason !== null ? { kind: "unreachable", reason } : look,
+    owner,
+    instance: stores.workspaces.fact("instance_id") ?? "",
+    boots,
+    local: localTransaction(tools.places.state),
+    url,
+    startEmpty: choice.startEmpty ?? false,
+    takeOver: (choice.takeOver ?? false) || isPutBack(config.dataDir),
+  });
+  requireGo(verdict);
+  return verdict.kind === "behind" ? verdict.reason : null;
+}
+
+/** `reason`: why it cannot be seen, null: it can. */
+async function ownerBeside(
+  look: ReplicaLook,
+  tools: DaemonTools,
+  isAsked: boolean,
+): Promise<{ owner: Owner | null; reason: string | null }> {
+  if (look.kind === "unreachable") return { owner: null, reason: look.reason };
+  if (look.kind === "empty" || !isAsked) return { owner: null, reason: null };
+  try {
+    return { owner: await ownerOfReplica(tools, SHORT_LOOK_LIMIT_MS), reason: null };
+  } catch (error) {
+    return { owner: null, reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: DaemonTools): Supervisor {
+  const { places } = tools;
+  return new Supervisor({
+    spawn: (line) => spawnDaemon(tools, line),
+    control: controlBy(places.socket),
+    databases: { main: places.database, owner: places.owner },
+    checkpoints: {
+      leave: () => leaveCheckpoints(db),
+      take: () => takeCheckpoints(db),
+      walBytes: () => walBytesOf(databaseFile),
+    },
+    clock: edges.clock,
+    log: edges.log,
+  });
+}
+
+function requireGo(verdict: Verdict): void {
+  if (verdict.kind === "refused") throw new StartError(verdict.words);
+}

@@ -1,0 +1,214 @@
+import { expect, test } from "bun:test";
+import type { DaemonControl, DaemonState } from "../../src/litestream/control.ts";
+import { type DaemonChild, Supervisor } from "../../src/litestream/supervise.ts";
+import { turn } from "../db/temporary.ts";
+import { fakeClock } from "../fakes/clock.ts";
+
+const MIB = 1024 * 1024;
+
+/** A supervisor whose daemon does what the test says. */
+function supervised() {
+  const clock = fakeClock();
+  const done: string[] = [];
+  const events: string[] = [];
+  const children: { end(code: number | null): void; say(line: string): void }[] = [];
+  const at = {
+    state: null as DaemonState | null,
+    walBytes: 0,
+    canSync: true,
+    whileSyncing: () => undefined as void,
+    /** A SIGTERM is obeyed. */
+    obeys: true,
+  };
+  const spawn = (line: (text: string) => void): DaemonChild => {
+    const { promise, resolve } = Promise.withResolvers<number | null>();
+    children.push({ end: resolve, say: line });
+    done.push("spawn");
+    return {
+      pid: 1_000 + children.length,
+      ended: promise,
+      kill(signal) {
+        done.push(signal);
+        if (signal === "SIGKILL" || at.obeys) resolve(signal === "SIGKILL" ? null : 0);
+      },
+    };
+  };
+  const control: DaemonControl = {
+    pid: () => Promise.resolve(null),
+    state: () => Promise.resolve(at.state),
+    sync(database) {
+      done.push(`sync ${database}`);
+      at.whileSyncing();
+      return turn(2).then(() => at.canSync);
+    },
+  };
+  const supervisor = new Supervisor({
+    spawn,
+    control,
+    databases: { main: "main", owner: "owner" },
+    checkpoints: {
+      leave: () => void done.push("leave"),
+      take: () => void done.push("take"),
+      walBytes: () => at.walBytes,
+    },
+    clock,
+    log: {
+      event: (name, fields) => void events.push(`${name} ${JSON.stringify(fields)}`),
+      bug: (where, error) => void events.push(`bug ${where} ${String(error)}`),
+    },
+  });
+  const pass = async (ms: number, step = 1_000) => {
+    for (let passed = 0; passed < ms; passed += step) {
+      clock.advance(step);
+      await turn(3);
+    }
+  };
+  const answers = () => (at.state = { lastSyncAt: clock.now(), transaction: 7, fault: null });
+  return { clock, supervisor, done, events, children, at, pass, answers };
+}
+
+test("a daemon that ends is started again, later each time, and at once after it ran well", async () => {
+  const { supervisor, done, children, pass, clock } = supervised();
+  supervisor.start();
+  const waits: number[] = [];
+  for (let round = 0; round < 8; round += 1) {
+    const before = clock.now();
+    children.at(-1)?.end(1);
+    await turn(3);
+    while (children.length === round + 1) await pass(500, 500);
+    waits.push((clock.now() - before) / 1_000);
+  }
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  await pass(61_000, 2_000);
+  children.at(-1)?.end(null);
+  await turn(3);
+  const count = children.length;
+  await pass(1_000);
+  expect(children.length).toBe(count + 1);
+  expect(supervisor.status.restarts).toBe(9);
+  expect(done.filter((each) => each === "leave")).toHaveLength(1);
+});
+
+test("a daemon that does not answer for a minute is ended by force and started again", async () => {
+  const { supervisor, done, pass, answers, at } = supervised();
+  supervisor.start();
+  answers();
+  await pass(10_000);
+  expect(supervisor.status.isRunning).toBe(true);
+  at.state = null;
+  await pass(55_000);
+  expect(done).not.toContain("SIGKILL");
+  await pass(15_000);
+  expect(done.slice(-2)).toEqual(["SIGKILL", "spawn"]);
+});
+
+test("while no daemon answers, a log of 256 MiB is brought in here; when one does, it is left to it", async () => {
+  const { supervisor, done, pass, answers, at, children, events } = supervised();
+  supervisor.start();
+  answers();
+  await pass(6_000);
+  at.walBytes = 300 * MIB;
+  await pass(10_000);
+  // Its own to bring in, however large.
+  expect(done).toEqual(["leave", "spawn"]);
+  at.state = null;
+  at.walBytes = 255 * MIB;
+  children.at(-1)?.end(1);
+  await pass(10_000);
+  expect(done).not.toContain("take");
+  at.walBytes = 257 * MIB;
+  await pass(5_000);
+  expect(done.filter((each) => each === "take")).toHaveLength(1);
+  expect(supervisor.status.checkpointsBy).toBe("pombo");
+  expect(events.filter((each) => each.startsWith("replication.checkpoints"))[0]).toContain('"by":"pombo"');
+  await pass(20_000);
+  expect(done.filter((each) => each === "take")).toHaveLength(1);
+  answers();
+  await pass(5_000);
+  expect(done.at(-1)).toBe("leave");
+  expect(supervisor.status.checkpointsBy).toBe("litestream");
+});
+
+test("what was not copied for five minutes is trouble that keeps nobody from sending", async () => {
+  const { supervisor, pass, answers, at, clock } = supervised();
+  supervisor.start();
+  answers();
+  await pass(2_000);
+  const last = clock.now() - 2_000;
+  expect(supervisor.trouble).toBeNull();
+  at.state = { lastSyncAt: last, transaction: 9, fault: null };
+  await pass(290_000, 5_000);
+  expect(supervisor.trouble).toBeNull();
+  await pass(20_000, 5_000);
+  expect(supervisor.trouble).toMatchObject({ part: "replication", since: last, isAdvisory: true });
+  expect(supervisor.trouble?.reason).toContain("Nothing was replicated for 5 minutes");
+  answers();
+  await pass(5_000);
+  expect(supervisor.trouble).toBeNull();
+});
+
+test("a stop has everything copied before the daemon is asked to end", async () => {
+  const { supervisor, done, pass, answers, events } = supervised();
+  supervisor.start();
+  answers();
+  await pass(6_000);
+  await supervisor.stop();
+  expect(done).toEqual(["leave", "spawn", "sync main", "sync owner", "SIGTERM"]);
+  expect(events.at(-1)).toContain('"isComplete":true');
+  await pass(60_000, 10_000);
+  expect(done).toHaveLength(5);
+});
+
+test("a stop while no daemon runs starts one for what is left", async () => {
+  const { supervisor, done, pass, answers, children } = supervised();
+  supervisor.start();
+  children.at(-1)?.end(1);
+  await turn(3);
+  answers();
+  await supervisor.stop();
+  expect(done).toEqual(["leave", "spawn", "spawn", "sync main", "sync owner", "SIGTERM"]);
+  await pass(5_000);
+  expect(children).toHaveLength(2);
+});
+
+test("a daemon that ends of itself during a stop, as when all processes are signalled, is followed by one more", async () => {
+  const { supervisor, done, pass, answers, at, children, events } = supervised();
+  supervisor.start();
+  answers();
+  await pass(6_000);
+  at.whileSyncing = () => {
+    at.whileSyncing = () => undefined;
+    children.at(-1)?.end(0);
+  };
+  await supervisor.stop();
+  expect(done.slice(2)).toEqual(["sync main", "sync owner", "spawn", "sync main", "sync owner", "SIGTERM"]);
+  expect(events.at(-1)).toContain('"isComplete":true');
+});
+
+test("a daemon that does not end is ended by force, and what is missing is said", async () => {
+  const { supervisor, done, pass, answers, at, events } = supervised();
+  supervisor.start();
+  answers();
+  await pass(6_000);
+  at.canSync = false;
+  at.obeys = false;
+  const stopped = supervisor.stop();
+  await pass(20_000);
+  await stopped;
+  expect(done.slice(-2)).toEqual(["SIGTERM", "SIGKILL"]);
+  expect(events.at(-1)).toContain('"isComplete":false');
+});
+
+test("what the daemon says comes into the log, but no more than twenty lines a minute", async () => {
+  const { supervisor, pass, children, events } = supervised();
+  supervisor.start();
+  const [child] = children;
+  child?.say('{"time":"x","level":"WARN","msg":"sync error","db":"pombo.db","error":"disk full"}');
+  for (let at = 0; at < 50; at += 1) child?.say("panic: something else");
+  const said = () => events.filter((each) => each.startsWith("replication.says"));
+  expect(said()).toHaveLength(20);
+  expect(said()[0]).toContain("pombo.db: sync error: disk full");
+  await pass(61_000, 1_000);
+  child?.say("again");
+  expect(said().slice(20).join()).toContain("31 more lines");
+});

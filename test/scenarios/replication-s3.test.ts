@@ -1,0 +1,110 @@
+// Replication to S3: moto stands in for the service. Its keys come by the environment and stand in no file; while
+// the service does not answer no mail waits; an ordered stop leaves nothing that is not there.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { waitUntil } from "../peers/process.ts";
+import { within } from "./child.ts";
+import { startCountingMx } from "./counting-mx.ts";
+import { startLoad } from "./load.ts";
+import { expectAllInReplica, findDaemon, stopInOrder } from "./replicated.ts";
+import { createWorld } from "./world.ts";
+
+const MOTO = "moto[server]==5.2.5";
+const TOOLS = join(import.meta.dir, "../../.tools");
+const LIMIT_MS = 30_000;
+const [ID, SECRET] = ["AKIDPOMBO", "s3cr3t-of-the-test"];
+const THROUGH = ["env", `POMBO_REPLICATION_ACCESS_KEY_ID=${ID}`, `POMBO_REPLICATION_SECRET_ACCESS_KEY=${SECRET}`];
+
+setDefaultTimeout(120_000);
+
+/** The command of moto's server, brought when it is missing; null: it cannot be. */
+function bringMoto(): string | null {
+  const command = join(TOOLS, "moto/bin/moto_server");
+  if (existsSync(command)) return command;
+  mkdirSync(TOOLS, { recursive: true });
+  const pip = [join(TOOLS, "moto/bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", MOTO];
+  try {
+    for (const words of [["python3", "-m", "venv", join(TOOLS, "moto")], pip])
+      if (Bun.spawnSync(words, { stdout: "ignore", stderr: "ignore" }).exitCode !== 0) return null;
+  } catch {
+    return null;
+  }
+  return existsSync(command) ? command : null;
+}
+
+const moto = bringMoto();
+if (moto === null) console.warn("SKIPPED: replication to S3 needs python3 with venv and pip, which bring moto.");
+const hasDaemon = await findDaemon();
+
+async function startService(command: string) {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
+  const { port } = probe;
+  probe.stop(true);
+  const child = Bun.spawn([command, "-H", "127.0.0.1", "-p", String(port)], { stdout: "ignore", stderr: "ignore" });
+  const url = `http://127.0.0.1:${port}`;
+  await waitUntil("moto answers", LIMIT_MS, () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    ),
+  );
+  expect((await fetch(`${url}/copies`, { method: "PUT" })).status).toBe(200);
+  return {
+    url,
+    signal: (name: "SIGSTOP" | "SIGCONT") => child.kill(name),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+}
+
+test.skipIf(moto === null || !hasDaemon)(
+  "a bucket has all of it after an ordered stop, and holds up no mail while it does not answer",
+  async () => {
+    await using service = await startService(moto ?? "");
+    await using mx = await startCountingMx();
+    await using world = await createWorld({ mxPort: mx.port });
+    const replication = { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1" };
+    const how = { config: world.writeConfig("s3.toml", { replication }), through: THROUGH };
+    await using process = await world.serve(how);
+    const load = startLoad({
+      key: world.key,
+      customers: 4,
+      url: () => Promise.resolve(process.url),
+      delivered: { count: () => mx.distinct, until: (isTrue) => mx.until(isTrue) },
+    });
+    const answers = (more: number) => {
+      const wanted = load.accepted.size + more;
+      return within(
+        LIMIT_MS,
+        `${more} answers`,
+        load.until(() => load.accepted.size > wanted),
+      );
+    };
+    await answers(100);
+    const metrics = /"metrics":"([^"]+)"/.exec(process.stdout())?.[1] ?? "";
+    await waitUntil("the daemon answers", LIMIT_MS, async () =>
+      /^pombo_replication_up 1$/m.test(await (await fetch(metrics)).text()),
+    );
+    service.signal("SIGSTOP");
+    const arrived = mx.distinct;
+    await answers(100);
+    await within(
+      LIMIT_MS,
+      "mail meanwhile",
+      mx.until(() => mx.distinct > arrived + 50),
+    );
+    service.signal("SIGCONT");
+    await load.stop();
+    await stopInOrder(process);
+    expect(process.stdout()).toContain('"isComplete":true');
+    const told = readFileSync(join(world.dataDir, "litestream/litestream.yml"), "utf8") + process.stdout();
+    for (const secret of [ID, SECRET]) expect(told).not.toContain(secret);
+    expectAllInReplica(world, load, { AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: SECRET });
+    // It knows its own again.
+    await using again = await world.serve(how);
+    await stopInOrder(again);
+  },
+);

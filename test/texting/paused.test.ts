@@ -1,0 +1,40 @@
+// Delivery that waits for the operator, as after a backup was put back: emails, texts and calls of webhooks.
+import { expect, test } from "bun:test";
+import { startReceiver } from "../fakes/receiver.ts";
+import { startTexting } from "./world.ts";
+
+test("while delivery is paused nothing goes out on any way, over a restart too, and all of it goes on afterwards", async () => {
+  await using receiver = startReceiver();
+  await using world = await startTexting();
+  const { instance, smsc } = world;
+  const { workspace, mx } = instance;
+  await instance.app.pause.begin("a test put a backup back:");
+  // A second reason does not hide the first.
+  await instance.app.pause.begin("another.");
+  expect(instance.app.pause.trouble?.reason).toContain("a test put a backup back:");
+  await workspace.call("POST", "/api/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
+  const accepted = async () => {
+    const email = await workspace.call("POST", "/api/v1/emails", { body: instance.email() });
+    expect(email.status).toBe(202);
+    return world.text();
+  };
+  const before = await accepted();
+  await instance.restart();
+  const after = await accepted();
+  await smsc.until({ bound: 1 });
+  await instance.app.worker.idle();
+  await instance.app.teller.worker.idle();
+  expect([mx.messages.length, receiver.calls.length, (await smsc.state()).counters.submits]).toEqual([0, 0, 0]);
+  expect(world.segments().map(({ attempts }) => attempts)).toEqual([0, 0]);
+  expect((await workspace.call("GET", "/ready")).body).toMatchObject({
+    status: "ready",
+    reason: null,
+    trouble: [{ part: "delivery" }],
+  });
+  await instance.app.pause.resume();
+  for (const id of [before, after]) await world.until(id, ({ status }) => status === "delivered");
+  await receiver.until(() => receiver.calls.some(({ event }) => event.type === "sms.delivered"));
+  await mx.until(() => mx.messages.length === 2);
+  expect((await workspace.call("GET", "/ready")).body.trouble).toEqual([]);
+  expect(instance.bugs).toEqual([]);
+});
