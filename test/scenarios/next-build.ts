@@ -15,9 +15,10 @@ export const NEXT_VERSION = "0.2.0";
  * - `migration`: its migration fails
  * - `start`: its probe succeeds, and its real start fails
  * - `silent`: it starts, and takes no commands and no mail
+ * - `late`: it starts whole, and is killed a second later, with nothing accepted or sent
  * - `accepted`: it dies a moment after it has accepted an email with the subject "accepted"
  */
-export type Fault = "probe" | "migration" | "start" | "silent" | "accepted";
+export type Fault = "probe" | "migration" | "start" | "silent" | "late" | "accepted";
 
 /** Changes of the sources: file, what stands there, what stands there instead. */
 const CHANGES: [string, string, string][] = [
@@ -43,7 +44,8 @@ const CHANGES: [string, string, string][] = [
   [
     "src/cli/serve.ts",
     "const signal = await terminal.stopSignal();",
-    `if (process.env["POMBO_TEST_FAULT"] === "accepted") {
+    `if (process.env["POMBO_TEST_FAULT"] === "late") setTimeout(() => process.kill(process.pid, "SIGKILL"), 1_500);
+  if (process.env["POMBO_TEST_FAULT"] === "accepted") {
     const emails = app.db.sqlite.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM email WHERE subject = 'accepted'");
     setInterval(() => emails.get()?.n !== 0 && setTimeout(() => process.kill(process.pid, "SIGKILL"), 100), 10);
   }
