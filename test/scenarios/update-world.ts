@@ -49,11 +49,11 @@ export interface UpdateWorld extends AsyncDisposable {
   holder(): number | null;
 }
 
-export async function createUpdateWorld(builds: Builds, more: WorldOptions["settings"] = {}): Promise<UpdateWorld> {
+export async function createUpdateWorld(builds: Builds, settings: WorldOptions["settings"] = {}): Promise<UpdateWorld> {
   const mx = await startCountingMx();
   // The same before and after.
   const url = `127.0.0.1:${await freePort()}`;
-  const world = await createWorld({ mxPort: mx.port, settings: { http: { listen: url }, ...more } });
+  const world = await createWorld({ mxPort: mx.port, settings: { http: { listen: url }, ...settings } });
   const binary = join(world.folder, "bin/pombo");
   mkdirSync(join(world.folder, "bin"));
   copyFileSync(builds.old, binary);

@@ -146,7 +146,7 @@ for (const fault of ["migration", "probe", "start", "silent"] as const) {
       await untilDelivered(at, "before");
       await using child = at.update(builds.next);
       expect((await end(child)).code).toBe(1);
-      expect(child.stderr()).toContain("with the database as it was");
+      expect(child.stderr()).toMatch(/ended with SIGKILL.*with the database as it was/);
       await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
       expect(await at.version()).toBe(oldVersion);
       expect(at.schema()).toBe(1);
@@ -170,7 +170,7 @@ test.skipIf(!(await findDaemon()))(
       await untilDelivered(at, "before");
       await using child = at.update(builds.next);
       expect((await end(child)).code).toBe(1);
-      expect(child.stderr()).toContain("with the database as it was");
+      expect(child.stderr()).toMatch(/ended with SIGKILL.*with the database as it was/);
       await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
       expect(at.schema()).toBe(1);
       await send(at, "after");

@@ -116,8 +116,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "webhooks/pools.ts",
   ],
   "offline.ts": ["app.ts", "lock.ts"],
-  // A start that does nothing but show that it could.
-  "probe.ts": ["app.ts", "ground.ts", "lock.ts", "db", "domains/keychain.ts", "type emails/prepare.ts", "threads"],
+  "probe.ts": ["app.ts", "ground.ts", "lock.ts", "db", "domains/keychain.ts", "litestream", "threads"],
   // Of the API the operator's routes alone.
   "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
