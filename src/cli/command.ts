@@ -1,6 +1,5 @@
 import { CREDITS_COMMANDS } from "./credits.ts";
 import { type Command, type Given, readArguments } from "./definition.ts";
-import { dev } from "./dev.ts";
 import { DOMAIN_COMMANDS } from "./domain.ts";
 import { CommandError, UsageError } from "./failure.ts";
 import { health } from "./health.ts";
@@ -55,8 +54,11 @@ const COMMANDS: readonly Command[] = [
       json: JSON_OPTION,
     },
     about: "Try it out: a sandbox with its own DNS and mail server. Nothing leaves this machine.",
-    run: (given, terminal) =>
-      dev({ port: portOf(given), data: given.text("data"), json: given.isSet("json") }, terminal),
+    async run(given, terminal) {
+      // What only the sandbox needs is not to be set up at each start of an instance.
+      const { dev } = await import("./dev.ts");
+      await dev({ port: portOf(given), data: given.text("data"), json: given.isSet("json") }, terminal);
+    },
   },
   {
     name: "init",
