@@ -146,7 +146,7 @@ for (const fault of ["migration", "probe", "start", "silent"] as const) {
       await untilDelivered(at, "before");
       await using child = at.update(builds.next);
       expect((await end(child)).code).toBe(1);
-      expect(child.stderr()).toMatch(/ended with SIGKILL.*with the database as it was/);
+      expect(child.stderr()).toContain("with the database as it was");
       await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
       expect(await at.version()).toBe(oldVersion);
       expect(at.schema()).toBe(1);
@@ -178,7 +178,13 @@ test.skipIf(!(await findDaemon()))(
       await untilDelivered(at, "after");
       const ready = await fetch(`${at.url}/ready`);
       expect(await ready.text()).not.toContain("paused");
-      await waitUntil("the replica has it", LIMIT_MS, () => subjectsInReplica(at.world).has("after"));
+      await waitUntil("the replica has it", LIMIT_MS, () => {
+        try {
+          return subjectsInReplica(at.world).has("after");
+        } catch {
+          return false; // between two timelines, until the daemon has put a whole copy there
+        }
+      });
       expect(at.mx.arrivals.map(({ subject }) => subject)).toEqual(["before", "after"]);
       // Nor at a start after that.
       const pid = at.holder();
