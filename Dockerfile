@@ -1,24 +1,41 @@
-# The executable and nothing else. Build: docker build --build-arg POMBO_COMMIT="$(git rev-parse --short=12 HEAD)" -t pombo .
-# Set up: docker run --rm -v pombo:/var/lib/pombo pombo init --config /var/lib/pombo/pombo.toml --hostname mail.example.net
-# Run:    docker run -d --stop-timeout 60 -p 25:25 -p 127.0.0.1:8080:8080 -v pombo:/var/lib/pombo pombo
-# In a container the API must listen on all its addresses: [http] listen = "0.0.0.0:8080".
-# Bounces come in at port 25. Where a proxy of the container's network hides the clients' addresses they count as one
-# client, of which ten connections are let in: give the container the host's network then.
+# The executable and what it needs of a system: no shell, no package manager, no root. From what script/build made:
+#   script/build && docker build -t pombo .
+#   script/build --target linux-arm64 && docker build --platform linux/arm64 --build-arg EXECUTABLE=dist/pombo-linux-arm64 -t pombo .
+# Set up:  docker run --rm -v pombo:/var/lib/pombo pombo init --config /var/lib/pombo/pombo.toml --hostname mail.example.net
+# Run:     docker run -d --name pombo --restart unless-stopped --stop-timeout 90 -p 25:25 -p 127.0.0.1:8080:8080 -v pombo:/var/lib/pombo pombo
+# In Compose: `stop_grace_period: 90s`. Docker's own ten seconds would end deliveries in the middle, and leave the replica behind.
+# In a container the API must listen on all its addresses: [http] listen = "0.0.0.0:8080". Commands: docker exec pombo pombo workspace list
+# Bounces come in at port 25, which Docker lets a user other than root open; elsewhere set the container's sysctl
+# net.ipv4.ip_unprivileged_port_start=0. Where a proxy of the container's network hides the clients' addresses they count
+# as one client, of which ten connections are let in: give the container the host's network then.
 # For Prometheus in another container likewise [metrics] listen = "0.0.0.0:9464"; publish that port to nobody else.
-FROM debian:bookworm-slim AS build
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl unzip npm && rm -rf /var/lib/apt/lists/*
-WORKDIR /src
-COPY . .
-ARG POMBO_COMMIT=unknown
-RUN POMBO_COMMIT="$POMBO_COMMIT" bash script/build
+# Another version is another image with the same volume: not pombo update, which replaces an executable on a disk.
+ARG BASE=debian:bookworm-slim
+FROM ${BASE} AS parts
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates libssl3 && rm -rf /var/lib/apt/lists/*
+# The C library with its loader, OpenSSL (which signs faster than what the runtime has), certificates of authorities.
+RUN set -eu; mkdir -p /image/etc/ssl/certs /image/var/lib/pombo /image/tmp; \
+  for file in /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 /lib/*-linux-gnu/libc.so.6 /lib/*-linux-gnu/libm.so.6 \
+    /lib/*-linux-gnu/libdl.so.2 /lib/*-linux-gnu/libpthread.so.0 /lib/*-linux-gnu/libresolv.so.2 /usr/lib/*-linux-gnu/libcrypto.so.3; do \
+    if [ -e "$file" ]; then mkdir -p "/image$(dirname "$file")"; cp -L "$file" "/image$file"; fi; \
+  done; \
+  cp -L /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/; \
+  echo 'pombo:x:10001:10001:pombo:/var/lib/pombo:/sbin/nologin' >/image/etc/passwd; \
+  echo 'pombo:x:10001:' >/image/etc/group; \
+  echo 'hosts: files dns' >/image/etc/nsswitch.conf; \
+  chown 10001:10001 /image/var/lib/pombo; chmod 0700 /image/var/lib/pombo; chmod 1777 /image/tmp
 
-FROM debian:bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/* \
-  && useradd --system --home-dir /var/lib/pombo --shell /usr/sbin/nologin pombo \
-  && install -d -o pombo -g pombo -m 0700 /var/lib/pombo
-COPY --from=build /src/dist/pombo /usr/local/bin/pombo
-USER pombo
+FROM scratch
+ARG EXECUTABLE=dist/pombo
+COPY --from=parts /image /
+COPY ${EXECUTABLE} /usr/local/bin/pombo
+ENV PATH=/usr/local/bin POMBO_CONFIG=/var/lib/pombo/pombo.toml
+USER 10001:10001
+WORKDIR /var/lib/pombo
 VOLUME /var/lib/pombo
 EXPOSE 25 8080
-ENTRYPOINT ["pombo"]
-CMD ["serve", "--config", "/var/lib/pombo/pombo.toml"]
+STOPSIGNAL SIGTERM
+# Whether it answers: that its DNS or its disk has trouble is no reason to restart it (pombo status tells that).
+HEALTHCHECK --interval=60s --timeout=10s --start-period=60s CMD ["/usr/local/bin/pombo", "health"]
+ENTRYPOINT ["/usr/local/bin/pombo"]
+CMD ["serve"]

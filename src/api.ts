@@ -150,7 +150,6 @@ export function createApi(parts: ApiParts): AnyElysia {
       isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS),
     },
   };
-
   const arrived = (request: Request) => requireStillValid(request, parts.verifyKey);
   let methods: MethodTable = methodTable([]);
 

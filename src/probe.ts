@@ -2,16 +2,16 @@ import { type AppOptions, lockHeld, openThread, start } from "./app.ts";
 import type { Clock } from "./clock.ts";
 import { closeDatabase, openDatabase } from "./db/open.ts";
 import { openKeychain } from "./domains/keychain.ts";
-import type { GivenContent } from "./emails/prepare.ts";
 import { StartError } from "./errors.ts";
 import { databaseFile, openGround } from "./ground.ts";
+import { openTools } from "./litestream/tools.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { isReplicated } from "./replicator.ts";
 import { ThreadLine } from "./threads/line.ts";
 
 // Whether this executable can run the instance of a data directory, found out without running it: no listener, no
 // sending, no call, no link, no replication. In order: the migrations, every part built and asked for something, a
-// thread of its own, a signing key unsealed, a write. Throws at the first that fails; StartError where a person can mend it.
+// thread of its own, the replicating daemon where one is wanted, a signing key unsealed, a write. Throws at the first that fails; StartError where a person can mend it.
 
 /** One who only looks whether it may start has the lock for a moment. */
 const LOCK_PATIENCE_MS = 10_000;
@@ -27,6 +27,7 @@ export async function probeInstance(options: AppOptions): Promise<void> {
   try {
     await buildParts(options);
     await askThread(options.edges.clock);
+    await openReplicator(options);
     await unsealAndWrite(options);
   } finally {
     lock.release();
@@ -54,7 +55,7 @@ async function buildParts(options: AppOptions): Promise<void> {
 
 async function askThread(clock: Clock): Promise<void> {
   let why = "it did not answer";
-  const line = new ThreadLine<GivenContent, unknown>({ open: openThread, tell: (reason) => (why = reason) });
+  const line = new ThreadLine<object, unknown>({ open: openThread, tell: (reason) => (why = reason) });
   // Closing it fails the call. A waiting thread alone does not keep a process alive, this does.
   const cancel = clock.after(THREAD_MS, () => line.close());
   try {
@@ -65,6 +66,12 @@ async function askThread(clock: Clock): Promise<void> {
     cancel();
     line.close();
   }
+}
+
+/** The daemon alone: nothing is asked of the replica, which is not this executable's. */
+async function openReplicator({ config }: AppOptions): Promise<void> {
+  const { dataDir, replication } = config;
+  if (replication.url !== null) await openTools(replication, { dataDir, database: databaseFile(dataDir) });
 }
 
 async function unsealAndWrite(options: AppOptions): Promise<void> {

@@ -20,6 +20,7 @@ import { registerReplication } from "./metrics/replication.ts";
 import type { Registry } from "./metrics/registry.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
 import type { Trouble } from "./trouble.ts";
+import { forgetPutBack, isPutBack } from "./update/settle.ts";
 import type { WorkspaceStore } from "./workspaces/store.ts";
 
 // The replicating part of the composition root, and what tells a database of an earlier time. In order: a daemon
@@ -81,7 +82,8 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   const marker = readMarker(dataDir);
   const tools = await toolsOf(parts);
   const behind = tools === null ? null : await behindReplica(parts, tools, database);
-  const past = pastOf(database, marker) ?? behind;
+  // An update that went back: behind, and nothing was sent.
+  const past = isPutBack(dataDir) ? null : (pastOf(database, marker) ?? behind);
   // In one batch: a start that is cut off between the two must not be taken for the next one's past.
   const mark = nextBoot(database, marker, newId(clock.now(), random));
   const paused = past === null ? null : pause.begin(past);
@@ -97,6 +99,7 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
     ...edges,
   });
   kept.start();
+  forgetPutBack(dataDir);
   const supervisor = tools === null ? null : supervisorOf(parts, tools);
   const owner = {
     instance: stores.workspaces.fact("instance_id") ?? "",
@@ -150,7 +153,7 @@ async function behindReplica(
     local: localTransaction(tools.places.state),
     url,
     startEmpty: choice.startEmpty ?? false,
-    takeOver: choice.takeOver ?? false,
+    takeOver: (choice.takeOver ?? false) || isPutBack(config.dataDir),
   });
   requireGo(verdict);
   return verdict.kind === "behind" ? verdict.reason : null;

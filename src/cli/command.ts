@@ -1,8 +1,8 @@
 import { CREDITS_COMMANDS } from "./credits.ts";
 import { type Command, type Given, readArguments } from "./definition.ts";
-import { dev } from "./dev.ts";
 import { DOMAIN_COMMANDS } from "./domain.ts";
 import { CommandError, UsageError } from "./failure.ts";
+import { health } from "./health.ts";
 import { commandHelp, exitCodes, groupHelp, overview } from "./help.ts";
 import { INBOX_COMMANDS } from "./inbox.ts";
 import { QUEUE_COMMANDS } from "./queue.ts";
@@ -62,8 +62,11 @@ const COMMANDS: readonly Command[] = [
       json: JSON_OPTION,
     },
     about: "Try it out: a sandbox with its own DNS and mail server. Nothing leaves this machine.",
-    run: (given, terminal) =>
-      dev({ port: portOf(given), data: given.text("data"), json: given.isSet("json") }, terminal),
+    async run(given, terminal) {
+      // What only the sandbox needs is not to be set up at each start of an instance.
+      const { dev } = await import("./dev.ts");
+      await dev({ port: portOf(given), data: given.text("data"), json: given.isSet("json") }, terminal);
+    },
   },
   {
     name: "init",
@@ -90,7 +93,7 @@ const COMMANDS: readonly Command[] = [
     name: "serve",
     arguments: [],
     options: {
-      config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/pombo.toml; or POMBO_CONFIG)" },
+      config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/config.toml; or POMBO_CONFIG)" },
       probe: { about: "only see whether it could: migrate, unseal, write; nothing listens and nothing is sent" },
       "start-empty": { about: "begin anew, although the replica holds a backup" },
       "take-over": { about: "write to a replica whose other owner will never run again" },
@@ -126,6 +129,16 @@ const COMMANDS: readonly Command[] = [
         },
         terminal,
       ),
+  },
+  {
+    name: "health",
+    arguments: [],
+    options: {
+      config: { value: "FILE", about: "the configuration, as for serve" },
+      "data-dir": { value: "DIR", about: "the data directory, instead of the configuration" },
+    },
+    about: "End with 0 while the instance answers, else with 1: for the health check of a container.",
+    run: (given, terminal) => health({ config: given.text("config"), dataDir: given.text("data-dir") }, terminal),
   },
   {
     name: "update",

@@ -40,7 +40,7 @@ export interface OperatorCommand {
 const COMMON: Readonly<Record<string, Option>> = {
   config: {
     value: "FILE",
-    about: "the instance's configuration (pombo.toml, then /etc/pombo/pombo.toml; or POMBO_CONFIG)",
+    about: "the instance's configuration (pombo.toml, then /etc/pombo/config.toml; or POMBO_CONFIG)",
   },
   "data-dir": { value: "DIR", about: "the instance's data directory, instead of its configuration" },
   json: { about: "one line of JSON for programs: the API's data" },

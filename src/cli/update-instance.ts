@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
 import { constants, openSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import type { Clock } from "../clock.ts";
-import { socketFile } from "../http/socket.ts";
 import { type Lock, takeLock } from "../lock.ts";
 import { CommandError } from "./failure.ts";
+import { isAnswering } from "./health.ts";
 
 // The instance that an update stops and starts: who runs it, and how it was started. One that a systemd unit runs
 // is stopped and started by systemd, which would bring the old executable back in the middle else; one that was
@@ -219,26 +219,12 @@ export async function watchStart(dataDir: string, started: Started, clock: Clock
   for (;;) {
     const gone = started.gone();
     if (gone !== null) return gone;
-    const isWell = await answers(socketFile(dataDir));
+    const isWell = await isAnswering(dataDir, ASK_MS);
     const now = clock.now();
     wellSince = isWell ? (wellSince ?? now) : null;
     if (wellSince !== null && now - wellSince >= SETTLED_MS) return null;
     if (wellSince === null && now - beganAt >= READY_MS) return `it does not answer after ${READY_MS / 1000} s`;
     await pause(clock);
-  }
-}
-
-async function answers(socket: string): Promise<boolean> {
-  try {
-    const response = await fetch("http://localhost/api/v1/operator/workspaces?limit=1", {
-      unix: socket,
-      keepalive: false,
-      signal: AbortSignal.timeout(ASK_MS),
-    });
-    await response.text();
-    return response.ok;
-  } catch {
-    return false;
   }
 }
 

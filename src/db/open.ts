@@ -24,6 +24,8 @@ export interface Db {
   sqlite: Database;
   /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
   followers: Follower[];
+  /** Changes of what the installation notes about itself, which nobody relies on: see probation.ts. */
+  aside: { changes: number };
   close(): void;
 }
 
@@ -50,7 +52,7 @@ export function openDatabase(file: string, { isReplicated = false } = {}): Db {
     sqlite.close();
     throw error;
   }
-  return { orm: drizzle(sqlite), sqlite, followers: [], close: () => sqlite.close() };
+  return { orm: drizzle(sqlite), sqlite, followers: [], aside: { changes: 0 }, close: () => sqlite.close() };
 }
 
 function applyPragmas(sqlite: Database): void {

@@ -14,9 +14,9 @@ export class Probation implements Follower {
   #isOver = false;
 
   /** `end` writes that it is over, inside the transaction. */
-  constructor({ sqlite }: Pick<Db, "sqlite">, end: () => void) {
+  constructor({ sqlite, aside }: Pick<Db, "sqlite" | "aside">, end: () => void) {
     const total = sqlite.prepare<{ changes: number }, []>("SELECT total_changes() AS changes");
-    this.#changes = () => total.get()?.changes ?? 0;
+    this.#changes = () => (total.get()?.changes ?? 0) - aside.changes;
     this.#end = end;
     this.#seen = this.#changes();
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { createReadStream, rmSync } from "node:fs";
+import { createReadStream, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { putDatabaseBack, readFact } from "../db/snapshot.ts";
+import { putDatabaseBack, readFact, syncFolderOf } from "../db/snapshot.ts";
 import { StartError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Journal, readJournal, removeJournal, snapshotFile } from "./journal.ts";
@@ -91,9 +91,31 @@ export function isUntouched(databaseFile: string, updateId: string): boolean {
 
 /** Puts the database of before in its place; may be done again when it was cut off. */
 export function putBack(dataDir: string, databaseFile: string): void {
+  // First: whoever starts on the database of before must find it.
+  writeFileSync(putBackFile(dataDir), "", { mode: 0o600 });
+  syncFolderOf(putBackFile(dataDir));
+  // What the replicating daemon knows of the other file: with it, it would go on from there.
+  for (const state of ["litestream/state", ".pombo.db-litestream"])
+    rmSync(join(dataDir, state), { recursive: true, force: true });
   putDatabaseBack(databaseFile, snapshotFile(dataDir));
-  // What Litestream knows of the other file: with it, it would go on from there.
-  rmSync(join(dataDir, ".pombo.db-litestream"), { recursive: true, force: true });
+}
+
+function putBackFile(dataDir: string): string {
+  return join(dataDir, "put-back");
+}
+
+/**
+ * Whether an update has put this database back: it is behind the file marker and perhaps its replica, which holds
+ * starts of the other executable. Since nothing was accepted or sent by that, nothing would be sent again, and the
+ * replica is this instance's own.
+ */
+export function isPutBack(dataDir: string): boolean {
+  return existsSync(putBackFile(dataDir));
+}
+
+/** A start has written itself down: from now on a database that is behind is one put back by hand. */
+export function forgetPutBack(dataDir: string): void {
+  rmSync(putBackFile(dataDir), { force: true });
 }
 
 export function updateUnderWay(pid: number | null): StartError {

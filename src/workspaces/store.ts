@@ -20,6 +20,9 @@ export type InstanceFact =
   | "marker"
   | "delivery_paused";
 
+/** What an installation that accepts and sends nothing writes all the same. */
+const ASIDE: readonly InstanceFact[] = ["last_write", "marker"];
+
 /** Workspaces whose rows are remembered. */
 const MAX_REMEMBERED = 10_000;
 
@@ -135,6 +138,7 @@ export function openWorkspaceStore(db: Db) {
 
     fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
     setFact(name: InstanceFact, value: string): void {
+      if (ASIDE.includes(name)) db.aside.changes += 1;
       orm.insert(instance).values({ name, value }).onConflictDoUpdate({ target: instance.name, set: { value } }).run();
     },
   };

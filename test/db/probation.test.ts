@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 const probation = () => facts.fact("update_probation");
-const change = () => facts.setFact("last_write", "1");
+const change = () => facts.setFact("operator_key_hash", "1");
 
 test("what only reads leaves the probation on, and the first change ends it in its own transaction", async () => {
   await committer.commit(() => probation());
@@ -36,7 +36,6 @@ test("a change that is rolled back is none: alone, beside others, and with its w
   await expect(committer.commit(refused)).rejects.toThrow("refused");
   await Promise.allSettled([committer.commit(refused), committer.commit(() => probation()), committer.commit(refused)]);
   db.sqlite.run("CREATE TEMP TRIGGER full BEFORE UPDATE ON instance BEGIN SELECT RAISE(ROLLBACK, 'full'); END");
-  facts.fact("last_write");
   await Promise.allSettled([committer.commit(() => facts.setFact("update_probation", "changed"))]);
   db.sqlite.run("DROP TRIGGER full");
   expect(probation()).toBe("an update");
@@ -51,4 +50,15 @@ test("it ends once", async () => {
   facts.setFact("update_probation", "another");
   await committer.commit(change);
   expect(probation()).toBe("another");
+});
+
+test("what every start notes about itself is no change", async () => {
+  await committer.commit(() => facts.setFact("marker", "{}"));
+  await Promise.all([
+    committer.commit(() => facts.setFact("last_write", "1")),
+    committer.commit(() => facts.setFact("marker", "{ }")),
+  ]);
+  expect(probation()).toBe("an update");
+  await committer.commit(change);
+  expect(probation()).toBe("");
 });

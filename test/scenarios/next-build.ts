@@ -3,7 +3,8 @@
  * migration, which fails in the way that the variable POMBO_TEST_FAULT names.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { PINNED_VERSION } from "../../src/litestream/daemon.ts";
 
 const PROJECT = join(import.meta.dir, "../..");
 
@@ -15,9 +16,10 @@ export const NEXT_VERSION = "0.2.0";
  * - `migration`: its migration fails
  * - `start`: its probe succeeds, and its real start fails
  * - `silent`: it starts, and takes no commands and no mail
+ * - `late`: it starts whole, and is killed a second later, with nothing accepted or sent
  * - `accepted`: it dies a moment after it has accepted an email with the subject "accepted"
  */
-export type Fault = "probe" | "migration" | "start" | "silent" | "accepted";
+export type Fault = "probe" | "migration" | "start" | "silent" | "late" | "accepted";
 
 /** Changes of the sources: file, what stands there, what stands there instead. */
 const CHANGES: [string, string, string][] = [
@@ -43,7 +45,8 @@ const CHANGES: [string, string, string][] = [
   [
     "src/cli/serve.ts",
     "const signal = await terminal.stopSignal();",
-    `if (process.env["POMBO_TEST_FAULT"] === "accepted") {
+    `if (process.env["POMBO_TEST_FAULT"] === "late") setTimeout(() => process.kill(process.pid, "SIGKILL"), 1_500);
+  if (process.env["POMBO_TEST_FAULT"] === "accepted") {
     const emails = app.db.sqlite.query<{ n: number }, []>("SELECT COUNT(*) AS n FROM email WHERE subject = 'accepted'");
     setInterval(() => emails.get()?.n !== 0 && setTimeout(() => process.kill(process.pid, "SIGKILL"), 100), 10);
   }
@@ -81,15 +84,28 @@ export async function buildThis(folder: string): Promise<string> {
 }
 
 async function build(sources: string, version: string, binary: string): Promise<void> {
+  const daemon = await packDaemon(dirname(binary));
   const child = Bun.spawn(
     [
       process.execPath,
-      ...["build", "src/main.ts", "src/thread.ts", "--compile"],
+      ...["build", "--root", "src", "src/main.ts", "src/thread.ts", daemon.file, "--compile"],
       ...["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"],
-      ...["--define", `POMBO_VERSION="${version}"`, "--define", 'POMBO_COMMIT="test"', "--outfile", binary],
+      ...["--define", `POMBO_VERSION="${version}"`, "--define", 'POMBO_COMMIT="test"'],
+      ...["--define", `POMBO_LITESTREAM="${daemon.version}"`, "--define", `POMBO_LITESTREAM_SHA256="${daemon.sha256}"`],
+      ...["--outfile", binary],
     ],
     { cwd: sources, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
   );
   const said = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) throw new Error(`the next pombo cannot be built:\n${said}`);
+}
+
+/** The replicating daemon as script/build embeds it. */
+async function packDaemon(folder: string): Promise<{ file: string; version: string; sha256: string }> {
+  const brought = Bun.spawnSync(["bash", join(PROJECT, "script/litestream")], { stderr: "inherit" });
+  const path = brought.stdout.toString().trim();
+  const bytes = await Bun.file(path).bytes();
+  const file = join(folder, "litestream.zst");
+  await Bun.write(file, Bun.zstdCompressSync(bytes, { level: 1 }));
+  return { file, version: PINNED_VERSION, sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex") };
 }

@@ -37,6 +37,11 @@ function subjectsIn(file: string): Set<string> {
   }
 }
 
+/** Subjects of what the replica holds now. */
+export function subjectsInReplica(world: World): Set<string> {
+  return subjectsIn(restore(world, world.folder, {}));
+}
+
 /** What the daemon brings back from the replica, checked by it. */
 function restore(world: World, folder: string, env: Record<string, string>): string {
   const daemon = join(world.dataDir, "litestream");

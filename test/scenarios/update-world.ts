@@ -11,7 +11,7 @@ import { freePort, waitUntil } from "../peers/process.ts";
 import { type Child, spawnCommand } from "./child.ts";
 import { type CountingMx, startCountingMx } from "./counting-mx.ts";
 import { buildNext, buildThis, type Fault } from "./next-build.ts";
-import { createWorld, type Served, type World } from "./world.ts";
+import { createWorld, type Served, type World, type WorldOptions } from "./world.ts";
 
 export const LIMIT_MS = 30_000;
 
@@ -49,11 +49,11 @@ export interface UpdateWorld extends AsyncDisposable {
   holder(): number | null;
 }
 
-export async function createUpdateWorld(builds: Builds): Promise<UpdateWorld> {
+export async function createUpdateWorld(builds: Builds, settings: WorldOptions["settings"] = {}): Promise<UpdateWorld> {
   const mx = await startCountingMx();
   // The same before and after.
   const url = `127.0.0.1:${await freePort()}`;
-  const world = await createWorld({ mxPort: mx.port, settings: { http: { listen: url } } });
+  const world = await createWorld({ mxPort: mx.port, settings: { http: { listen: url }, ...settings } });
   const binary = join(world.folder, "bin/pombo");
   mkdirSync(join(world.folder, "bin"));
   copyFileSync(builds.old, binary);

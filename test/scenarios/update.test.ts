@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { waitUntil } from "../peers/process.ts";
 import { type Child, within } from "./child.ts";
 import { NEXT_VERSION } from "./next-build.ts";
+import { findDaemon, subjectsInReplica } from "./replicated.ts";
 import { queueDepth, readEmails } from "./stored.ts";
 import { type Builds, createUpdateWorld, LIMIT_MS, makeBuilds, type UpdateWorld } from "./update-world.ts";
 import { call, emailTo } from "./world.ts";
@@ -157,6 +158,46 @@ for (const fault of ["migration", "probe", "start", "silent"] as const) {
     },
   );
 }
+
+test.skipIf(!(await findDaemon()))(
+  "a new executable that had begun to replicate when it died: the old one is back, delivers, and goes on in the replica",
+  async () => {
+    const replica = mkdtempSync(join(tmpdir(), "pombo-replica-"));
+    try {
+      await using at = await createUpdateWorld(builds, { replication: { url: replica } });
+      await at.serve("late");
+      await send(at, "before");
+      await untilDelivered(at, "before");
+      await using child = at.update(builds.next);
+      expect((await end(child)).code).toBe(1);
+      expect(child.stderr()).toMatch(/ended with SIGKILL.*with the database as it was/);
+      await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
+      expect(at.schema()).toBe(1);
+      await send(at, "after");
+      // Not paused, as it would be behind a database put back by hand.
+      await untilDelivered(at, "after");
+      const ready = await fetch(`${at.url}/ready`);
+      expect(await ready.text()).not.toContain("paused");
+      await waitUntil("the replica has it", LIMIT_MS, () => {
+        try {
+          return subjectsInReplica(at.world).has("after");
+        } catch {
+          return false; // between two timelines, until the daemon has put a whole copy there
+        }
+      });
+      expect(at.mx.arrivals.map(({ subject }) => subject)).toEqual(["before", "after"]);
+      // Nor at a start after that.
+      const pid = at.holder();
+      if (pid !== null) process.kill(pid, "SIGTERM");
+      await waitUntil("it has ended", LIMIT_MS, async () => !(await isUp(at)) && at.holder() === null);
+      await at.serve();
+      await send(at, "last");
+      await untilDelivered(at, "last");
+    } finally {
+      rmSync(replica, { recursive: true, force: true });
+    }
+  },
+);
 
 test("a new executable that fails after its first 202 stays: nothing accepted is lost, and nothing goes back", async () => {
   await using at = await createUpdateWorld(builds);

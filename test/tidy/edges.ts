@@ -12,7 +12,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "cli/webhook-listen.ts": "asks the API and posts to a developer's program",
   "cli/dev-furnish.ts": "asks its own instance for a workspace",
   "cli/operator.ts": "asks the running instance",
-  "cli/update-instance.ts": "asks the instance that an update has started",
+  "cli/health.ts": "asks the running instance whether it is there",
   "cli/update-source.ts": "brings a new executable",
   "cli/dev-words.ts": "stamps lines for a person",
   "sandbox/page-list.ts": "runs in the browser",

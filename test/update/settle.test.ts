@@ -9,7 +9,7 @@ import { openDatabase } from "../../src/db/open.ts";
 import { StartError } from "../../src/errors.ts";
 import { takeLock } from "../../src/lock.ts";
 import { type Journal, readJournal, snapshotFile, STAGES, writeJournal } from "../../src/update/journal.ts";
-import { sha256Of, type Settled, settleUpdate } from "../../src/update/settle.ts";
+import { isPutBack, sha256Of, type Settled, settleUpdate } from "../../src/update/settle.ts";
 
 const ID = "01a1fd60-a478-7fc3-8fd7-7499a9ff2c17";
 const NEW = "a".repeat(64);
@@ -65,13 +65,14 @@ for (const { stage, own, isTouched = false, settled } of cases) {
   const who = own === NEW ? "new" : "old";
   test(`cut off at ${stage}${isTouched ? ", something was accepted" : ""}; the ${who} executable starts: ${settled}`, async () => {
     set("update_probation", isTouched ? "" : ID);
-    mkdirSync(join(dataDir, ".pombo.db-litestream"));
+    mkdirSync(join(dataDir, "litestream/state"), { recursive: true });
     leave(stage);
     expect(await start(own)).toBe(settled);
     expect(readFact(database, "last_write")).toBe(settled === "back" ? "before" : "after");
     expect(readJournal(dataDir)).toBeNull();
-    // What Litestream knows belongs to the database that it knew.
-    expect(existsSync(join(dataDir, ".pombo.db-litestream"))).toBe(settled !== "back");
+    // What the replicating daemon knows belongs to the database that it knew.
+    expect(existsSync(join(dataDir, "litestream/state"))).toBe(settled !== "back");
+    expect(isPutBack(dataDir)).toBe(settled === "back");
     expect(await start(own)).toBeNull();
   });
 }
