@@ -66,8 +66,8 @@ function objectionTo(
   const { providerStatus, providerCode, reason, category } = row;
   if (message.expiresAt <= now)
     return { providerStatus, providerCode, reason, category: category ?? "expired", state: "expired" };
-  // What was begun is ended: half a text helps nobody.
-  if (row.seq > 1) return null;
+  // What was begun is ended: half a text helps nobody. Who asks for help gets it.
+  if (row.seq > 1 || message.isHelp) return null;
   const suppressed = suppressions.reasonForNumber(row.workspaceId, message.recipient);
   return suppressed === null ? null : { ...SILENT, category: "opted_out", state: "failed" };
 }
