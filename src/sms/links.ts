@@ -152,10 +152,13 @@ export class Links {
       get free() {
         return Math.min(link.free, health.allowance(name));
       },
-      freeWith: (settled) => Math.min(link.freeWith(settled), health.allowance(name)),
+      // Places that are filled at once are none for a guest, who goes first.
+      freeWith: (settled) =>
+        this.#isAwaited(settings.name) ? 0 : Math.min(link.freeWith(settled), health.allowance(name)),
       send: (flights) => {
-        health.sent(name, flights.length);
-        for (const { segment, why, reason } of link.send(flights))
+        const unsent = link.send(flights);
+        health.sent(name, flights.length - unsent.length);
+        for (const { segment, why, reason } of unsent)
           if (!isOfGuest(segment))
             this.#write((now) => answers.unsent(segment, why === "unwritable" ? reason : null, now));
       },
@@ -195,6 +198,11 @@ export class Links {
     const open: Open = { name: linkName, route: name, settings, link, watch, unboundSince: steady.now() };
     this.#open.push(open);
     dispatcher.add(outlet);
+  }
+
+  /** Whether a guest has something to send by the link. */
+  #isAwaited(link: string): boolean {
+    return this.#guest?.link === link && this.#guest.take(1).length > 0;
   }
 
   /** As far as there is room; what is not sent is the guest's to offer again. */
