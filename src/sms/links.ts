@@ -226,14 +226,16 @@ export class Links {
       answer.settled();
     };
     const frees = () => (isPresent() ? outlet : null);
+    answers.heard(segment.route, status);
     this.#write((now) => answers.answered(segment, { status, messageId }, now), { settled, frees });
   }
 
   #unanswered(segment: Flight | Probe, outcome: "unanswered" | "lost", watch: LinkWatch): void {
     const { answers } = this.#parts;
     watch.unknown(outcome);
-    if (isOfGuest(segment)) segment.guest.unanswered(segment, outcome);
-    else this.#write((now) => answers.unanswered(segment, now));
+    if (isOfGuest(segment)) return segment.guest.unanswered(segment, outcome);
+    answers.heard(segment.route, null);
+    this.#write((now) => answers.unanswered(segment, now));
   }
 
   /** What happened to a link; null: nothing worth keeping. */
