@@ -22,7 +22,7 @@ async function startPair(other: SmscHandle, rules: Rule[], options: TextWorldOpt
   return startTexting({
     ...options,
     script: { rules },
-    link: { window: 1 },
+    link: { window: 1, ...options.link },
     route: { failoverAfterMs: 1_000 },
     configure: (config) => void config.sms.routes[0]?.links.push(linkConfig(other.port, { name: "vodacom-b" })),
   });
@@ -69,7 +69,9 @@ test("one of which a part went out waits for its link, and goes on there", async
 test("one of which a part went out and whose link stays away expires, and says why", async () => {
   await using other = await startSmsc();
   const clock = fastClock(5);
-  await using world = await startPair(other, [{ count: 1, answer: { end: "fin" } }], { instance: { clock } });
+  // So slow that the connection's end is seen before the second part is due.
+  const options = { instance: { clock }, link: { rate: 1 } };
+  await using world = await startPair(other, [{ count: 1, answer: { end: "fin" } }], options);
   await world.smsc.until({ bound: 1 });
   const id = await world.text({ body: THREE_PARTS });
   await world.smsc.until({ answers: 1 });
