@@ -1,4 +1,4 @@
-import { and, asc, count, eq, min, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { emailQueue, emails, lanes } from "../db/schema.ts";
@@ -23,23 +23,42 @@ export type CensusStore = ReturnType<typeof openCensusStore>;
 /** Prepares the statements that count the queue; nothing is written here. */
 export function openCensusStore({ orm }: Db) {
   const p = sql.placeholder;
-  const place = sql`(${emailQueue.laneId}, ${emailQueue.nextAt}, ${emailQueue.id})`;
-  const isPast = sql`${place} > (${p("laneId")}, ${p("nextAt")}, ${p("id")})`;
-  const selectAhead = fast(
+  // Of the three columns in one comparison SQLite takes two for the range, and walks all that is due at one time for
+  // every slice of it: that is looked at on its own.
+  const isAlike = and(
+    eq(emailQueue.laneId, p("laneId")),
+    eq(emailQueue.nextAt, p("nextAt")),
+    gt(emailQueue.id, p("id")),
+  );
+  const due = sql`(${emailQueue.laneId}, ${emailQueue.nextAt})`;
+  const isLater = sql`${due} > (${p("laneId")}, ${p("nextAt")})`;
+  const endOf = (where: typeof isAlike) =>
+    fast(
+      orm
+        .select({ laneId: emailQueue.laneId, nextAt: emailQueue.nextAt, id: emailQueue.id })
+        .from(emailQueue)
+        .where(where)
+        .orderBy(asc(emailQueue.laneId), asc(emailQueue.nextAt), asc(emailQueue.id))
+        .limit(1)
+        .offset(p("ahead"))
+        .prepare(),
+    );
+  const selectAlikeEnd = endOf(isAlike);
+  const selectLaterEnd = endOf(isLater);
+  const counted = { laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` };
+  const countAlike = fast(
     orm
-      .select({ laneId: emailQueue.laneId, nextAt: emailQueue.nextAt, id: emailQueue.id })
+      .select(counted)
       .from(emailQueue)
-      .where(isPast)
-      .orderBy(asc(emailQueue.laneId), asc(emailQueue.nextAt), asc(emailQueue.id))
-      .limit(1)
-      .offset(p("ahead"))
+      .where(and(isAlike, lte(emailQueue.id, p("endId"))))
+      .groupBy(emailQueue.laneId)
       .prepare(),
   );
-  const countBetween = fast(
+  const countLater = fast(
     orm
-      .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
+      .select(counted)
       .from(emailQueue)
-      .where(and(isPast, sql`${place} <= (${p("endLaneId")}, ${p("endNextAt")}, ${p("endId")})`))
+      .where(and(isLater, sql`${due} < (${p("endLaneId")}, ${p("endNextAt")})`))
       .groupBy(emailQueue.laneId)
       .prepare(),
   );
@@ -59,12 +78,21 @@ export function openCensusStore({ orm }: Db) {
   );
 
   return {
-    /** The next `rows` rows of the queue after `from`, by lane; `end` is the last of them, null when there are no more. */
+    /**
+     * The next `rows` rows of the queue after `from`, by lane, a lane maybe more than once; `end` is the last of them,
+     * null when there are no more.
+     */
     countSlice(from: QueuePlace, rows: number): { lanes: LaneCount[]; end: QueuePlace | null } {
-      const end = selectAhead.get({ ...from, ahead: rows - 1 }) ?? null;
-      const last = end ?? { laneId: Number.MAX_SAFE_INTEGER, nextAt: 0, id: 0 };
-      const bounds = { endLaneId: last.laneId, endNextAt: last.nextAt, endId: last.id };
-      return { lanes: countBetween.all({ ...from, ...bounds }), end };
+      const alike = (of: QueuePlace, endId: number) => countAlike.all({ ...of, endId });
+      const alikeEnd = selectAlikeEnd.get({ ...from, ahead: rows - 1 });
+      if (alikeEnd !== undefined) return { lanes: alike(from, alikeEnd.id), end: alikeEnd };
+      const first = alike(from, Number.MAX_SAFE_INTEGER);
+      const left = rows - (first[0]?.depth ?? 0);
+      const end = selectLaterEnd.get({ ...from, ahead: left - 1 }) ?? null;
+      const bounds = { endLaneId: end?.laneId ?? Number.MAX_SAFE_INTEGER, endNextAt: end?.nextAt ?? 0 };
+      const later = countLater.all({ ...from, ...bounds });
+      const last = end === null ? [] : alike({ ...end, id: 0 }, end.id);
+      return { lanes: [...first, ...later, ...last], end };
     },
 
     /** The recipient domain that a lane leads to; null: there is no such lane. */

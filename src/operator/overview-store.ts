@@ -117,7 +117,7 @@ export function openOverviewStore({ orm }: Db) {
       orm
         .select({ laneId: emailQueue.laneId })
         .from(emailQueue)
-        .where(eq(emailQueue.inFlight, true))
+        .where(sql.raw("in_flight = 1"))
         .all()
         .map(({ laneId }) => laneId),
     /** What was said last to emails of a lane that wait for another attempt; null: nothing yet. */

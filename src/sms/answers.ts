@@ -10,7 +10,7 @@ import { splitAsUcs2 } from "./segment.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { Fence, SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
-import { decideUnknown, releaseParts } from "./unknown.ts";
+import { acceptFirst, decideUnknown, NOTHING_WRONG, releaseParts } from "./unknown.ts";
 import type { WorkStore } from "./work-store.ts";
 
 // What becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
@@ -34,7 +34,6 @@ export interface GivenAnswer {
 
 /** Longer ones are cut (SMPP 3.4 §4.4.2). */
 const MAX_ID = 65;
-const NOTHING_WRONG: Words = { providerStatus: "ESME_ROK", providerCode: null, category: null, reason: null };
 
 export class Answers {
   readonly #parts: AnswersParts;
@@ -43,10 +42,16 @@ export class Answers {
     this.#parts = parts;
   }
 
+  /** Outside of transactions, which may be run again: what an answer says of the SMSC; `status` null: it did not come. */
+  heard(route: string, status: number | null): void {
+    const { routes, health } = this.#parts;
+    if (status === null) health.unanswered(route);
+    else health.answered(route, outcomeOf(status, routes.get(route)?.statuses));
+  }
+
   answered(flight: Flight, answer: GivenAnswer, now: number): ReadyWork[] {
-    const { routes, sms, health } = this.#parts;
+    const { routes, sms } = this.#parts;
     const rule = outcomeOf(answer.status, routes.get(flight.route)?.statuses);
-    health.answered(flight.route, rule);
     if (rule.action === "accept") {
       return this.#accept(flight, answer.messageId, now);
     }
@@ -62,7 +67,6 @@ export class Answers {
   unanswered(flight: Flight, now: number): ReadyWork[] {
     const { segments } = this.#parts.sms;
     const giveUpAt = now;
-    this.#parts.health.unanswered(flight.route);
     const lost = flight.seqs.map((seq) => segments.unknown(fence(flight, seq), { now, giveUpAt }));
     return flight.seqs.flatMap((seq, index) => {
       const row = lost[index] === true ? segments.one(flight.messageId, seq) : undefined;
@@ -88,15 +92,16 @@ export class Answers {
     return flight.seqs.flatMap((seq) => {
       const row = segments.one(flight.messageId, seq);
       if (row === undefined) return [];
-      const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
+      const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId, nextAt } = row;
       if (reason !== null) {
         segments.end(fence(flight, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
         this.#parts.log.bug("sms submit", new Error(reason), { message: flight.messageId, seq });
         return [];
       }
       const said = { providerStatus, providerCode, category, reason: before };
-      segments.retry(fence(flight, seq), { now, nextAt: now, isCounted: false, isResend: false }, said);
-      return [{ route, priority, workspaceId, nextAt: now }];
+      // In its old place: later, the parts behind it would go before it.
+      segments.retry(fence(flight, seq), { now, nextAt, isCounted: false, isResend: false }, said);
+      return [{ route, priority, workspaceId, nextAt }];
     });
   }
 
@@ -108,8 +113,10 @@ export class Answers {
     const rows = flight.seqs.flatMap((seq) => segments.one(flight.messageId, seq) ?? []);
     for (const row of rows) {
       const expectsReceipt = smscIdKey !== null && route !== undefined && isReported(route, row);
-      const isOurs = row.leaseEpoch === flight.leaseEpoch && row.acceptedAt === null;
-      if (isOurs) segments.accept(row, { smscId, smscIdKey, expectsReceipt, now }, NOTHING_WRONG);
+      // The late answer of a first submit counts as well, unless the second will have its own.
+      const isMeant = row.leaseEpoch === flight.leaseEpoch || row.state !== "in_flight";
+      if (isMeant && row.acceptedAt === null)
+        segments.accept(row, { smscId, smscIdKey, expectsReceipt, now }, NOTHING_WRONG);
       // It was sent twice, or a receipt came first: this id may have receipts as well.
       else if (smscIdKey !== null) segments.addId(row.messageId, row.seq, smscIdKey);
     }
@@ -145,12 +152,7 @@ export class Answers {
   ): ReadyWork[] {
     const { segments } = this.#parts.sms;
     const { messageId, priority, workspaceId } = row;
-    if (row.smscIdKey2 !== null) {
-      // It was sent twice, and the first is known to have been taken.
-      const answer = { smscId: row.smscIdKey2, smscIdKey: row.smscIdKey2, expectsReceipt: true, now };
-      segments.accept(row, answer, NOTHING_WRONG);
-      return [];
-    }
+    if (acceptFirst(row, now, segments)) return [];
     switch (step.kind) {
       case "retry": {
         const nextAt = now + step.afterMs;

@@ -8,6 +8,8 @@ export class ChangedMessages implements Follower {
   readonly #settle: (messageId: number) => void;
   readonly #ofClosure = new Set<number>();
   readonly #ofBatch = new Set<number>();
+  /** Of the closures before, and settled in this one: no more than it lasts. */
+  readonly #settled = new Set<number>();
 
   constructor(settle: (messageId: number) => void) {
     this.#settle = settle;
@@ -18,19 +20,27 @@ export class ChangedMessages implements Follower {
     this.#ofClosure.add(messageId);
   }
 
-  /** Inside a closure that goes on by what follows from its changes: they are settled now. */
+  /** Inside a closure that goes on by what follows from the transaction's changes: they are settled now. */
   settleNow(): void {
+    for (const messageId of this.#ofBatch) {
+      this.#settle(messageId);
+      this.#settled.add(messageId);
+    }
     for (const messageId of this.#ofClosure) this.#settle(messageId);
+    this.#ofBatch.clear();
     this.#ofClosure.clear();
   }
 
   keep(): void {
+    this.#settled.clear();
     for (const messageId of this.#ofClosure) this.#ofBatch.add(messageId);
     this.#ofClosure.clear();
   }
 
   undo(): void {
     this.#ofClosure.clear();
+    for (const messageId of this.#settled) this.#ofBatch.add(messageId);
+    this.#settled.clear();
   }
 
   flush(): void {

@@ -82,7 +82,7 @@ export class Dispatcher {
     if (this.#isStopped || this.#claiming.has(outlet) || outlet.free < 1 || !this.#mayClaim) return;
     const route = outlet.route.config.name;
     const now = this.#parts.clock.now();
-    if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(route, now);
+    if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(outlet, now);
     const claiming = this.#claim(outlet);
     this.#claiming.set(outlet, claiming);
     void claiming.then((isDone) => {
@@ -105,8 +105,6 @@ export class Dispatcher {
       if (this.#isStopped || this.#claiming.has(outlet)) continue;
       const free = outlet.freeWith(settled);
       if (free < 1) continue;
-      // A part that was refused ends the parts behind it.
-      this.#parts.sms.segments.settleNow();
       claims.push({ outlet, claimed: this.#claimNow(outlet, free) });
     }
     return () => {
@@ -145,15 +143,17 @@ export class Dispatcher {
   }
 
   /** When the first of a route's work is due, of which at `now` none is: a later look might find it due, and set no timer. */
-  #wakeAt(route: string, now: number): void {
-    if (this.#isStopped) return;
+  #wakeAt(outlet: Outlet, now: number): void {
+    const route = outlet.route.config.name;
     const at = this.#ready.nextAt(route);
     const known = this.#timers.get(route);
+    // It belongs to other links. The clock may have been set back since it was asked for.
+    if (at <= now && !this.#later.has(outlet)) this.#offerLater(outlet);
     if (at === Infinity || at <= now || (known !== undefined && known.at <= at)) return;
     known?.cancel();
     const cancel = this.#parts.clock.after(Math.min(at - now, MAX_TIMER_MS), () => {
       this.#timers.delete(route);
-      for (const outlet of this.#outlets) if (outlet.route.config.name === route) this.offer(outlet);
+      for (const each of this.#outlets) if (each.route.config.name === route) this.offer(each);
     });
     this.#timers.set(route, { at, cancel });
   }
@@ -201,6 +201,8 @@ export class Dispatcher {
     const { clock, sms } = this.#parts;
     const now = clock.now();
     const route = outlet.route.config.name;
+    // A part that was refused in the same transaction ends the parts behind it.
+    sms.segments.settleNow();
     const claim = { route, link: outlet.name, leaseEpoch: ++this.#lease, now };
     const claimed: Claimed = { flights: [], seen: [] };
     let free = this.#isStopped ? 0 : places;

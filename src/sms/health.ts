@@ -120,6 +120,8 @@ export class Health {
     circuit.good += 1;
     if (circuit.good < PROBES) return;
     this.#open.delete(route);
+    // Those of its links that had no part in the trial ask for more as well.
+    this.#parts.pause(route, 0);
     this.#parts.log.event("sms.circuit_closed", { route });
   }
 }

@@ -160,10 +160,12 @@ export class Links {
       get free() {
         return Math.min(link.free, allowance());
       },
-      freeWith: (settled) => Math.min(link.freeWith(settled), allowance()),
+      // Places that are filled at once are none for a guest, who goes first.
+      freeWith: (settled) => (this.#isAwaited(settings.name) ? 0 : Math.min(link.freeWith(settled), allowance())),
       send: (flights) => {
-        health.sent(name, flights.length);
-        for (const { segment, why, reason } of link.send(flights))
+        const unsent = link.send(flights);
+        health.sent(name, flights.length - unsent.length);
+        for (const { segment, why, reason } of unsent)
           if (!isOfGuest(segment)) {
             returned += 1;
             const fault = why === "unwritable" ? reason : null;
@@ -209,6 +211,11 @@ export class Links {
     dispatcher.add(outlet);
   }
 
+  /** Whether a guest has something to send by the link. */
+  #isAwaited(link: string): boolean {
+    return this.#guest?.link === link && this.#guest.take(1).length > 0;
+  }
+
   /** As far as there is room; what is not sent is the guest's to offer again. */
   #serve(guest: Guest, link: Link<Flight | Probe>): void {
     const probes = guest.take(link.free);
@@ -230,6 +237,7 @@ export class Links {
       answer.settled();
     };
     const frees = () => (isPresent() ? outlet : null);
+    answers.heard(segment.route, status);
     this.#write((now) => answers.answered(segment, { status, messageId }, now), { settled, frees });
   }
 
@@ -243,8 +251,10 @@ export class Links {
     watch.unknown(outcome);
     if (isOfGuest(segment)) {
       segment.guest.unanswered(segment, outcome);
-      written();
-    } else this.#write((now) => answers.unanswered(segment, now), { settled: written });
+      return written();
+    }
+    answers.heard(segment.route, null);
+    this.#write((now) => answers.unanswered(segment, now), { settled: written });
   }
 
   /** What happened to a link; null: nothing worth keeping. */

@@ -25,6 +25,7 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
   if (proof !== null) {
     return parts.prove(row, proof, now);
   }
+  if (acceptFirst(row, now, segments)) return releaseParts(row, now, segments);
   if (isSentAgain(row, parts)) {
     const { route, priority, workspaceId, messageId } = row;
     // At the head of its line: as old as it is.
@@ -46,6 +47,15 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
     segments.end(row, { state: "failed", now }, words);
   }
   return [];
+}
+
+export const NOTHING_WRONG: Words = { providerStatus: "ESME_ROK", providerCode: null, category: null, reason: null };
+
+/** Inside a transaction: whether it was sent twice, and the first is known to have been taken; then it is accepted. */
+export function acceptFirst(row: SegmentRow, now: number, segments: Pick<SegmentStore, "accept">): boolean {
+  const { smscIdKey2: key } = row;
+  if (key === null) return false;
+  return segments.accept(row, { smscId: key, smscIdKey: key, expectsReceipt: true, now }, NOTHING_WRONG);
 }
 
 /** Inside a transaction: what became of a part is known; those behind it go on, unless another one is in doubt. */

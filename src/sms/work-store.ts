@@ -104,15 +104,16 @@ export function openWorkStore({ orm }: Db) {
         .all()
         .map(({ id }) => id),
 
-    /** Texts that wait for routes other than these, some of them. */
-    strayed: (routes: string[], limit: number): number[] =>
-      orm
-        .selectDistinct({ id: smsSegments.messageId })
+    /** Texts that wait for routes other than these, some of them. Not DISTINCT, which would walk over all texts by id. */
+    strayed(routes: string[], limit: number): number[] {
+      const rows = orm
+        .select({ id: smsSegments.messageId })
         .from(smsSegments)
         .where(and(IS_READY, notInArray(smsSegments.route, routes)))
         .limit(limit)
-        .all()
-        .map(({ id }) => id),
+        .all();
+      return [...new Set(rows.map(({ id }) => id))];
+    },
 
     /** Texts of which nothing was sent, and that wait for these links, may be sent by any; the work they are. */
     free(route: string, links: string[]): ReadyWork[] {

@@ -102,7 +102,7 @@ export class Writer {
       });
       this.#items.splice(0, taken.length);
       for (const item of taken) this.#tell(item);
-      follow();
+      this.#try(follow);
     } catch (error) {
       if (isStorageError(error)) {
         this.#refuse();
@@ -135,8 +135,13 @@ export class Writer {
   }
 
   #tell(item: Item): void {
+    this.#try(() => item.done?.());
+  }
+
+  /** What fails after the commit must not be written again. */
+  #try(act: () => void): void {
     try {
-      item.done?.();
+      act();
     } catch (error) {
       this.#parts.log.bug("sms writer", error);
     }

@@ -6,7 +6,8 @@ import { openRoutes } from "../../src/sms/route-settings.ts";
 import { defaultSmsRoute } from "../../src/config.ts";
 import { openSuppressionStore } from "../../src/suppressions/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
-import { addMessage, openLedger } from "./rows.ts";
+import { fakeClock } from "../fakes/clock.ts";
+import { addMessage, addWorkspace, openLedger } from "./rows.ts";
 
 /** It goes on by a millisecond whenever it is read, so that what was not due at one look is at the next. */
 function restlessClock(from: number): Clock & { fire: () => void; pending: () => number } {
@@ -51,4 +52,91 @@ test("a segment that falls due while a link looks for it is not left waiting for
   clock.fire();
   expect(await sent).toHaveLength(1);
   await dispatcher.stop();
+});
+
+/** A dispatcher over a database, whose clock can be set back, and a link that notes what it is handed. */
+function start() {
+  const of = temporaryDatabase();
+  const ledger = openLedger(of.db);
+  const steady = fakeClock(1_000);
+  let behindMs = 0;
+  const [route] = openRoutes([defaultSmsRoute("vodacom")]).values();
+  if (route === undefined) throw new Error("no route");
+  const dispatcher = new Dispatcher({
+    sms: ledger,
+    suppressions: openSuppressionStore(of.db),
+    isHeld: () => false,
+    commit: of.committer.commit,
+    guard: { failure: null, whenOpen: () => () => undefined },
+    clock: { now: () => steady.now() - behindMs, after: (delayMs, run) => steady.after(delayMs, run) },
+    log: { event: () => undefined, bug: (_where, error) => expect(error).toBeUndefined() },
+  });
+  const sent: [messageId: number, seqs: number[]][] = [];
+  const send = (flights: Flight[]) =>
+    void sent.push(...flights.map(({ messageId, seqs }) => [messageId, seqs] as [number, number[]]));
+  const outlet: Outlet = { name: "a", route, free: 10, freeWith: () => 10, send };
+  dispatcher.add(outlet);
+  return {
+    ledger,
+    dispatcher,
+    outlet,
+    sent,
+    steady,
+    commit: of.committer.commit,
+    setBack: (ms: number) => void (behindMs += ms),
+    /** Whatever was begun is done. */
+    async rest() {
+      for (let turn = 0; turn < 4; turn += 1) await of.committer.commit(() => undefined);
+    },
+    async [Symbol.asyncDispose]() {
+      await dispatcher.stop();
+      of[Symbol.dispose]();
+    },
+  };
+}
+
+const WORK = { route: "vodacom", priority: "transactional", workspaceId: 1 } as const;
+const CLAIM = { ...WORK, link: "a", leaseEpoch: 1_000, now: 0, limit: 1 };
+
+test("a link goes on asking for what belongs to another one when the clock is set back", async () => {
+  await using on = start();
+  // Of another link, which is away.
+  await on.commit(() => {
+    addMessage(on.ledger, 2);
+    on.ledger.segments.claim({ ...CLAIM, link: "b" });
+  });
+  on.dispatcher.nudge({ ...WORK, nextAt: 0 });
+  await on.rest();
+  expect(on.sent).toEqual([]);
+  const later = await on.commit(() => addMessage(on.ledger, 1, { segment: { nextAt: 3_000 } }));
+  on.setBack(400);
+  for (let second = 0; second < 5; second += 1) {
+    on.steady.advance(1_000);
+    await on.rest();
+  }
+  expect(on.sent).toEqual([[later, [1]]]);
+});
+
+test("the parts behind one that is refused in the same transaction are not claimed", async () => {
+  await using on = start();
+  const id = await on.commit(() => {
+    addWorkspace(on.ledger, 10);
+    return addMessage(on.ledger, 2);
+  });
+  const [first] = await on.commit(() => on.ledger.segments.claim(CLAIM));
+  if (first === undefined) throw new Error("nothing was claimed");
+  on.dispatcher.nudge({ ...WORK, nextAt: 0 });
+  const said = {
+    providerStatus: "ESME_RINVDSTADR",
+    providerCode: null,
+    category: "invalid_destination",
+    reason: null,
+  } as const;
+  void on.commit(() => on.ledger.segments.end(first, { state: "failed", now: 1_000 }, said));
+  await on.rest();
+  expect(on.sent).toEqual([]);
+  expect(on.ledger.segments.of(id).map(({ state, credit }) => [state, credit])).toEqual([
+    ["failed", "refunded"],
+    ["failed", "refunded"],
+  ]);
 });

@@ -83,6 +83,8 @@ test("after the pause three are tried: good answers close it, one error or none 
   answer(OK, 3);
   expect([health.isOpen("own"), health.allowance("own")]).toEqual([false, Infinity]);
   expect(events.at(-1)).toBe("sms.circuit_closed");
+  // All links ask for more, those too that had nothing of the trial.
+  expect(pauses.at(-1)).toBe(0);
   // What was before is forgotten.
   answer(ERROR, 49);
   expect(health.isOpen("own")).toBe(false);

@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
+import { drizzle } from "drizzle-orm/bun-sqlite";
 import { defaultSmsRoute } from "../../src/config.ts";
-import type { InboundKey } from "../../src/sms/inbound-store.ts";
+import { steady } from "../../src/db/steady.ts";
+import { openOverviewStore } from "../../src/operator/overview-store.ts";
+import { type InboundKey, openInboundStore } from "../../src/sms/inbound-store.ts";
 import { routingOf } from "../../src/sms/routing.ts";
+import { openWorkStore } from "../../src/sms/work-store.ts";
 import { openSenderIdStore } from "../../src/workspaces/sender-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
@@ -137,4 +141,25 @@ test("a number goes by its longest prefix, and without one by the route that tak
   expect(routingOf([vodacom]).find("+258861234567")).toBeNull();
   expect(routingOf([vodacom]).usual?.name).toBe("vodacom");
   expect(routingOf([]).usual).toBeNull();
+});
+
+test("what is asked of all rows goes by the index of the few that are meant, though no value is known when it is planned", () => {
+  using of = temporaryDatabase();
+  const { sqlite } = of.db;
+  const asked: string[] = [];
+  const db = { ...of.db, orm: drizzle(sqlite, { logger: { logQuery: (query) => void asked.push(query) } }) };
+  openWorkStore(db).strayed(["vodacom"], 500);
+  openInboundStore(db).waitingSince(1_000, 500);
+  openOverviewStore(db).runningLanes();
+  const plans = asked.map((query) =>
+    sqlite
+      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${steady(query).replaceAll("?", "$value")}`)
+      .all()
+      .map(({ detail }) => detail),
+  );
+  expect(plans.map((plan) => plan.find((detail) => detail.includes("INDEX")))).toEqual([
+    "SCAN sms_segment USING COVERING INDEX sms_segment_ready",
+    expect.stringContaining("USING COVERING INDEX sms_inbound_part_age (received_at<?)"),
+    "SCAN email_queue USING INDEX email_queue_in_flight",
+  ]);
 });

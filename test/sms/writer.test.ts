@@ -6,7 +6,7 @@ import { fakeClock } from "../fakes/clock.ts";
 const LINK = { name: "link" } as Outlet;
 
 /** A writer whose transactions, and what is claimed in them, are noted in order. */
-function start() {
+function start(sendFails = false) {
   const noted: string[] = [];
   const writer = new Writer({
     commit: async (work) => {
@@ -23,7 +23,10 @@ function start() {
     freeing(freed) {
       const places = freed.get(LINK) ?? 0;
       noted.push(`claim ${places}`);
-      return () => noted.push(`send ${places}`);
+      return () => {
+        noted.push(`send ${places}`);
+        if (sendFails) throw new Error("no link");
+      };
     },
   });
   const item = (name: string, frees: Outlet | null): Item => ({
@@ -48,4 +51,21 @@ test("nothing waits for a timer: what comes during a transaction shares the next
   writer.push({ ...item("a", null), done: () => writer.push(item("b", null)) });
   await writer.idle();
   expect(noted.filter((each) => each === "commit")).toHaveLength(2);
+});
+
+test("what fails after the commit is told, and nothing is written again or lost for it", async () => {
+  const { writer, noted, item } = start(true);
+  writer.push({ ...item("a", LINK), done: () => writer.push(item("b", null)) });
+  await writer.idle();
+  expect(noted.filter((each) => !each.startsWith("claim") && !each.startsWith("send"))).toEqual([
+    "begin",
+    "write a",
+    "commit",
+    "sms writer Error: no link",
+    "begin",
+    "write b",
+    "commit",
+    "done b",
+    "sms writer Error: no link",
+  ]);
 });

@@ -69,11 +69,9 @@ test("one of which a part went out waits for its link, and goes on there", async
 test("one of which a part went out and whose link stays away expires, and says why", async () => {
   await using other = await startSmsc();
   const clock = fastClock(5);
-  await using world = await startPair(other, [{ count: 1, answer: { end: "fin" } }], {
-    instance: { clock },
-    // The second part is not written before the end of the connection is seen.
-    link: { rate: 1 },
-  });
+  // So slow that the connection's end is seen before the second part is due.
+  const options = { instance: { clock }, link: { rate: 1 } };
+  await using world = await startPair(other, [{ count: 1, answer: { end: "fin" } }], options);
   await world.smsc.until({ bound: 1 });
   const id = await world.text({ body: THREE_PARTS });
   await world.smsc.until({ answers: 1 });

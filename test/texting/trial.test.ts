@@ -69,6 +69,14 @@ test("a trial goes through a window of one, beside a customer's texts, and its r
   expect(counted(world, "sms_receipt_orphan")).toBe(0);
 });
 
+test("a trial goes before customers' texts that fill the window over and over", async () => {
+  await using world = await startTexting({ script: { answerDelayMs: 30 }, link: { window: 4 } });
+  await Promise.all(Array.from({ length: 400 }, () => world.text()));
+  const trial = await tryLink(world, { waitS: 30 });
+  expect(trial.verdict.result).toBe("delivered");
+  expect(world.segments().some(({ state }) => state === "ready")).toBe(true);
+});
+
 test("receipts that come before their answers are held until those tell whose they are", async () => {
   await using world = await startTexting({ script: { receipts: { isBeforeAnswer: true } } });
   const trial = await tryLink(world);

@@ -1,0 +1,121 @@
+import { expect, test } from "bun:test";
+import { Answers } from "../../src/sms/answers.ts";
+import { defaultSmsRoute } from "../../src/config.ts";
+import type { Flight } from "../../src/sms/flight.ts";
+import { Health } from "../../src/sms/health.ts";
+import { Receipts } from "../../src/sms/receipts.ts";
+import { openRoutes } from "../../src/sms/route-settings.ts";
+import { temporaryDatabase } from "../db/temporary.ts";
+import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+
+const LINK = { route: "vodacom", priority: "transactional", link: "a" } as const;
+const REFUSED = 0x58;
+const WAIT_MS = 120_000;
+
+/** Answers over a database with a workspace; what of a text of `parts` is claimed flies as one does. */
+function start() {
+  const of = temporaryDatabase();
+  const ledger = openLedger(of.db);
+  const routes = openRoutes([{ ...defaultSmsRoute("vodacom"), failover: ["other"] }, defaultSmsRoute("other")]);
+  const log = { event: () => undefined, bug: (_where: string, error: unknown) => expect(error).toBeUndefined() };
+  const health = new Health({ routes, steady: { now: () => 0 }, log, pause: () => undefined });
+  const receipts = new Receipts({ sms: ledger, routes });
+  const pause = () => undefined;
+  const answers = new Answers({ sms: ledger, routes, receipts, health, unknownWaitMs: WAIT_MS, log, pause });
+  const { commit } = of.committer;
+  let leaseEpoch = 0;
+  return {
+    answers,
+    health,
+    ledger,
+    commit,
+    [Symbol.dispose]: () => of[Symbol.dispose](),
+    add: (parts: number) =>
+      commit(() => {
+        const workspaceId = addWorkspace(ledger, 10);
+        return addMessage(ledger, parts, { message: { workspaceId } });
+      }),
+    claim: (now: number, limit = 10): Promise<Flight[]> =>
+      commit(() => {
+        leaseEpoch += 1;
+        const rows = ledger.segments.claim({ ...LINK, workspaceId: 1, leaseEpoch, now, limit });
+        return rows.map(
+          ({ messageId, seq }) => ({ messageId, seqs: [seq], route: LINK.route, leaseEpoch }) as unknown as Flight,
+        );
+      }),
+    states: (messageId: number) => ledger.segments.of(messageId).map(({ state }) => state),
+  };
+}
+
+function only(flights: Flight[]): Flight {
+  const [flight] = flights;
+  if (flight === undefined || flights.length > 1) throw new Error(`${flights.length} flights`);
+  return flight;
+}
+
+test("what was claimed and not written waits in its old place, before the parts behind it", async () => {
+  using on = start();
+  const id = await on.add(3);
+  const flights = await on.claim(1_000, 2);
+  await on.commit(() => {
+    for (const flight of flights)
+      expect(on.answers.unsent(flight, null, 1_001)).toEqual([
+        { route: "vodacom", priority: "transactional", workspaceId: 1, nextAt: 0 },
+      ]);
+  });
+  expect(on.ledger.segments.of(id).map(({ attempts, nextAt }) => [attempts, nextAt])).toEqual([
+    [0, 0],
+    [0, 0],
+    [0, 0],
+  ]);
+  expect((await on.claim(2_000, 2)).map(({ seqs }) => seqs)).toEqual([[1], [2]]);
+});
+
+test("a text that was sent twice, the first of which is known to be taken, is not given up with the second", async () => {
+  using on = start();
+  const id = await on.add(1);
+  const first = only(await on.claim(0));
+  await on.commit(() => on.answers.unanswered(first, 10));
+  const second = only(await on.claim(20));
+  await on.commit(() => on.answers.answered(first, { status: 0, messageId: "A1" }, 30));
+  expect(on.states(id)).toEqual(["in_flight"]);
+  await on.commit(() => on.answers.unanswered(second, 40));
+  expect(on.ledger.messages.byId(id)).toMatchObject({ status: "sent", credits: 1, possibleDuplicate: true });
+});
+
+test("the late answer of a first submit counts while the second waits, or nobody knows of it", async () => {
+  using on = start();
+  const id = await on.add(1);
+  const first = only(await on.claim(0));
+  await on.commit(() => on.answers.unanswered(first, 10));
+  const second = only(await on.claim(20));
+  await on.commit(() => on.answers.answered(second, { status: REFUSED, messageId: "" }, 30));
+  expect(on.states(id)).toEqual(["ready"]);
+  await on.commit(() => on.answers.answered(first, { status: 0, messageId: "A1" }, 40));
+  expect(on.states(id)).toEqual(["accepted"]);
+  expect(await on.claim(10_000_000)).toEqual([]);
+  const other = await on.commit(() => addMessage(on.ledger));
+  const earlier = only(await on.claim(50));
+  await on.commit(() => on.answers.unanswered(earlier, 60));
+  const later = only(await on.claim(70));
+  await on.commit(() => on.answers.unanswered(later, 80));
+  expect(on.states(other)).toEqual(["unknown"]);
+  await on.commit(() => on.answers.answered(earlier, { status: 0, messageId: "A2" }, 90));
+  expect(on.ledger.messages.byId(other)).toMatchObject({ status: "sent", providerId: "A2" });
+});
+
+test("how an SMSC does is told by what comes, and not by how often that is written", async () => {
+  using on = start();
+  await on.add(1);
+  const flight = only(await on.claim(0));
+  const written = Array.from({ length: 60 }, () =>
+    on.commit(() => {
+      on.answers.answered(flight, { status: 0x45, messageId: "" }, 10);
+      throw new Error("rolled back");
+    }),
+  );
+  for (const each of await Promise.allSettled(written)) expect(each.status).toBe("rejected");
+  expect(on.health.isOpen("vodacom")).toBe(false);
+  for (let nth = 0; nth < 50; nth += 1) on.answers.heard("vodacom", 0x45);
+  expect(on.health.isOpen("vodacom")).toBe(true);
+});
