@@ -153,8 +153,8 @@ export class Committer {
 
   /** Begins a transaction and runs in it what of the batch there is time for. */
   #runClosures(batch: Pending[]): Ran[] {
-    // A closure alone has no neighbours to spare the copies for.
-    if (batch.length === 1) return this.#runEach(batch, (work) => this.#runGuarded(work)) ?? [];
+    const [first] = batch;
+    if (first !== undefined && batch.length === 1) return [this.#runAlone(first)];
     if (this.#guarded === 0) {
       const results = this.#runEach(batch, (work) => this.#runBare(work));
       if (results !== null) return results;
@@ -177,6 +177,21 @@ export class Committer {
       if (this.#now() - startedAt > MAX_BATCH_MS) break;
     }
     return results;
+  }
+
+  /** One without neighbours: what it wrote before it threw goes with the whole transaction, and an empty one is committed. */
+  #runAlone({ work }: Pending): Ran {
+    this.#begin.run();
+    try {
+      const value = work();
+      for (const follower of this.#followers) follower.keep();
+      return { kind: "done", value };
+    } catch (error) {
+      this.#requireWell(error);
+      this.#rollBack();
+      this.#begin.run();
+      return { kind: "threw", error };
+    }
   }
 
   #rollBack(): void {
