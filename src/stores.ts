@@ -37,12 +37,13 @@ export function openStores(db: Db, counts: EmailCounts) {
   const emails = openEmailStore(db, counts);
   const workspaces = openWorkspaceStore(db);
   const credits = openCreditStore(db);
+  const sms = openSmsStores(db, { workspaces, credits });
   return {
     workspaces,
     senderIds: openSenderIdStore(db),
     credits,
-    sms: openSmsStores(db, { workspaces, credits }),
-    removals: openRemovalStore(db),
+    sms,
+    removals: openRemovalStore(db, sms.messages),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails,
@@ -84,7 +85,7 @@ export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "
     inbound: openInboundStore(db),
     seen: openSeenStore(db),
     links: openLinkStore(db),
-    work: openWorkStore(db),
+    work: openWorkStore(db, messages),
     /** Since the start. */
     counted,
   };

@@ -5,6 +5,7 @@ import { fast } from "../db/statement.ts";
 import type { Jump } from "./text-clock.ts";
 import { type FoundSegment, IS_READY, type ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow } from "./segment-store.ts";
+import type { MessageStore } from "./store.ts";
 
 // What the dispatcher asks of the segments beside their moves: whole texts, work that changes its route, and what
 // a receipt without a known id may be about.
@@ -18,7 +19,7 @@ const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
 
 export type WorkStore = ReturnType<typeof openWorkStore>;
 
-export function openWorkStore({ orm }: Db) {
+export function openWorkStore({ orm }: Db, messages: Pick<MessageStore, "forget">) {
   const p = sql.placeholder;
   const given = (name: string) => sql`${p(name)}`;
   const updateRest = fast(
@@ -78,6 +79,7 @@ export function openWorkStore({ orm }: Db) {
 
     /** A text is written anew in UTF-16, in as many parts as it had. */
     recode(messageId: number, parts: readonly Uint8Array[]): void {
+      messages.forget(messageId);
       orm.update(smsMessages).set({ encoding: "ucs2", alphabet: "gsm" }).where(eq(smsMessages.id, messageId)).run();
       for (const [index, part] of parts.entries())
         orm
@@ -131,6 +133,7 @@ export function openWorkStore({ orm }: Db) {
      * accepted since have the new time already.
      */
     moveTimes({ byMs, beforeMs }: Jump): void {
+      messages.forget(null);
       const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS, beforeMs + byMs];
       const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
       const old = orm
