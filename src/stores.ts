@@ -43,7 +43,7 @@ export function openStores(db: Db, counts: EmailCounts) {
     senderIds: openSenderIdStore(db),
     credits,
     sms,
-    removals: openRemovalStore(db, sms.messages),
+    removals: openRemovalStore(db, sms),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails,
@@ -77,15 +77,21 @@ export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "
   const segments: SegmentStore = openSegmentStore(db, (messageId) =>
     settleMessage(messageId, { messages, segments, counts, ...ledger }),
   );
+  const forget = (messageId: number | null) => {
+    messages.forget(messageId);
+    segments.forget(messageId);
+  };
   return {
     messages,
     segments,
+    /** Inside a transaction: a text's rows are changed or removed by others; null: those of any. */
+    forget,
     references: openReferenceStore(db),
     orphans: openOrphanStore(db),
     inbound: openInboundStore(db),
     seen: openSeenStore(db),
     links: openLinkStore(db),
-    work: openWorkStore(db, messages),
+    work: openWorkStore(db, { forget }),
     /** Since the start. */
     counted,
   };

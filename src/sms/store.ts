@@ -38,8 +38,8 @@ export interface MessageFilter {
   to: string | null;
 }
 
-/** Messages whose rows are remembered: each is read again at each step that it takes, most often soon. */
-const MAX_REMEMBERED = 5_000;
+/** Messages on their way whose rows are remembered: each is asked for at each step that it takes. */
+const MAX_REMEMBERED = 10_000;
 
 /** Of what was just accepted. */
 const NOTHING_HAPPENED = {
@@ -162,7 +162,8 @@ export function openMessageStore(db: Db) {
     setState(before: MessageRow, state: PublicState): MessageRow {
       const after = { ...before, ...state };
       updateState.run(after);
-      remembered.put(after.id, after);
+      if (after.isFinal) remembered.delete(after.id);
+      else remembered.put(after.id, after);
       return after;
     },
     changed: (change: MessageChange): void => tell?.(change),

@@ -5,7 +5,6 @@ import { fast } from "../db/statement.ts";
 import type { Jump } from "./text-clock.ts";
 import { type FoundSegment, IS_READY, type ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow } from "./segment-store.ts";
-import type { MessageStore } from "./store.ts";
 
 // What the dispatcher asks of the segments beside their moves: whole texts, work that changes its route, and what
 // a receipt without a known id may be about.
@@ -19,7 +18,8 @@ const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
 
 export type WorkStore = ReturnType<typeof openWorkStore>;
 
-export function openWorkStore({ orm }: Db, messages: Pick<MessageStore, "forget">) {
+/** `texts`: those who remember them; null: any may have changed. */
+export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number | null) => void }) {
   const p = sql.placeholder;
   const given = (name: string) => sql`${p(name)}`;
   const updateRest = fast(
@@ -53,8 +53,10 @@ export function openWorkStore({ orm }: Db, messages: Pick<MessageStore, "forget"
   const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
   return {
     /** The other parts of a text that the route carries whole; after the claim of some, in its transaction. */
-    claimRest: (messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] =>
-      updateRest.all({ messageId, ...claim }),
+    claimRest(messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] {
+      texts.forget(messageId);
+      return updateRest.all({ messageId, ...claim });
+    },
 
     /**
      * Segments that went to a number by a route since then, and of which no answer has told an id, the newest first:
@@ -79,7 +81,7 @@ export function openWorkStore({ orm }: Db, messages: Pick<MessageStore, "forget"
 
     /** A text is written anew in UTF-16, in as many parts as it had. */
     recode(messageId: number, parts: readonly Uint8Array[]): void {
-      messages.forget(messageId);
+      texts.forget(messageId);
       orm.update(smsMessages).set({ encoding: "ucs2", alphabet: "gsm" }).where(eq(smsMessages.id, messageId)).run();
       for (const [index, part] of parts.entries())
         orm
@@ -118,6 +120,7 @@ export function openWorkStore({ orm }: Db, messages: Pick<MessageStore, "forget"
 
     /** Texts of which nothing was sent, and that wait for these links, may be sent by any; the work they are. */
     free(route: string, links: string[]): ReadyWork[] {
+      texts.forget(null);
       const { priority, workspaceId, nextAt } = smsSegments;
       const freed = orm
         .update(smsSegments)
@@ -133,7 +136,7 @@ export function openWorkStore({ orm }: Db, messages: Pick<MessageStore, "forget"
      * accepted since have the new time already.
      */
     moveTimes({ byMs, beforeMs }: Jump): void {
-      messages.forget(null);
+      texts.forget(null);
       const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS, beforeMs + byMs];
       const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
       const old = orm
@@ -155,6 +158,7 @@ export function openWorkStore({ orm }: Db, messages: Pick<MessageStore, "forget"
 
     /** What waits for links other than these may be sent by any. */
     unpin(links: string[]): void {
+      texts.forget(null);
       const gone = orm
         .selectDistinct({ link: smsSegments.link })
         .from(smsSegments)
