@@ -37,12 +37,13 @@ export function openStores(db: Db, counts: EmailCounts) {
   const emails = openEmailStore(db, counts);
   const workspaces = openWorkspaceStore(db);
   const credits = openCreditStore(db);
+  const sms = openSmsStores(db, { workspaces, credits });
   return {
     workspaces,
     senderIds: openSenderIdStore(db),
     credits,
-    sms: openSmsStores(db, { workspaces, credits }),
-    removals: openRemovalStore(db),
+    sms,
+    removals: openRemovalStore(db, sms),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails,
@@ -76,15 +77,21 @@ export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "
   const segments: SegmentStore = openSegmentStore(db, (messageId) =>
     settleMessage(messageId, { messages, segments, counts, ...ledger }),
   );
+  const forget = (messageId: number | null) => {
+    messages.forget(messageId);
+    segments.forget(messageId);
+  };
   return {
     messages,
     segments,
+    /** Inside a transaction: a text's rows are changed or removed by others; null: those of any. */
+    forget,
     references: openReferenceStore(db),
     orphans: openOrphanStore(db),
     inbound: openInboundStore(db),
     seen: openSeenStore(db),
     links: openLinkStore(db),
-    work: openWorkStore(db),
+    work: openWorkStore(db, { forget }),
     /** Since the start. */
     counted,
   };

@@ -86,7 +86,8 @@ export function buildTexter(parts: TexterParts): Texter {
   const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? false;
   const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, pause: paused, clock, log });
   const writer = new Writer({
-    commit,
+    // The SMSC holds its receipts back until the last ones are acknowledged.
+    commit: committer.commitSoon,
     guard,
     clock,
     log,

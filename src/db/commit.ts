@@ -29,6 +29,8 @@ export type Commit = <T>(work: () => Synchronous<T>) => Promise<T>;
 
 interface Pending {
   work: () => unknown;
+  /** Somebody is kept waiting by what it waits for. */
+  isSoon: boolean;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -56,6 +58,8 @@ export class Committer {
   readonly #rollbackTo: Statement<unknown, []>;
   readonly #pending: Pending[] = [];
   #isScheduled = false;
+  /** One of those that are pending does not wait for others. */
+  #isSoon = false;
   /** So many batches more are run with savepoints. */
   #guarded = 0;
 
@@ -75,16 +79,22 @@ export class Committer {
    * Queues `work` for the next transaction. It must be synchronous, do no I/O and touch nothing but
    * the database: it is run again when a neighbour of its transaction throws. Rejects with what `work` threw, or with StorageError when nothing could be kept.
    */
-  readonly commit: Commit = <T>(work: () => Synchronous<T>): Promise<T> => {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#pending.push({ work, resolve: resolve as (value: unknown) => void, reject });
-    this.#schedule();
-    return promise;
-  };
+  readonly commit: Commit = (work) => this.#queue(work, false);
+
+  /** The same at the end of this turn, with all that is queued, and told of before the others: for who is sent nothing more until it is done. */
+  readonly commitSoon: Commit = (work) => this.#queue(work, true);
 
   /** Commits what is waiting, now. */
   flush(): void {
     while (this.#pending.length > 0) this.#runBatch(this.#pending.splice(0, MAX_BATCH));
+  }
+
+  #queue<T>(work: () => Synchronous<T>, isSoon: boolean): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#pending.push({ work, isSoon, resolve: resolve as (value: unknown) => void, reject });
+    this.#isSoon ||= isSoon;
+    this.#schedule();
+    return promise;
   }
 
   #schedule(): void {
@@ -97,13 +107,14 @@ export class Committer {
     const look = () => {
       const { length } = this.#pending;
       // Several: the clients that the last transaction has answered are about to be heard of again.
-      if (length > seen && length < MAX_BATCH && this.#now() - since < MAX_WAIT_MS) {
+      if (!this.#isSoon && length > seen && length < MAX_BATCH && this.#now() - since < MAX_WAIT_MS) {
         seen = length;
         setImmediate(look);
         return;
       }
       this.#isScheduled = false;
       const batch = this.#pending.splice(0, MAX_BATCH);
+      this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
       this.#schedule();
       if (batch.length > 0) this.#runBatch(batch);
     };
@@ -126,20 +137,24 @@ export class Committer {
     }
     // What was not begun in time comes first in the next transaction.
     this.#pending.unshift(...batch.splice(results.length));
+    this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
     this.#schedule();
     for (const follower of this.#followers) follower.committed?.();
     this.#hooks.committed?.(this.#now() - startedAt, batch.length);
-    for (const [index, pending] of batch.entries()) {
-      const ran = results[index];
-      if (ran?.kind === "done") pending.resolve(ran.value);
-      else pending.reject(ran?.error);
+    for (const isFirst of [true, false]) {
+      for (const [index, { isSoon, resolve, reject }] of batch.entries()) {
+        const ran = results[index];
+        if (isSoon !== isFirst) continue;
+        if (ran?.kind === "done") resolve(ran.value);
+        else reject(ran?.error);
+      }
     }
   }
 
   /** Begins a transaction and runs in it what of the batch there is time for. */
   #runClosures(batch: Pending[]): Ran[] {
-    // A closure alone has no neighbours to spare the copies for.
-    if (batch.length === 1) return this.#runEach(batch, (work) => this.#runGuarded(work)) ?? [];
+    const [first] = batch;
+    if (first !== undefined && batch.length === 1) return [this.#runAlone(first)];
     if (this.#guarded === 0) {
       const results = this.#runEach(batch, (work) => this.#runBare(work));
       if (results !== null) return results;
@@ -162,6 +177,21 @@ export class Committer {
       if (this.#now() - startedAt > MAX_BATCH_MS) break;
     }
     return results;
+  }
+
+  /** One without neighbours: what it wrote before it threw goes with the whole transaction, and an empty one is committed. */
+  #runAlone({ work }: Pending): Ran {
+    this.#begin.run();
+    try {
+      const value = work();
+      for (const follower of this.#followers) follower.keep();
+      return { kind: "done", value };
+    } catch (error) {
+      this.#requireWell(error);
+      this.#rollBack();
+      this.#begin.run();
+      return { kind: "threw", error };
+    }
   }
 
   #rollBack(): void {

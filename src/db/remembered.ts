@@ -1,15 +1,15 @@
 import type { Follower } from "./tally.ts";
 
 /**
- * Rows that a store keeps in memory so that they need not be read again. Whoever changes a row deletes it
- * here, inside the closure that changes it: until that transaction's fate is known the row is not kept
- * anew. Another closure of the same transaction may read it changed, and the change may still be rolled
- * back.
+ * Rows that a store keeps in memory so that they need not be read again. Whoever changes a row says so here,
+ * inside the closure that changes it: with the row as it is then (`put`), or that it is to be read again
+ * (`delete`). Until that transaction's fate is known the row is kept apart: a rollback forgets it.
  */
 export class Remembered<Key, Row> implements Follower {
   readonly #limit: number;
   readonly #rows = new Map<Key, Row>();
-  readonly #changing = new Set<Key>();
+  /** Of this transaction; undefined: not known. */
+  readonly #changed = new Map<Key, Row | undefined>();
   #isAllChanging = false;
 
   /** Keeps up to `limit` rows; beyond that it begins anew. */
@@ -18,25 +18,32 @@ export class Remembered<Key, Row> implements Follower {
   }
 
   get(key: Key): Row | undefined {
-    return this.#rows.get(key);
+    return this.#rows.get(key) ?? this.#changed.get(key);
   }
 
   /** Keeps what was just read. */
   set(key: Key, row: Row): void {
-    if (this.#isAllChanging || this.#changing.has(key)) return;
+    if (this.#isAllChanging || this.#changed.has(key)) return;
     if (this.#rows.size >= this.#limit) this.#rows.clear();
     this.#rows.set(key, row);
+  }
+
+  /** Inside a closure given to commit(): the row is written so in it. */
+  put(key: Key, row: Row): void {
+    this.#rows.delete(key);
+    this.#changed.set(key, row);
   }
 
   /** Inside a closure given to commit(): the row changes in it. */
   delete(key: Key): void {
     this.#rows.delete(key);
-    this.#changing.add(key);
+    this.#changed.set(key, undefined);
   }
 
   /** Inside a closure given to commit(): any row may change in it. */
   clear(): void {
     this.#rows.clear();
+    this.#forgetChanged();
     this.#isAllChanging = true;
   }
 
@@ -45,7 +52,8 @@ export class Remembered<Key, Row> implements Follower {
   }
 
   undo(): void {
-    // Others in the transaction may have changed the same row.
+    // Others in the transaction may have changed the same row: none is known.
+    this.#forgetChanged();
   }
 
   flush(): void {
@@ -53,11 +61,17 @@ export class Remembered<Key, Row> implements Follower {
   }
 
   reset(): void {
-    this.#changing.clear();
+    this.#changed.clear();
     this.#isAllChanging = false;
   }
 
   committed(): void {
+    const changed = [...this.#changed];
     this.reset();
+    for (const [key, row] of changed) if (row !== undefined) this.set(key, row);
+  }
+
+  #forgetChanged(): void {
+    for (const key of this.#changed.keys()) this.#changed.set(key, undefined);
   }
 }

@@ -1,5 +1,6 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import type { Remembered } from "../db/remembered.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 import type { Priority, SegmentRow } from "./segment-store.ts";
@@ -26,21 +27,17 @@ export const IS_OPEN = sql.raw("state IN ('in_flight', 'unknown')");
 
 const p = sql.placeholder;
 
+/** The segments of messages, in their order. */
+export type RememberedSegments = Remembered<number, SegmentRow[]>;
+
 /** Prepares the statements that read. */
-export function openSegmentReads(orm: Db["orm"]) {
+export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments) {
   const selectOf = fast(
     orm
       .select()
       .from(smsSegments)
       .where(eq(smsSegments.messageId, p("messageId")))
       .orderBy(asc(smsSegments.seq))
-      .prepare(),
-  );
-  const selectOne = fast(
-    orm
-      .select()
-      .from(smsSegments)
-      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq"))))
       .prepare(),
   );
   const selectUnknown = fast(
@@ -71,7 +68,7 @@ export function openSegmentReads(orm: Db["orm"]) {
   const byId = (column: typeof smsSegments.smscIdKey | typeof smsSegments.smscIdKey2) =>
     fast(
       orm
-        .select({ segment: smsSegments, message: { recipient: smsMessages.recipient } })
+        .select({ messageId: smsSegments.messageId, seq: smsSegments.seq, recipient: smsMessages.recipient })
         .from(smsSegments)
         .innerJoin(smsMessages, eq(smsMessages.id, smsSegments.messageId))
         .where(and(eq(smsSegments.route, p("route")), eq(column, p("key"))))
@@ -79,12 +76,20 @@ export function openSegmentReads(orm: Db["orm"]) {
     );
   const selectById = byId(smsSegments.smscIdKey);
   const selectBySecondId = byId(smsSegments.smscIdKey2);
+  const of = (messageId: number): SegmentRow[] => {
+    const known = remembered.get(messageId);
+    if (known !== undefined) return known;
+    const rows = selectOf.all({ messageId });
+    if (rows.length > 0) remembered.set(messageId, rows);
+    return rows;
+  };
+  const one = (messageId: number, seq: number) => of(messageId).find((row) => row.seq === seq);
   return {
     /** A message's segments, in their order. */
-    of: (messageId: number): SegmentRow[] => selectOf.all({ messageId }),
-    one: (messageId: number, seq: number): SegmentRow | undefined => selectOne.get({ messageId, seq }),
+    of,
+    one,
     /** When the first of this work is due; null: there is none. */
-    nextAt: (of: Omit<ReadyWork, "nextAt">): number | null => selectNext.get({ ...of })?.nextAt ?? null,
+    nextAt: (work: Omit<ReadyWork, "nextAt">): number | null => selectNext.get(work)?.nextAt ?? null,
     /** Unknown outcomes that are to be given up by now, the first first. */
     unknownDue: (now: number, limit: number): SegmentRow[] => selectUnknown.all({ now, limit }),
 
@@ -108,7 +113,11 @@ export function openSegmentReads(orm: Db["orm"]) {
      */
     bySmscId(route: string, key: string): FoundSegment[] {
       const found = [...selectById.all({ route, key }), ...selectBySecondId.all({ route, key })];
-      return found.toSorted((a, b) => b.segment.messageId - a.segment.messageId || b.segment.seq - a.segment.seq);
+      const inOrder = found.length < 2 ? found : found.toSorted((a, b) => b.messageId - a.messageId || b.seq - a.seq);
+      return inOrder.flatMap(({ messageId, seq, recipient }) => {
+        const segment = one(messageId, seq);
+        return segment === undefined ? [] : [{ segment, message: { recipient } }];
+      });
     },
   };
 }

@@ -1,9 +1,10 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { Remembered } from "../db/remembered.ts";
 import { smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 import { ChangedMessages } from "./changed.ts";
-import { IS_OPEN, IS_READY, openSegmentReads } from "./segment-read-store.ts";
+import { IS_OPEN, IS_READY, openSegmentReads, type RememberedSegments } from "./segment-read-store.ts";
 
 // The segments, which are the queue of the links. A segment is claimed for one connection of one link
 // (`leaseEpoch`) and is in flight before its PDU is written. Every move names the state and the connection
@@ -53,22 +54,45 @@ export interface Claim {
   limit: number;
 }
 
+/** Messages whose segments are remembered from their claim on: each is asked for at each step that it takes. */
+const MAX_REMEMBERED = 2_000;
+
 export type SegmentStore = ReturnType<typeof openSegmentStore>;
 
 /** Prepares the statements of the segments; `settle` is told of each message whose segments change, before the COMMIT. */
 export function openSegmentStore(db: Db, settle: (messageId: number) => void) {
   const changed = new ChangedMessages(settle);
-  db.followers.push(changed);
+  // Whatever changes a segment must forget it here.
+  const remembered: RememberedSegments = new Remembered(MAX_REMEMBERED);
+  db.followers.push(changed, remembered);
   /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
   const settleNow = () => changed.settleNow();
-  return { ...claims(db.orm, changed), ...moves(db.orm, changed), ...openSegmentReads(db.orm), settleNow };
+  const { orm } = db;
+  const parts = { orm, changed, remembered };
+  return {
+    ...claims(parts),
+    ...moves(parts),
+    ...openSegmentReads(orm, remembered),
+    settleNow,
+    /** Inside a transaction: others change or remove segments of this message; null: of any. */
+    forget(messageId: number | null): void {
+      if (messageId === null) remembered.clear();
+      else remembered.delete(messageId);
+    },
+  };
+}
+
+interface StoreParts {
+  orm: Db["orm"];
+  changed: ChangedMessages;
+  remembered: RememberedSegments;
 }
 
 const p = sql.placeholder;
 /** A member that is given by its own name. */
 const given = (name: string) => sql`${p(name)}`;
 
-function claims(orm: Db["orm"], changed: ChangedMessages) {
+function claims({ orm, changed, remembered }: StoreParts) {
   const insertRow = fast(
     orm
       .insert(smsSegments)
@@ -128,7 +152,8 @@ function claims(orm: Db["orm"], changed: ChangedMessages) {
   return {
     /** Inside the accepting transaction: a segment that is ready from `nextAt` on. */
     insert(segment: NewSegment): void {
-      insertRow.run({ ...segment });
+      remembered.delete(segment.messageId);
+      insertRow.run(segment);
     },
     /**
      * Claims due segments of one workspace for a connection, in the order in which they must be written: commit
@@ -139,8 +164,10 @@ function claims(orm: Db["orm"], changed: ChangedMessages) {
       // Of a text whose first parts went by a link that is gone, the rest keeps together as well.
       const texts = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
       for (const messageId of texts) pin.run({ messageId, link: claim.link });
-      for (const { messageId } of rows) {
-        changed.note(messageId);
+      for (const row of rows) {
+        if (row.parts === 1) remembered.put(row.messageId, [row]);
+        else remembered.delete(row.messageId);
+        changed.note(row.messageId);
       }
       return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
     },
@@ -148,12 +175,13 @@ function claims(orm: Db["orm"], changed: ChangedMessages) {
     markInFlightUnknown(now: number, giveUpAt: number): number {
       const rows = updateInFlight.all({ now, giveUpAt });
       for (const { messageId } of rows) changed.note(messageId);
+      remembered.clear();
       return rows.length;
     },
   };
 }
 
-function moves(orm: Db["orm"], changed: ChangedMessages) {
+function moves({ orm, changed, remembered }: StoreParts) {
   const isAsExpected = and(
     eq(smsSegments.messageId, p("messageId")),
     eq(smsSegments.seq, p("seq")),
@@ -240,10 +268,23 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
       .prepare(),
   );
 
-  const fenced = (statement: typeof toUnknown, { messageId, seq, state, leaseEpoch }: Fence, values: object) => {
+  const fenced = (
+    statement: typeof toUnknown,
+    { messageId, seq, state, leaseEpoch }: Fence,
+    values: object,
+    written?: (row: SegmentRow) => Partial<SegmentRow>,
+  ) => {
     const isMoved = statement.run({ messageId, seq, state, leaseEpoch, ...values }).changes > 0;
-    if (isMoved) changed.note(messageId);
-    return isMoved;
+    if (!isMoved) return false;
+    changed.note(messageId);
+    const rows = written === undefined ? undefined : remembered.get(messageId);
+    if (rows === undefined || written === undefined) remembered.delete(messageId);
+    else
+      remembered.put(
+        messageId,
+        rows.map((row) => (row.seq === seq ? { ...row, ...written(row) } : row)),
+      );
+    return true;
   };
 
   // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
@@ -256,7 +297,10 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
       answer: { smscId: string | null; smscIdKey: string | null; expectsReceipt: boolean; now: number },
       said: Words,
     ): boolean {
-      return fenced(toAccepted, from, { ...answer, expectsReceipt: answer.expectsReceipt ? 1 : 0, ...said });
+      const { now, ...rest } = answer;
+      const values = { ...answer, expectsReceipt: answer.expectsReceipt ? 1 : 0, ...said };
+      const written = { ...said, ...rest, state: "accepted", acceptedAt: now, changedAt: now } as const;
+      return fenced(toAccepted, from, values, () => written);
     },
     /** To be tried again. */
     retry(from: Fence, { now, nextAt, isCounted, isResend, retries }: Again, said: Words): boolean {
@@ -274,37 +318,46 @@ function moves(orm: Db["orm"], changed: ChangedMessages) {
       said: Words,
     ): boolean {
       const { state: next, receiptState, now } = receipt;
-      return fenced(toReceipt, from, { next, receiptState, now, ...said });
+      const written = { ...said, state: next, receiptState, receiptAt: now, changedAt: now };
+      const values = { next, receiptState, now, ...said };
+      return fenced(toReceipt, from, values, ({ acceptedAt }) => ({ ...written, acceptedAt: acceptedAt ?? now }));
     },
     /** Its receipt is not waited for any longer; `status` is what that makes of its message. */
     overdue: (from: Fence, end: { status: "sent" | "undelivered"; now: number }): boolean =>
       fenced(toOverdue, from, end),
     /** A second id of a segment that was sent twice. */
     addId(messageId: number, seq: number, key: string): void {
+      remembered.delete(messageId);
       updateSecondId.run({ messageId, seq, key });
     },
     /** What is ready of a message is not due before `nextAt`. */
     delayReady(messageId: number, nextAt: number): void {
+      remembered.delete(messageId);
       delayReady.run({ messageId, nextAt });
     },
     /**
      * What is ready of a message goes by another route, for a refusal (once: `reroutes`) or while no link of its own
      * is bound; only where no part was accepted or is unknown. How many.
      */
-    moveReady: (messageId: number, to: { route: string; isRefused: boolean }): number =>
-      moveRoute.run({ messageId, route: to.route, reroutes: to.isRefused ? 1 : 0 }).changes,
+    moveReady(messageId: number, to: { route: string; isRefused: boolean }): number {
+      remembered.delete(messageId);
+      return moveRoute.run({ messageId, route: to.route, reroutes: to.isRefused ? 1 : 0 }).changes;
+    },
     /** What is ready of a message is not sent any more; how many. */
     endReady(messageId: number, end: { state: "failed" | "expired"; now: number }, said: Words): number {
+      remembered.delete(messageId);
       const { changes } = endReady.run({ messageId, end: end.state, now: end.now, ...said });
       if (changes > 0) changed.note(messageId);
       return changes;
     },
     /** The same of settle.ts, which is told of the message at that moment. */
     abandonReady(messageId: number, now: number, said: Words): void {
+      remembered.delete(messageId);
       endReady.run({ messageId, end: "failed", now, ...said });
     },
     /** What became of the credit of a segment: settle.ts alone. */
     setCredit(segment: Pick<SegmentRow, "messageId" | "seq">, credit: SegmentRow["credit"]): void {
+      remembered.delete(segment.messageId);
       setCredit.run({ messageId: segment.messageId, seq: segment.seq, credit });
     },
   };

@@ -40,10 +40,9 @@ export function settleMessage(messageId: number, parts: SettleParts): void {
   settleCredits(before, { rows, refunded: state.refunded, at }, parts);
   const after = publicState(state, rows);
   if (isSame(before, after)) return;
-  const changed = { ...after, lastEventAt: at };
-  parts.messages.setState(messageId, changed);
+  const message = parts.messages.setState(before, { ...after, lastEventAt: at });
   if (after.possibleDuplicate && !before.possibleDuplicate) parts.counts.duplicated();
-  tellOf(before, { ...before, ...changed }, at, parts);
+  tellOf(before, message, at, parts);
 }
 
 function asSegment(row: SegmentRow): Segment {

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
+import { Remembered } from "../db/remembered.ts";
 import { smsMessages } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 import type { Position } from "../http/pagination.ts";
@@ -37,10 +38,30 @@ export interface MessageFilter {
   to: string | null;
 }
 
+/** Messages on their way whose rows are remembered: each is asked for at each step that it takes. */
+const MAX_REMEMBERED = 10_000;
+
+/** Of what was just accepted. */
+const NOTHING_HAPPENED = {
+  status: "queued",
+  deliveryState: null,
+  failureCategory: null,
+  providerId: null,
+  providerStatus: null,
+  providerErrorCode: null,
+  failedReason: null,
+  possibleDuplicate: false,
+  sentAt: null,
+  deliveredAt: null,
+  lastEventAt: null,
+  isFinal: false,
+} as const satisfies Partial<PublicState>;
+
 export type MessageStore = ReturnType<typeof openMessageStore>;
 
 /** Prepares the statements of the messages. */
-export function openMessageStore({ orm }: Db) {
+export function openMessageStore(db: Db) {
+  const { orm } = db;
   const p = sql.placeholder;
   const given = (name: string) => sql`${p(name)}`;
   const insertRow = fast(
@@ -110,17 +131,40 @@ export function openMessageStore({ orm }: Db) {
       .prepare(),
   );
 
+  // Whatever changes a message must forget it here.
+  const remembered = new Remembered<number, MessageRow>(MAX_REMEMBERED);
+  db.followers.push(remembered);
+
   /** Told of each change that is worth an event, inside its transaction. */
   let tell: ((change: MessageChange) => void) | null = null;
 
   return {
     /** Inside the accepting transaction; its integer id. */
-    insert: (row: NewMessage): number => Number(insertRow.run({ ...row }).lastInsertRowid),
-    byId: (id: number): MessageRow | undefined => selectById.get({ id }),
+    insert(row: NewMessage): number {
+      const id = Number(insertRow.run(row).lastInsertRowid);
+      remembered.put(id, { id, ...row, ...NOTHING_HAPPENED, credits: row.segments });
+      return id;
+    },
+    byId(id: number): MessageRow | undefined {
+      const known = remembered.get(id);
+      if (known !== undefined) return known;
+      const row = selectById.get({ id });
+      if (row !== undefined) remembered.set(id, row);
+      return row;
+    },
+    /** Inside a transaction: others change or remove it; null: any. */
+    forget(id: number | null): void {
+      if (id === null) remembered.clear();
+      else remembered.delete(id);
+    },
     byUid: (workspaceId: number, uid: string): MessageRow | undefined => selectByUid.get({ workspaceId, uid }),
-    /** What follows from its segments: settle.ts alone, as the next. */
-    setState(id: number, state: PublicState): void {
-      updateState.run({ id, ...state });
+    /** What follows from its segments: settle.ts alone, as the next; the row then. */
+    setState(before: MessageRow, state: PublicState): MessageRow {
+      const after = { ...before, ...state };
+      updateState.run(after);
+      if (after.isFinal) remembered.delete(after.id);
+      else remembered.put(after.id, after);
+      return after;
     },
     changed: (change: MessageChange): void => tell?.(change),
     /** From now on `follow` is told of each change that is worth an event, inside the transaction that makes it. */

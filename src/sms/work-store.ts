@@ -18,7 +18,8 @@ const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
 
 export type WorkStore = ReturnType<typeof openWorkStore>;
 
-export function openWorkStore({ orm }: Db) {
+/** `texts`: those who remember them; null: any may have changed. */
+export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number | null) => void }) {
   const p = sql.placeholder;
   const given = (name: string) => sql`${p(name)}`;
   const updateRest = fast(
@@ -52,8 +53,10 @@ export function openWorkStore({ orm }: Db) {
   const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
   return {
     /** The other parts of a text that the route carries whole; after the claim of some, in its transaction. */
-    claimRest: (messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] =>
-      updateRest.all({ messageId, ...claim }),
+    claimRest(messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] {
+      texts.forget(messageId);
+      return updateRest.all({ messageId, ...claim });
+    },
 
     /**
      * Segments that went to a number by a route since then, and of which no answer has told an id, the newest first:
@@ -78,6 +81,7 @@ export function openWorkStore({ orm }: Db) {
 
     /** A text is written anew in UTF-16, in as many parts as it had. */
     recode(messageId: number, parts: readonly Uint8Array[]): void {
+      texts.forget(messageId);
       orm.update(smsMessages).set({ encoding: "ucs2", alphabet: "gsm" }).where(eq(smsMessages.id, messageId)).run();
       for (const [index, part] of parts.entries())
         orm
@@ -117,6 +121,7 @@ export function openWorkStore({ orm }: Db) {
 
     /** Texts of which nothing was sent, and that wait for these links, may be sent by any; the work they are. */
     free(route: string, links: string[]): ReadyWork[] {
+      texts.forget(null);
       const { priority, workspaceId, nextAt } = smsSegments;
       const freed = orm
         .update(smsSegments)
@@ -132,6 +137,7 @@ export function openWorkStore({ orm }: Db) {
      * accepted since have the new time already.
      */
     moveTimes({ byMs, beforeMs }: Jump): void {
+      texts.forget(null);
       const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS, beforeMs + byMs];
       const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
       const old = orm
@@ -153,6 +159,7 @@ export function openWorkStore({ orm }: Db) {
 
     /** What waits for links other than these may be sent by any. */
     unpin(links: string[]): void {
+      texts.forget(null);
       const gone = orm
         .selectDistinct({ link: smsSegments.link })
         .from(smsSegments)

@@ -44,8 +44,8 @@ const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteCol
 
 export type RemovalStore = ReturnType<typeof openRemovalStore>;
 
-/** Prepares the statements that remove what belonged to a workspace. */
-export function openRemovalStore({ orm }: Db) {
+/** Prepares the statements that remove what belonged to a workspace; `texts` is told of each text. */
+export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => void }) {
   const p = sql.placeholder;
   const selectEmails = fast(
     orm
@@ -120,7 +120,10 @@ export function openRemovalStore({ orm }: Db) {
     /** Removes a share of all else that is its own; how many rows. Of a text that is being sent nobody waits for the answer: it finds nothing. */
     removeRest(workspaceId: number): number {
       const messages = selectMessages.all({ workspaceId });
-      for (const { id } of messages) for (const statement of byMessage) statement.run({ id });
+      for (const { id } of messages) {
+        texts.forget(id);
+        for (const statement of byMessage) statement.run({ id });
+      }
       let count = messages.length;
       for (const statement of deleteOwned) {
         if (count >= SHARE_ROWS) break;

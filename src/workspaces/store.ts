@@ -132,8 +132,12 @@ export function openWorkspaceStore(db: Db) {
     },
     /** Adds to the balance of SMS credits, inside a transaction (see credits.ts); the balance then, or null: it would fall below 0, and stays. */
     addCredits(id: number, amount: number): number | null {
-      remembered.delete(id);
-      return updateCredits.get({ id, amount })?.balance ?? null;
+      const before = remembered.get(id);
+      const balance = updateCredits.get({ id, amount })?.balance ?? null;
+      // Each text changes it, and asks for it.
+      if (balance !== null && before !== undefined) remembered.put(id, { ...before, smsCredits: balance });
+      else remembered.delete(id);
+      return balance;
     },
 
     fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,

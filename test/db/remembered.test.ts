@@ -109,3 +109,30 @@ test("after a change of any row none is remembered until the transaction's fate 
   on.read();
   expect(on.remembered.get("plan")).toBe("a");
 });
+
+test("a row that is put is known at once, and forgotten when its closure or its transaction is rolled back", async () => {
+  using on = start();
+  const seen: (string | undefined)[] = [];
+  const put = (value: string) => {
+    on.set(value);
+    on.remembered.put("plan", value);
+    seen.push(on.remembered.get("plan"));
+  };
+  await on.commit(() => put("a"));
+  expect([...seen.splice(0), on.remembered.get("plan")]).toEqual(["a", "a"]);
+  const kept = on.commit(() => put("b"));
+  const refused = on.commit(() => {
+    put("c");
+    refuse();
+  });
+  await kept;
+  await expect(refused).rejects.toThrow("no");
+  expect([on.remembered.get("plan"), on.read()]).toEqual([undefined, "b"]);
+  const lost = on.commit(() => {
+    put("d");
+    on.sqlite.run("ROLLBACK");
+    refuse();
+  });
+  await expect(lost).rejects.toThrow();
+  expect([on.remembered.get("plan"), on.read()]).toEqual([undefined, "b"]);
+});

@@ -51,7 +51,7 @@ function start(of: TemporaryDatabase = temporaryDatabase()) {
   const events: string[] = [];
   const bugs: unknown[] = [];
   const removal = new Removal({
-    removals: openRemovalStore(of.db),
+    removals: openRemovalStore(of.db, { forget: () => undefined }),
     workspaces: openWorkspaceStore(of.db),
     keys: openKeyStore(of.db),
     domains: openDomainStore(of.db),
