@@ -1,7 +1,9 @@
 import { systemClock } from "../clock.ts";
+import type { InstanceStatus } from "../operator/status-schema.ts";
 import type { Option } from "./definition.ts";
 import { UsageError } from "./failure.ts";
 import { findWorkspace } from "./find.ts";
+import type { OperatorApi } from "./operator.ts";
 import type { Work } from "./operator-command.ts";
 import { plain } from "./words.ts";
 
@@ -10,7 +12,10 @@ import { plain } from "./words.ts";
 export const CHOICE_OPTIONS: Readonly<Record<string, Option>> = {
   to: { value: "TO", about: "emails to a domain or an address, or texts to a number or what it begins with (+258…)" },
   workspace: { value: "WORKSPACE", about: "of this workspace alone" },
-  "queued-before": { value: "TIME", about: "accepted before: 2026-11-21T12:00Z, 2026-11-21, 2h (so long ago) or now" },
+  "queued-before": {
+    value: "TIME",
+    about: "accepted before: 2026-11-21T12:00Z, 2026-11-21, 2h (so long ago), now or restore-point",
+  },
 };
 
 export const KIND_OPTIONS: Readonly<Record<string, Option>> = {
@@ -30,7 +35,7 @@ export async function choiceOf({ api, given }: Work): Promise<Choice> {
   const [to, workspace, before] = ["to", "workspace", "queued-before"].map((option) => given.text(option));
   return {
     ...(to === undefined ? {} : { to }),
-    ...(before === undefined ? {} : { queuedBefore: readTime(before, systemClock.now()) }),
+    ...(before === undefined ? {} : { queuedBefore: await readBefore(before, api) }),
     ...(workspace === undefined ? {} : { workspaceId: await findWorkspace(api, workspace) }),
   };
 }
@@ -42,6 +47,14 @@ export function kindsOf({ given }: Pick<Work, "given">): ("email" | "sms" | "web
     ["webhooks", "webhook"],
   ] as const;
   return kinds.filter(([option]) => given.isSet(option)).map(([, kind]) => kind);
+}
+
+/** "restore point" is when the database was put back that delivery now waits for. */
+async function readBefore(text: string, api: OperatorApi): Promise<string> {
+  if (!/^restore[ -]point$/i.test(text)) return readTime(text, systemClock.now());
+  const { paused } = await api.call<typeof InstanceStatus.static>("GET", "/operator/status");
+  if (paused !== null && paused.restorePoint !== null) return paused.restorePoint;
+  throw new UsageError("Delivery is not paused after a restore, so there is no restore point: give a time.");
 }
 
 const AGO_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -59,6 +72,6 @@ export function readTime(text: string, now: number): string {
         : Date.parse(`${date}T${time}${offset}`);
   if (Number.isFinite(at) && at >= 0) return new Date(at).toISOString();
   throw new UsageError(
-    `--queued-before must be a time like 2026-11-21T12:00Z, a day like 2026-11-21, 2h for so long ago, or now; not ${plain(JSON.stringify(text))}.`,
+    `--queued-before must be a time like 2026-11-21T12:00Z, a day like 2026-11-21, 2h for so long ago, now, or restore-point; not ${plain(JSON.stringify(text))}.`,
   );
 }

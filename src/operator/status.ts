@@ -1,6 +1,6 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../clock.ts";
-import type { Trouble } from "../trouble.ts";
+import { isReadyWith, type Trouble } from "../trouble.ts";
 import { timeOf, type Pause, showPause } from "./overview.ts";
 import { MAX_COUNTED, type OverviewStore } from "./overview-store.ts";
 import type { InstanceStatus } from "./status-schema.ts";
@@ -25,7 +25,6 @@ export interface LinkOfRoute {
 export interface Replication {
   /** In a word or two. */
   state: string;
-  isWell: boolean;
   reason: string | null;
   /** When all was replicated last, Unix ms. */
   lastAt: number | null;
@@ -67,12 +66,10 @@ export function statusOf(parts: StatusParts): Status {
     version: build.version,
     commit: build.commit,
     startedAt: timeOf(parts.startedAt),
-    ready: troubles.length === 0,
+    ready: isReadyWith(troubles),
     troubles: [
       ...troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
-      ...pauseTrouble(pause),
       ...routes.flatMap(routeTrouble),
-      ...replicationTrouble(replication),
     ],
     paused: showPause(pause),
     queue: {
@@ -127,23 +124,11 @@ function routesOf(links: LinkOfRoute[]): Status["sms"] {
 
 type StatusTrouble = Status["troubles"][number];
 
-function pauseTrouble(pause: Pause): StatusTrouble[] {
-  if (pause === null) return [];
-  const reason = `All delivery is paused: ${pause.reason}. pombo queue resume ends that`;
-  return [{ part: "queue", reason, since: timeOf(pause.since) }];
-}
-
 function routeTrouble({ route, links, bound, reason }: Status["sms"][number]): StatusTrouble[] {
   if (bound > 0 || links === 0) return [];
   const why = reason === null ? "" : ` (${reason})`;
   const what = `No link of the SMS route ${route} is bound${why}: its texts wait until the provider lets one in`;
   return [{ part: "sms", reason: what, since: null }];
-}
-
-function replicationTrouble(replication: Replication | null): StatusTrouble[] {
-  if (replication === null || replication.isWell) return [];
-  const reason = replication.reason ?? `Replication is ${replication.state}`;
-  return [{ part: "replication", reason, since: timeOrNull(replication.lastAt) }];
 }
 
 function showReplication({ state, reason, lastAt }: Replication): NonNullable<Status["replication"]> {

@@ -99,6 +99,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "keys/routes.ts",
     "suppressions/operator-routes.ts",
     "suppressions/routes.ts",
+    "operator/pause-routes.ts",
     "operator/queue-routes.ts",
     "type operator/status.ts",
     "operator/status-routes.ts",
