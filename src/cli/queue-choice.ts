@@ -57,11 +57,13 @@ async function readBefore(text: string, api: OperatorApi): Promise<string> {
   throw new UsageError("Delivery is not paused after a restore, so there is no restore point: give a time.");
 }
 
+/** The option, and what else it takes. */
+const BEFORE: [string, string] = ["queued-before", ", now, or restore-point"];
 const AGO_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?(Z|[+-]\d\d:\d\d)?$/;
 
 /** ISO 8601; a time without an offset is UTC. Throws UsageError. */
-export function readTime(text: string, now: number): string {
+export function readTime(text: string, now: number, [option, others]: [string, string] = BEFORE): string {
   const ago = /^(\d{1,6})([smhd])$/.exec(text);
   const [, date = "", time = "00:00", offset = "Z"] = DATE_TIME.exec(text) ?? [];
   const at =
@@ -72,6 +74,6 @@ export function readTime(text: string, now: number): string {
         : Date.parse(`${date}T${time}${offset}`);
   if (Number.isFinite(at) && at >= 0) return new Date(at).toISOString();
   throw new UsageError(
-    `--queued-before must be a time like 2026-11-21T12:00Z, a day like 2026-11-21, 2h for so long ago, now, or restore-point; not ${plain(JSON.stringify(text))}.`,
+    `--${option} must be a time like 2026-11-21T12:00Z, a day like 2026-11-21, 2h for so long ago${others}; not ${plain(JSON.stringify(text))}.`,
   );
 }

@@ -101,7 +101,7 @@ export class DeliveryPause implements PauseView {
 }
 
 /** The value of the fact delivery_paused. */
-function pauseFact(pause: Pause): string {
+export function pauseFact(pause: Pause): string {
   return JSON.stringify(pause);
 }
 

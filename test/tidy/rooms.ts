@@ -4,6 +4,7 @@
 
 import { FEATURE_ROOMS, PROTOCOL_ROOMS } from "./names.ts";
 import { OVERSEEING } from "./rooms-overseeing.ts";
+import { REPLICATING } from "./rooms-replicating.ts";
 import { TEXTING } from "./rooms-texting.ts";
 
 /** What the composition root builds and joins. */
@@ -19,6 +20,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "offline.ts",
     "probe.ts",
     "type replicator.ts",
+    "restore.ts",
     "lock.ts",
     "sandbox",
     ...PARTS,
@@ -239,8 +241,6 @@ export const ROOMS: Record<string, readonly string[]> = {
     "threads",
   ],
   // The texting half of the composition root.
-  // The replicating part of the composition root.
-  "replicator.ts": ["type app.ts", "db", "litestream", "metrics", "type queue/pause.ts", "type workspaces/store.ts"],
   "own-addresses.ts": [],
   "lock.ts": [],
   "clock.ts": [],
@@ -337,6 +337,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   ...OVERSEEING,
   ...TEXTING,
+  ...REPLICATING,
   // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
   inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Credits and sender ids are the workspaces'.
