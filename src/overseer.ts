@@ -29,7 +29,7 @@ export interface Overseen {
   counters: Counters;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   /** Null: it does not run yet. */
-  replicator: () => Pick<Replicator, "status" | "trouble"> | null;
+  replicator: () => Pick<Replicator, "status" | "trouble" | "drill"> | null;
 }
 
 /** Null: nothing is replicated. */
@@ -42,6 +42,7 @@ function replicationOf(replicator: ReturnType<Overseen["replicator"]>): Replicat
     state: isRunning ? "running" : "not running",
     reason: trouble?.reason ?? status.fault,
     lastAt: lastSyncAt,
+    drill: replicator?.drill() ?? null,
   };
 }
 

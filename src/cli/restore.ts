@@ -2,12 +2,13 @@ import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../clock.ts";
 import { type Config, parseConfig } from "../config.ts";
+import { drillReplica } from "../drill.ts";
 import { readRecoveryKey } from "../keyring/file.ts";
 import { systemRandom } from "../random.ts";
 import { type Restored, restoreInstance } from "../restore.ts";
 import type { Terminal } from "./command.ts";
 import type { Command, Given } from "./definition.ts";
-import { UsageError } from "./failure.ts";
+import { CommandError, UsageError } from "./failure.ts";
 import { DEFAULT_CONFIG, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
 import { readTime } from "./queue-choice.ts";
 import { bugsOnly } from "./operator.ts";
@@ -27,6 +28,7 @@ const OPTIONS: Command["options"] = {
   "data-dir": { value: "DIR", about: "for a new configuration: where everything is kept (/var/lib/pombo)" },
   endpoint: { value: "URL", about: "for a new configuration: the address of an S3 service that is not Amazon's" },
   "sftp-key-file": { value: "FILE", about: "for a new configuration: the private key for sftp" },
+  drill: { about: "only see whether it could be: into a folder beside the database, compared with it, and removed" },
   json: { about: "one line of JSON for programs" },
 };
 
@@ -40,6 +42,7 @@ export const restore: Command = {
 };
 
 async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> {
+  if (given.isSet("drill")) return drill(given, terminal);
   const at = given.text("at");
   const from = readUrl(given.text("from"));
   const atMs = at === undefined ? null : Date.parse(readTime(at, systemClock.now(), ["at", ""]));
@@ -65,6 +68,21 @@ async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> 
   terminal.out(
     given.isSet("json") ? JSON.stringify(shown) : summary(restored, { file, config, isNew: plan.text !== null }),
   );
+}
+
+/** Ends with 0 when it went well. */
+async function drill(given: Given, terminal: Terminal): Promise<void> {
+  const others = Object.keys(OPTIONS).filter((name) => !["drill", "config", "json"].includes(name));
+  const idle = others.find((name) => given.isSet(name) || given.text(name) !== undefined);
+  if (idle !== undefined)
+    throw new UsageError(`--${idle} does not go with --drill, which is of the configuration's replica.`);
+  const config = readConfig(given.text("config"), terminal.env);
+  if (config.replication.url === null) throw new CommandError("Nothing is replicated: there is no [replication] url.");
+  const made = await drillReplica({ config, edges: { clock: systemClock } });
+  const { outcome, words, tookMs } = made;
+  if (outcome !== "good") terminal.ends(1);
+  const seconds = (tookMs / 1_000).toLocaleString("en", { maximumFractionDigits: 1 });
+  terminal.out(given.isSet("json") ? JSON.stringify(made) : `${outcome}: ${plain(words)} It took ${seconds} s.`);
 }
 
 function existing(file: string, given: Given, terminal: Terminal): Plan {

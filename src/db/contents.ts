@@ -48,3 +48,25 @@ export function contentsOf(sqlite: Pick<Database, "query">): Contents {
     newestWaitingAt: newest.length === 0 ? null : Math.max(...newest),
   };
 }
+
+/** What is quickly told of a database, to be compared with what was brought back of it. */
+export interface Marks {
+  instance: string;
+  /** The number of the newest email. */
+  newestEmail: number;
+  workspaces: number;
+  domains: number;
+}
+
+/** Of a file, also while it is in use. */
+export function marksOf(file: string, { isInUse }: { isInUse: boolean }): Marks {
+  using sqlite = new Database(file, isInUse ? { readonly: true } : { readwrite: true });
+  sqlite.run("PRAGMA busy_timeout = 5000");
+  const one = (sql: string) => sqlite.query<{ n: string | number | null }, []>(sql).get()?.n ?? null;
+  return {
+    instance: String(one("SELECT value AS n FROM instance WHERE name = 'instance_id'") ?? ""),
+    newestEmail: Number(one("SELECT MAX(id) AS n FROM email") ?? 0),
+    workspaces: Number(one("SELECT COUNT(*) AS n FROM workspace WHERE deleted_at IS NULL")),
+    domains: Number(one("SELECT COUNT(*) AS n FROM domain")),
+  };
+}

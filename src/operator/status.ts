@@ -28,6 +28,8 @@ export interface Replication {
   reason: string | null;
   /** When all was replicated last, Unix ms. */
   lastAt: number | null;
+  /** The last restore drill; null: there was none. */
+  drill: { at: number; outcome: "good" | "bad" | "skipped"; words: string; goodAt: number | null } | null;
 }
 
 /** Emails by what became of them. */
@@ -131,8 +133,12 @@ function routeTrouble({ route, links, bound, reason }: Status["sms"][number]): S
   return [{ part: "sms", reason: what, since: null }];
 }
 
-function showReplication({ state, reason, lastAt }: Replication): NonNullable<Status["replication"]> {
-  return { state, reason, lastAt: timeOrNull(lastAt) };
+function showReplication({ state, reason, lastAt, drill }: Replication): NonNullable<Status["replication"]> {
+  const shown =
+    drill === null
+      ? null
+      : { at: timeOf(drill.at), outcome: drill.outcome, words: drill.words, goodAt: timeOrNull(drill.goodAt) };
+  return { state, reason, lastAt: timeOrNull(lastAt), drill: shown };
 }
 
 function timeOrNull(at: number | null): string | null {

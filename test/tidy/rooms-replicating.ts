@@ -2,7 +2,17 @@
 
 export const REPLICATING: Record<string, readonly string[]> = {
   // The replicating part of the composition root.
-  "replicator.ts": ["type app.ts", "db", "litestream", "metrics", "type queue/pause.ts", "type workspaces/store.ts"],
+  "replicator.ts": [
+    "type app.ts",
+    "drill.ts",
+    "db",
+    "litestream",
+    "metrics",
+    "type queue/pause.ts",
+    "type workspaces/store.ts",
+  ],
+  // The replica restored for a look.
+  "drill.ts": ["type app.ts", "ground.ts", "lock.ts", "db", "litestream"],
   // The database brought back; and a new key where the old one is lost.
   "restore.ts": [
     "app.ts",

@@ -21,6 +21,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "probe.ts",
     "type replicator.ts",
     "restore.ts",
+    "drill.ts",
     "lock.ts",
     "sandbox",
     ...PARTS,
