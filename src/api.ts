@@ -27,6 +27,7 @@ import type { LinkOverview } from "./sms/link-overview.ts";
 import { linkRoutes } from "./sms/operator-routes.ts";
 import { smsRoutes, type SmsParts } from "./sms/routes.ts";
 import { trialRoutes, type TrialRouteParts } from "./sms/trial-routes.ts";
+import { operatorPauseRoutes, type PauseRouteParts } from "./operator/pause-routes.ts";
 import { operatorQueueRoutes, type OperatorQueueParts } from "./operator/queue-routes.ts";
 import type { StatusParts } from "./operator/status.ts";
 import type { TraceParts } from "./operator/trace.ts";
@@ -53,6 +54,7 @@ export interface OperatorParts {
   domains: OperatorDomainParts;
   inbox: InboxParts;
   queue: OperatorQueueParts;
+  pause: PauseRouteParts;
   status: StatusParts;
   trace: TraceParts;
   sms: TrialRouteParts & { overview: LinkOverview };
@@ -90,6 +92,7 @@ export function operatorRooms({
   domains,
   inbox,
   queue,
+  pause,
   status,
   trace,
   sms,
@@ -106,6 +109,7 @@ export function operatorRooms({
     inboxRoutes(inbox),
     operatorStatusRoutes(status),
     operatorQueueRoutes(queue),
+    operatorPauseRoutes(pause),
     operatorTraceRoutes(trace),
     linkRoutes(sms),
     trialRoutes(sms),

@@ -26,8 +26,8 @@ const openLocks = new Set<Database>();
 /** Who takes it: one for life, the other for a moment. */
 export type Purpose = "instance" | "command";
 
-/** Files that are locks: of the directory and what is in it; of an update, which lets go of the first in between. */
-export type LockFile = "lock" | "update.lock";
+/** Files that are locks: of the directory and what is in it; of an update, which lets go of the first in between; of a restore drill. */
+export type LockFile = "lock" | "update.lock" | "drill.lock";
 
 /**
  * Takes the lock of a data directory, at once or not at all. `pid` is the holder's, null when it is not

@@ -6,6 +6,7 @@ import type { Counters } from "./metrics/counters.ts";
 import { readFileSizes } from "./metrics/process.ts";
 import { openCensusStore } from "./metrics/store.ts";
 import { openOverviewStore } from "./operator/overview-store.ts";
+import type { PauseRouteParts } from "./operator/pause-routes.ts";
 import type { OperatorQueueParts } from "./operator/queue-routes.ts";
 import { openOperatorQueueStore } from "./operator/queue-store.ts";
 import type { Replication, StatusParts } from "./operator/status.ts";
@@ -26,9 +27,9 @@ export interface Overseen {
   sites: Sites;
   texter: Texter;
   counters: Counters;
-  pause: Pick<DeliveryPause, "pause">;
+  pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   /** Null: it does not run yet. */
-  replicator: () => Pick<Replicator, "status" | "trouble"> | null;
+  replicator: () => Pick<Replicator, "status" | "trouble" | "drill"> | null;
 }
 
 /** Null: nothing is replicated. */
@@ -39,9 +40,9 @@ function replicationOf(replicator: ReturnType<Overseen["replicator"]>): Replicat
   const trouble = replicator?.trouble ?? null;
   return {
     state: isRunning ? "running" : "not running",
-    isWell: trouble === null,
     reason: trouble?.reason ?? status.fault,
     lastAt: lastSyncAt,
+    drill: replicator?.drill() ?? null,
   };
 }
 
@@ -49,6 +50,7 @@ export interface OverseerParts {
   queue: OperatorQueueParts;
   status: StatusParts;
   trace: TraceParts;
+  pause: PauseRouteParts;
 }
 
 export function overseerParts(built: Built): OverseerParts {
@@ -61,6 +63,7 @@ export function overseerParts(built: Built): OverseerParts {
   const isBound = ({ state }: LinkView) => state === "bound" || state === "partly";
   const linksOf = (route: string) => texter.links.views().filter((link) => link.route === route);
   return {
+    pause: { pause, log: common.log },
     trace: { traces: openTraceStore(db), segments, ...stores },
     queue: {
       ...common,

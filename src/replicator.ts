@@ -4,9 +4,11 @@ import type { Config } from "./config.ts";
 import { changesSoFar, leaveCheckpoints, takeCheckpoints, walBytesOf } from "./db/checkpoints.ts";
 import type { Commit } from "./db/commit.ts";
 import type { Db } from "./db/open.ts";
+import { drillReplica } from "./drill.ts";
 import { StartError } from "./errors.ts";
 import { newId } from "./id.ts";
 import { controlBy } from "./litestream/control.ts";
+import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
 import { KeptMarker } from "./litestream/keep.ts";
 import { type Mark, nextBoot, pastOf, readMark, readMarker } from "./litestream/marker.ts";
@@ -50,6 +52,8 @@ export interface ReplicatorParts {
 export interface Replicator {
   /** Null: nothing is replicated. */
   status(): ReplicationStatus | null;
+  /** The last restore drill; null: there was none. */
+  drill(): Drill | null;
   readonly trouble: Trouble | null;
   /** Before the last commits of a stop. */
   settle: () => Promise<void>;
@@ -110,13 +114,22 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   };
   if (tools !== null) writeOwner(tools.places.owner, owner);
   supervisor?.start();
-  registerReplication(registry, { status: () => supervisor?.status ?? null, isPaused: () => pause.isPaused });
-  return {
+  const drills = tools === null ? null : drillsOf(parts);
+  drills?.start();
+  const seen = {
     status: () => supervisor?.status ?? null,
+    drill: () => drills?.last ?? null,
+  };
+  registerReplication(registry, { ...seen, isPaused: () => pause.isPaused, clock: edges.clock });
+  return {
+    ...seen,
     get trouble() {
-      return supervisor?.trouble ?? null;
+      return supervisor?.trouble ?? drills?.trouble ?? null;
     },
-    settle: () => kept.stop(),
+    async settle() {
+      await drills?.stop();
+      await kept.stop();
+    },
     async end() {
       if (tools === null) return;
       writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
@@ -172,6 +185,14 @@ async function ownerBeside(
   } catch (error) {
     return { owner: null, reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function drillsOf({ config, edges }: ReplicatorParts): WeeklyDrill {
+  return new WeeklyDrill({
+    last: () => readDrill(config.dataDir),
+    run: (signal) => drillReplica({ config, edges, signal }),
+    ...edges,
+  });
 }
 
 function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: DaemonTools): Supervisor {

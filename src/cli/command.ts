@@ -10,6 +10,7 @@ import { status } from "./status.ts";
 import { init } from "./init.ts";
 import { KEY_COMMANDS } from "./key.ts";
 import { operatorCommand } from "./operator-command.ts";
+import { restore } from "./restore.ts";
 import { SENDER_COMMANDS } from "./sender.ts";
 import { SMS_COMMANDS } from "./sms.ts";
 import { serve } from "./serve.ts";
@@ -130,6 +131,7 @@ const COMMANDS: readonly Command[] = [
         terminal,
       ),
   },
+  restore,
   {
     name: "health",
     arguments: [],

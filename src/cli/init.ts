@@ -1,13 +1,11 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { hostname as machineName } from "node:os";
-import { dirname, resolve } from "node:path";
-import example from "../../config.example.toml" with { type: "text" };
+import { existsSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
 import { databaseFile } from "../ground.ts";
-import { type Config, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { systemClock } from "../clock.ts";
 import { systemRandom } from "../random.ts";
 import type { Terminal } from "./command.ts";
+import { DEFAULT_CONFIG, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
 import { readConfig } from "./settings.ts";
 import { type NewInstance, setUpInstance } from "./set-up.ts";
 
@@ -18,11 +16,6 @@ export interface InitOptions {
   json: boolean;
 }
 
-const DEFAULT_CONFIG = "pombo.toml";
-const DEFAULT_DATA_DIR = "/var/lib/pombo";
-/** Made by install.sh. */
-const SERVICE = "/etc/systemd/system/pombo.service";
-
 /**
  * `pombo init`: makes the data directory of a new instance and shows its keys once. Writes the configuration,
  * unless there is one by hand already: then that is used.
@@ -30,7 +23,7 @@ const SERVICE = "/etc/systemd/system/pombo.service";
 export function init(options: InitOptions, terminal: Terminal): void {
   const file = resolve(options.config ?? terminal.env["POMBO_CONFIG"] ?? DEFAULT_CONFIG);
   const isByHand = existsSync(file);
-  const plan = isByHand ? existing(file, options, terminal) : fresh(file, options, terminal);
+  const plan = isByHand ? existing(file, options, terminal) : freshConfig(file, options, terminal);
   const { config } = plan;
   const givenKey = terminal.env["POMBO_INSTANCE_KEY"] === "" ? undefined : terminal.env["POMBO_INSTANCE_KEY"];
   // First of all: keys that are shown once must not be made before everything else has worked.
@@ -44,12 +37,6 @@ export function init(options: InitOptions, terminal: Terminal): void {
   }
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...made };
   terminal.out(options.json ? JSON.stringify(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
-}
-
-/** `text` null: the file stays as it is. */
-interface Plan {
-  config: Config;
-  text: string | null;
 }
 
 function existing(file: string, options: InitOptions, terminal: Terminal): Plan {
@@ -66,44 +53,6 @@ function existing(file: string, options: InitOptions, terminal: Terminal): Plan 
     );
   }
   return { config, text: null };
-}
-
-function fresh(file: string, options: InitOptions, terminal: Terminal): Plan {
-  const name = options.hostname ?? machineName();
-  const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
-  const text = fill(example as string, { hostname: name, data_dir: dataDir });
-  const parsed = parseConfig(text, { file, env: terminal.env });
-  if (parsed.kind === "config") return { config: parsed.config, text };
-  if (options.hostname === undefined && parsed.mistakes.every(({ key }) => key === "hostname")) {
-    throw new StartError(
-      `This machine calls itself "${name}", which is no full host name. Name it with --hostname mail.example.net: the reverse DNS name of its address.`,
-    );
-  }
-  const lines = parsed.mistakes.map(
-    ({ key, found, expected }) => `--${key.replaceAll("_", "-")}: found ${found}; expected ${expected}`,
-  );
-  throw new StartError(lines.join("\n"));
-}
-
-function writeConfig(file: string, text: string): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text, { mode: 0o644, flag: "wx" });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(
-      `The configuration ${file} cannot be written (${reason}). Name another file with --config; nothing was set up.`,
-    );
-  }
-}
-
-/** The example with the required keys set. */
-function fill(template: string, values: Record<string, string>): string {
-  let text = template;
-  for (const [key, value] of Object.entries(values)) {
-    text = text.replace(new RegExp(`^${key} = .*$`, "m"), () => `${key} = ${JSON.stringify(value)}`);
-  }
-  return text;
 }
 
 function summary(made: {

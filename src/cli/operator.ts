@@ -245,7 +245,8 @@ function holderOf(dataDir: string, pid: number | null): string {
 }
 
 /** What a running instance would log as an event is its answer here. */
-function bugsOnly(err: (text: string) => void): Log {
+/** A log of which a person sees the bugs alone. */
+export function bugsOnly(err: (text: string) => void): Log {
   return { event: () => undefined, bug: (where, error) => err(`BUG in ${where}: ${errorText(error)}`) };
 }
 

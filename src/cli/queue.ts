@@ -1,8 +1,8 @@
-import type { QueuedMessage, QueueOverview } from "../operator/queue-schema.ts";
+import type { DeliveryState, QueuedMessage, QueueOverview } from "../operator/queue-schema.ts";
 import { UsageError } from "./failure.ts";
 import { CHOICE_OPTIONS, choiceOf, KIND_OPTIONS, kindsOf } from "./queue-choice.ts";
 import { dropMessages, retryMessages } from "./queue-change.ts";
-import { type OperatorCommand, type Shown, type Work } from "./operator-command.ts";
+import { type OperatorCommand, record, type Shown, type Work } from "./operator-command.ts";
 import { type Column, tableLines } from "./table.ts";
 import { count, plain, timeCell, timeText } from "./words.ts";
 
@@ -11,6 +11,7 @@ import { count, plain, timeCell, timeText } from "./words.ts";
 type Overview = typeof QueueOverview.static;
 type Destination = Overview["destinations"][number];
 type Message = typeof QueuedMessage.static;
+type State = typeof DeliveryState.static;
 
 const DEFAULT_LIST = 100;
 const MAX_LIST = 1_000_000;
@@ -35,6 +36,24 @@ export const QUEUE_COMMANDS: OperatorCommand[] = [
     },
     about: "Lists single messages, oldest first: emails, unless --sms, --webhooks or a number asks for others.",
     run: listMessages,
+  },
+  {
+    name: "queue pause",
+    options: { reason: { value: "TEXT", about: "why; shown wherever the pause is" } },
+    about:
+      "Pauses all delivery, of emails, texts and webhook calls, also over a restart. What is under way ends; what is accepted waits.",
+    async run({ api, given }) {
+      const reason = given.text("reason");
+      const seen = await api.call<State>("POST", "/operator/queue/pause", reason === undefined ? {} : { reason });
+      return record(seen, "Delivery is paused. pombo queue resume lets it go on.");
+    },
+  },
+  {
+    name: "queue resume",
+    about: "Lets delivery go on after a pause, be it yours or that of a restore.",
+    async run({ api }) {
+      return record(await api.call<State>("POST", "/operator/queue/resume"), "Delivery goes on.");
+    },
   },
   {
     name: "queue retry",

@@ -6,7 +6,7 @@ import { StartError } from "../errors.ts";
 type Environment = Record<string, string | undefined>;
 
 /** Where the configuration is looked for when neither --config nor POMBO_CONFIG names it. */
-const PLACES = ["pombo.toml", "/etc/pombo/config.toml", "/etc/pombo/pombo.toml"];
+export const PLACES = ["pombo.toml", "/etc/pombo/config.toml", "/etc/pombo/pombo.toml"];
 
 /** Reads and checks the configuration file. Throws StartError with every mistake. */
 export function readConfig(named: string | undefined, env: Environment): Config {

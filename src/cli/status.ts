@@ -38,6 +38,7 @@ function screen(seen: Status): string {
       ...seen.sms.map((route) => ["SMS route", routeWords(route)] as const),
       ["Workspaces", workspaceWords(seen.workspaces)],
       ["Replication", replicationWords(seen.replication)],
+      ...(seen.replication === null ? [] : [["Restore drill", drillWords(seen.replication.drill)] as const]),
     ]),
   ].join("\n");
 }
@@ -102,4 +103,11 @@ function replicationWords(replication: Status["replication"]): string {
   const { state, reason, lastAt } = replication;
   const last = lastAt === null ? "" : `, last at ${timeText(lastAt)}`;
   return `${plain(state)}${last}${reason === null ? "" : `: ${plain(reason)}`}`;
+}
+
+function drillWords(drill: NonNullable<Status["replication"]>["drill"]): string {
+  if (drill === null) return "none yet (pombo restore --drill)";
+  const { at, outcome, words, goodAt } = drill;
+  const last = outcome === "good" ? "" : `; the last good one ${goodAt === null ? "never" : timeText(goodAt)}`;
+  return `${outcome} at ${timeText(at)}: ${plain(words)}${last}`;
 }

@@ -113,6 +113,14 @@ function domainRows(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
     insertKey(row: typeof dkimKeys.$inferInsert): void {
       orm.insert(dkimKeys).values(row).run();
     },
+    /** In the place of the one under its selector. */
+    replaceKey(row: typeof dkimKeys.$inferInsert): void {
+      orm
+        .insert(dkimKeys)
+        .values(row)
+        .onConflictDoUpdate({ target: [dkimKeys.domainId, dkimKeys.selector], set: row })
+        .run();
+    },
     keysOf: (domainId: number): DkimKeyRow[] => selectKeys.all({ domainId }),
     update(id: number, change: Partial<typeof domains.$inferInsert>): DomainRow {
       remembered.clear();

@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { StartError } from "../errors.ts";
 import { parseInstanceKey } from "./seal.ts";
@@ -18,6 +28,19 @@ export function loadInstanceKey(source: { file: string; env: Record<string, stri
   const parsed = parseInstanceKey(given === "" ? readKeyFile(source.file) : given);
   if (parsed.kind === "key") return parsed.key;
   throw new StartError(`${origin} holds no usable instance key. ${parsed.message}`);
+}
+
+/** The key that a file holds. Throws StartError as above. */
+export function readKeyOf(file: string): Uint8Array {
+  return loadInstanceKey({ file, env: {} });
+}
+
+/** The text of a file with a recovery key, which a restore was told of. Throws StartError with the cure. */
+export function readRecoveryKey(file: string): string {
+  if (existsSync(file)) return readKeyFile(file).trim();
+  throw new StartError(
+    `There is no file ${file}. Put the recovery key that pombo init printed into it (chmod 600); if that is lost, --new-key goes on without it.`,
+  );
 }
 
 /**

@@ -19,9 +19,13 @@ interface Plan {
   files: { timestamp: string }[];
 }
 
-/** Looks whether the replica holds a backup, without fetching it. */
-export async function lookAtReplica({ run, places }: DaemonTools, limitMs: number): Promise<ReplicaLook> {
-  const { code, out, err } = await run(["restore", "-dry-run", "-json"], [places.database], limitMs);
+/** Looks whether the replica holds a backup (of `time` or before, Unix ms), without fetching it. */
+export async function lookAtReplica(
+  { run, places }: DaemonTools,
+  limitMs: number,
+  time: number | null = null,
+): Promise<ReplicaLook> {
+  const { code, out, err } = await run(["restore", "-dry-run", "-json", ...until(time)], [places.database], limitMs);
   if (code === 0) {
     const plan = JSON.parse(out) as Plan;
     const at = Math.max(...plan.files.map(({ timestamp }) => Date.parse(timestamp)));
@@ -32,6 +36,27 @@ export async function lookAtReplica({ run, places }: DaemonTools, limitMs: numbe
     kind: "unreachable",
     reason: code === null ? `it did not answer within ${limitMs / 1_000} s` : lastLineOf(err),
   };
+}
+
+/** A database may take long to come: it is waited for. */
+const BRING_LIMIT_MS = 48 * 3_600_000;
+
+/**
+ * Brings what the replica holds (of the time `at` or before, Unix ms) into the new file `to`, checked by SQLite;
+ * why that failed, or null. `how` full: every index is compared with its table too.
+ */
+export async function bringFromReplica(
+  { run, places }: DaemonTools,
+  to: string,
+  { at = null, how }: { at?: number | null; how: "quick" | "full" },
+): Promise<string | null> {
+  const words = ["restore", "-integrity-check", how, ...until(at), "-o", to];
+  const { code, err } = await run(words, [places.database], BRING_LIMIT_MS);
+  return code === 0 ? null : lastLineOf(err);
+}
+
+function until(at: number | null): string[] {
+  return at === null ? [] : ["-timestamp", new Date(at).toISOString()];
 }
 
 /** Whose it is; null: nobody has said so. Throws when that cannot be read. */

@@ -29,11 +29,13 @@ export interface DaemonTools {
 }
 
 /**
- * Unpacks the daemon and writes its configuration. `replication.url` must be set. Throws StartError.
+ * Unpacks the daemon and writes its configuration. `replication.url` must be set. `signal` ends its commands.
+ * Throws StartError.
  */
 export async function openTools(
   replication: ReplicationConfig,
   at: { dataDir: string; database: string },
+  signal?: AbortSignal,
 ): Promise<DaemonTools> {
   const folder = daemonFolder(at.dataDir);
   const places = placesOf(at.dataDir, at.database);
@@ -55,6 +57,7 @@ export async function openTools(
         env: environment,
         timeout: limitMs,
         killSignal: "SIGKILL",
+        ...(signal === undefined ? {} : { signal }),
       });
       const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
       await child.exited;

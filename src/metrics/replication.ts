@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { Registry } from "./registry.ts";
 
 /** What is read of the replication; null: there is none, and the figures are not shown. */
@@ -8,11 +9,16 @@ interface ReplicationFigures {
   restarts: number;
 }
 
+interface ReplicationSources {
+  status: () => ReplicationFigures | null;
+  /** The last restore drill. */
+  drill: () => { outcome: "good" | "bad" | "skipped"; goodAt: number | null } | null;
+  isPaused: () => boolean;
+  clock: Pick<Clock, "now">;
+}
+
 /** Registers what is read of the replication, and whether delivery is paused. */
-export function registerReplication(
-  registry: Registry,
-  { status, isPaused }: { status: () => ReplicationFigures | null; isPaused: () => boolean },
-): void {
+export function registerReplication(registry: Registry, { status, drill, isPaused, clock }: ReplicationSources): void {
   const figure = (name: string, help: string, read: (figures: ReplicationFigures) => number | null) =>
     registry.read({ name, help, type: name.endsWith("_total") ? "counter" : "gauge" }, () => {
       const figures = status();
@@ -30,6 +36,14 @@ export function registerReplication(
     lastSyncAt === null ? null : lastSyncAt / 1_000,
   );
   figure("pombo_replication_restarts_total", "Times that the daemon ended by itself.", ({ restarts }) => restarts);
+  figure("pombo_restore_drill_good", "1 when the last restore drill went well, else 0.", () => {
+    const last = drill();
+    return last === null ? null : Number(last.outcome === "good");
+  });
+  figure("pombo_restore_drill_age_seconds", "Since the last good restore drill.", () => {
+    const goodAt = drill()?.goodAt ?? null;
+    return goodAt === null ? null : (clock.now() - goodAt) / 1_000;
+  });
   registry.read(
     { name: "pombo_delivery_paused", help: "1 while delivery waits for the operator.", type: "gauge" },
     () => (isPaused() ? 1 : 0),

@@ -23,7 +23,7 @@ type Overview = Static<typeof QueueOverview>;
 type Shown = Static<typeof QueuedDestination>;
 
 /** Since when all delivery is paused, and why; null: it is not. */
-export type Pause = { since: number; reason: string } | null;
+export type Pause = { since: number; reason: string; restorePoint: number | null } | null;
 
 export interface OverviewParts {
   overview: OverviewStore;
@@ -75,7 +75,9 @@ export async function overviewOf(limit: number, parts: OverviewParts): Promise<O
 }
 
 export function showPause(pause: Pause): Overview["paused"] {
-  return pause === null ? null : { since: timeOf(pause.since), reason: pause.reason };
+  if (pause === null) return null;
+  const { since, reason, restorePoint } = pause;
+  return { since: timeOf(since), reason, restorePoint: restorePoint === null ? null : timeOf(restorePoint) };
 }
 
 async function countEmails({ overview, siteOf, isHeld }: OverviewParts) {

@@ -5,6 +5,7 @@ import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { integerText } from "../http/rules.ts";
+import { DROPPED_AFTER_RESTORE } from "../queue/pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { changeChosen, changeNamed, type Changed, type ChangeParts, sum, type Verb } from "./change.ts";
 import { type Given, readChoice } from "./choice.ts";
@@ -107,7 +108,7 @@ function changeRoutes(parts: OperatorQueueParts) {
       async ({ request, body }) => {
         operatorCaller(request);
         const { reason, dryRun = false } = body;
-        const words = reason === undefined ? "Dropped by the operator" : `Dropped by the operator: ${reason}`;
+        const words = dropReason(reason, parts);
         return { data: await change(dryRun ? { kind: "count" } : { kind: "drop", reason: words }, body, parts) };
       },
       {
@@ -122,6 +123,12 @@ function changeRoutes(parts: OperatorQueueParts) {
         }),
       },
     );
+}
+
+/** Where delivery waits because of a restore and nothing else is said, that is why. */
+function dropReason(given: string | undefined, { paused }: OperatorQueueParts): string {
+  if (given !== undefined) return `Dropped by the operator: ${given}`;
+  return (paused()?.restorePoint ?? null) === null ? "Dropped by the operator" : DROPPED_AFTER_RESTORE;
 }
 
 async function change(verb: Verb, body: Given & { ids?: string[]; cursor?: string }, parts: OperatorQueueParts) {

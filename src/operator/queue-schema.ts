@@ -198,9 +198,39 @@ const QueuedWebhook = Type.Object({
   reason: MaybeText,
 });
 
-export const Paused = Type.Union([Type.Object({ since: Time, reason: Type.String() }), Type.Null()], {
-  description: "Not null: nothing is delivered until the operator resumes.",
-});
+export const Paused = Type.Union(
+  [
+    Type.Object({
+      since: Time,
+      reason: Type.String(),
+      restorePoint: Type.Union([Time, Type.Null()], {
+        description: "After a restore: what was queued before this may have been delivered since.",
+      }),
+    }),
+    Type.Null(),
+  ],
+  { description: "Not null: nothing is delivered until the operator resumes." },
+);
+
+/** What a pause and its end answer. */
+export const DeliveryState = Type.Object({ paused: Paused });
+
+export const QueuePause = Type.Object(
+  {
+    reason: Type.Optional(
+      text(
+        {
+          minLength: 1,
+          maxLength: MAX_REASON,
+          description: "Why; shown wherever the pause is.",
+          examples: ["our address is on a list"],
+        },
+        lineFault,
+      ),
+    ),
+  },
+  closed,
+);
 
 export const QueueOverview = Type.Object({
   paused: Paused,

@@ -11,6 +11,19 @@ const Waiting = Type.Object({
   oldestAt: MaybeTime,
 });
 
+const Drill = Type.Union(
+  [
+    Type.Object({
+      at: Time,
+      outcome: Type.Union([Type.Literal("good"), Type.Literal("bad"), Type.Literal("skipped")]),
+      words: Type.String({ description: "What was found, or why it was skipped." }),
+      goodAt: MaybeTime,
+    }),
+    Type.Null(),
+  ],
+  { description: "The last restore drill; null: there was none yet." },
+);
+
 /** How the instance is. */
 export const InstanceStatus = Type.Object({
   version: Type.String(),
@@ -78,7 +91,8 @@ export const InstanceStatus = Type.Object({
       }),
     ),
   }),
-  replication: Type.Union([Type.Object({ state: Type.String(), reason: MaybeText, lastAt: MaybeTime }), Type.Null()], {
-    description: "Of the database to where it is kept a second time; null: it is not set up.",
-  }),
+  replication: Type.Union(
+    [Type.Object({ state: Type.String(), reason: MaybeText, lastAt: MaybeTime, drill: Drill }), Type.Null()],
+    { description: "Of the database to where it is kept a second time; null: it is not set up." },
+  ),
 });

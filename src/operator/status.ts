@@ -1,6 +1,6 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../clock.ts";
-import type { Trouble } from "../trouble.ts";
+import { isReadyWith, type Trouble } from "../trouble.ts";
 import { timeOf, type Pause, showPause } from "./overview.ts";
 import { MAX_COUNTED, type OverviewStore } from "./overview-store.ts";
 import type { InstanceStatus } from "./status-schema.ts";
@@ -25,10 +25,11 @@ export interface LinkOfRoute {
 export interface Replication {
   /** In a word or two. */
   state: string;
-  isWell: boolean;
   reason: string | null;
   /** When all was replicated last, Unix ms. */
   lastAt: number | null;
+  /** The last restore drill; null: there was none. */
+  drill: { at: number; outcome: "good" | "bad" | "skipped"; words: string; goodAt: number | null } | null;
 }
 
 /** Emails by what became of them. */
@@ -67,12 +68,10 @@ export function statusOf(parts: StatusParts): Status {
     version: build.version,
     commit: build.commit,
     startedAt: timeOf(parts.startedAt),
-    ready: troubles.length === 0,
+    ready: isReadyWith(troubles),
     troubles: [
       ...troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
-      ...pauseTrouble(pause),
       ...routes.flatMap(routeTrouble),
-      ...replicationTrouble(replication),
     ],
     paused: showPause(pause),
     queue: {
@@ -127,12 +126,6 @@ function routesOf(links: LinkOfRoute[]): Status["sms"] {
 
 type StatusTrouble = Status["troubles"][number];
 
-function pauseTrouble(pause: Pause): StatusTrouble[] {
-  if (pause === null) return [];
-  const reason = `All delivery is paused: ${pause.reason}. pombo queue resume ends that`;
-  return [{ part: "queue", reason, since: timeOf(pause.since) }];
-}
-
 function routeTrouble({ route, links, bound, reason }: Status["sms"][number]): StatusTrouble[] {
   if (bound > 0 || links === 0) return [];
   const why = reason === null ? "" : ` (${reason})`;
@@ -140,14 +133,12 @@ function routeTrouble({ route, links, bound, reason }: Status["sms"][number]): S
   return [{ part: "sms", reason: what, since: null }];
 }
 
-function replicationTrouble(replication: Replication | null): StatusTrouble[] {
-  if (replication === null || replication.isWell) return [];
-  const reason = replication.reason ?? `Replication is ${replication.state}`;
-  return [{ part: "replication", reason, since: timeOrNull(replication.lastAt) }];
-}
-
-function showReplication({ state, reason, lastAt }: Replication): NonNullable<Status["replication"]> {
-  return { state, reason, lastAt: timeOrNull(lastAt) };
+function showReplication({ state, reason, lastAt, drill }: Replication): NonNullable<Status["replication"]> {
+  const shown =
+    drill === null
+      ? null
+      : { at: timeOf(drill.at), outcome: drill.outcome, words: drill.words, goodAt: timeOrNull(drill.goodAt) };
+  return { state, reason, lastAt: timeOrNull(lastAt), drill: shown };
 }
 
 function timeOrNull(at: number | null): string | null {

@@ -12,7 +12,15 @@ export interface Pause {
   reason: string;
   /** Unix ms. */
   since: number;
+  /**
+   * After a restore: what is in the queue was queued before this, Unix ms, and may have been delivered since.
+   * Null: it is the operator's own pause.
+   */
+  restorePoint: number | null;
 }
+
+/** Why a message that is dropped during such a pause was not sent. */
+export const DROPPED_AFTER_RESTORE = "dropped after a restore; may have been delivered";
 
 export interface PauseParts {
   /** The fact delivery_paused; null or "": there is no pause. */
@@ -51,15 +59,30 @@ export class DeliveryPause implements PauseView {
   get trouble(): Trouble | null {
     if (this.#pause === null) return null;
     const { reason, since } = this.#pause;
-    const words = `Delivery is paused: ${reason} What is accepted waits; pombo queue resume lets it go on.`;
+    const words = `Delivery is paused: ${sentence(reason)} What is accepted waits; pombo queue resume lets it go on.`;
     return { part: "delivery", reason: words, since, isAdvisory: true };
   }
 
-  /** Pauses delivery before anything has begun to deliver; an older pause stays as it is. */
+  /**
+   * Pauses delivery, before anything has begun to deliver, over a database that was put back: an older pause for
+   * that stays as it is.
+   */
   async begin(reason: string): Promise<void> {
-    const pause = { reason, since: this.#parts.clock.now() };
+    const now = this.#parts.clock.now();
+    // Of what was queued in this very millisecond too it is not known.
+    const pause = { reason, since: now, restorePoint: now + 1 };
     await this.#parts.commit(() => {
-      if (parsePause(this.#parts.read()) === null) this.#parts.write(pauseFact(pause));
+      if ((parsePause(this.#parts.read())?.restorePoint ?? null) === null) this.#parts.write(pauseFact(pause));
+    });
+    this.#pause = parsePause(this.#parts.read());
+  }
+
+  /** The operator pauses delivery: what is under way ends, nothing else begins. A pause after a restore stays one. */
+  async hold(reason: string): Promise<void> {
+    const now = this.#parts.clock.now();
+    await this.#parts.commit(() => {
+      const { since = now, restorePoint = null } = parsePause(this.#parts.read()) ?? {};
+      this.#parts.write(pauseFact({ reason, since, restorePoint }));
     });
     this.#pause = parsePause(this.#parts.read());
   }
@@ -78,10 +101,14 @@ export class DeliveryPause implements PauseView {
 }
 
 /** The value of the fact delivery_paused. */
-function pauseFact(pause: Pause): string {
+export function pauseFact(pause: Pause): string {
   return JSON.stringify(pause);
 }
 
 function parsePause(value: string | null): Pause | null {
   return value === null || value === "" ? null : (JSON.parse(value) as Pause);
+}
+
+function sentence(reason: string): string {
+  return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }

@@ -103,6 +103,8 @@ export function openWebhookStore(db: Db) {
         .from(webhooks)
         .where(and(eq(webhooks.uid, uid), eq(webhooks.workspaceId, workspaceId)))
         .get(),
+    /** Every webhook of the installation. */
+    everywhere: (): WebhookRow[] => orm.select().from(webhooks).all(),
     countOf: (workspaceId: number): number =>
       orm.select({ count: count() }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId)).get()?.count ?? 0,
 

@@ -60,6 +60,8 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/operator/trace/{id}": OPERATOR_READ_STATUSES,
   "GET /api/v1/operator/queue": ["200", "401", "403", "422"],
   "GET /api/v1/operator/queue/messages": OPERATOR_READ_STATUSES,
+  "POST /api/v1/operator/queue/pause": ["200", "400", "401", "403", "413", "415", "422", "503"],
+  "POST /api/v1/operator/queue/resume": ["200", "400", "401", "403", "413", "415", "503"],
   "POST /api/v1/operator/queue/retry": ["200", ...OPERATOR_CHANGE_STATUSES],
   "POST /api/v1/operator/queue/drop": ["200", ...OPERATOR_CHANGE_STATUSES],
   "GET /api/v1/operator/inbox": ["200", "401", "403", "422"],

@@ -192,6 +192,8 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ path: `/api/v1/operator/queue/messages?workspaceId=${NO_ID}` }),
   },
+  "POST /api/v1/operator/queue/pause": { body: () => ({}), caller: "operator" },
+  "POST /api/v1/operator/queue/resume": { caller: "operator" },
   "POST /api/v1/operator/queue/retry": {
     body: ({ waitingId }) => ({ ids: [waitingId] }),
     caller: "operator",

@@ -98,6 +98,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
     domains: {} as OperatorParts["domains"],
     inbox: {} as OperatorParts["inbox"],
     queue: {} as OperatorParts["queue"],
+    pause: {} as OperatorParts["pause"],
     status: {} as OperatorParts["status"],
     trace: {} as OperatorParts["trace"],
     sms: { prefixes: ["25884"] } as OperatorParts["sms"],

@@ -126,6 +126,8 @@ const CASES: Record<string, Case> = {
   },
   "GET /api/v1/operator/queue": operators("queue"),
   "GET /api/v1/operator/queue/messages": operators("queue/messages"),
+  "POST /api/v1/operator/queue/pause": operators("queue/pause", {}),
+  "POST /api/v1/operator/queue/resume": operators("queue/resume"),
   "POST /api/v1/operator/queue/retry": operators("queue/retry", { all: true }),
   "POST /api/v1/operator/queue/drop": operators("queue/drop", { queuedBefore: "2100-01-01T00:00:00Z" }),
   "GET /api/v1/suppressions": { kind: "list" },

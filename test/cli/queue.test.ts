@@ -74,6 +74,38 @@ test("a pause stands above everything", async () => {
   expect(out).toStartWith("All delivery is paused since 2026-01-31 08:15:00 UTC: restored from a copy\n");
 });
 
+test("delivery is paused with a reason, and resumed", async () => {
+  const paused = { since: TIME, reason: "on a list", restorePoint: null };
+  await using desk = startDesk(({ line }) => ({ data: { paused: line.endsWith("pause") ? paused : null } }));
+  const held = await desk.run(["queue", "pause", "--reason", "on a list"]);
+  expect(held).toEqual({ code: 0, out: "Delivery is paused. pombo queue resume lets it go on.\n", err: "" });
+  expect((await desk.run(["queue", "resume"])).out).toBe("Delivery goes on.\n");
+  expect(desk.asked).toEqual([
+    { line: "POST /operator/queue/pause", body: { reason: "on a list" } },
+    { line: "POST /operator/queue/resume", body: null },
+  ]);
+});
+
+test("what was queued before the restore point is named by that", async () => {
+  let restorePoint: string | null = TIME;
+  await using desk = startDesk(({ line }) => ({
+    data: line.startsWith("GET /operator/status")
+      ? { paused: { since: TIME, reason: "restored", restorePoint } }
+      : { changed: { email: 2, sms: 0, webhook: 0 }, running: NONE_RUNNING, unknown: [], ended: [], next: null },
+  }));
+  const drop = ["queue", "drop", "--yes", "--queued-before"];
+  expect((await desk.run([...drop, "restore point"])).out).toBe("2 emails dropped.\n");
+  expect(desk.asked.at(-1)?.body).toEqual({ queuedBefore: TIME });
+  restorePoint = null;
+  const { code, err } = await desk.run([...drop, "restore-point"]);
+  expect([code, err.split("\n")[0]]).toEqual([
+    2,
+    "pombo queue drop: Delivery is not paused after a restore, so there is no restore point: give a time.",
+  ]);
+});
+
+const NONE_RUNNING = { email: 0, sms: 0, webhook: 0 };
+
 const MESSAGE = {
   ...{ kind: "email", id: ID, workspaceId: W, to: "maria@example.com", queuedAt: TIME, state: "delivery_delayed" },
   ...{ attempts: 2, nextAttemptAt: TIME, expiresAt: TIME, lastReply: "451 later" },

@@ -148,7 +148,7 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
   const { sqlite } = of.db;
   const asked: string[] = [];
   const db = { ...of.db, orm: drizzle(sqlite, { logger: { logQuery: (query) => void asked.push(query) } }) };
-  openWorkStore(db).strayed(["vodacom"], 500);
+  openWorkStore(db, { forget: () => undefined }).strayed(["vodacom"], 500);
   openInboundStore(db).waitingSince(1_000, 500);
   openOverviewStore(db).runningLanes();
   const plans = asked.map((query) =>

@@ -12,6 +12,7 @@ export const OVERSEEING: Record<string, readonly string[]> = {
     "type replicator.ts",
     "type sms/links.ts",
     "operator/overview-store.ts",
+    "type operator/pause-routes.ts",
     "type operator/queue-routes.ts",
     "operator/queue-store.ts",
     "type operator/status.ts",

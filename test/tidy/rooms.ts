@@ -4,6 +4,7 @@
 
 import { FEATURE_ROOMS, PROTOCOL_ROOMS } from "./names.ts";
 import { OVERSEEING } from "./rooms-overseeing.ts";
+import { REPLICATING } from "./rooms-replicating.ts";
 import { TEXTING } from "./rooms-texting.ts";
 
 /** What the composition root builds and joins. */
@@ -26,6 +27,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "offline.ts",
     "probe.ts",
     "type replicator.ts",
+    "restore.ts",
+    "drill.ts",
     "lock.ts",
     "sandbox",
     ...PARTS,
@@ -95,6 +98,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "keys/routes.ts",
     "suppressions/operator-routes.ts",
     "suppressions/routes.ts",
+    "operator/pause-routes.ts",
     "operator/queue-routes.ts",
     "type operator/status.ts",
     "operator/status-routes.ts",
@@ -232,17 +236,16 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type stores.ts",
     "threads",
   ],
-  // The texting half of the composition root.
-  // The replicating part of the composition root.
-  "replicator.ts": [
-    "type app.ts",
-    "db",
-    "litestream",
-    "metrics",
-    "type queue/pause.ts",
-    "type workspaces/store.ts",
-    "update",
-  ],
+  "own-addresses.ts": [],
+  "lock.ts": [],
+  "clock.ts": [],
+  "random.ts": [],
+  "id.ts": [],
+  "log.ts": [],
+  "errors.ts": [],
+  "build.ts": [],
+  "trouble.ts": [],
+  "named-files.ts": [],
   "config.ts": [
     "config-read.ts",
     "config-relay.ts",
@@ -326,6 +329,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   ...OVERSEEING,
   ...TEXTING,
+  ...REPLICATING,
   // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
   inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Credits and sender ids are the workspaces'.

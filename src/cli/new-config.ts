@@ -1,0 +1,67 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { hostname as machineName } from "node:os";
+import { dirname, resolve } from "node:path";
+import example from "../../config.example.toml" with { type: "text" };
+import { type Config, parseConfig } from "../config.ts";
+import { StartError } from "../errors.ts";
+import type { Terminal } from "./command.ts";
+
+// The configuration of an instance that has none yet: the example, with what was said on the command line.
+
+export const DEFAULT_CONFIG = "pombo.toml";
+const DEFAULT_DATA_DIR = "/var/lib/pombo";
+/** Made by install.sh. */
+export const SERVICE = "/etc/systemd/system/pombo.service";
+
+/** `text` null: the file stays as it is. */
+export interface Plan {
+  config: Config;
+  text: string | null;
+}
+
+interface Fresh {
+  hostname: string | undefined;
+  dataDir: string | undefined;
+  /** Of keys that stand once in the example. */
+  more?: Record<string, string>;
+}
+
+/** A configuration for `file`, with the defaults for what is not given. Throws StartError. */
+export function freshConfig(file: string, options: Fresh, terminal: Pick<Terminal, "env">): Plan {
+  const name = options.hostname ?? machineName();
+  const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
+  const text = fill(example as string, { hostname: name, data_dir: dataDir, ...options.more });
+  const parsed = parseConfig(text, { file, env: terminal.env });
+  if (parsed.kind === "config") return { config: parsed.config, text };
+  if (options.hostname === undefined && parsed.mistakes.every(({ key }) => key === "hostname")) {
+    throw new StartError(
+      `This machine calls itself "${name}", which is no full host name. Name it with --hostname mail.example.net: the reverse DNS name of its address.`,
+    );
+  }
+  const lines = parsed.mistakes.map(
+    ({ key, found, expected }) => `--${key.replaceAll("_", "-")}: found ${found}; expected ${expected}`,
+  );
+  throw new StartError(lines.join("\n"));
+}
+
+/** Writes it where there is none. Throws StartError. */
+export function writeConfig(file: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode: 0o644, flag: "wx" });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The configuration ${file} cannot be written (${reason}). Name another file with --config; nothing was set up.`,
+    );
+  }
+}
+
+/** The example with these keys set. */
+function fill(template: string, values: Record<string, string>): string {
+  let text = template;
+  for (const [key, value] of Object.entries(values)) {
+    text = text.replace(new RegExp(`^#?${key} = .*$`, "m"), () => `${key} = ${JSON.stringify(value)}`);
+  }
+  return text;
+}

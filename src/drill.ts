@@ -1,0 +1,113 @@
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Edges } from "./app.ts";
+import type { Config } from "./config.ts";
+import { type Marks, marksOf, schemaOf } from "./db/contents.ts";
+import { freeSpaceOf } from "./db/guard.ts";
+import { databaseBytes } from "./db/snapshot.ts";
+import { StartError } from "./errors.ts";
+import { databaseFile } from "./ground.ts";
+import { controlBy } from "./litestream/control.ts";
+import { placesOf } from "./litestream/config.ts";
+import { type Drill, readDrill, writeDrill } from "./litestream/drill.ts";
+import { bringFromReplica } from "./litestream/replica.ts";
+import { openTools } from "./litestream/tools.ts";
+import { takeLock } from "./lock.ts";
+
+// A restore drill: what is in the replica is restored beside the database, checked whole, compared with what the
+// database holds, and removed. It reads the replica and the database alone, so that it may be made at any time.
+
+export interface DrillParts {
+  config: Config;
+  edges: Pick<Edges, "clock" | "readFree">;
+  /** Breaks it off. */
+  signal?: AbortSignal;
+}
+
+/** What the daemon gets to copy the last changes first. */
+const SYNC_LIMIT_MS = 30_000;
+const FREE_TIMES = 2;
+const MIB = 1024 * 1024;
+
+/** Makes a drill and writes it down. Throws StartError where one is under way. */
+export async function drillReplica(parts: DrillParts): Promise<Drill> {
+  const { config, edges, signal } = parts;
+  const { dataDir } = config;
+  const lock = takeLock(dataDir, "command", "drill.lock");
+  if (lock.kind === "held") throw new StartError("A restore drill is under way already: wait for its end.");
+  const at = edges.clock.now();
+  const before = readDrill(dataDir);
+  try {
+    const shortage = shortageOf(parts);
+    const found = shortage === null ? await attempt(parts) : ({ outcome: "skipped", words: shortage } as const);
+    const drill = {
+      at,
+      ...found,
+      tookMs: Math.max(0, edges.clock.now() - at),
+      goodAt: found.outcome === "good" ? at : (before?.goodAt ?? null),
+    };
+    if (signal?.aborted !== true) writeDrill(dataDir, drill);
+    return drill;
+  } finally {
+    lock.release();
+  }
+}
+
+function shortageOf({ config, edges }: DrillParts): string | null {
+  const needed = FREE_TIMES * databaseBytes(databaseFile(config.dataDir));
+  const { freeBytes } = (edges.readFree ?? freeSpaceOf(config.dataDir))();
+  if (freeBytes >= needed) return null;
+  return `It needs ${Math.ceil(needed / MIB)} MiB of free disk, twice the database, and there are ${Math.floor(freeBytes / MIB)} MiB.`;
+}
+
+async function attempt({ config, signal }: DrillParts): Promise<Pick<Drill, "outcome" | "words">> {
+  const { dataDir, replication } = config;
+  const database = databaseFile(dataDir);
+  // Of its own: what the running daemon reads is left alone.
+  const folder = join(dataDir, "drill");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { mode: 0o700 });
+  try {
+    const tools = await openTools(replication, { dataDir: folder, database }, signal);
+    const live = existsSync(database) ? marksOf(database, { isInUse: true }) : null;
+    await controlBy(placesOf(dataDir, database).socket).sync(database, SYNC_LIMIT_MS);
+    const copy = join(folder, "pombo.db");
+    const reason = await bringFromReplica(tools, copy, { how: "full" });
+    if (reason !== null) return bad(`The replica could not be restored: ${reason}.`);
+    if (schemaOf(copy).kind !== "usable") return bad("What came back is no database of this pombo's.");
+    const restored = marksOf(copy, { isInUse: false });
+    const lack = live === null ? null : lackOf(restored, live, marksOf(database, { isInUse: true }));
+    if (lack !== null) return bad(lack);
+    const { newestEmail, workspaces, domains } = restored;
+    const compared = live === null ? "there is no database here to compare it with" : "as the database has them";
+    const words = `Restored and whole: emails up to number ${newestEmail}, ${count(workspaces, "workspace")}, ${count(domains, "domain")}; ${compared}.`;
+    return { outcome: "good", words };
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return bad(error.message);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What is missing in what came back, beside the database just before and just after; null: nothing. */
+function lackOf(restored: Marks, before: Marks, after: Marks): string | null {
+  if (restored.instance !== before.instance) return "The replica is that of another instance.";
+  if (restored.newestEmail < before.newestEmail) {
+    return `The replica lacks the newest emails: it has them up to number ${restored.newestEmail}, the database had ${before.newestEmail}.`;
+  }
+  for (const name of ["workspaces", "domains"] as const) {
+    const [least, most] = [Math.min(before[name], after[name]), Math.max(before[name], after[name])];
+    if (restored[name] < least || restored[name] > most)
+      return `The replica has ${restored[name]} ${name}, the database ${after[name]}.`;
+  }
+  return null;
+}
+
+function bad(words: string): Pick<Drill, "outcome" | "words"> {
+  return { outcome: "bad", words };
+}
+
+function count(number: number, one: string): string {
+  return `${number} ${one}${number === 1 ? "" : "s"}`;
+}

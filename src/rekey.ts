@@ -1,0 +1,82 @@
+import type { Clock } from "./clock.ts";
+import type { Db } from "./db/open.ts";
+import type { KeyPair, KeyPairs } from "./dkim/keys.ts";
+import { sealContext as dkimContext } from "./domains/keychain.ts";
+import { ED25519_SELECTOR, RSA_SELECTOR } from "./domains/records.ts";
+import { firstCheckAt } from "./domains/status.ts";
+import type { DomainRow, DomainStore } from "./domains/store.ts";
+import type { Keyring } from "./keyring/seal.ts";
+import type { Random } from "./random.ts";
+import { sealContext as webhookContext } from "./webhooks/secrets.ts";
+import { makeSecret } from "./webhooks/sign.ts";
+import type { WebhookStore } from "./webhooks/store.ts";
+
+// A database whose instance key is lost goes on under a new one. What the old key had sealed is made anew: the
+// signing keys, so that each domain's records must be published again, and the secrets of the webhooks.
+
+export interface RekeyParts {
+  db: Pick<Db, "sqlite">;
+  domains: DomainStore;
+  webhooks: Pick<WebhookStore, "everywhere" | "update">;
+  clock: Clock;
+  random: Random;
+  makeKeys: () => Promise<KeyPairs>;
+}
+
+export interface Rekeyed {
+  /** Names of the domains whose records are to be published again. */
+  domains: string[];
+  /** Webhooks whose secret nobody knows until it is rotated. */
+  webhooks: number;
+}
+
+const PAGE = 500;
+/** Made side by side, on the threads of the runtime. */
+const ABREAST = 8;
+
+export async function rekey(keyring: Keyring, parts: RekeyParts): Promise<Rekeyed> {
+  const all = everyDomain(parts.domains);
+  const pairs: KeyPairs[] = [];
+  for (let from = 0; from < all.length; from += ABREAST) {
+    pairs.push(...(await Promise.all(all.slice(from, from + ABREAST).map(() => parts.makeKeys()))));
+  }
+  let webhooks = 0;
+  parts.db.sqlite.transaction(() => {
+    for (const [index, domain] of all.entries()) renewDomain(domain, pairs[index], keyring, parts);
+    for (const webhook of parts.webhooks.everywhere()) {
+      const secret = Buffer.from(keyring.seal(makeSecret(parts.random), webhookContext(webhook.uid)));
+      parts.webhooks.update(webhook, { secret, oldSecrets: "[]" });
+      webhooks += 1;
+    }
+  })();
+  return { domains: all.map(({ name }) => name).toSorted(), webhooks };
+}
+
+function everyDomain(domains: DomainStore): DomainRow[] {
+  const all: DomainRow[] = [];
+  for (let page: DomainRow[] = domains.listEverywhere(null, null, PAGE); ;) {
+    const shown = page.slice(0, PAGE);
+    all.push(...shown);
+    const last = shown.at(-1);
+    if (page.length <= PAGE || last === undefined) return all;
+    page = domains.listEverywhere(null, { createdAt: last.createdAt, id: last.id }, PAGE);
+  }
+}
+
+function renewDomain(domain: DomainRow, pairs: KeyPairs | undefined, keyring: Keyring, parts: RekeyParts): void {
+  if (pairs === undefined) throw new Error("a domain without new keys");
+  const renew = (selector: string, { algorithm, publicKey, privateKeyPem }: KeyPair) => {
+    const privateKey = Buffer.from(keyring.seal(Buffer.from(privateKeyPem), dkimContext(domain.uid, selector)));
+    parts.domains.replaceKey({ domainId: domain.id, selector, algorithm, publicKey, privateKey });
+  };
+  renew(RSA_SELECTOR, pairs.rsa);
+  renew(ED25519_SELECTOR, pairs.ed25519);
+  parts.domains.update(domain.id, {
+    // Not verified any more; what the operator suspended stays so.
+    ...(domain.status === "suspended" ? {} : { status: "pending" as const }),
+    signsEd25519: false,
+    warningAt: null,
+    lastCheck: null,
+    nextCheckAt: firstCheckAt(parts.clock.now()),
+  });
+}
