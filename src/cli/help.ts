@@ -15,11 +15,11 @@ export function overview(commands: readonly Command[]): string {
   const line = (name: string, about: string) => `${INDENT}${`pombo ${name}`.padEnd(width)}${INDENT}${about}`;
   const beneath = " ".repeat(width + 2 * INDENT.length);
   return [
-    "pombo: your own transactional email API",
+    "pombo: your own transactional email and SMS API",
     "",
     ...single.flatMap((command) => [
       ...wrap(command.about, WIDTH).map((text, index) => (index === 0 ? line(command.name, text) : beneath + text)),
-      ...(Object.keys(command.options).length > 0 ? [beneath + optionsInShort(command)] : []),
+      ...optionsInShort(command).map((text) => beneath + text),
     ]),
     "",
     "For the operator, while pombo runs and while it does not:",
@@ -34,7 +34,8 @@ const EXIT_CODES = [
   [0, "done; of pombo status: all is well"],
   [1, "refused or failed; of pombo status: it runs, and there are troubles"],
   [2, "not understood, or not confirmed: nothing was done"],
-  [3, "of pombo status: no instance runs"],
+  [3, "of pombo status: no instance runs; of pombo sms test: taken by the SMSC, and no receipt said more"],
+  [4, "of pombo sms test: refused, not answered or not delivered"],
   [130, "of pombo serve and dev: ended by a second signal before all was in order"],
   [141, "whoever read the output had seen enough"],
 ] as const;
@@ -93,11 +94,16 @@ function ownOptions(command: Command): string {
     .join(" ");
 }
 
-function optionsInShort(command: Command): string {
-  return Object.entries(command.options)
-    .map(([name, { value }]) => `--${name}${value === undefined ? "" : ` ${value}`}`)
-    .join("  ");
+/** In lines; none is parted from its value. */
+function optionsInShort(command: Command): string[] {
+  const options = Object.entries(command.options).map(
+    ([name, { value }]) => `--${name}${value === undefined ? "" : `${TIED}${value}`}`,
+  );
+  return options.length === 0 ? [] : wrap(options.join(` ${TIED}`), WIDTH).map((line) => line.replaceAll(TIED, " ").trim());
 }
+
+/** A space at which no line ends. */
+const TIED = "\u00a0";
 
 function firstWord(name: string): string {
   return name.split(" ")[0] ?? "";
