@@ -22,10 +22,12 @@ export function temporaryDatabase(hooks: CommitterHooks = {}): TemporaryDatabase
   const folder = temporaryFolder();
   const file = join(folder.path, "test.db");
   const db = openDatabase(file);
+  // Not a copy: tests set what they are told of later.
+  hooks.now ??= () => 0;
   return {
     db,
     file,
-    committer: new Committer(db, { now: () => 0, ...hooks }),
+    committer: new Committer(db, hooks),
     [Symbol.dispose]() {
       db.close();
       folder[Symbol.dispose]();
