@@ -22,7 +22,7 @@ export function temporaryDatabase(hooks: CommitterHooks = {}): TemporaryDatabase
   const folder = temporaryFolder();
   const file = join(folder.path, "test.db");
   const db = openDatabase(file);
-  // Not a copy: tests set what they are told of later.
+  // Not copied: some tests name their hooks later.
   hooks.now ??= () => 0;
   return {
     db,
