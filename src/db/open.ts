@@ -1,5 +1,5 @@
 import { constants, type Database } from "bun:sqlite";
-import { chmodSync, closeSync, openSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES } from "./checkpoints.ts";
@@ -36,8 +36,11 @@ export interface Db {
  */
 export function openDatabase(file: string, { isReplicated = false } = {}): Db {
   if (file !== ":memory:") {
-    // Made by us with 0600 before SQLite would make it with the umask; -wal and -shm inherit the mode.
-    closeSync(openSync(file, "a", 0o600));
+    // Made by us with 0600 before SQLite would make it with the umask; -wal and -shm inherit the mode. One that is there
+    // is opened by SQLite alone: POSIX drops all locks that the process has on a file when it closes any descriptor of
+    // it, also those of a connection that was closed and waits for its statements to be collected. Without them an
+    // sqlite3 that somebody ends beside us takes the log away.
+    if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
     chmodSync(file, 0o600);
   }
   const sqlite = new SteadyDatabase(file, { create: true, readwrite: true, strict: true });

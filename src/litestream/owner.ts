@@ -18,7 +18,8 @@ export interface Owner {
 }
 
 export function writeOwner(file: string, owner: Owner): void {
-  closeSync(openSync(file, "a", 0o600));
+  // Not one that is there: its locks would be gone (db/open.ts).
+  if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
   const database = new Database(file, { create: true });
   try {
     database.run("PRAGMA journal_mode = WAL");

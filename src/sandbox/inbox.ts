@@ -5,7 +5,7 @@
  * (oldest messages make room), list and get for the routes. This file is the room's store.
  */
 import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, openSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import type { DkimVerdict } from "../dkim/verify.ts";
 
 /** Messages kept; the oldest go first. */
@@ -146,7 +146,7 @@ export function openInbox(
 ): Inbox {
   if (file !== ":memory:") {
     // Made by us before SQLite would make it with the umask; -wal and -shm inherit the mode.
-    closeSync(openSync(file, "a", 0o600));
+    if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
     chmodSync(file, 0o600);
   }
   const database = new Database(file, { create: true, strict: false });

@@ -3,7 +3,7 @@
  * file of their own beside the mail's inbox, for the same reasons. The oldest make room.
  */
 import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, openSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 
 const MAX_TEXTS = 10_000;
 /** Texts that one `list` gives when nothing else is asked. */
@@ -89,7 +89,7 @@ export class Texts {
 /** Opens the file (made when missing, 0600), or memory with `":memory:"`. One of another layout is emptied. */
 export function openTexts(file: string, maxTexts: number = MAX_TEXTS): Texts {
   if (file !== ":memory:") {
-    closeSync(openSync(file, "a", 0o600));
+    if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
     chmodSync(file, 0o600);
   }
   const database = new Database(file, { create: true, strict: false });

@@ -165,6 +165,7 @@ export class Answers {
       }
       case "reroute":
         segments.retry(row, { now, nextAt: now, isCounted: true, isResend: false }, said);
+        if (row.parts > 1) segments.delayReady(messageId, now);
         if (to !== null) segments.moveReady(messageId, { route: to, isRefused: true });
         return [{ route: to ?? row.route, priority, workspaceId, nextAt: now }];
       case "failed":
@@ -172,6 +173,7 @@ export class Answers {
         return [];
       case "reencode":
         segments.retry(row, { now, nextAt: now, isCounted: true, isResend: false }, said);
+        if (row.parts > 1) segments.delayReady(messageId, now);
         return [{ route: row.route, priority, workspaceId, nextAt: now }];
       case "accepted":
         throw new Error(`${said.providerStatus ?? ""}: no refusal`);

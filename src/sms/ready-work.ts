@@ -10,7 +10,7 @@ import type { Priority } from "./segment-store.ts";
 const HANDICAP_MS: Record<Priority, number> = { otp: 0, transactional: 10_000, bulk: 120_000 };
 
 export interface Waiting extends ReadyWork {
-  /** Rises with each thing that was told of it: what was read before is stale. */
+  /** Another one with each thing that was told of it, and never one again: what was read before is stale. */
   version: number;
   /** Links that had nothing to claim of what is due, until when (ms). */
   barred: Map<string, number>;
@@ -20,6 +20,7 @@ export class ReadyWorks {
   /** By route, then by priority and workspace. */
   readonly #routes = new Map<string, Map<string, Waiting>>();
   readonly #isHeld: (workspaceId: number) => boolean;
+  #versions = 0;
 
   /** `isHeld`: whether nothing of a workspace may start for now. Its work stays where it is. */
   constructor(isHeld: (workspaceId: number) => boolean = () => false) {
@@ -33,9 +34,10 @@ export class ReadyWorks {
     this.#routes.set(route, works);
     const key = keyOf(work);
     const known = works.get(key);
-    if (known === undefined) works.set(key, { ...work, version: 1, barred: new Map() });
+    this.#versions += 1;
+    if (known === undefined) works.set(key, { ...work, version: this.#versions, barred: new Map() });
     else {
-      known.version += 1;
+      known.version = this.#versions;
       known.barred.clear();
       known.nextAt = Math.min(known.nextAt, work.nextAt);
     }

@@ -119,3 +119,17 @@ test("how an SMSC does is told by what comes, and not by how often that is writt
   for (let nth = 0; nth < 50; nth += 1) on.answers.heard("vodacom", 0x45);
   expect(on.health.isOpen("vodacom")).toBe(true);
 });
+
+test("a text of parts that is refused late, and goes another way, goes at once with all of them", async () => {
+  using on = start();
+  const id = await on.add(3);
+  const first = only(await on.claim(0, 1));
+  await on.commit(() => on.answers.unanswered(first, 10));
+  expect(on.states(id)).toEqual(["unknown", "ready", "ready"]);
+  await on.commit(() => on.answers.answered(first, { status: 0x0b, messageId: "" }, 20));
+  expect(on.ledger.segments.of(id).map(({ state, route, nextAt }) => [state, route, nextAt])).toEqual([
+    ["ready", "other", 20],
+    ["ready", "other", 20],
+    ["ready", "other", 20],
+  ]);
+});
