@@ -47,8 +47,8 @@ export interface Restored {
   restorePoint: number;
   /** The last change that came back, Unix ms. */
   at: number;
-  /** Who wrote to the replica and has not said that it ended. */
-  mayRun: Owner | null;
+  /** Who wrote to the replica and has not said that it ended; `isSeen`: it has written while this ran. */
+  mayRun: (Owner & { isSeen: boolean }) | null;
   /** Null: the key is as it was. */
   newKey: (Rekeyed & { recoveryKey: string }) | null;
 }
@@ -92,13 +92,14 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
     const reason = await bringFromReplica(tools, draft, { at, how: "quick" });
     if (reason !== null) throw new StartError(`The backup could not be brought back: ${reason}. Nothing was changed.`);
     chmodSync(draft, 0o600);
-    const made = await makeReady(draft, { at: found, owner }, options);
+    const made = await makeReady(draft, { at: found.at, owner }, options);
     for (const beside of [tools.places.state, tools.places.ownerState])
       rmSync(beside, { recursive: true, force: true });
     for (const end of ["", "-wal", "-shm"]) rmSync(tools.places.owner + end, { force: true });
     putDatabaseBack(file, draft);
     if (made.mark !== null) writeMarker(dataDir, made.mark);
-    return { ...made, at: found, mayRun: owner?.endedAt === null ? owner : null };
+    const isSeen = await hasGrown(tools, found.transaction);
+    return { ...made, at: found.at, mayRun: owner?.endedAt === null ? { ...owner, isSeen } : null };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -154,10 +155,19 @@ function closeWhole(db: Db, file: string): void {
   throw new StartError("The restored database could not be written: see that the disk has room. Nothing was changed.");
 }
 
-/** When the last change was made of what is there (until `at`), Unix ms. */
-async function lookFor(tools: DaemonTools, url: string, at: number | null): Promise<number> {
+/** Whether somebody writes to the replica. */
+async function hasGrown(tools: DaemonTools, transaction: number): Promise<boolean> {
+  const look = await lookAtReplica(tools, LOOK_LIMIT_MS);
+  return look.kind === "backup" && look.transaction > transaction;
+}
+
+/** When the last change was made of what is there (until `at`), Unix ms; and the number of the very last one. */
+async function lookFor(tools: DaemonTools, url: string, at: number | null) {
   const look = await lookAtReplica(tools, LOOK_LIMIT_MS, at);
-  if (look.kind === "backup") return look.at;
+  if (look.kind === "backup") {
+    const whole = at === null ? look : await lookAtReplica(tools, LOOK_LIMIT_MS);
+    return { at: look.at, transaction: whole.kind === "backup" ? whole.transaction : look.transaction };
+  }
   if (look.kind === "unreachable") {
     throw new StartError(
       `The replica at ${url} cannot be read: ${look.reason}. See that it is reachable from here, and that the keys for it are right ([replication], or POMBO_REPLICATION_ACCESS_KEY_ID and POMBO_REPLICATION_SECRET_ACCESS_KEY).`,

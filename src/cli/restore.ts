@@ -149,7 +149,7 @@ function jsonOf({ contents, restorePoint, at, mayRun, newKey }: Restored) {
     workspaces: contents.workspaces,
     domains: contents.domains,
     waiting: contents.waiting,
-    mayRun: mayRun === null ? null : { host: mayRun.host, startedAt: isoOf(mayRun.startedAt) },
+    mayRun: mayRun === null ? null : { host: mayRun.host, startedAt: isoOf(mayRun.startedAt), isSeen: mayRun.isSeen },
     newKey,
   };
 }
@@ -168,7 +168,7 @@ function summary(
     ...(mayRun === null
       ? []
       : [
-          `pombo on ${plain(mayRun.host)} (since ${timeText(isoOf(mayRun.startedAt))}) wrote to this replica and has not said that it ended.`,
+          `pombo on ${plain(mayRun.host)} (since ${timeText(isoOf(mayRun.startedAt))}) wrote to this replica and has not said that it ended${mayRun.isSeen ? ": IT RUNS, and has written to it just now" : ""}.`,
           "Make sure that it never runs again before you start this one.",
           "",
         ]),

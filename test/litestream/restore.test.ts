@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import {
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -23,6 +24,7 @@ import { openTools } from "../../src/litestream/tools.ts";
 import { takeLock } from "../../src/lock.ts";
 import { systemRandom } from "../../src/random.ts";
 import { runHere } from "../cli/kit.ts";
+import { waitUntil } from "../peers/process.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 
 const hasDaemon = daemonVersion() !== null;
@@ -268,5 +270,70 @@ test.skipIf(!hasDaemon)(
     await restored.app.pause.resume();
     await restored.app.worker.idle();
     expect(subjectsAt(of)).toEqual(["One"]);
+  },
+);
+
+test.skipIf(!hasDaemon)("what still runs elsewhere and writes to the replica is told of", async () => {
+  await using of = await startElsewhere();
+  await of.pombo.restart();
+  let isOver = false;
+  const writing = (async () => {
+    for (let index = 0; !isOver; index += 1)
+      await of.pombo.workspace.call("POST", "/api/v1/emails", { body: of.pombo.email({ subject: `Email ${index}` }) });
+  })();
+  await waitUntil("it is replicated", 20_000, () => (of.pombo.app.replicator.status()?.lastSyncAt ?? null) !== null);
+  let out = "";
+  for (let tries = 0; tries < 20 && !out.includes("IT RUNS"); tries += 1) {
+    rmSync(of.dataDir, { recursive: true, force: true });
+    rmSync(join(of.folder, "pombo.toml"), { force: true });
+    out = (await of.restore("--from", of.replica, "--key-file", of.keyFile)).out;
+  }
+  isOver = true;
+  await writing;
+  expect(out).toContain("has not said that it ended: IT RUNS, and has written to it just now.");
+});
+
+test.skipIf(!hasDaemon)(
+  "a clock that was set back loses nothing, and all that waits is before the restore point",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pombo-restore-"));
+    await using _gone = { [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }) };
+    const replica = join(folder, "copies");
+    let offsetMs = 0;
+    const clock = { now: () => systemClock.now() + offsetMs, after: systemClock.after };
+    await using pombo = await startInstance({ clock, configure: (config) => void (config.replication.url = replica) });
+    await pombo.app.pause.hold("nothing is to go out yet.");
+    const send = async (subject: string) =>
+      expect((await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email({ subject }) })).status).toBe(
+        202,
+      );
+    await send("Before");
+    offsetMs = -86_400_000;
+    await send("A day back");
+    await pombo.restart();
+    await send("Started a day back");
+    await pombo.app.stop(0);
+    expect(pombo.bugs).toEqual([]);
+    const dataDir = join(folder, "data");
+    const place = ["--config", join(folder, "pombo.toml"), "--data-dir", dataDir, ...HOST];
+    const keyFile = pombo.config.secrets.instanceKeyFile;
+    const { out } = await runHere(["restore", "--from", replica, "--key-file", keyFile, ...place]);
+    expect(out).toContain("3 emails of 1 workspace.");
+    const drop = ["queue", "drop", "--yes", "--queued-before", "restore-point", "--config", join(folder, "pombo.toml")];
+    expect((await runHere(drop)).out).toBe("3 emails dropped.\n");
+  },
+);
+
+const isRoot = process.geteuid?.() === 0;
+if (!isRoot) console.warn("SKIPPED: giving a folder to another user takes root.");
+test.skipIf(!hasDaemon || !isRoot)(
+  "root does not restore into the folder of another user, who could not read it",
+  async () => {
+    await using of = await startElsewhere();
+    mkdirSync(of.dataDir);
+    chownSync(of.dataDir, 65_534, 65_534);
+    const { code, err } = await of.restore("--from", of.replica, "--key-file", of.keyFile);
+    expect([code, err]).toEqual([1, expect.stringContaining("belongs to another user")]);
+    expectNothingThere(of);
   },
 );

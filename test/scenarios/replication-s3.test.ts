@@ -4,11 +4,12 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { waitUntil } from "../peers/process.ts";
-import { within } from "./child.ts";
+import { runPombo, within } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
 import { startLoad } from "./load.ts";
 import { expectAllInReplica, findDaemon, stopInOrder } from "./replicated.ts";
-import { createWorld } from "./world.ts";
+import { readEmails } from "./stored.ts";
+import { createWorld, HOSTNAME, type World } from "./world.ts";
 
 const MOTO = "moto[server]==5.2.5";
 const TOOLS = join(import.meta.dir, "../../.tools");
@@ -103,8 +104,28 @@ test.skipIf(moto === null || !hasDaemon)(
     const told = readFileSync(join(world.dataDir, "litestream/litestream.yml"), "utf8") + process.stdout();
     for (const secret of [ID, SECRET]) expect(told).not.toContain(secret);
     expectAllInReplica(world, load, { AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: SECRET });
-    // It knows its own again.
-    await using again = await world.serve(how);
-    await stopInOrder(again);
+    {
+      // It knows its own again.
+      await using again = await world.serve(how);
+      await stopInOrder(again);
+    }
+    await restoreElsewhere(world, service.url);
   },
 );
+
+/** Another machine has the URL, the service's address and keys, and the recovery key. */
+async function restoreElsewhere(world: World, endpoint: string): Promise<void> {
+  const folder = join(world.folder, "elsewhere");
+  const place = ["--config", join(folder, "pombo.toml"), "--data-dir", join(folder, "data"), "--hostname", HOSTNAME];
+  const from = ["--from", "s3://copies/pombo", "--endpoint", endpoint];
+  const words = ["restore", ...from, "--key-file", join(world.dataDir, "instance.key"), ...place];
+  // Without the service's keys it is refused, and nothing is left.
+  const refused = await runPombo(words, { env: { AWS_EC2_METADATA_DISABLED: "true" } });
+  expect([refused.code, existsSync(join(folder, "pombo.toml"))]).toEqual([1, false]);
+  const restored = await runPombo(words, { through: THROUGH });
+  expect({ code: restored.code, err: restored.stderr }).toEqual({ code: 0, err: expect.stringMatching(/^Restoring/) });
+  expect(readEmails(join(folder, "data"))).toEqual(readEmails(world.dataDir));
+  const config = readFileSync(join(folder, "pombo.toml"), "utf8");
+  expect(config).toContain(`\nurl = "s3://copies/pombo"\n`);
+  for (const secret of [ID, SECRET]) expect(config).not.toContain(secret);
+}
