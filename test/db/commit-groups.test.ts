@@ -83,3 +83,35 @@ test("closures that come turn after turn keep nobody waiting for more than some 
   expect(performance.now() - startedAt).toBeLessThan(500);
   await Promise.all(all);
 });
+
+test("a closure that must not wait takes with it what is queued, and is told of first", async () => {
+  const batches: number[] = [];
+  using of = temporaryDatabase({ committed: (_, closures) => batches.push(closures) });
+  const { commit, commitSoon } = of.committer;
+  const told: string[] = [];
+  const tell = (name: string) => () => void told.push(name);
+  const all = [commit(() => insert(of, "first")).then(tell("first")), commit(() => insert(of, "second")).then(tell("second"))];
+  // Its turn brings more: without the next one it would go on gathering.
+  await turn();
+  all.push(commit(() => insert(of, "third")).then(tell("third")));
+  all.push(commitSoon(() => insert(of, "soon")).then(tell("soon")));
+  await turn();
+  expect(batches).toEqual([4]);
+  await Promise.all(all);
+  expect(told[0]).toBe("soon");
+  expect(names(of)).toHaveLength(4);
+});
+
+test("a closure alone that throws leaves nothing behind, and is run once", async () => {
+  using of = temporaryDatabase();
+  const { commit } = of.committer;
+  let runs = 0;
+  const thrown = commit(() => {
+    runs += 1;
+    insert(of, "gone");
+    throw new Error("no");
+  });
+  await expect(thrown).rejects.toThrow("no");
+  await commit(() => insert(of, "kept"));
+  expect([runs, names(of)]).toEqual([1, ["kept"]]);
+});
