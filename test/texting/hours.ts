@@ -35,7 +35,8 @@ export async function passTime(
   const [startedAt, from] = [performance.now(), clock.now()];
   while (!(await isOver())) {
     const due = perMs === Infinity ? STEP_MS : (performance.now() - startedAt) * perMs - (clock.now() - from);
-    clock.advance(Math.max(0, Math.min(STEP_MS, due)));
+    // Whole milliseconds, as every clock of ours has them.
+    clock.advance(Math.max(0, Math.min(STEP_MS, Math.floor(due))));
     await Promise.all(smscs.map((smsc) => smsc.state()));
     await tick();
   }
