@@ -99,7 +99,9 @@ function optionsInShort(command: Command): string[] {
   const options = Object.entries(command.options).map(
     ([name, { value }]) => `--${name}${value === undefined ? "" : `${TIED}${value}`}`,
   );
-  return options.length === 0 ? [] : wrap(options.join(` ${TIED}`), WIDTH).map((line) => line.replaceAll(TIED, " ").trim());
+  return options.length === 0
+    ? []
+    : wrap(options.join(` ${TIED}`), WIDTH).map((line) => line.replaceAll(TIED, " ").trim());
 }
 
 /** A space at which no line ends. */

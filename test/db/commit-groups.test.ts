@@ -90,7 +90,10 @@ test("a closure that must not wait takes with it what is queued, and is told of 
   const { commit, commitSoon } = of.committer;
   const told: string[] = [];
   const tell = (name: string) => () => void told.push(name);
-  const all = [commit(() => insert(of, "first")).then(tell("first")), commit(() => insert(of, "second")).then(tell("second"))];
+  const all = [
+    commit(() => insert(of, "first")).then(tell("first")),
+    commit(() => insert(of, "second")).then(tell("second")),
+  ];
   // Its turn brings more: without the next one it would go on gathering.
   await turn();
   all.push(commit(() => insert(of, "third")).then(tell("third")));
