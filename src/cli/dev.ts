@@ -8,6 +8,7 @@ import { createResolver } from "../dns/client.ts";
 import { type DomainStore, openDomainStore } from "../domains/store.ts";
 import { StartError } from "../errors.ts";
 import { loadInstanceKey } from "../keyring/file.ts";
+import { MARKER } from "../litestream/marker.ts";
 import { takeLock } from "../lock.ts";
 import type { Log } from "../log.ts";
 import { systemRandom } from "../random.ts";
@@ -210,7 +211,7 @@ function claimDirectory(directory: string): boolean {
   try {
     if (existsSync(keysFile(directory))) return false;
     if (existsSync(inboxFile(directory))) {
-      for (const file of ["pombo.db", "pombo.db-wal", "pombo.db-shm", "instance.key"])
+      for (const file of ["pombo.db", "pombo.db-wal", "pombo.db-shm", "instance.key", MARKER])
         rmSync(join(directory, file), { force: true });
     } else if (existsSync(databaseFile(directory))) {
       throw new StartError(

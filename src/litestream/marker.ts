@@ -13,8 +13,11 @@ export interface Mark {
 /** Starts that are remembered. */
 const BOOTS = 20;
 
+/** The file's name in the data directory. */
+export const MARKER = "marker";
+
 function markerFile(dataDir: string): string {
-  return join(dataDir, "marker");
+  return join(dataDir, MARKER);
 }
 
 /** Null: it is not there, or cannot be read as one. */
