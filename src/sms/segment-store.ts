@@ -55,7 +55,7 @@ export interface Claim {
 }
 
 /** Messages whose segments are remembered from their claim on: each is asked for at each step that it takes. */
-const MAX_REMEMBERED = 2_000;
+const MAX_REMEMBERED = 10_000;
 
 export type SegmentStore = ReturnType<typeof openSegmentStore>;
 
