@@ -253,8 +253,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       texter,
       overseen: { db, sites, texter, counters, pause, replicator: () => replicator },
     });
-    const operatorApi = createOperatorApi(apiParts);
-    const handle = (request: Request) => Promise.resolve(operatorApi.handle(request));
+    // Made when a command first asks: at a start nobody waits for it.
+    let operatorApi: ReturnType<typeof createOperatorApi> | null = null;
+    const handle = async (request: Request) => (operatorApi ??= createOperatorApi(apiParts)).handle(request);
     if (purpose === "command") {
       // What a command sets off goes on at the next start.
       closers.push(() => committer.flush());

@@ -25,10 +25,31 @@ type Values = Record<string, unknown>;
 type Bind = (values: Values) => unknown;
 type ReadRow = (row: unknown[]) => unknown;
 
-/** `prepared` with the same calls and results, faster; `run` tells what it did and takes an object that holds more. Nested objects only as joins make them. */
-export function fast<T extends { run: unknown; get: unknown; all: unknown }>(
-  prepared: T,
-): Pick<T, "get" | "all"> & { run(values?: object): Written } {
+interface Prepared {
+  run: unknown;
+  get: unknown;
+  all: unknown;
+}
+
+type Fast<T extends Prepared> = Pick<T, "get" | "all"> & { run(values?: object): Written };
+
+/**
+ * A query of drizzle, prepared at its first use: with the same calls and results, faster. `run` tells what it did and
+ * takes an object that holds more. Nested objects only as joins make them.
+ */
+export function fast<T extends Prepared>(query: { prepare(): T }): Fast<T> {
+  // All of them at a start would take a third of it.
+  let made: Fast<T> | null = null;
+  const statement = () => (made ??= fastOf(query.prepare()));
+  const lazy: Prepared = {
+    run: (values?: object) => statement().run(values),
+    get: (values?: object) => (statement().get as (values?: object) => unknown)(values),
+    all: (values?: object) => (statement().all as (values?: object) => unknown)(values),
+  };
+  return lazy as Fast<T>;
+}
+
+function fastOf<T extends Prepared>(prepared: T): Fast<T> {
   const { stmt, query, logger, fields, joinsNotNullableMap } = prepared as unknown as Internals;
   const binds = query.params.map(bindOf);
   const read = fields === undefined ? (row: unknown[]) => row : rowReader(fields, joinsNotNullableMap);
@@ -37,7 +58,7 @@ export function fast<T extends { run: unknown; get: unknown; all: unknown }>(
     logger.logQuery(query.sql, given);
     return given;
   };
-  const statement: { run: unknown; get: unknown; all: unknown } = {
+  const statement: Prepared = {
     run: (values?: object): Written => stmt.run(...bound(values)),
     get(values?: object) {
       const row = stmt.values(...bound(values))[0];
@@ -45,7 +66,7 @@ export function fast<T extends { run: unknown; get: unknown; all: unknown }>(
     },
     all: (values?: object) => stmt.values(...bound(values)).map(read),
   };
-  return statement as Pick<T, "get" | "all"> & { run(values?: object): Written };
+  return statement as Fast<T>;
 }
 
 function bindOf(parameter: unknown): Bind {

@@ -34,15 +34,13 @@ function domainRows(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
     orm
       .select(columns)
       .from(domains)
-      .where(and(eq(domains.workspaceId, p("workspaceId")), eq(domains.name, p("name"))))
-      .prepare(),
+      .where(and(eq(domains.workspaceId, p("workspaceId")), eq(domains.name, p("name")))),
   );
   const selectById = fast(
     orm
       .select(columns)
       .from(domains)
-      .where(eq(domains.id, p("id")))
-      .prepare(),
+      .where(eq(domains.id, p("id"))),
   );
   const selectHolder = fast(
     orm
@@ -51,15 +49,13 @@ function domainRows(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
       // As the index says it, word by word: with parameters it would not be used.
       .where(
         and(eq(domains.name, p("name")), ne(domains.id, p("id")), sql`status IN ('verified', 'warning', 'suspended')`),
-      )
-      .prepare(),
+      ),
   );
   const selectKeys = fast(
     orm
       .select()
       .from(dkimKeys)
-      .where(eq(dkimKeys.domainId, p("domainId")))
-      .prepare(),
+      .where(eq(dkimKeys.domainId, p("domainId"))),
   );
   const selectPage = fast(
     orm
@@ -72,8 +68,7 @@ function domainRows(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
         ),
       )
       .orderBy(desc(domains.createdAt), desc(domains.id))
-      .limit(p("limit"))
-      .prepare(),
+      .limit(p("limit")),
   );
 
   return {
@@ -197,8 +192,7 @@ function checkTimes(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
         ),
       )
       .orderBy(asc(domains.nextCheckAt))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   return {
     /** The domain whose check in the background is due first, but for these and those of these workspaces. */

@@ -74,8 +74,7 @@ function openListed(orm: Db["orm"]) {
       .select({ email, queue: { attempts: emailQueue.attempts, isInFlight: emailQueue.inFlight } })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-      .where(eq(emails.id, p("id")))
-      .prepare(),
+      .where(eq(emails.id, p("id"))),
   );
 }
 
@@ -93,16 +92,14 @@ function openTotals(orm: Db["orm"]): TotalOf {
       orm
         .select({ total: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
         .from(emailTotals)
-        .where(where)
-        .prepare(),
+        .where(where),
     );
   const countRunning = (where: SQL | undefined) =>
     fast(
       orm
         .select({ all: count(), delayed: sql<number>`COALESCE(SUM(${emailQueue.attempts} > 1), 0)` })
         .from(emailQueue)
-        .where(where)
-        .prepare(),
+        .where(where),
     );
   const sums = {
     whole: sum(inWorkspace),

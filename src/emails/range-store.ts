@@ -34,8 +34,7 @@ export function openRange(orm: Db["orm"], table: typeof emails | typeof emailQue
         .where(where)
         .orderBy(order(table.createdAt), order(table.id))
         .limit(p("limit"))
-        .offset(p("offset"))
-        .prepare(),
+        .offset(p("offset")),
     );
   const newest = select(desc);
   const oldest = select(asc);
@@ -68,8 +67,7 @@ export function openReading(orm: Db["orm"], where: SQL | undefined) {
       .where(and(where, passes))
       .orderBy(desc(emails.createdAt), desc(emails.id))
       .limit(p("limit"))
-      .offset(p("offset"))
-      .prepare(),
+      .offset(p("offset")),
   );
   return (values: Values, window: Window): number[] => select.all({ ...values, ...window }).map(({ id }) => id);
 }
@@ -85,10 +83,9 @@ export function openAddress(orm: Db["orm"], column: typeof emails.recipientAddre
       .where(ofAddress)
       .orderBy(desc(emails.createdAt), desc(emails.id))
       .limit(1)
-      .offset(MAX_LOOKED_AT)
-      .prepare(),
+      .offset(MAX_LOOKED_AT),
   );
-  const selectCount = fast(orm.select({ total: count() }).from(emails).where(ofAddress).prepare());
+  const selectCount = fast(orm.select({ total: count() }).from(emails).where(ofAddress));
   const read = openReading(orm, and(ofAddress, isNewer));
   return {
     ids: openRange(orm, emails, ofAddress),

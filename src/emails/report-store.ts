@@ -20,16 +20,14 @@ export function openReportStore({ orm }: Db) {
       .select({ email: emails, queue: emailQueue })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-      .where(eq(emails.uid, p("uid")))
-      .prepare(),
+      .where(eq(emails.uid, p("uid"))),
   );
   const selectReports = fast(
     orm
       .select()
       .from(emailReports)
       .where(eq(emailReports.emailId, p("emailId")))
-      .orderBy(asc(emailReports.number))
-      .prepare(),
+      .orderBy(asc(emailReports.number)),
   );
   return {
     /** An email without its body, whoever's it is; undefined when it is gone. */

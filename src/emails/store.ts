@@ -90,36 +90,30 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
 function writes({ orm, followers }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
   const insertRow = fast(
-    orm
-      .insert(emails)
-      .values({
-        uid: p("uid"),
-        workspaceId: p("workspaceId"),
-        domainId: p("domainId"),
-        sender: p("sender"),
-        senderAddress: p("senderAddress"),
-        senderDomain: p("senderDomain"),
-        recipient: p("recipient"),
-        recipientAddress: p("recipientAddress"),
-        subject: p("subject"),
-        replyTo: p("replyTo"),
-        returnPath: p("returnPath"),
-        createdAt: p("createdAt"),
-        status: "queued",
-      })
-      .prepare(),
+    orm.insert(emails).values({
+      uid: p("uid"),
+      workspaceId: p("workspaceId"),
+      domainId: p("domainId"),
+      sender: p("sender"),
+      senderAddress: p("senderAddress"),
+      senderDomain: p("senderDomain"),
+      recipient: p("recipient"),
+      recipientAddress: p("recipientAddress"),
+      subject: p("subject"),
+      replyTo: p("replyTo"),
+      returnPath: p("returnPath"),
+      createdAt: p("createdAt"),
+      status: "queued",
+    }),
   );
   const insertBody = fast(
-    orm
-      .insert(emailBodies)
-      .values({
-        emailId: p("emailId"),
-        content: p("content"),
-        htmlBytes: p("htmlBytes"),
-        textBytes: p("textBytes"),
-        encoding: p("encoding"),
-      })
-      .prepare(),
+    orm.insert(emailBodies).values({
+      emailId: p("emailId"),
+      content: p("content"),
+      htmlBytes: p("htmlBytes"),
+      textBytes: p("textBytes"),
+      encoding: p("encoding"),
+    }),
   );
   const addTotal = fast(
     orm
@@ -128,8 +122,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
       .onConflictDoUpdate({
         target: [emailTotals.workspaceId, emailTotals.domainId, emailTotals.status],
         set: { count: sql`${emailTotals.count} + excluded.count` },
-      })
-      .prepare(),
+      }),
   );
   const updateEnd = fast(
     orm
@@ -144,37 +137,32 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
         attempts: sql`${p("attempts")}`,
       })
       .where(eq(emails.id, p("id")))
-      .returning({ workspaceId: emails.workspaceId, domainId: emails.domainId })
-      .prepare(),
+      .returning({ workspaceId: emails.workspaceId, domainId: emails.domainId }),
   );
   const updateSentAt = fast(
     orm
       .update(emails)
       .set({ sentAt: sql`${p("sentAt")}` })
-      .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`))
-      .prepare(),
+      .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`)),
   );
   const insertAttempt = fast(
-    orm
-      .insert(attempts)
-      .values({
-        emailId: p("emailId"),
-        number: p("number"),
-        startedAt: p("startedAt"),
-        endedAt: p("endedAt"),
-        host: p("host"),
-        address: p("address"),
-        tls: p("tls"),
-        stage: p("stage"),
-        code: p("code"),
-        enhancedCode: p("enhancedCode"),
-        reply: p("reply"),
-        outcome: p("outcome"),
-        category: p("category"),
-        tries: p("tries"),
-        dialogue: p("dialogue"),
-      })
-      .prepare(),
+    orm.insert(attempts).values({
+      emailId: p("emailId"),
+      number: p("number"),
+      startedAt: p("startedAt"),
+      endedAt: p("endedAt"),
+      host: p("host"),
+      address: p("address"),
+      tls: p("tls"),
+      stage: p("stage"),
+      code: p("code"),
+      enhancedCode: p("enhancedCode"),
+      reply: p("reply"),
+      outcome: p("outcome"),
+      category: p("category"),
+      tries: p("tries"),
+      dialogue: p("dialogue"),
+    }),
   );
 
   /** Told of each end, inside its transaction. */
@@ -242,8 +230,7 @@ function reads(orm: Db["orm"]) {
       .select({ email: emails, body: emailBodies })
       .from(emails)
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
-      .where(eq(emails.id, p("id")))
-      .prepare(),
+      .where(eq(emails.id, p("id"))),
   );
   const selectRecord = fast(
     orm
@@ -251,16 +238,14 @@ function reads(orm: Db["orm"]) {
       .from(emails)
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-      .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId"))))
-      .prepare(),
+      .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId")))),
   );
   const selectState = fast(
     orm
       .select({ email: emails, queue: emailQueue })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-      .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId"))))
-      .prepare(),
+      .where(and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId")))),
   );
 
   const selectStateById = fast(
@@ -268,16 +253,14 @@ function reads(orm: Db["orm"]) {
       .select({ email: emails, queue: emailQueue })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-      .where(eq(emails.id, p("id")))
-      .prepare(),
+      .where(eq(emails.id, p("id"))),
   );
 
   const selectReturnPath = fast(
     orm
       .select({ recipientAddress: emails.recipientAddress, returnPath: emails.returnPath })
       .from(emails)
-      .where(eq(emails.uid, p("uid")))
-      .prepare(),
+      .where(eq(emails.uid, p("uid"))),
   );
 
   return {

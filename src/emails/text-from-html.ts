@@ -17,14 +17,20 @@ const MAX_INDENTED = 20;
 /** The interface's limit on a text part holds for a made one too. */
 const MAX_TEXT = 100_000;
 
-const convert = compile({
-  wordwrap: 78,
-  limits: { maxDepth: MAX_DEPTH, maxChildNodes: MAX_CHILD_NODES, maxInputLength: MAX_CONVERTED },
-  selectors: [
-    { selector: "img", format: "skip" },
-    { selector: "a", options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
-  ],
-});
+/** Made at its first use: a start has the thread for it, and rarely this one. */
+let converter: ((html: string) => string) | null = null;
+
+function convert(html: string): string {
+  converter ??= compile({
+    wordwrap: 78,
+    limits: { maxDepth: MAX_DEPTH, maxChildNodes: MAX_CHILD_NODES, maxInputLength: MAX_CONVERTED },
+    selectors: [
+      { selector: "img", format: "skip" },
+      { selector: "a", options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
+    ],
+  });
+  return converter(html);
+}
 
 /** A plain-text rendering of `html`, at most 100,000 code points; may be empty. */
 export function textFromHtml(html: string): string {

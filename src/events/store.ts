@@ -16,31 +16,26 @@ export function openEventStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
   const insert = fast(
-    orm
-      .insert(events)
-      .values({
-        uid: p("uid"),
-        workspaceId: p("workspaceId"),
-        type: p("type"),
-        resource: p("resource"),
-        body: p("body"),
-        createdAt: p("createdAt"),
-      })
-      .prepare(),
+    orm.insert(events).values({
+      uid: p("uid"),
+      workspaceId: p("workspaceId"),
+      type: p("type"),
+      resource: p("resource"),
+      body: p("body"),
+      createdAt: p("createdAt"),
+    }),
   );
   const selectById = fast(
     orm
       .select()
       .from(events)
-      .where(eq(events.id, p("id")))
-      .prepare(),
+      .where(eq(events.id, p("id"))),
   );
   const selectByUid = fast(
     orm
       .select()
       .from(events)
-      .where(and(eq(events.uid, p("uid")), eq(events.workspaceId, p("workspaceId"))))
-      .prepare(),
+      .where(and(eq(events.uid, p("uid")), eq(events.workspaceId, p("workspaceId")))),
   );
   const selectAfter = fast(
     orm
@@ -48,8 +43,7 @@ export function openEventStore(db: Db) {
       .from(events)
       .where(and(eq(events.workspaceId, p("workspaceId")), gt(events.id, p("after"))))
       .orderBy(asc(events.id))
-      .limit(p("limit"))
-      .prepare(),
+      .limit(p("limit")),
   );
   const selectLast = fast(
     orm
@@ -57,8 +51,7 @@ export function openEventStore(db: Db) {
       .from(events)
       .where(eq(events.workspaceId, p("workspaceId")))
       .orderBy(desc(events.id))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
 
   return {

@@ -40,23 +40,19 @@ export function openIdempotencyStore(db: Db) {
         createdAt: idempotency.createdAt,
       })
       .from(idempotency)
-      .where(isKey)
-      .prepare(),
+      .where(isKey),
   );
-  const remove = fast(orm.delete(idempotency).where(isKey).prepare());
+  const remove = fast(orm.delete(idempotency).where(isKey));
   const insert = fast(
-    orm
-      .insert(idempotency)
-      .values({
-        workspaceId: p("workspaceId"),
-        domainId: p("domainId"),
-        operation: p("operation"),
-        key: p("key"),
-        requestHash: p("requestHash"),
-        response: p("response"),
-        createdAt: p("createdAt"),
-      })
-      .prepare(),
+    orm.insert(idempotency).values({
+      workspaceId: p("workspaceId"),
+      domainId: p("domainId"),
+      operation: p("operation"),
+      key: p("key"),
+      requestHash: p("requestHash"),
+      response: p("response"),
+      createdAt: p("createdAt"),
+    }),
   );
 
   return {

@@ -26,15 +26,13 @@ export function openKeyStore(db: Db) {
         lastUsedAt: apiKeys.lastUsedAt,
       })
       .from(apiKeys)
-      .where(eq(apiKeys.hash, p("hash")))
-      .prepare(),
+      .where(eq(apiKeys.hash, p("hash"))),
   );
   const updateLastUsed = fast(
     orm
       .update(apiKeys)
       .set({ lastUsedAt: sql`${p("now")}` })
-      .where(and(eq(apiKeys.id, p("id")), or(lt(apiKeys.lastUsedAt, p("now")), sql`last_used_at IS NULL`)))
-      .prepare(),
+      .where(and(eq(apiKeys.id, p("id")), or(lt(apiKeys.lastUsedAt, p("now")), sql`last_used_at IS NULL`))),
   );
 
   const { hash: _, ...shown } = getTableColumns(apiKeys);

@@ -40,8 +40,7 @@ export function openCensusStore({ orm }: Db) {
         .where(where)
         .orderBy(asc(emailQueue.laneId), asc(emailQueue.nextAt), asc(emailQueue.id))
         .limit(1)
-        .offset(p("ahead"))
-        .prepare(),
+        .offset(p("ahead")),
     );
   const selectAlikeEnd = endOf(isAlike);
   const selectLaterEnd = endOf(isLater);
@@ -51,30 +50,26 @@ export function openCensusStore({ orm }: Db) {
       .select(counted)
       .from(emailQueue)
       .where(and(isAlike, lte(emailQueue.id, p("endId"))))
-      .groupBy(emailQueue.laneId)
-      .prepare(),
+      .groupBy(emailQueue.laneId),
   );
   const countLater = fast(
     orm
       .select(counted)
       .from(emailQueue)
       .where(and(isLater, sql`${due} < (${p("endLaneId")}, ${p("endNextAt")})`))
-      .groupBy(emailQueue.laneId)
-      .prepare(),
+      .groupBy(emailQueue.laneId),
   );
   const selectDestination = fast(
     orm
       .select({ destination: lanes.destination })
       .from(lanes)
-      .where(eq(lanes.id, p("id")))
-      .prepare(),
+      .where(eq(lanes.id, p("id"))),
   );
   const selectCreatedAt = fast(
     orm
       .select({ createdAt: emails.createdAt })
       .from(emails)
-      .where(eq(emails.id, p("id")))
-      .prepare(),
+      .where(eq(emails.id, p("id"))),
   );
 
   return {

@@ -22,8 +22,7 @@ export function openOverviewStore({ orm }: Db) {
     orm
       .select({ workspaceId: lanes.workspaceId, destination: lanes.destination })
       .from(lanes)
-      .where(eq(lanes.id, p("id")))
-      .prepare(),
+      .where(eq(lanes.id, p("id"))),
   );
   const selectLast = fast(
     orm
@@ -31,8 +30,7 @@ export function openOverviewStore({ orm }: Db) {
       .from(emailQueue)
       .where(eq(emailQueue.laneId, p("laneId")))
       .orderBy(desc(emailQueue.nextAt))
-      .limit(LAST_ROWS)
-      .prepare(),
+      .limit(LAST_ROWS),
   );
   // As literals: SQLite uses a partial index only where the query says its condition in the same words.
   const isReady = sql.raw("state = 'ready'");
@@ -44,8 +42,7 @@ export function openOverviewStore({ orm }: Db) {
         and(isReady, sql`(route, priority, workspace_id) > (${p("route")}, ${p("priority")}, ${p("workspaceId")})`),
       )
       .orderBy(asc(smsSegments.route), asc(smsSegments.priority), asc(smsSegments.workspaceId))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   const isOfWork = and(
     isReady,
@@ -59,8 +56,7 @@ export function openOverviewStore({ orm }: Db) {
       .from(smsSegments)
       .where(isOfWork)
       .orderBy(asc(smsSegments.nextAt))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   const selectNextWebhook = fast(
     orm
@@ -68,16 +64,14 @@ export function openOverviewStore({ orm }: Db) {
       .from(webhookJobs)
       .where(gt(webhookJobs.webhookId, p("id")))
       .orderBy(asc(webhookJobs.webhookId))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   const selectWebhook = fast(
     orm
       .select({ webhook: webhooks, workspaceUid: workspaces.uid })
       .from(webhooks)
       .leftJoin(workspaces, eq(workspaces.id, webhooks.workspaceId))
-      .where(eq(webhooks.id, p("id")))
-      .prepare(),
+      .where(eq(webhooks.id, p("id"))),
   );
   /** How many rows a query has, up to the limit. */
   const upTo = (query: ReturnType<typeof sql>) =>
@@ -90,16 +84,14 @@ export function openOverviewStore({ orm }: Db) {
       .where(gt(emailQueue.id, p("id")))
       .orderBy(asc(emailQueue.id))
       .limit(1)
-      .offset(p("ahead"))
-      .prepare(),
+      .offset(p("ahead")),
   );
   const countSlice = fast(
     orm
       .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
       .from(emailQueue)
       .where(and(gt(emailQueue.id, p("id")), lte(emailQueue.id, p("end"))))
-      .groupBy(emailQueue.laneId)
-      .prepare(),
+      .groupBy(emailQueue.laneId),
   );
 
   return {

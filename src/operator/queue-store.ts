@@ -60,8 +60,7 @@ export function openOperatorQueueStore({ orm }: Db) {
       .where(gt(emailQueue.id, p("id")))
       .orderBy(asc(emailQueue.id))
       .limit(1)
-      .offset(p("ahead"))
-      .prepare(),
+      .offset(p("ahead")),
   );
   const ofDestination = orm
     .select({ id: lanes.id })
@@ -84,8 +83,7 @@ export function openOperatorQueueStore({ orm }: Db) {
           ),
         ),
       )
-      .orderBy(asc(emailQueue.id))
-      .prepare(),
+      .orderBy(asc(emailQueue.id)),
   );
   const hasSegment = (state: string) =>
     sql<number>`EXISTS (SELECT 1 FROM sms_segment WHERE message_id = sms_message.id AND ${sql.raw(state)})`;
@@ -110,8 +108,7 @@ export function openOperatorQueueStore({ orm }: Db) {
         ),
       )
       .orderBy(asc(smsMessages.expiresAt), asc(smsMessages.id))
-      .limit(p("rows"))
-      .prepare(),
+      .limit(p("rows")),
   );
   const selectCallEnd = fast(
     orm
@@ -120,8 +117,7 @@ export function openOperatorQueueStore({ orm }: Db) {
       .where(gt(webhookJobs.id, p("id")))
       .orderBy(asc(webhookJobs.id))
       .limit(1)
-      .offset(p("ahead"))
-      .prepare(),
+      .offset(p("ahead")),
   );
   const selectCalls = fast(
     orm
@@ -137,8 +133,7 @@ export function openOperatorQueueStore({ orm }: Db) {
           orAny("before", lt(events.createdAt, p("before"))),
         ),
       )
-      .orderBy(asc(webhookJobs.id))
-      .prepare(),
+      .orderBy(asc(webhookJobs.id)),
   );
   const max = (table: typeof emailQueue | typeof smsMessages | typeof webhookJobs) =>
     orm

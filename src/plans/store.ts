@@ -38,8 +38,7 @@ export function openUsageStore(db: Db) {
         target: [usage.workspaceId, usage.name, usage.day],
         set: { count: sql`${usage.count} + excluded.count` },
         setWhere: sql`(${p("limit")} < 0 OR ${usage.count} + excluded.count <= ${p("limit")})`,
-      })
-      .prepare(),
+      }),
   );
   const sum = fast(
     orm
@@ -51,8 +50,7 @@ export function openUsageStore(db: Db) {
           eq(usage.name, p("name")),
           between(usage.day, p("first"), p("last")),
         ),
-      )
-      .prepare(),
+      ),
   );
   const sumRates = fast(
     orm
@@ -65,8 +63,7 @@ export function openUsageStore(db: Db) {
           between(usage.day, p("first"), p("last")),
         ),
       )
-      .groupBy(usage.name)
-      .prepare(),
+      .groupBy(usage.name),
   );
 
   const unlimited = new Tally<{ workspaceId: number; name: UsageName; day: string }>((counter, amount) => {

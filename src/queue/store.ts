@@ -44,36 +44,30 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     orm
       .select({ id: lanes.id })
       .from(lanes)
-      .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination"))))
-      .prepare(),
+      .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination")))),
   );
   const insertLane = fast(
     orm
       .insert(lanes)
       .values({ workspaceId: p("workspaceId"), destination: p("destination") })
-      .returning({ id: lanes.id })
-      .prepare(),
+      .returning({ id: lanes.id }),
   );
   const selectWorkspace = fast(
     orm
       .select({ workspaceId: lanes.workspaceId })
       .from(lanes)
-      .where(eq(lanes.id, p("id")))
-      .prepare(),
+      .where(eq(lanes.id, p("id"))),
   );
   const insertRow = fast(
-    orm
-      .insert(emailQueue)
-      .values({
-        id: p("id"),
-        laneId: p("laneId"),
-        workspaceId: p("workspaceId"),
-        domainId: p("domainId"),
-        createdAt: p("createdAt"),
-        nextAt: p("nextAt"),
-        expiresAt: p("expiresAt"),
-      })
-      .prepare(),
+    orm.insert(emailQueue).values({
+      id: p("id"),
+      laneId: p("laneId"),
+      workspaceId: p("workspaceId"),
+      domainId: p("domainId"),
+      createdAt: p("createdAt"),
+      nextAt: p("nextAt"),
+      expiresAt: p("expiresAt"),
+    }),
   );
   const selectDue = fast(
     orm
@@ -81,8 +75,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .from(emailQueue)
       .where(and(eq(emailQueue.laneId, p("laneId")), lte(emailQueue.nextAt, p("now")), eq(emailQueue.inFlight, false)))
       .orderBy(asc(emailQueue.nextAt), asc(emailQueue.id))
-      .limit(p("limit"))
-      .prepare(),
+      .limit(p("limit")),
   );
   const updateClaimed = fast(
     orm
@@ -94,8 +87,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         nextAt: sql`${p("nextAt")}`,
         dotAt: null,
       })
-      .where(eq(emailQueue.id, p("id")))
-      .prepare(),
+      .where(eq(emailQueue.id, p("id"))),
   );
   const selectHead = fast(
     orm
@@ -103,18 +95,16 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .from(emailQueue)
       .where(and(eq(emailQueue.laneId, p("laneId")), eq(emailQueue.inFlight, false)))
       .orderBy(asc(emailQueue.nextAt))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   const updateDot = fast(
     orm
       .update(emailQueue)
       .set({ dotAt: sql`${p("now")}` })
       .where(isThisAttempt)
-      .returning({ id: emailQueue.id })
-      .prepare(),
+      .returning({ id: emailQueue.id }),
   );
-  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(standing).prepare());
+  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(standing));
   const updateDeferred = fast(
     orm
       .update(emailQueue)
@@ -126,36 +116,31 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         dotAt: null,
       })
       .where(isThisAttempt)
-      .returning({ id: emailQueue.id })
-      .prepare(),
+      .returning({ id: emailQueue.id }),
   );
   const updateGivenBack = fast(
     orm
       .update(emailQueue)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
-      .where(isThisAttempt)
-      .prepare(),
+      .where(isThisAttempt),
   );
   const selectStanding = fast(
     orm
       .select(standing)
       .from(emailQueue)
-      .where(eq(emailQueue.id, p("id")))
-      .prepare(),
+      .where(eq(emailQueue.id, p("id"))),
   );
   const deleteWaiting = fast(
     orm
       .delete(emailQueue)
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
-      .returning(standing)
-      .prepare(),
+      .returning(standing),
   );
   const deleteAny = fast(
     orm
       .delete(emailQueue)
       .where(eq(emailQueue.id, p("id")))
-      .returning(standing)
-      .prepare(),
+      .returning(standing),
   );
   const updateDueNow = fast(
     orm
@@ -166,8 +151,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
           THEN MAX(${p("now")}, ${emailQueue.startedAt} + ${RETRY_PAUSE_MS}) ELSE ${p("now")} END)`,
       })
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false), gt(emailQueue.attempts, 0)))
-      .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt })
-      .prepare(),
+      .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt }),
   );
 
   /** Takes note of a row that is gone. */

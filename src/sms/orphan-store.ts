@@ -17,8 +17,7 @@ export function openOrphanStore({ orm }: Db) {
       .select()
       .from(smsReceiptOrphans)
       .where(and(eq(smsReceiptOrphans.route, p("route")), eq(smsReceiptOrphans.smscIdKey, p("key"))))
-      .orderBy(asc(smsReceiptOrphans.id))
-      .prepare(),
+      .orderBy(asc(smsReceiptOrphans.id)),
   );
   return {
     insert(row: Omit<OrphanRow, "id">): void {

@@ -15,8 +15,7 @@ export function openReferenceStore({ orm }: Db) {
         target: smsReferences.recipient,
         set: { last: sql`(${smsReferences.last} + 1) & 65535` },
       })
-      .returning({ last: smsReferences.last })
-      .prepare(),
+      .returning({ last: smsReferences.last }),
   );
   return {
     /** The next reference to a number, 0 to 65,535; whoever has 8 bits for it takes it mod 256. */

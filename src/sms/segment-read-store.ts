@@ -37,8 +37,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
       .select()
       .from(smsSegments)
       .where(eq(smsSegments.messageId, p("messageId")))
-      .orderBy(asc(smsSegments.seq))
-      .prepare(),
+      .orderBy(asc(smsSegments.seq)),
   );
   const selectUnknown = fast(
     orm
@@ -46,8 +45,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
       .from(smsSegments)
       .where(and(IS_OPEN, sql`state = 'unknown'`, sql`next_at <= ${p("now")}`))
       .orderBy(asc(smsSegments.nextAt))
-      .limit(p("limit"))
-      .prepare(),
+      .limit(p("limit")),
   );
   const selectNext = fast(
     orm
@@ -62,8 +60,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
         ),
       )
       .orderBy(asc(smsSegments.nextAt))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   const byId = (column: typeof smsSegments.smscIdKey | typeof smsSegments.smscIdKey2) =>
     fast(
@@ -71,8 +68,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
         .select({ messageId: smsSegments.messageId, seq: smsSegments.seq, recipient: smsMessages.recipient })
         .from(smsSegments)
         .innerJoin(smsMessages, eq(smsMessages.id, smsSegments.messageId))
-        .where(and(eq(smsSegments.route, p("route")), eq(column, p("key"))))
-        .prepare(),
+        .where(and(eq(smsSegments.route, p("route")), eq(column, p("key")))),
     );
   const selectById = byId(smsSegments.smscIdKey);
   const selectBySecondId = byId(smsSegments.smscIdKey2);

@@ -94,22 +94,19 @@ const given = (name: string) => sql`${p(name)}`;
 
 function claims({ orm, changed, remembered }: StoreParts) {
   const insertRow = fast(
-    orm
-      .insert(smsSegments)
-      .values({
-        messageId: p("messageId"),
-        seq: p("seq"),
-        parts: p("parts"),
-        workspaceId: p("workspaceId"),
-        payload: p("payload"),
-        reference: p("reference"),
-        umr: p("umr"),
-        state: "ready",
-        route: p("route"),
-        priority: p("priority"),
-        nextAt: p("nextAt"),
-      })
-      .prepare(),
+    orm.insert(smsSegments).values({
+      messageId: p("messageId"),
+      seq: p("seq"),
+      parts: p("parts"),
+      workspaceId: p("workspaceId"),
+      payload: p("payload"),
+      reference: p("reference"),
+      umr: p("umr"),
+      state: "ready",
+      route: p("route"),
+      priority: p("priority"),
+      nextAt: p("nextAt"),
+    }),
   );
   // The table has no rowid; the order of RETURNING is not defined.
   const updateClaimed = fast(
@@ -130,23 +127,20 @@ function claims({ orm, changed, remembered }: StoreParts) {
             AND next_at <= ${p("now")} AND (link IS NULL OR link = ${p("link")})
           ORDER BY next_at, message_id, seq LIMIT ${p("limit")})`,
       )
-      .returning()
-      .prepare(),
+      .returning(),
   );
   const pin = fast(
     orm
       .update(smsSegments)
       .set({ link: given("link") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), sql`link IS NULL`))
-      .prepare(),
+      .where(and(eq(smsSegments.messageId, p("messageId")), sql`link IS NULL`)),
   );
   const updateInFlight = fast(
     orm
       .update(smsSegments)
       .set({ state: "unknown", nextAt: given("giveUpAt"), changedAt: given("now") })
       .where(and(IS_OPEN, sql`state = 'in_flight'`))
-      .returning({ messageId: smsSegments.messageId })
-      .prepare(),
+      .returning({ messageId: smsSegments.messageId }),
   );
 
   return {
@@ -199,8 +193,7 @@ function moves({ orm, changed, remembered }: StoreParts) {
       orm
         .update(smsSegments)
         .set({ ...set, changedAt: given("now") })
-        .where(isAsExpected)
-        .prepare(),
+        .where(isAsExpected),
     );
   const toUnknown = move({ state: "unknown", nextAt: given("giveUpAt") });
   const toAccepted = move({
@@ -235,37 +228,32 @@ function moves({ orm, changed, remembered }: StoreParts) {
     orm
       .update(smsSegments)
       .set({ smscIdKey2: given("key") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq"))))
-      .prepare(),
+      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq")))),
   );
   const delayReady = fast(
     orm
       .update(smsSegments)
       .set({ nextAt: given("nextAt") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY))
-      .prepare(),
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
   );
   const moveRoute = fast(
     orm
       .update(smsSegments)
       .set({ route: given("route"), link: null, reroutes: sql`${smsSegments.reroutes} + ${p("reroutes")}` })
-      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY))
-      .prepare(),
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
   );
   const endReady = fast(
     orm
       .update(smsSegments)
       .set({ ...words, state: given("end"), changedAt: given("now") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY))
-      .prepare(),
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
   );
 
   const setCredit = fast(
     orm
       .update(smsSegments)
       .set({ credit: given("credit") })
-      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq"))))
-      .prepare(),
+      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq")))),
   );
 
   const fenced = (

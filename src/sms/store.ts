@@ -65,39 +65,34 @@ export function openMessageStore(db: Db) {
   const p = sql.placeholder;
   const given = (name: string) => sql`${p(name)}`;
   const insertRow = fast(
-    orm
-      .insert(smsMessages)
-      .values({
-        uid: p("uid"),
-        workspaceId: p("workspaceId"),
-        recipient: p("recipient"),
-        sender: p("sender"),
-        body: p("body"),
-        sentText: p("sentText"),
-        encoding: p("encoding"),
-        alphabet: p("alphabet"),
-        segments: p("segments"),
-        credits: p("segments"),
-        expiresAt: p("expiresAt"),
-        createdAt: p("createdAt"),
-        status: "queued",
-        isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,
-      })
-      .prepare(),
+    orm.insert(smsMessages).values({
+      uid: p("uid"),
+      workspaceId: p("workspaceId"),
+      recipient: p("recipient"),
+      sender: p("sender"),
+      body: p("body"),
+      sentText: p("sentText"),
+      encoding: p("encoding"),
+      alphabet: p("alphabet"),
+      segments: p("segments"),
+      credits: p("segments"),
+      expiresAt: p("expiresAt"),
+      createdAt: p("createdAt"),
+      status: "queued",
+      isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,
+    }),
   );
   const selectById = fast(
     orm
       .select()
       .from(smsMessages)
-      .where(eq(smsMessages.id, p("id")))
-      .prepare(),
+      .where(eq(smsMessages.id, p("id"))),
   );
   const selectByUid = fast(
     orm
       .select()
       .from(smsMessages)
-      .where(and(eq(smsMessages.uid, p("uid")), eq(smsMessages.workspaceId, p("workspaceId"))))
-      .prepare(),
+      .where(and(eq(smsMessages.uid, p("uid")), eq(smsMessages.workspaceId, p("workspaceId")))),
   );
   const updateState = fast(
     orm
@@ -117,8 +112,7 @@ export function openMessageStore(db: Db) {
         lastEventAt: given("lastEventAt"),
         isFinal: sql`${sql.param(p("isFinal"), smsMessages.isFinal)}`,
       })
-      .where(eq(smsMessages.id, p("id")))
-      .prepare(),
+      .where(eq(smsMessages.id, p("id"))),
   );
   // As a literal: SQLite uses a partial index only where the query says its condition in the same words.
   const selectDue = fast(
@@ -127,8 +121,7 @@ export function openMessageStore(db: Db) {
       .from(smsMessages)
       .where(and(sql.raw("is_final = 0"), eq(smsMessages.status, p("status")), lte(smsMessages.expiresAt, p("until"))))
       .orderBy(asc(smsMessages.expiresAt))
-      .limit(p("limit"))
-      .prepare(),
+      .limit(p("limit")),
   );
 
   // Whatever changes a message must forget it here.

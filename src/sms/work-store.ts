@@ -34,8 +34,7 @@ export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number |
         changedAt: given("now"),
       })
       .where(and(IS_READY, eq(smsSegments.messageId, p("messageId"))))
-      .returning()
-      .prepare(),
+      .returning(),
   );
   const ready = orm
     .select({ messageId: smsSegments.messageId })
@@ -44,10 +43,7 @@ export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number |
     .limit(p("limit"))
     .as("ready");
   const selectWaiting = fast(
-    orm
-      .select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` })
-      .from(ready)
-      .prepare(),
+    orm.select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` }).from(ready),
   );
   // Not the dead: "failed" only where nobody knew whether it was taken.
   const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;

@@ -16,12 +16,7 @@ export type HeldStore = ReturnType<typeof openHeldStore>;
 
 /** What the operator does with suppressions that are held; store.ts puts them there. */
 export function openHeldStore({ orm }: Db) {
-  const deleteRow = fast(
-    orm
-      .delete(heldSuppressions)
-      .where(eq(heldSuppressions.id, sql.placeholder("id")))
-      .prepare(),
-  );
+  const deleteRow = fast(orm.delete(heldSuppressions).where(eq(heldSuppressions.id, sql.placeholder("id"))));
 
   return {
     /** A page, newest first, with the workspaces as the API names them, and one row more when there are more. */

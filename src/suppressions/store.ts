@@ -33,8 +33,7 @@ export function openSuppressionStore(db: Db) {
           eq(suppressions.channel, p("channel")),
           eq(suppressions.address, p("address")),
         ),
-      )
-      .prepare(),
+      ),
   );
   const insertRow = fast(
     orm
@@ -46,8 +45,7 @@ export function openSuppressionStore(db: Db) {
         reason: p("reason"),
         createdAt: p("createdAt"),
       })
-      .onConflictDoNothing()
-      .prepare(),
+      .onConflictDoNothing(),
   );
   const selectPage = (...filters: SQL[]) =>
     fast(
@@ -56,8 +54,7 @@ export function openSuppressionStore(db: Db) {
         .from(suppressions)
         .where(and(eq(suppressions.workspaceId, p("workspaceId")), ...filters))
         .orderBy(desc(suppressions.createdAt), desc(suppressions.id))
-        .limit(p("limit"))
-        .prepare(),
+        .limit(p("limit")),
     );
   // Two statements for one page: for what is older, and for the rest of the cursor's own millisecond, in which an
   // import or apply may have put any number. In one, with OR or a row value, SQLite walks all of that.

@@ -27,24 +27,21 @@ export function openDeliveryStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
   const insert = fast(
-    orm
-      .insert(webhookDeliveries)
-      .values({
-        uid: p("uid"),
-        webhookId: p("webhookId"),
-        eventId: p("eventId"),
-        eventUid: p("eventUid"),
-        eventType: p("eventType"),
-        attempt: p("attempt"),
-        responseStatus: p("responseStatus"),
-        errorMessage: p("errorMessage"),
-        createdAt: p("createdAt"),
-        deliveredAt: p("deliveredAt"),
-        failedAt: p("failedAt"),
-        durationMs: p("durationMs"),
-        nextAttemptAt: p("nextAttemptAt"),
-      })
-      .prepare(),
+    orm.insert(webhookDeliveries).values({
+      uid: p("uid"),
+      webhookId: p("webhookId"),
+      eventId: p("eventId"),
+      eventUid: p("eventUid"),
+      eventType: p("eventType"),
+      attempt: p("attempt"),
+      responseStatus: p("responseStatus"),
+      errorMessage: p("errorMessage"),
+      createdAt: p("createdAt"),
+      deliveredAt: p("deliveredAt"),
+      failedAt: p("failedAt"),
+      durationMs: p("durationMs"),
+      nextAttemptAt: p("nextAttemptAt"),
+    }),
   );
   const selectPage = fast(
     orm
@@ -53,8 +50,7 @@ export function openDeliveryStore(db: Db) {
       .where(eq(webhookDeliveries.webhookId, p("webhookId")))
       .orderBy(desc(webhookDeliveries.createdAt), desc(webhookDeliveries.id))
       .limit(p("limit"))
-      .offset(p("offset"))
-      .prepare(),
+      .offset(p("offset")),
   );
 
   /** It got the event. */
@@ -69,8 +65,7 @@ export function openDeliveryStore(db: Db) {
           isNotNull(webhookDeliveries.deliveredAt),
         ),
       )
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   // In one statement SQLite would walk the whole of the place's millisecond each time.
   const selectEvents = (isAfter: SQL | undefined) =>
@@ -80,8 +75,7 @@ export function openDeliveryStore(db: Db) {
         .from(events)
         .where(and(eq(events.workspaceId, p("workspaceId")), isAfter, lte(events.id, p("upTo"))))
         .orderBy(asc(events.createdAt), asc(events.id))
-        .limit(p("limit"))
-        .prepare(),
+        .limit(p("limit")),
     );
   const selectAtTime = selectEvents(and(eq(events.createdAt, p("createdAt")), gt(events.id, p("id"))));
   const selectLater = selectEvents(gt(events.createdAt, p("createdAt")));

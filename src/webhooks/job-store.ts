@@ -36,8 +36,7 @@ export function openWebhookJobStore(db: Db) {
           attempts: sql`CASE WHEN in_flight = 1 THEN ${webhookJobs.attempts} ELSE 0 END`,
           again: sql`CASE WHEN in_flight = 0 OR ${webhookJobs.again} = 'always' THEN ${webhookJobs.again} ELSE ${p("again")} END`,
         },
-      })
-      .prepare(),
+      }),
   );
   const selectDue = fast(
     orm
@@ -47,15 +46,13 @@ export function openWebhookJobStore(db: Db) {
         and(eq(webhookJobs.webhookId, p("laneId")), lte(webhookJobs.nextAt, p("now")), eq(webhookJobs.inFlight, false)),
       )
       .orderBy(asc(webhookJobs.nextAt), asc(webhookJobs.id))
-      .limit(p("limit"))
-      .prepare(),
+      .limit(p("limit")),
   );
   const updateClaimed = fast(
     orm
       .update(webhookJobs)
       .set({ attempts: sql`${p("attempt")}`, inFlight: true, nextAt: sql`${p("nextAt")}`, again: null })
-      .where(eq(webhookJobs.id, p("id")))
-      .prepare(),
+      .where(eq(webhookJobs.id, p("id"))),
   );
   const selectHead = fast(
     orm
@@ -63,15 +60,13 @@ export function openWebhookJobStore(db: Db) {
       .from(webhookJobs)
       .where(and(eq(webhookJobs.webhookId, p("laneId")), eq(webhookJobs.inFlight, false)))
       .orderBy(asc(webhookJobs.nextAt))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   const removeUnlessAgain = fast(
     orm
       .delete(webhookJobs)
       .where(and(isThisAttempt, isNull(webhookJobs.again)))
-      .returning({ id: webhookJobs.id })
-      .prepare(),
+      .returning({ id: webhookJobs.id }),
   );
   const updateDeferred = fast(
     orm
@@ -81,57 +76,45 @@ export function openWebhookJobStore(db: Db) {
         inFlight: false,
       })
       .where(isThisAttempt)
-      .returning({ id: webhookJobs.id })
-      .prepare(),
+      .returning({ id: webhookJobs.id }),
   );
   const updateGivenBack = fast(
     orm
       .update(webhookJobs)
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${webhookJobs.attempts} - 1`, inFlight: false })
-      .where(isThisAttempt)
-      .prepare(),
+      .where(isThisAttempt),
   );
   const selectEnded = fast(
     orm
       .select({ nextAt: webhookJobs.nextAt, again: webhookJobs.again })
       .from(webhookJobs)
-      .where(eq(webhookJobs.id, p("id")))
-      .prepare(),
+      .where(eq(webhookJobs.id, p("id"))),
   );
   const updateAfresh = fast(
     orm
       .update(webhookJobs)
       .set({ attempts: 0, again: null })
-      .where(eq(webhookJobs.id, p("id")))
-      .prepare(),
+      .where(eq(webhookJobs.id, p("id"))),
   );
-  const remove = fast(
-    orm
-      .delete(webhookJobs)
-      .where(eq(webhookJobs.id, p("id")))
-      .prepare(),
-  );
+  const remove = fast(orm.delete(webhookJobs).where(eq(webhookJobs.id, p("id"))));
   const removeWaiting = fast(
     orm
       .delete(webhookJobs)
       .where(and(eq(webhookJobs.id, p("id")), eq(webhookJobs.inFlight, false)))
-      .returning({ attempts: webhookJobs.attempts })
-      .prepare(),
+      .returning({ attempts: webhookJobs.attempts }),
   );
   const updateDueNow = fast(
     orm
       .update(webhookJobs)
       .set({ nextAt: sql`${p("now")}` })
       .where(and(eq(webhookJobs.id, p("id")), eq(webhookJobs.inFlight, false), gt(webhookJobs.nextAt, p("now"))))
-      .returning({ webhookId: webhookJobs.webhookId })
-      .prepare(),
+      .returning({ webhookId: webhookJobs.webhookId }),
   );
   const selectWorkspace = fast(
     orm
       .select({ workspaceId: webhooks.workspaceId })
       .from(webhooks)
-      .where(eq(webhooks.id, p("id")))
-      .prepare(),
+      .where(eq(webhooks.id, p("id"))),
   );
   const selectCall = fast(
     orm
@@ -139,8 +122,7 @@ export function openWebhookJobStore(db: Db) {
       .from(webhookJobs)
       .innerJoin(webhooks, eq(webhooks.id, webhookJobs.webhookId))
       .innerJoin(events, eq(events.id, webhookJobs.eventId))
-      .where(eq(webhookJobs.id, p("id")))
-      .prepare(),
+      .where(eq(webhookJobs.id, p("id"))),
   );
 
   const queue: WorkerQueue = {

@@ -36,8 +36,7 @@ export function openWebhookStore(db: Db) {
     orm
       .select()
       .from(webhooks)
-      .where(eq(webhooks.id, p("id")))
-      .prepare(),
+      .where(eq(webhooks.id, p("id"))),
   );
   const selectOfWorkspace = fast(
     orm
@@ -48,8 +47,7 @@ export function openWebhookStore(db: Db) {
           eq(webhooks.workspaceId, p("workspaceId")),
           or(eq(webhooks.isEnabled, true), isNotNull(webhooks.disabledReason)),
         ),
-      )
-      .prepare(),
+      ),
   );
   const updateHealth = fast(
     orm
@@ -63,8 +61,7 @@ export function openWebhookStore(db: Db) {
         disabledReason: sql`${p("disabledReason")}`,
         deliveryCount: sql`${webhooks.deliveryCount} + 1`,
       })
-      .where(eq(webhooks.id, p("id")))
-      .prepare(),
+      .where(eq(webhooks.id, p("id"))),
   );
 
   // Every fact asks who wants it. Webhooks change through this store alone, which forgets them then; so it

@@ -19,18 +19,15 @@ export type CreditStore = ReturnType<typeof openCreditStore>;
 export function openCreditStore({ orm }: Db) {
   const p = sql.placeholder;
   const insertRow = fast(
-    orm
-      .insert(smsCredits)
-      .values({
-        workspaceId: p("workspaceId"),
-        kind: p("kind"),
-        amount: p("amount"),
-        messageId: p("messageId"),
-        segments: p("segments"),
-        note: p("note"),
-        createdAt: p("createdAt"),
-      })
-      .prepare(),
+    orm.insert(smsCredits).values({
+      workspaceId: p("workspaceId"),
+      kind: p("kind"),
+      amount: p("amount"),
+      messageId: p("messageId"),
+      segments: p("segments"),
+      note: p("note"),
+      createdAt: p("createdAt"),
+    }),
   );
   return {
     insert(row: NewCredit): void {

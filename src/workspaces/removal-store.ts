@@ -54,8 +54,7 @@ export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => v
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .leftJoin(emailQueue, and(eq(emailQueue.id, emails.id), eq(emailQueue.inFlight, true)))
       .where(and(eq(emails.workspaceId, p("workspaceId")), sql`${emailQueue.id} IS NULL`))
-      .limit(SHARE_EMAILS)
-      .prepare(),
+      .limit(SHARE_EMAILS),
   );
   const byEmail = [
     orm.delete(emailQueue).where(eq(emailQueue.id, p("id"))),
@@ -63,26 +62,24 @@ export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => v
     orm.delete(attempts).where(eq(attempts.emailId, p("id"))),
     orm.delete(emailReports).where(eq(emailReports.emailId, p("id"))),
     orm.delete(emails).where(eq(emails.id, p("id"))),
-  ].map((statement) => fast(statement.prepare()));
+  ].map((statement) => fast(statement));
   const selectMessages = fast(
     orm
       .select({ id: smsMessages.id })
       .from(smsMessages)
       .where(eq(smsMessages.workspaceId, p("workspaceId")))
-      .limit(SHARE_MESSAGES)
-      .prepare(),
+      .limit(SHARE_MESSAGES),
   );
   const byMessage = [
     orm.delete(smsSegments).where(eq(smsSegments.messageId, p("id"))),
     orm.delete(smsMessages).where(eq(smsMessages.id, p("id"))),
-  ].map((statement) => fast(statement.prepare()));
+  ].map((statement) => fast(statement));
   const selectQueued = fast(
     orm
       .select({ id: emailQueue.id })
       .from(emailQueue)
       .where(eq(emailQueue.workspaceId, p("workspaceId")))
-      .limit(1)
-      .prepare(),
+      .limit(1),
   );
   /** Up to `limit` rows of a table. */
   const shareOf = (table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteColumn[]) => {
@@ -94,10 +91,9 @@ export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => v
     orm
       .delete(lanes)
       .where(shareOf(lanes, [lanes.id]))
-      .returning({ id: lanes.id })
-      .prepare(),
+      .returning({ id: lanes.id }),
   );
-  const deleteOwned = OWNED.map(([table, key]) => fast(orm.delete(table).where(shareOf(table, key)).prepare()));
+  const deleteOwned = OWNED.map(([table, key]) => fast(orm.delete(table).where(shareOf(table, key))));
 
   return {
     /** Removes a share of the emails that are not being sent, with their bodies, attempts and queue rows; how many. */

@@ -15,8 +15,7 @@ export function openSenderIdStore({ orm }: Db) {
       .select()
       .from(senderIds)
       .where(eq(senderIds.workspaceId, sql.placeholder("workspaceId")))
-      .orderBy(asc(senderIds.createdAt), asc(senderIds.name))
-      .prepare(),
+      .orderBy(asc(senderIds.createdAt), asc(senderIds.name)),
   );
   return {
     /** A workspace's sender ids, the oldest first. */

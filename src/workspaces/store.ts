@@ -36,15 +36,13 @@ export function openWorkspaceStore(db: Db) {
     orm
       .select()
       .from(workspaces)
-      .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt)))
-      .prepare(),
+      .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt))),
   );
   const selectFact = fast(
     orm
       .select({ value: instance.value })
       .from(instance)
-      .where(eq(instance.name, p("name")))
-      .prepare(),
+      .where(eq(instance.name, p("name"))),
   );
 
   const updateCredits = fast(
@@ -58,8 +56,7 @@ export function openWorkspaceStore(db: Db) {
           gte(sql`${workspaces.smsCredits} + ${p("amount")}`, 0),
         ),
       )
-      .returning({ balance: workspaces.smsCredits })
-      .prepare(),
+      .returning({ balance: workspaces.smsCredits }),
   );
 
   // Every send asks for its workspace's plan and block. Whatever changes a workspace here must forget it.

@@ -25,10 +25,9 @@ test("rows of one table come as drizzle's, booleans and null included", () => {
     db.orm
       .select()
       .from(emails)
-      .where(eq(emails.uid, sql.placeholder("uid")))
-      .prepare();
-  for (const uid of ["u1", "u2", "u3"]) expect(fast(query()).get({ uid })).toEqual(query().get({ uid }));
-  expect(fast(query()).all({ uid: "u1" })).toEqual(query().all({ uid: "u1" }));
+      .where(eq(emails.uid, sql.placeholder("uid")));
+  for (const uid of ["u1", "u2", "u3"]) expect(fast(query()).get({ uid })).toEqual(query().prepare().get({ uid }));
+  expect(fast(query()).all({ uid: "u1" })).toEqual(query().prepare().all({ uid: "u1" }));
   expect(fast(query()).get({ uid: "u1" })?.possibleDuplicate).toBe(true);
   db.close();
 });
@@ -41,9 +40,8 @@ test("joined rows come as drizzle's: what a left join did not find is null", () 
       .from(emails)
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-      .where(eq(emails.id, sql.placeholder("id")))
-      .prepare();
-  for (const id of [1, 2, 3]) expect(fast(query()).get({ id })).toEqual(query().get({ id }));
+      .where(eq(emails.id, sql.placeholder("id")));
+  for (const id of [1, 2, 3]) expect(fast(query()).get({ id })).toEqual(query().prepare().get({ id }));
   const found = fast(query()).get({ id: 1 });
   expect(found?.queue).toBeNull();
   expect(Buffer.isBuffer(found?.body?.content)).toBe(true);
@@ -56,9 +54,8 @@ test("named fields and expressions come as drizzle's", () => {
     db.orm
       .select({ id: emails.id, twice: sql<number>`${emails.createdAt} * 2`, row: { isInFlight: emailQueue.inFlight } })
       .from(emails)
-      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
-      .prepare();
-  expect(fast(query()).all({})).toEqual(query().all({}));
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id));
+  expect(fast(query()).all({})).toEqual(query().prepare().all({}));
   db.close();
 });
 
@@ -68,25 +65,21 @@ test("a write tells what it did, and values are encoded as drizzle does", () => 
     db.orm
       .update(emailQueue)
       .set({ inFlight: sql`${sql.placeholder("inFlight")}` })
-      .where(eq(emailQueue.id, sql.placeholder("id")))
-      .prepare(),
+      .where(eq(emailQueue.id, sql.placeholder("id"))),
   );
   expect(update.run({ inFlight: 0, id: 2 }).changes).toBe(1);
   expect(update.run({ inFlight: 0, id: 99 }).changes).toBe(0);
   const insert = fast(
-    db.orm
-      .insert(emailQueue)
-      .values({
-        id: sql.placeholder("id"),
-        laneId: 1,
-        workspaceId: 1,
-        domainId: 1,
-        createdAt: 6,
-        nextAt: 1,
-        expiresAt: 1,
-        inFlight: sql.placeholder("inFlight"),
-      })
-      .prepare(),
+    db.orm.insert(emailQueue).values({
+      id: sql.placeholder("id"),
+      laneId: 1,
+      workspaceId: 1,
+      domainId: 1,
+      createdAt: 6,
+      nextAt: 1,
+      expiresAt: 1,
+      inFlight: sql.placeholder("inFlight"),
+    }),
   );
   expect(insert.run({ id: 7, inFlight: true }).lastInsertRowid).toBe(7);
   expect(db.sqlite.query("SELECT in_flight FROM email_queue WHERE id = 7").get()).toEqual({ in_flight: 1 });
@@ -99,8 +92,7 @@ test("a value that was forgotten is a bug that says which", () => {
     db.orm
       .select()
       .from(emails)
-      .where(eq(emails.uid, sql.placeholder("uid")))
-      .prepare(),
+      .where(eq(emails.uid, sql.placeholder("uid"))),
   );
   expect(() => query.get({})).toThrow("uid");
   db.close();

@@ -81,8 +81,13 @@ test("claims, starts and receipts read by the partial indexes", () => {
     asked.push(sql);
     return prepare.call(on.of.db.sqlite, sql, ...rest);
   }) as typeof prepare;
-  openMessageStore(on.of.db);
-  openSegmentStore(on.of.db, () => undefined);
+  // Statements are prepared when they are first asked.
+  openMessageStore(on.of.db).expired("sent", 0, 1);
+  const segments = openSegmentStore(on.of.db, () => undefined);
+  segments.claim(CLAIM);
+  segments.markInFlightUnknown(0, 0);
+  segments.unknownDue(0, 1);
+  segments.bySmscId("tmcel", "a");
   const plan = (...words: string[]) =>
     planOf((asked.find((sql) => words.every((word) => sql.includes(word))) ?? "").replaceAll("?", "0"));
   const claim = plan("IN (", "LIMIT");
