@@ -7,6 +7,7 @@ import { databaseFile, openGround } from "./ground.ts";
 import { openTools } from "./litestream/tools.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { isReplicated } from "./replicator.ts";
+import { prepareAtOnce } from "./db/statement.ts";
 import { ThreadLine } from "./threads/line.ts";
 
 // Whether this executable can run the instance of a data directory, found out without running it: no listener, no
@@ -43,6 +44,7 @@ async function waitForLock(dataDir: string, clock: Clock): Promise<Lock> {
 }
 
 async function buildParts(options: AppOptions): Promise<void> {
+  using _all = prepareAtOnce();
   const started = await start(options, "command", () => undefined);
   if (started.kind !== "command") throw new Error("a probe began to act");
   try {

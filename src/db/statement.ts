@@ -33,6 +33,14 @@ interface Prepared {
 
 type Fast<T extends Prepared> = Pick<T, "get" | "all"> & { run(values?: object): Written };
 
+let atOnce = 0;
+
+/** Until it is disposed of, statements are prepared where they are made: all of them fit the tables, or it throws. */
+export function prepareAtOnce(): Disposable {
+  atOnce += 1;
+  return { [Symbol.dispose]: () => void (atOnce -= 1) };
+}
+
 /**
  * A query of drizzle, prepared at its first use: with the same calls and results, faster. `run` tells what it did and
  * takes an object that holds more. Nested objects only as joins make them.
@@ -41,6 +49,7 @@ export function fast<T extends Prepared>(query: { prepare(): T }): Fast<T> {
   // All of them at a start would take a third of it.
   let made: Fast<T> | null = null;
   const statement = () => (made ??= fastOf(query.prepare()));
+  if (atOnce > 0) statement();
   const lazy: Prepared = {
     run: (values?: object) => statement().run(values),
     get: (values?: object) => (statement().get as (values?: object) => unknown)(values),

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
 import { openDatabase } from "../../src/db/open.ts";
 import { emailBodies, emailQueue, emails } from "../../src/db/schema.ts";
-import { fast } from "../../src/db/statement.ts";
+import { fast, prepareAtOnce } from "../../src/db/statement.ts";
 
 // What fast() gives must be what drizzle gives: these are its own queries, asked both ways.
 
@@ -95,5 +95,18 @@ test("a value that was forgotten is a bug that says which", () => {
       .where(eq(emails.uid, sql.placeholder("uid"))),
   );
   expect(() => query.get({})).toThrow("uid");
+  db.close();
+});
+
+test("a statement is prepared when it is first asked; at once where all are to be found to fit", () => {
+  const db = start();
+  const make = () => fast(db.orm.select({ id: sql<number>`no_such_column` }).from(emails));
+  expect(() => make().all()).toThrow("no_such_column");
+  make();
+  {
+    using _all = prepareAtOnce();
+    expect(make).toThrow("no_such_column");
+  }
+  make();
   db.close();
 });

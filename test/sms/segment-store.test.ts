@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
+import { prepareAtOnce } from "../../src/db/statement.ts";
 import { type Claim, openSegmentStore, type SegmentRow, type Words } from "../../src/sms/segment-store.ts";
 import { openMessageStore } from "../../src/sms/store.ts";
 import { addMessage } from "./rows.ts";
@@ -81,13 +82,9 @@ test("claims, starts and receipts read by the partial indexes", () => {
     asked.push(sql);
     return prepare.call(on.of.db.sqlite, sql, ...rest);
   }) as typeof prepare;
-  // Statements are prepared when they are first asked.
-  openMessageStore(on.of.db).expired("sent", 0, 1);
-  const segments = openSegmentStore(on.of.db, () => undefined);
-  segments.claim(CLAIM);
-  segments.markInFlightUnknown(0, 0);
-  segments.unknownDue(0, 1);
-  segments.bySmscId("tmcel", "a");
+  using _all = prepareAtOnce();
+  openMessageStore(on.of.db);
+  openSegmentStore(on.of.db, () => undefined);
   const plan = (...words: string[]) =>
     planOf((asked.find((sql) => words.every((word) => sql.includes(word))) ?? "").replaceAll("?", "0"));
   const claim = plan("IN (", "LIMIT");

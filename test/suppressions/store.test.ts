@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { openDatabase } from "../../src/db/open.ts";
+import { prepareAtOnce } from "../../src/db/statement.ts";
 import type { Reason } from "../../src/suppressions/address.ts";
 import { openSuppressionStore } from "../../src/suppressions/store.ts";
 
@@ -61,6 +62,7 @@ test("a page is read in the order of its index, from the cursor on, with a chann
     prepared.push(text);
     return prepare(text);
   };
+  using _all = prepareAtOnce();
   openSuppressionStore(db);
   const pages = prepared.filter((text) => text.includes("order by"));
   const plans = pages.map((text) => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { prepareAtOnce } from "../../src/db/statement.ts";
 import { openDeliveryStore } from "../../src/webhooks/delivery-store.ts";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
 
@@ -63,6 +64,7 @@ test("no read of a recovery walks the events or the deliveries", () => {
     statements.push(sql);
     return prepare.call(sqlite, sql, ...rest);
   }) as typeof prepare;
+  using _all = prepareAtOnce();
   openDeliveryStore(temporary.db);
   sqlite.prepare = prepare;
   const plans = plansOf(temporary, statements);
