@@ -212,7 +212,7 @@ function readRelayHost(text: string): string | undefined {
 }
 
 /** A folder as its plain path, the others as they are but for a slash at the end. */
-function readReplicaUrl(text: string): string | undefined {
+export function readReplicaUrl(text: string): string | undefined {
   if (/[\s?#%\p{Cc}]/u.test(text) || text.includes("/../")) return undefined;
   const isS3 = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,62}(\/[^/].*)?\/?$/.test(text);
   if (isS3 || /^sftp:\/\/[^/@:]+@[a-z0-9.-]+(:\d{1,5})?\/[^/].*$/i.test(text)) return text.replace(/\/+$/, "");

@@ -1,6 +1,8 @@
 /** What keeps a part of pombo from working at the moment, for the operator. */
 export interface Trouble {
   part: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms";
+  /** Of SMS: the route. */
+  about?: string;
   /** One sentence or two: what is wrong, and what to do or what happens by itself. */
   reason: string;
   /** Unix ms. */

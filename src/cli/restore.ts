@@ -2,6 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../clock.ts";
 import { type Config, parseConfig } from "../config.ts";
+import { readReplicaUrl } from "../config-units.ts";
 import { drillReplica } from "../drill.ts";
 import { readRecoveryKey } from "../keyring/file.ts";
 import { systemRandom } from "../random.ts";
@@ -112,11 +113,11 @@ function planned(file: string, given: Given, terminal: Terminal): Plan {
 /** As the configuration would have it. */
 function readUrl(from: string | undefined): string | undefined {
   if (from === undefined) return undefined;
-  const text = `[replication]\nurl = ${JSON.stringify(from)}\n`;
-  const parsed = parseConfig(text, { file: "", env: {} });
+  const url = readReplicaUrl(from);
+  if (url !== undefined) return url;
+  const parsed = parseConfig(`[replication]\nurl = ${JSON.stringify(from)}\n`, { file: "", env: {} });
   const mistake = parsed.kind === "config" ? undefined : parsed.mistakes.find(({ key }) => key === "replication.url");
-  if (mistake !== undefined) throw new UsageError(`--from must be ${mistake.expected}; not ${plain(mistake.found)}.`);
-  return from;
+  throw new UsageError(`--from must be ${mistake?.expected ?? "a replica"}; not ${plain(from)}.`);
 }
 
 function keyOf(given: Given, { secrets }: Config, { env }: Terminal) {

@@ -20,7 +20,8 @@ export const status: OperatorCommand = {
 
 function screen(seen: Status): string {
   const { version, commit, startedAt, ready, troubles } = seen;
-  const state = ready ? "it accepts and sends" : "NOT READY";
+  const does = seen.paused === null ? "it accepts and sends" : "it accepts, and delivery is paused";
+  const state = ready ? does : "NOT READY";
   return [
     `pombo ${plain(version)} (${plain(commit)}), up since ${timeText(startedAt)}: ${state}.`,
     ...troubles.map(

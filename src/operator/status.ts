@@ -64,6 +64,7 @@ export function statusOf(parts: StatusParts): Status {
   const routes = routesOf(parts.links());
   const replication = parts.replication();
   const troubles = parts.troubles();
+  const told = troubles.map(({ about }) => about);
   return {
     version: build.version,
     commit: build.commit,
@@ -71,7 +72,7 @@ export function statusOf(parts: StatusParts): Status {
     ready: isReadyWith(troubles),
     troubles: [
       ...troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
-      ...routes.flatMap(routeTrouble),
+      ...routes.filter(({ route }) => !told.includes(route)).flatMap(routeTrouble),
     ],
     paused: showPause(pause),
     queue: {

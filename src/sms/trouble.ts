@@ -13,11 +13,13 @@ export function troublesOf(
 ): Trouble[] {
   return [...routes.values()].flatMap(({ config: { name, failoverAfterMs }, links }): Trouble[] => {
     const unboundMs = look.unboundMs(name);
-    if (links.length === 0 || unboundMs <= failoverAfterMs || !look.hasWaiting(name)) return [];
+    // Infinity: its links are not opened, as in a command while no instance runs.
+    if (links.length === 0 || unboundMs === Infinity || unboundMs <= failoverAfterMs || !look.hasWaiting(name))
+      return [];
     const error = look.views().find(({ route, error: last }) => route === name && last !== null)?.error ?? null;
     const why = error === null ? "" : ` (${error.reason}${error.statusName === null ? "" : `, ${error.statusName}`})`;
     const advice = error?.advice ?? "It is tried again by itself.";
     const reason = `No link of the SMS route ${name} is bound, and texts wait for it${why}. ${advice} See pombo sms links.`;
-    return [{ part: "sms", reason, since: Math.round(now - unboundMs), isAdvisory: true }];
+    return [{ part: "sms", about: name, reason, since: Math.round(now - unboundMs), isAdvisory: true }];
   });
 }

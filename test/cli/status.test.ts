@@ -45,6 +45,15 @@ test("one screen says it all, and all well ends with 0", async () => {
 `);
 });
 
+test("one that holds all delivery does not say that it sends", async () => {
+  const paused = { since: TIME, reason: "restored", restorePoint: null };
+  await using desk = startDesk(() => ({ data: { ...WELL, paused } }));
+  const { out } = await runHere(["status", "--data-dir", desk.folder]);
+  expect(out).toStartWith(
+    "pombo 1.2.3 (abc1234), up since 2026-01-31 08:15:00 UTC: it accepts, and delivery is paused.\n",
+  );
+});
+
 test("troubles stand first, say what to do, and end it with 1, also for programs", async () => {
   const troubles = [{ part: "disk", reason: "The disk is full: make room", since: TIME }];
   await using desk = startDesk(() => ({ data: { ...WELL, ready: false, troubles } }));

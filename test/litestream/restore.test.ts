@@ -136,7 +136,8 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
   await restored.app.stop(0);
   rmSync(of.dataDir, { recursive: true });
   rmSync(join(of.folder, "pombo.toml"));
-  expect((await of.restore("--from", of.replica, "--key-file", of.keyFile)).out).toContain("3 emails of 1 workspace.");
+  const again = await of.restore("--from", `file://${of.replica}`, "--key-file", of.keyFile);
+  expect(again.out).toContain("3 emails of 1 workspace.");
 });
 
 test.skipIf(!hasDaemon)(

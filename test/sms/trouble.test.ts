@@ -1,0 +1,14 @@
+import { expect, test } from "bun:test";
+import { defaultSmsRoute } from "../../src/config.ts";
+import { openRoutes } from "../../src/sms/route-settings.ts";
+import { troublesOf } from "../../src/sms/trouble.ts";
+import { linkConfig } from "../texting/world.ts";
+
+test("a route is a trouble since its link is gone; where no links are opened nothing is said of them", () => {
+  const routes = openRoutes([{ ...defaultSmsRoute("vodacom"), links: [linkConfig(2775)] }]);
+  const troubles = (unboundMs: number) =>
+    troublesOf(routes, 1_000_000, { unboundMs: () => unboundMs, hasWaiting: () => true, views: () => [] });
+  expect(troubles(600_000)).toMatchObject([{ part: "sms", about: "vodacom", since: 400_000, isAdvisory: true }]);
+  expect(troubles(0)).toEqual([]);
+  expect(troubles(Infinity)).toEqual([]);
+});
