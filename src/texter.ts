@@ -83,7 +83,8 @@ export function buildTexter(parts: TexterParts): Texter {
   const answers = new Answers({ sms, routes, receipts, health, unknownWaitMs, log, pause });
   const receiver = receiverOf({ config, stores, routes, random, log, record });
   const repeats = new Repeats({ seen: sms.seen, clock, steady });
-  const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? false;
+  // Of a deleted workspace nothing may go, nor what was held of it.
+  const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? true;
   const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, pause: paused, clock, log });
   const writer = new Writer({
     // The SMSC holds its receipts back until the last ones are acknowledged.

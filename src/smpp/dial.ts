@@ -42,7 +42,8 @@ export function dial(options: DialOptions, signal: AbortSignal): Promise<Dialled
 
     const connect = (address: string) => {
       if (isOver) return;
-      const opened = open(address, settings);
+      const opened = tryOpen(address, settings);
+      if (typeof opened === "string") return fail(opened);
       socket = opened;
       // Kept for life: an error that nobody listens to ends the process.
       opened.on("error", (error: Error) => fail(error.message));
@@ -63,6 +64,15 @@ export function dial(options: DialOptions, signal: AbortSignal): Promise<Dialled
       (error: unknown) => fail(`its name: ${error instanceof Error ? error.message : String(error)}`),
     );
   });
+}
+
+/** Why not, where its options are refused at once: thrown further, it would end all attempts. */
+function tryOpen(address: string, settings: DialOptions["settings"]): net.Socket | string {
+  try {
+    return open(address, settings);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function open(address: string, { host, port, tls: mode, tlsName, tlsCa }: DialOptions["settings"]): net.Socket {

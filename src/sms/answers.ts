@@ -10,7 +10,7 @@ import { splitAsUcs2 } from "./segment.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { Fence, SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
-import { acceptFirst, decideUnknown, NOTHING_WRONG, releaseParts } from "./unknown.ts";
+import { acceptFirst, decideUnknown, dueBeside, NOTHING_WRONG, releaseParts } from "./unknown.ts";
 import type { WorkStore } from "./work-store.ts";
 
 // What becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
@@ -92,7 +92,7 @@ export class Answers {
     return flight.seqs.flatMap((seq) => {
       const row = segments.one(flight.messageId, seq);
       if (row === undefined) return [];
-      const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId, nextAt } = row;
+      const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
       if (reason !== null) {
         segments.end(fence(flight, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
         this.#parts.log.bug("sms submit", new Error(reason), { message: flight.messageId, seq });
@@ -100,6 +100,7 @@ export class Answers {
       }
       const said = { providerStatus, providerCode, category, reason: before };
       // In its old place: later, the parts behind it would go before it.
+      const nextAt = dueBeside(row, row.nextAt, this.#parts.sms);
       segments.retry(fence(flight, seq), { now, nextAt, isCounted: false, isResend: false }, said);
       return [{ route, priority, workspaceId, nextAt }];
     });
@@ -155,7 +156,7 @@ export class Answers {
     if (acceptFirst(row, now, segments)) return [];
     switch (step.kind) {
       case "retry": {
-        const nextAt = now + step.afterMs;
+        const nextAt = dueBeside(row, now + step.afterMs, this.#parts.sms);
         const { isCounted } = step;
         const retries = isCounted ? { ...row.retries, [status]: (row.retries?.[status] ?? 0) + 1 } : undefined;
         segments.retry(row, { now, nextAt, isCounted, isResend: false, ...(retries && { retries }) }, said);

@@ -108,7 +108,14 @@ export class Dispatcher {
       claims.push({ outlet, claimed: this.#claimNow(outlet, free) });
     }
     return () => {
-      for (const { outlet, claimed } of claims) this.#handOver(outlet, claimed);
+      for (const { outlet, claimed } of claims) {
+        try {
+          this.#handOver(outlet, claimed);
+        } catch (error) {
+          // The others' flights would be in flight for good.
+          this.#parts.log.bug("sms claim", error, { link: outlet.name });
+        }
+      }
     };
   }
 

@@ -27,6 +27,9 @@ export const IS_OPEN = sql.raw("state IN ('in_flight', 'unknown')");
 
 const p = sql.placeholder;
 
+/** Longer texts are read at each step: as many of them as are remembered of others would take hundreds of megabytes. */
+const MAX_PARTS = 4;
+
 /** The segments of messages, in their order. */
 export type RememberedSegments = Remembered<number, SegmentRow[]>;
 
@@ -76,7 +79,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
     const known = remembered.get(messageId);
     if (known !== undefined) return known;
     const rows = selectOf.all({ messageId });
-    if (rows.length > 0) remembered.set(messageId, rows);
+    if (rows.length > 0 && rows.length <= MAX_PARTS) remembered.set(messageId, rows);
     return rows;
   };
   const one = (messageId: number, seq: number) => of(messageId).find((row) => row.seq === seq);

@@ -23,6 +23,8 @@ import type { WorkStore } from "./work-store.ts";
 
 const EVERY_MS = 1_000;
 const CLEAN_EVERY_MS = 10 * 60_000;
+/** Transactions of one clean-up, each kind: more than can have come since the last one. */
+const CLEAN_SHARES = 200;
 const FREE_EVERY_MS = 10_000;
 /** Of each kind, in one transaction. */
 const SHARE = 500;
@@ -86,7 +88,6 @@ export class Sweeper {
       () => this.#decide(),
       () => this.#finishTexts(),
       ...[...this.#parts.routes.keys()].flatMap((route) => [() => this.#standIn(route), () => this.#freePinned(route)]),
-      ...this.#cleaning(),
     ];
     try {
       await this.#followJump();
@@ -94,10 +95,10 @@ export class Sweeper {
         if (this.#isStopped) return;
         for (const work of await commit(step)) nudge(work);
       }
-      if (clock.now() >= this.#cleanAt) {
-        this.#cleanAt = clock.now() + CLEAN_EVERY_MS;
-        receipts.recount();
-      }
+      if (clock.now() < this.#cleanAt) return;
+      await this.#clean();
+      this.#cleanAt = clock.now() + CLEAN_EVERY_MS;
+      receipts.recount();
     } catch (error) {
       // The guard tells of trouble with the storage.
       if (!isStorageError(error)) log.bug("sms sweep", error);
@@ -201,15 +202,18 @@ export class Sweeper {
   }
 
   /** Now and then. */
-  #cleaning(): (() => ReadyWork[])[] {
-    const { sms, clock, receiver, repeats } = this.#parts;
+  async #clean(): Promise<void> {
+    const { sms, clock, receiver, repeats, commit } = this.#parts;
     const now = clock.now();
-    if (now < this.#cleanAt) return [];
     repeats.forget();
-    return [
-      () => (sms.seen.purge(repeats.oldest), []),
-      () => (sms.orphans.purge(now - ORPHANS_MS), []),
-      () => (receiver.sms.inbound.purgeUnowned(now - UNOWNED_MS), []),
-    ];
+    await commit(() => sms.seen.purge(repeats.oldest));
+    for (const purge of [
+      () => sms.orphans.purge(now - ORPHANS_MS),
+      () => receiver.sms.inbound.purgeUnowned(now - UNOWNED_MS),
+    ])
+      for (let share = 0; share < CLEAN_SHARES; share += 1) {
+        const isMore = !this.#isStopped && (await commit(purge));
+        if (!isMore) break;
+      }
   }
 }

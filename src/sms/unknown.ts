@@ -31,6 +31,8 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
     // At the head of its line: as old as it is.
     const nextAt = Math.min(now, messages.byId(messageId)?.createdAt ?? now);
     segments.retry(row, { now, nextAt, isCounted: true, isResend: true }, wordsOf(row));
+    // Those behind it may have been held, where the route had another policy before a start.
+    if (row.parts > 1 && !isBesideDoubt(row, segments)) segments.delayReady(messageId, nextAt);
     return [{ route, priority, workspaceId, nextAt }];
   }
   // Its waiting begins when it is looked at first.
@@ -69,6 +71,20 @@ export function releaseParts(
   if (segments.of(messageId).some(({ state }) => state === "unknown")) return [];
   segments.delayReady(messageId, now);
   return [{ route, priority, workspaceId, nextAt: now }];
+}
+
+/**
+ * Inside a transaction: when a part that waits again is due, which was to be at `nextAt`. While another part of its
+ * text is in doubt that is the text's own end, as for those behind it: what is decided of it releases all of them.
+ */
+export function dueBeside(row: SegmentRow, nextAt: number, { segments, messages }: UnknownParts["sms"]): number {
+  if (row.parts === 1 || !isBesideDoubt(row, segments)) return nextAt;
+  return Math.max(nextAt, messages.byId(row.messageId)?.expiresAt ?? nextAt);
+}
+
+/** Whether nobody knows of another part of its text. */
+function isBesideDoubt({ messageId, seq }: SegmentRow, segments: Pick<SegmentStore, "of">): boolean {
+  return segments.of(messageId).some((other) => other.seq !== seq && other.state === "unknown");
 }
 
 function isSentAgain({ route, resends, parts: total, priority }: SegmentRow, { routes }: UnknownParts): boolean {

@@ -27,6 +27,7 @@ function start() {
   return {
     answers,
     health,
+    routes,
     ledger,
     commit,
     [Symbol.dispose]: () => of[Symbol.dispose](),
@@ -132,4 +133,45 @@ test("a text of parts that is refused late, and goes another way, goes at once w
     ["ready", "other", 20],
     ["ready", "other", 20],
   ]);
+});
+
+test("a part that is refused for now, or was not written, waits while another of its text is in doubt", async () => {
+  type On = ReturnType<typeof start>;
+  const whatHappens = [
+    ({ answers }: On, flight: Flight) => answers.answered(flight, { status: REFUSED, messageId: "" }, 20),
+    ({ answers }: On, flight: Flight) => answers.unsent(flight, null, 20),
+  ];
+  for (const happens of whatHappens) {
+    using on = start();
+    const id = await on.add(3);
+    const [first, second] = await on.claim(0, 2);
+    if (first === undefined || second === undefined) throw new Error("nothing was claimed");
+    await on.commit(() => on.answers.unanswered(first, 10));
+    const work = await on.commit(() => happens(on, second));
+    const dueAt = () => on.ledger.segments.of(id).map(({ nextAt }) => nextAt);
+    expect(on.states(id)).toEqual(["unknown", "ready", "ready"]);
+    expect(dueAt()).toEqual([10 + WAIT_MS, 86_400_000, 86_400_000]);
+    expect(work).toMatchObject([{ nextAt: 86_400_000 }]);
+    // Its answer comes late.
+    await on.commit(() => on.answers.answered(first, { status: 0, messageId: "A1" }, 30));
+    expect(on.states(id)).toEqual(["accepted", "ready", "ready"]);
+    expect(dueAt().slice(1)).toEqual([30, 30]);
+  }
+});
+
+test("the parts behind one in doubt go with it where its route's policy has become to send again", async () => {
+  using on = start();
+  const id = await on.add(3);
+  const first = only(await on.claim(0, 1));
+  await on.commit(() => on.answers.unanswered(first, 10));
+  const route = on.routes.get("vodacom");
+  if (route !== undefined) route.config.unknown = "retry";
+  const now = 10 + WAIT_MS;
+  await on.commit(() => on.ledger.segments.unknownDue(now, 10).flatMap((row) => on.answers.decide(row, now)));
+  expect(on.ledger.segments.of(id).map(({ state, nextAt }) => [state, nextAt])).toEqual([
+    ["ready", 0],
+    ["ready", 0],
+    ["ready", 0],
+  ]);
+  expect(on.ledger.messages.byId(id)?.possibleDuplicate).toBe(true);
 });

@@ -56,6 +56,7 @@ test("a segment that falls due while a link looks for it is not left waiting for
 
 /** A dispatcher over a database, whose clock can be set back, and a link that notes what it is handed. */
 function start() {
+  const bugs: unknown[] = [];
   const of = temporaryDatabase();
   const ledger = openLedger(of.db);
   const steady = fakeClock(1_000);
@@ -69,7 +70,7 @@ function start() {
     commit: of.committer.commit,
     guard: { failure: null, whenOpen: () => () => undefined },
     clock: { now: () => steady.now() - behindMs, after: (delayMs, run) => steady.after(delayMs, run) },
-    log: { event: () => undefined, bug: (_where, error) => expect(error).toBeUndefined() },
+    log: { event: () => undefined, bug: (_where, error) => void bugs.push(error) },
   });
   const sent: [messageId: number, seqs: number[]][] = [];
   const send = (flights: Flight[]) =>
@@ -80,6 +81,7 @@ function start() {
     ledger,
     dispatcher,
     outlet,
+    bugs,
     sent,
     steady,
     commit: of.committer.commit,
@@ -91,6 +93,7 @@ function start() {
     async [Symbol.asyncDispose]() {
       await dispatcher.stop();
       of[Symbol.dispose]();
+      expect(bugs).toEqual([]);
     },
   };
 }
@@ -139,4 +142,32 @@ test("the parts behind one that is refused in the same transaction are not claim
     ["failed", "refunded"],
     ["failed", "refunded"],
   ]);
+});
+
+test("what was claimed for a link is handed over though another link fails to take its own", async () => {
+  await using on = start();
+  const failing: Outlet = {
+    ...on.outlet,
+    name: "b",
+    freeWith: () => 1,
+    send() {
+      throw new Error("no link");
+    },
+  };
+  await on.commit(() => {
+    addWorkspace(on.ledger, 10);
+    addMessage(on.ledger, 1);
+  });
+  const other = await on.commit(() => addMessage(on.ledger, 1, { segment: { nextAt: 1 } }));
+  const freed = new Map([
+    [failing, 1],
+    [on.outlet, 1],
+  ]);
+  const handOver = await on.commit(() => {
+    on.dispatcher.nudge({ ...WORK, nextAt: 0 });
+    return on.dispatcher.claimAlongside(freed);
+  });
+  handOver();
+  expect(on.sent).toEqual([[other, [1]]]);
+  expect(on.bugs.splice(0)).toMatchObject([{ message: "no link" }]);
 });

@@ -78,6 +78,17 @@ test("what is remembered of texts and credits is what is stored, whatever change
   expect(states.length).toBeGreaterThan(3);
 });
 
+test("the segments of long texts are not remembered", () => {
+  using of = temporaryDatabase();
+  const ledger = openLedger(of.db);
+  const isRemembered = (parts: number) => {
+    const id = addMessage(ledger, parts);
+    for (const follower of of.db.followers) follower.committed?.();
+    return ledger.segments.of(id) === ledger.segments.of(id);
+  };
+  expect([1, 4, 5, 49].map(isRemembered)).toEqual([true, true, false, false]);
+});
+
 /** The same database for stores that follow none of its transactions. */
 function temporaryView(db: Parameters<typeof openLedger>[0]): typeof db {
   return { ...db, followers: [] };

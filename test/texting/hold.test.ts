@@ -62,3 +62,25 @@ test("the time of a held text goes on: it expires, and its credit comes back", a
   await world.instance.app.texter.sweep();
   expect(await world.show(id)).toMatchObject({ status: "expired", credits: 0 });
 });
+
+for (const isHeld of [false, true])
+  test(`${isHeld ? "held texts" : "texts"} of a deleted workspace do not go while its emails are waited for`, async () => {
+    await using world = await startTexting();
+    await world.smsc.until({ bound: 1 });
+    await world.smsc.tell("drop", { how: "fin" });
+    await world.smsc.tell("door", { isOpen: false });
+    await world.smsc.untilAtMost({ open: 0 });
+    await world.text();
+    const { workspace, operator, app } = world.instance;
+    if (isHeld) await ask(world, "block", { hold: true });
+    // An email that is being sent: until it is done, nothing else of the workspace is removed.
+    app.db.sqlite.run(`
+      INSERT INTO email_queue (id, lane_id, workspace_id, domain_id, created_at, next_at, expires_at, in_flight)
+      SELECT 1, 1, id, 1, 0, 0, 9, 1 FROM workspace WHERE uid = '${workspace.id}'`);
+    expect((await operator.call("DELETE", `/api/v1/operator/workspaces/${workspace.id}`)).status).toBe(200);
+    await world.smsc.tell("door", { isOpen: true });
+    await passThrough(world);
+    const states = app.db.sqlite.query("SELECT state FROM sms_segment ORDER BY message_id").values();
+    expect(states).toEqual([["ready"], ["delivered"]]);
+    expect((await world.smsc.state()).counters.submits).toBe(1);
+  });
