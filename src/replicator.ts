@@ -11,6 +11,7 @@ import { controlBy } from "./litestream/control.ts";
 import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
 import { KeptMarker } from "./litestream/keep.ts";
+import { doubtWaiting } from "./db/contents.ts";
 import { type Mark, nextBoot, pastOf, readMark, readMarker } from "./litestream/marker.ts";
 import { endOrphan } from "./litestream/orphan.ts";
 import { type Owner, writeOwner } from "./litestream/owner.ts";
@@ -91,7 +92,10 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   // In one batch: a start that is cut off between the two must not be taken for the next one's past.
   const mark = nextBoot(database, marker, newId(clock.now(), random));
   const paused = past === null ? null : pause.begin(past);
-  const written = commit(() => stores.workspaces.setFact("marker", JSON.stringify(mark)));
+  const written = commit(() => {
+    stores.workspaces.setFact("marker", JSON.stringify(mark));
+    if (past !== null) doubtWaiting(db.sqlite);
+  });
   await Promise.all([paused, written]);
   if (past !== null) edges.log.event("delivery.paused", { reason: past }, "warn");
   const kept = new KeptMarker({

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 
 import { join } from "node:path";
 import { type Edges, lockHeld } from "./app.ts";
 import type { Config } from "./config.ts";
-import { type Contents, contentsOf, schemaOf } from "./db/contents.ts";
+import { type Contents, contentsOf, doubtWaiting, schemaOf } from "./db/contents.ts";
 import { MIGRATIONS } from "./db/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "./db/open.ts";
 import { databaseBytes, putDatabaseBack } from "./db/snapshot.ts";
@@ -139,6 +139,7 @@ async function makeReady(draft: string, { at, owner }: Found, options: RestoreOp
       facts.setFact("delivery_paused", pauseFact({ reason, since: now, restorePoint }));
       facts.setFact("key_check", keyring.checkValue());
       if (mark !== null) facts.setFact("marker", JSON.stringify(mark));
+      doubtWaiting(db.sqlite);
     })();
     if (!isKeyOfEnvironment && !existsSync(config.secrets.instanceKeyFile))
       writeInstanceKey(config.secrets.instanceKeyFile, keyText);

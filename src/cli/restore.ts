@@ -1,8 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { systemClock } from "../clock.ts";
-import { type Config, parseConfig } from "../config.ts";
-import { readReplicaUrl } from "../config-units.ts";
+import { type Config, parseConfig, readReplicaUrl } from "../config.ts";
 import { drillReplica } from "../drill.ts";
 import { readRecoveryKey } from "../keyring/file.ts";
 import { systemRandom } from "../random.ts";

@@ -49,6 +49,19 @@ export function contentsOf(sqlite: Pick<Database, "query">): Contents {
   };
 }
 
+/**
+ * Inside a transaction, of a database put back from an earlier time, before anything is sent from it: what waits in it
+ * may have been sent since, and is a possible duplicate if it is sent again. Nothing of it may be remembered yet.
+ */
+export function doubtWaiting(sqlite: Pick<Database, "run">): void {
+  sqlite.run("UPDATE email SET possible_duplicate = 1 WHERE id IN (SELECT id FROM email_queue)");
+  sqlite.run(
+    "UPDATE sms_message SET possible_duplicate = 1 WHERE id IN (SELECT message_id FROM sms_segment WHERE state = 'ready')",
+  );
+  // As those that were sent once more: another lost answer gives them up.
+  sqlite.run("UPDATE sms_segment SET resends = MAX(resends, 1) WHERE state = 'ready'");
+}
+
 /** What is quickly told of a database, to be compared with what was brought back of it. */
 export interface Marks {
   instance: string;

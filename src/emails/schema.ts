@@ -200,7 +200,8 @@ export const EmailRecord = Type.Object({
     description: "While it is tried again: why the last attempt did not deliver.",
   }),
   possibleDuplicate: Type.Boolean({
-    description: "The answer to an attempt was lost after the message had been sent whole, and it was tried again.",
+    description:
+      "It may arrive twice: the answer to an attempt was lost after the message had been sent whole, and it was tried again; or it waited in a database that was put back from a backup, and may have been sent since that was made.",
   }),
   bounce: Type.Union([Bounce, Type.Null()]),
 });

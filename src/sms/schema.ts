@@ -123,7 +123,8 @@ export const SmsRecord = Type.Object({
   encoding: Encoding,
   credits: Type.Integer({ minimum: 0, description: "One a segment, less those given back." }),
   possibleDuplicate: Type.Boolean({
-    description: "An answer was lost and it was sent again: it may have arrived twice.",
+    description:
+      "It may arrive twice: an answer was lost and it was sent again; or it waited in a database that was put back from a backup, and may have been sent since that was made.",
   }),
 });
 

@@ -117,6 +117,19 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
   expect((await fetch(`${url}/api/v1/emails`, { method: "POST", headers, body })).status).toBe(202);
   await worker.idle();
   expect(of.pombo.mx.messages).toEqual([]);
+  // They may have been sent since.
+  const { data } = (await (await fetch(`${url}/api/v1/emails`, { headers })).json()) as { data: { id: string }[] };
+  const doubts = data.map(async ({ id }) => {
+    const found = (await (await fetch(`${url}/api/v1/emails/${id}`, { headers })).json()) as {
+      data: { subject: string; possibleDuplicate: boolean };
+    };
+    return [found.data.subject, found.data.possibleDuplicate];
+  });
+  expect((await Promise.all(doubts)).toSorted()).toEqual([
+    ["One", true],
+    ["Three", false],
+    ["Two", true],
+  ]);
   // What it waited for is told by the restore point: all of the backup, and nothing of afterwards.
   const dropped = await runHere([
     "queue",
