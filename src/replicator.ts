@@ -132,7 +132,12 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
     },
     async end() {
       if (tools === null) return;
-      writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
+      try {
+        writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
+      } catch (error) {
+        // A full disk, say: what is committed is copied all the same, and the daemon must not outlive us.
+        edges.log.event("replication.owner_unwritten", { reason: reasonOf(error) }, "warn");
+      }
       await supervisor?.stop();
     },
   };
@@ -183,7 +188,7 @@ async function ownerBeside(
   try {
     return { owner: await ownerOfReplica(tools, SHORT_LOOK_LIMIT_MS), reason: null };
   } catch (error) {
-    return { owner: null, reason: error instanceof Error ? error.message : String(error) };
+    return { owner: null, reason: reasonOf(error) };
   }
 }
 
@@ -209,6 +214,10 @@ function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: Daemo
     clock: edges.clock,
     log: edges.log,
   });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function requireGo(verdict: Verdict): void {
