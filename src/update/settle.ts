@@ -104,9 +104,9 @@ export async function putBack({
   // First: whoever starts on the database of before must find it.
   writeFileSync(putBackFile(dataDir), "", { mode: 0o600 });
   syncFolderOf(putBackFile(dataDir));
-  // What the replicating daemon knows of the other file: with it, it would go on from there.
-  for (const state of ["litestream/state", ".pombo.db-litestream"])
-    rmSync(join(dataDir, state), { recursive: true, force: true });
+  // What the daemon keeps here stays. It sees by the new log that the file is another, and adds a whole copy behind
+  // all that it had counted. Without it it would count on from the last single change in the replica, over which a
+  // whole copy may be ahead already: a number used twice, and a replica that cannot be restored.
   putDatabaseBack(databaseFile, snapshotFile(dataDir));
 }
 

@@ -74,8 +74,8 @@ for (const { stage, own, isTouched = false, settled } of cases) {
     expect(await start(own)).toBe(settled);
     expect(readFact(database, "last_write")).toBe(settled === "back" ? "before" : "after");
     expect(readJournal(dataDir)).toBeNull();
-    // What the replicating daemon knows belongs to the database that it knew.
-    expect(existsSync(join(dataDir, "litestream/state"))).toBe(settled !== "back");
+    // With what the replicating daemon has counted: begun anew it would use numbers twice.
+    expect(existsSync(join(dataDir, "litestream/state"))).toBe(true);
     expect(isPutBack(dataDir)).toBe(settled === "back");
     // One that outlived its pombo is ended while its database is in its place.
     expect(daemonSaw).toEqual(settled === "back" ? ["after"] : []);
