@@ -11,7 +11,7 @@ import { controlBy } from "./litestream/control.ts";
 import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
 import { KeptMarker } from "./litestream/keep.ts";
-import { type Mark, nextBoot, pastOf, readMark, readMarker } from "./litestream/marker.ts";
+import { type Mark, nextBoot, pastOf, readMark, readMarker, writeMarker } from "./litestream/marker.ts";
 import { endOrphan } from "./litestream/orphan.ts";
 import { type Owner, writeOwner } from "./litestream/owner.ts";
 import { localTransaction, lookAtReplica, ownerOfReplica, type ReplicaLook } from "./litestream/replica.ts";
@@ -88,6 +88,8 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   const behind = tools === null ? null : await behindReplica(parts, tools, database);
   // An update that went back: behind, and nothing was sent.
   const past = isPutBack(dataDir) ? null : (pastOf(database, marker) ?? behind);
+  // The very first start: cut off behind its commit, it would leave a database without its marker.
+  if (database === null && marker === null) writeMarker(dataDir, { boots: [], transaction: 0 });
   // In one batch: a start that is cut off between the two must not be taken for the next one's past.
   const mark = nextBoot(database, marker, newId(clock.now(), random));
   const paused = past === null ? null : pause.begin(past);
