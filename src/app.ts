@@ -28,6 +28,7 @@ import { openCertificate } from "./inbound/certificate.ts";
 import type { Receive } from "./inbound/letter.ts";
 import { type Inbound, startInbound } from "./inbound/server.ts";
 import { type Purpose, takeInstanceLock, takeLock } from "./lock.ts";
+import { endDaemonOf } from "./litestream/orphan.ts";
 import { isReplicated, type ReplicaChoice, type Replicator, requireNoBackup, startReplicator } from "./replicator.ts";
 import { type Log, redact } from "./log.ts";
 import { openLookups } from "./lookups.ts";
@@ -153,6 +154,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     log,
     updateId: options.updateId ?? null,
     ownSha256: () => sha256Of(process.execPath),
+    endDaemon: () => endDaemonOf(config.dataDir, databaseFile(config.dataDir), clock),
   });
   // Opening would make an empty one, which then stands in the way of init.
   const file = databaseFile(config.dataDir);

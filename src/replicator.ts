@@ -12,7 +12,7 @@ import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
 import { KeptMarker } from "./litestream/keep.ts";
 import { doubtWaiting } from "./db/contents.ts";
-import { type Mark, nextBoot, pastOf, readMark, readMarker } from "./litestream/marker.ts";
+import { type Mark, nextBoot, pastOf, readMark, readMarker, writeMarker } from "./litestream/marker.ts";
 import { endOrphan } from "./litestream/orphan.ts";
 import { type Owner, writeOwner } from "./litestream/owner.ts";
 import { localTransaction, lookAtReplica, ownerOfReplica, type ReplicaLook } from "./litestream/replica.ts";
@@ -89,6 +89,8 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   const behind = tools === null ? null : await behindReplica(parts, tools, database);
   // An update that went back: behind, and nothing was sent.
   const past = isPutBack(dataDir) ? null : (pastOf(database, marker) ?? behind);
+  // The very first start: cut off behind its commit, it would leave a database without its marker.
+  if (database === null && marker === null) writeMarker(dataDir, { boots: [], transaction: 0 });
   // In one batch: a start that is cut off between the two must not be taken for the next one's past.
   const mark = nextBoot(database, marker, newId(clock.now(), random));
   const paused = past === null ? null : pause.begin(past);
@@ -136,7 +138,12 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
     },
     async end() {
       if (tools === null) return;
-      writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
+      try {
+        writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
+      } catch (error) {
+        // A full disk, say: what is committed is copied all the same, and the daemon must not outlive us.
+        edges.log.event("replication.owner_unwritten", { reason: reasonOf(error) }, "warn");
+      }
       await supervisor?.stop();
     },
   };
@@ -187,7 +194,7 @@ async function ownerBeside(
   try {
     return { owner: await ownerOfReplica(tools, SHORT_LOOK_LIMIT_MS), reason: null };
   } catch (error) {
-    return { owner: null, reason: error instanceof Error ? error.message : String(error) };
+    return { owner: null, reason: reasonOf(error) };
   }
 }
 
@@ -213,6 +220,10 @@ function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: Daemo
     clock: edges.clock,
     log: edges.log,
   });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function requireGo(verdict: Verdict): void {

@@ -22,6 +22,7 @@ import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { takeLock } from "./lock.ts";
 import { pauseFact } from "./queue/pause.ts";
 import { type Rekeyed, rekey } from "./rekey.ts";
+import { forgetPutBack } from "./update/settle.ts";
 import { openWebhookStore } from "./webhooks/store.ts";
 import { openWorkspaceStore } from "./workspaces/store.ts";
 
@@ -96,6 +97,8 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
     for (const beside of [tools.places.state, tools.places.ownerState])
       rmSync(beside, { recursive: true, force: true });
     for (const end of ["", "-wal", "-shm"]) rmSync(tools.places.owner + end, { force: true });
+    // Of an update of the database that was here: with it the start would ask nobody whose the replica is.
+    forgetPutBack(dataDir);
     putDatabaseBack(file, draft);
     if (made.mark !== null) writeMarker(dataDir, made.mark);
     const isSeen = await hasGrown(tools, found.transaction);

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { copyFileSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 import { copyDatabase, syncFolderOf } from "../db/snapshot.ts";
+import { endDaemonOf } from "../litestream/orphan.ts";
 import { takeLock } from "../lock.ts";
 import { type Journal, removeJournal, snapshotFile, type Stage, writeJournal } from "../update/journal.ts";
 import { isUntouched, putBack, sha256Of } from "../update/settle.ts";
@@ -115,7 +116,8 @@ async function undo(update: Update): Promise<void> {
     if (lock === null) throw new CommandError(`Something holds ${dataDir}: end it, then start pombo. Nothing is lost.`);
     try {
       enter(update, "going-back");
-      putBack(dataDir, database);
+      const endDaemon = () => endDaemonOf(dataDir, database, clock);
+      await putBack({ dataDir, databaseFile: database, endDaemon });
       const isReplaced = (await sha256Of(binary)) === journal.sha256;
       if (isReplaced) renameSync(`${binary}.previous`, binary);
     } finally {

@@ -5,6 +5,7 @@ import type { Config } from "../config.ts";
 import { databaseBytes, readSchema, syncFolderOf } from "../db/snapshot.ts";
 import { databaseFile } from "../ground.ts";
 import { newId } from "../id.ts";
+import { endDaemonOf } from "../litestream/orphan.ts";
 import { takeLock } from "../lock.ts";
 import { systemRandom } from "../random.ts";
 import { type Journal, readJournal, snapshotFile } from "../update/journal.ts";
@@ -102,7 +103,11 @@ async function takeOver(
   const lock = takeLock(dataDir, "command");
   if (lock.kind === "held") throw new CommandError("pombo has just been started: run this again.");
   try {
-    settle(left, (await sha256Of(binary)) === left.sha256, { dataDir, databaseFile: database });
+    await settle(left, (await sha256Of(binary)) === left.sha256, {
+      dataDir,
+      databaseFile: database,
+      endDaemon: () => endDaemonOf(dataDir, database, systemClock),
+    });
   } finally {
     lock.release();
   }

@@ -1,12 +1,16 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { StartError } from "../errors.ts";
-import type { DaemonControl } from "./control.ts";
+import { placesOf } from "./config.ts";
+import { controlBy, type DaemonControl } from "./control.ts";
 import type { DaemonTools } from "./tools.ts";
 
 // A daemon that outlived its pombo (kill -9). Two of them on one database would spoil the replica: it is stopped
 // before another is started. It is found by its socket, or by the number noted when it was started.
+
+/** What is needed to find it. */
+type Known = Pick<DaemonTools, "places" | "folder">;
 
 const END_LIMIT_MS = 20_000;
 const KILL_LIMIT_MS = 2_000;
@@ -20,7 +24,7 @@ export function notePid({ folder }: Pick<DaemonTools, "folder">, pid: number): v
 }
 
 /** Ends it in order, or by force; the pid, or null where there is none. Throws StartError when the socket is another's. */
-export async function endOrphan(tools: DaemonTools, control: DaemonControl, clock: Clock): Promise<number | null> {
+export async function endOrphan(tools: Known, control: DaemonControl, clock: Clock): Promise<number | null> {
   const answering = await control.pid();
   if (answering !== null && !isDaemonOf(answering, tools)) {
     throw new StartError(
@@ -38,7 +42,16 @@ export async function endOrphan(tools: DaemonTools, control: DaemonControl, cloc
   return pid;
 }
 
-async function isGone(pid: number, tools: DaemonTools, wait: { clock: Clock; limitMs: number }): Promise<boolean> {
+/**
+ * The same of a data directory, whatever its configuration says now: before its database is put in the place of
+ * another. A daemon that went on would mix pages of both in the replica, which could not be restored any more.
+ */
+export async function endDaemonOf(dataDir: string, databaseFile: string, clock: Clock): Promise<void> {
+  const places = placesOf(dataDir, databaseFile);
+  await endOrphan({ places, folder: dirname(places.config) }, controlBy(places.socket), clock);
+}
+
+async function isGone(pid: number, tools: Known, wait: { clock: Clock; limitMs: number }): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < wait.limitMs; waitedMs += LOOK_EVERY_MS) {
     if (!isDaemonOf(pid, tools)) return true;
     await new Promise<void>((resolve) => wait.clock.after(LOOK_EVERY_MS, resolve));
@@ -47,7 +60,7 @@ async function isGone(pid: number, tools: DaemonTools, wait: { clock: Clock; lim
 }
 
 /** Its command line names our configuration: a number may long be another process's. */
-function isDaemonOf(pid: number, { places }: DaemonTools): boolean {
+function isDaemonOf(pid: number, { places }: Known): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
     return words.includes("replicate") && words.includes(places.config);
@@ -56,7 +69,7 @@ function isDaemonOf(pid: number, { places }: DaemonTools): boolean {
   }
 }
 
-function notedPid({ folder }: DaemonTools): number | null {
+function notedPid({ folder }: Known): number | null {
   try {
     const pid = Number(readFileSync(notedIn(folder), "utf8"));
     return Number.isSafeInteger(pid) && pid > 1 ? pid : null;

@@ -30,7 +30,11 @@ export interface StartingParts {
   updateId: string | null;
   /** SHA-256 of the executable that starts. */
   ownSha256: () => Promise<string>;
+  endDaemon: EndDaemon;
 }
+
+/** Ends a replicating daemon that outlived the pombo which started it. */
+export type EndDaemon = () => Promise<unknown>;
 
 /** Before the database is opened, with the directory's lock held. Throws StartError while an update forbids it. */
 export async function settleUpdate(parts: StartingParts): Promise<Settled | null> {
@@ -49,7 +53,7 @@ export async function settleUpdate(parts: StartingParts): Promise<Settled | null
     throw updateUnderWay(lock.pid);
   }
   try {
-    const settled = settle(journal, isNew, parts);
+    const settled = await settle(journal, isNew, parts);
     log.event("update.settled", { stage: journal.stage, from: journal.from, to: journal.to, outcome: settled }, "warn");
     return settled;
   } finally {
@@ -58,14 +62,14 @@ export async function settleUpdate(parts: StartingParts): Promise<Settled | null
 }
 
 /** Settles what a dead update left; the caller holds both locks. */
-export function settle(
+export async function settle(
   journal: Journal,
   isNew: boolean,
-  parts: Pick<StartingParts, "dataDir" | "databaseFile">,
-): Settled {
+  parts: Pick<StartingParts, "dataDir" | "databaseFile" | "endDaemon">,
+): Promise<Settled> {
   const { dataDir, databaseFile } = parts;
   const outcome = outcomeOf(journal, isNew, databaseFile);
-  if (outcome === "back") putBack(dataDir, databaseFile);
+  if (outcome === "back") await putBack(parts);
   removeJournal(dataDir);
   return outcome;
 }
@@ -90,13 +94,19 @@ export function isUntouched(databaseFile: string, updateId: string): boolean {
 }
 
 /** Puts the database of before in its place; may be done again when it was cut off. */
-export function putBack(dataDir: string, databaseFile: string): void {
+export async function putBack({
+  dataDir,
+  databaseFile,
+  endDaemon,
+}: Pick<StartingParts, "dataDir" | "databaseFile" | "endDaemon">): Promise<void> {
+  // One of a new executable that was killed reads the file that goes, and would write of both to the replica.
+  await endDaemon();
   // First: whoever starts on the database of before must find it.
   writeFileSync(putBackFile(dataDir), "", { mode: 0o600 });
   syncFolderOf(putBackFile(dataDir));
-  // What the replicating daemon knows of the other file: with it, it would go on from there.
-  for (const state of ["litestream/state", ".pombo.db-litestream"])
-    rmSync(join(dataDir, state), { recursive: true, force: true });
+  // What the daemon keeps here stays. It sees by the new log that the file is another, and adds a whole copy behind
+  // all that it had counted. Without it it would count on from the last single change in the replica, over which a
+  // whole copy may be ahead already: a number used twice, and a replica that cannot be restored.
   putDatabaseBack(databaseFile, snapshotFile(dataDir));
 }
 

@@ -124,6 +124,27 @@ test.skipIf(!hasDaemon)("an ordered stop leaves nothing that is not in the repli
   expect(pombo.bugs).toEqual([]);
 });
 
+test.skipIf(!hasDaemon)(
+  "a stop that cannot note its end copies everything all the same, and ends the daemon",
+  async () => {
+    using replica = replicaFolder();
+    await using pombo = await startReplicated(replica.path);
+    const { pid } = pombo.app.replicator.status() ?? {};
+    await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email({ subject: "Last" }) });
+    // What stands there now takes no row, as a full disk would not.
+    const file = join(pombo.config.dataDir, "litestream/owner.db");
+    const owner = new Database(file);
+    owner.run("DROP TABLE owner");
+    owner.run("CREATE VIEW owner AS SELECT 1 AS id, '' AS record");
+    owner.close();
+    await pombo.app.stop(0);
+    expect(logged(pombo, "replication.owner_unwritten")).toHaveLength(1);
+    expect(logged(pombo, "replication.stopped")[0]?.fields).toMatchObject({ isComplete: true });
+    expect(existsSync(`/proc/${pid}`)).toBe(false);
+    expect(subjectsIn(await restored(pombo, replica.path))).toEqual(["Last"]);
+  },
+);
+
 test.skipIf(!hasDaemon)("a replica that holds a backup is not begun over by an empty data directory", async () => {
   using replica = replicaFolder();
   await using first = await startReplicated(replica.path);

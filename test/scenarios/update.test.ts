@@ -52,6 +52,17 @@ async function untilDelivered(at: UpdateWorld, subject: string): Promise<void> {
   );
 }
 
+/** The replicating daemon that was started last. */
+function daemonOf(at: UpdateWorld): string {
+  return readFileSync(join(at.world.dataDir, "litestream/pid"), "utf8").trim();
+}
+
+/** Not one that has ended and that nobody has asked about. */
+function runs(pid: string): boolean {
+  const file = `/proc/${pid}/cmdline`;
+  return existsSync(file) && readFileSync(file, "utf8") !== "";
+}
+
 /** Nothing of an update is left but what is meant to be. */
 function leftovers(at: UpdateWorld): string[] {
   const inData = readdirSync(at.world.dataDir).filter((name) => /update\.json|\.new$/.test(name));
@@ -168,8 +179,13 @@ test.skipIf(!(await findDaemon()))(
       await at.serve("late");
       await send(at, "before");
       await untilDelivered(at, "before");
+      const first = daemonOf(at);
       await using child = at.update(builds.next);
+      await waitUntil("the new one replicates", LIMIT_MS, () => daemonOf(at) !== first);
+      const orphan = daemonOf(at);
       expect((await end(child)).code).toBe(1);
+      // It outlived the new executable: going on after its database was put away, it would spoil the replica.
+      expect(runs(orphan)).toBe(false);
       expect(child.stderr()).toMatch(/ended with SIGKILL.*with the database as it was/);
       await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
       expect(at.schema()).toBe(1);
@@ -178,13 +194,8 @@ test.skipIf(!(await findDaemon()))(
       await untilDelivered(at, "after");
       const ready = await fetch(`${at.url}/ready`);
       expect(await ready.text()).not.toContain("paused");
-      await waitUntil("the replica has it", LIMIT_MS, () => {
-        try {
-          return subjectsInReplica(at.world).has("after");
-        } catch {
-          return false; // between two timelines, until the daemon has put a whole copy there
-        }
-      });
+      // Whole at each look, for all that it holds two timelines.
+      await waitUntil("the replica has it", LIMIT_MS, () => subjectsInReplica(at.world).has("after"));
       expect(at.mx.arrivals.map(({ subject }) => subject)).toEqual(["before", "after"]);
       // Nor at a start after that.
       const pid = at.holder();

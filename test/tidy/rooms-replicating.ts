@@ -20,6 +20,7 @@ export const REPLICATING: Record<string, readonly string[]> = {
     "ground.ts",
     "lock.ts",
     "rekey.ts",
+    "update/settle.ts",
     "db",
     "dkim",
     "domains",

@@ -1,0 +1,67 @@
+// What the very first start of an instance leaves when it is cut off.
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Config } from "../../src/config.ts";
+import type { Commit } from "../../src/db/commit.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { Registry } from "../../src/metrics/registry.ts";
+import { DeliveryPause } from "../../src/queue/pause.ts";
+import { systemRandom } from "../../src/random.ts";
+import { startReplicator } from "../../src/replicator.ts";
+import { parseConfig } from "../../src/config.ts";
+import { fakeClock } from "../fakes/clock.ts";
+
+function configOf(dataDir: string): Config {
+  const parsed = parseConfig(`hostname = "mail.example.com"\ndata_dir = ${JSON.stringify(dataDir)}\n`, {
+    file: "pombo.toml",
+    env: {},
+  });
+  if (parsed.kind !== "config") throw new Error(JSON.stringify(parsed.mistakes));
+  return parsed.config;
+}
+
+test("a first start that is cut off right behind its first commit does not pause the next one", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "pombo-first-"));
+  const db = openDatabase(":memory:");
+  const facts = new Map<string, string>();
+  const workspaces = {
+    fact: (name: string) => facts.get(name) ?? null,
+    setFact: (name: string, value: string) => void facts.set(name, value),
+  };
+  const clock = fakeClock();
+  const start = async (commit: Commit) => {
+    const pause = new DeliveryPause({
+      read: () => workspaces.fact("delivery_paused"),
+      write: (value) => workspaces.setFact("delivery_paused", value),
+      commit,
+      clock,
+    });
+    const log = { event: () => undefined, bug: () => undefined };
+    const edges = { clock, random: systemRandom, log };
+    const parts = { config: configOf(dataDir), databaseFile: join(dataDir, "pombo.db"), edges, db, commit, pause };
+    const replicator = await startReplicator({
+      ...parts,
+      stores: { workspaces },
+      registry: new Registry(),
+      choice: {},
+    });
+    await replicator.settle();
+    return pause.isPaused;
+  };
+  try {
+    const cutOff: Commit = (work) => {
+      work();
+      return Promise.reject(new Error("killed"));
+    };
+    await expect(start(cutOff)).rejects.toThrow("killed");
+    expect(await start((work) => Promise.resolve(work()))).toBe(false);
+    // One whose marker is gone is of an earlier time all the same.
+    rmSync(join(dataDir, "marker"));
+    expect(await start((work) => Promise.resolve(work()))).toBe(true);
+  } finally {
+    db.close();
+    rmSync(dataDir, { recursive: true });
+  }
+});
