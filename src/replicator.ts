@@ -81,25 +81,10 @@ export async function requireNoBackup(config: Config, databaseFile: string, choi
 /** Writes this start down and begins to replicate. Throws StartError where the replica may not be written to. */
 export async function startReplicator(parts: ReplicatorParts): Promise<Replicator> {
   const { config, edges, db, stores, commit, pause, registry } = parts;
-  const { clock, random } = edges;
+  const { clock } = edges;
   const { dataDir, replication } = config;
-  const database = readMark(stores.workspaces.fact("marker"));
-  const marker = readMarker(dataDir);
   const tools = await toolsOf(parts);
-  const behind = tools === null ? null : await behindReplica(parts, tools, database);
-  // An update that went back: behind, and nothing was sent.
-  const past = isPutBack(dataDir) ? null : (pastOf(database, marker) ?? behind);
-  // The very first start: cut off behind its commit, it would leave a database without its marker.
-  if (database === null && marker === null) writeMarker(dataDir, { boots: [], transaction: 0 });
-  // In one batch: a start that is cut off between the two must not be taken for the next one's past.
-  const mark = nextBoot(database, marker, newId(clock.now(), random));
-  const paused = past === null ? null : pause.begin(past);
-  const written = commit(() => {
-    stores.workspaces.setFact("marker", JSON.stringify(mark));
-    if (past !== null) doubtWaiting(db.sqlite);
-  });
-  await Promise.all([paused, written]);
-  if (past !== null) edges.log.event("delivery.paused", { reason: past }, "warn");
+  const mark = await writeStart(parts, tools);
   const kept = new KeptMarker({
     dataDir,
     mark,
@@ -155,6 +140,29 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
     if (orphan !== null) edges.log.event("replication.orphan", { pid: orphan }, "warn");
     return opened;
   }
+}
+
+/** Commits this start's mark; of a database of an earlier time with delivery paused and what waits in it in doubt. */
+async function writeStart(parts: ReplicatorParts, tools: DaemonTools | null): Promise<Mark> {
+  const { config, edges, db, stores, commit, pause } = parts;
+  const { dataDir } = config;
+  const database = readMark(stores.workspaces.fact("marker"));
+  const marker = readMarker(dataDir);
+  const behind = tools === null ? null : await behindReplica(parts, tools, database);
+  // An update that went back: behind, and nothing was sent.
+  const past = isPutBack(dataDir) ? null : (pastOf(database, marker) ?? behind);
+  // The very first start: cut off behind its commit, it would leave a database without its marker.
+  if (database === null && marker === null) writeMarker(dataDir, { boots: [], transaction: 0 });
+  // In one batch: a start that is cut off between the two must not be taken for the next one's past.
+  const mark = nextBoot(database, marker, newId(edges.clock.now(), edges.random));
+  const paused = past === null ? null : pause.begin(past);
+  const written = commit(() => {
+    stores.workspaces.setFact("marker", JSON.stringify(mark));
+    if (past !== null) doubtWaiting(db.sqlite);
+  });
+  await Promise.all([paused, written]);
+  if (past !== null) edges.log.event("delivery.paused", { reason: past }, "warn");
+  return mark;
 }
 
 /** Why the replica shows this database to be one of an earlier time; null: it does not. */
