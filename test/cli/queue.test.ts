@@ -234,3 +234,26 @@ test("a time may be given in several ways, and is UTC", () => {
   for (const wrong of ["", "soon", "2026-13-01", "-2h", "12:00"])
     expect(() => readTime(wrong, now)).toThrow("must be a time");
 });
+
+test("where no email waits it is said what does, and how it is listed", async () => {
+  const waiting: Record<string, Json[]> = { sms: [MESSAGE, MESSAGE], webhook: [MESSAGE] };
+  await using desk = startDesk(({ line }) => {
+    const kind = new URLSearchParams(line.split("?")[1]).get("kind") ?? "email";
+    return { data: waiting[kind] ?? [], meta: { next_cursor: null } };
+  });
+  const said = async (...args: string[]) => (await desk.run(["queue", "list", ...args])).err;
+  expect(await said()).toBe("No email waits; 2 texts do, 1 webhook call does: add --sms or --webhooks.\n");
+  waiting["webhook"] = [];
+  expect(await said("--queued-before", "now")).toBe("No email of that waits; 2 texts do: add --sms.\n");
+  expect(await said("--webhooks")).toBe("No webhook call waits; 2 texts do: instead of --webhooks give --sms.\n");
+  expect(await said("--to", "example.com")).toBe("Nothing of that waits.\n");
+  waiting["sms"] = [];
+  expect(await said()).toBe("Nothing of that waits.\n");
+});
+
+test("drop and retry without a choice say how every message is meant", async () => {
+  await using desk = startDesk(dropping);
+  const way = "ids, --to, --workspace, --queued-before, or";
+  expect((await desk.run(["queue", "drop", "--sms"])).err).toContain(`${way} --queued-before now for every one.`);
+  expect((await desk.run(["queue", "retry", "--sms"])).err).toContain(`${way} --all for every one.`);
+});
