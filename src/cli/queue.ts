@@ -110,9 +110,9 @@ function overviewWords(seen: Overview, width: number | null): string {
       to: route.route,
       waiting: route.waiting,
       running: route.running,
-      oldestAt: null,
+      oldestAt: route.oldestAt,
       nextAttemptAt: route.nextAttemptAt,
-      why: route.reason ?? "-",
+      why: keptWhy(route, paused),
     })),
     ...seen.webhooks.map((webhook) => ({
       kind: "webhook",
@@ -121,7 +121,7 @@ function overviewWords(seen: Overview, width: number | null): string {
       running: 0,
       oldestAt: null,
       nextAttemptAt: webhook.nextAttemptAt,
-      why: webhook.reason ?? "-",
+      why: keptWhy(webhook, paused),
     })),
   ];
   const table = tableLines(lines, COLUMNS, width);
@@ -140,6 +140,12 @@ function overviewWords(seen: Overview, width: number | null): string {
 function emailLine(row: Destination): Line {
   const { to, waiting, running, oldestAt, nextAttemptAt } = row;
   return { kind: "email", to, waiting, running, oldestAt, nextAttemptAt, why: whyOf(row) };
+}
+
+/** Of texts and calls. */
+function keptWhy({ waiting, reason }: { waiting: number; reason: string | null }, paused: Overview["paused"]): string {
+  const kept = paused !== null && waiting > 0 ? ["all delivery is paused"] : [];
+  return [...kept, ...(reason === null ? [] : [reason])].join("; ") || "-";
 }
 
 function whyOf({ state, reason, held, waiting, blockedUntil }: Destination): string {
