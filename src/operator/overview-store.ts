@@ -148,9 +148,10 @@ export function openOverviewStore({ orm }: Db) {
     /** Its segments up to the limit, and when the oldest of their texts was accepted; null: it has none. */
     countWork({ route, priority, workspaceId }: { route: string; priority: string; workspaceId: number }) {
       const ofWork = sql`${isReady} AND route = ${route} AND priority = ${priority} AND workspace_id = ${workspaceId}`;
-      const [[waiting = 0, oldestId = null] = []] = orm.values<[number, number | null]>(
+      const [found] = orm.values<[number, number | null]>(
         sql`SELECT COUNT(*), MIN(message_id) FROM (SELECT message_id FROM sms_segment WHERE ${ofWork} LIMIT ${MAX_COUNTED})`,
       );
+      const [waiting, oldestId] = found ?? [0, null];
       return { waiting, oldestAt: oldestId === null ? null : (selectText.get({ id: oldestId })?.at ?? null) };
     },
     firstOfWork: (work: { route: string; priority: string; workspaceId: number }) => selectFirstSegment.get(work),
