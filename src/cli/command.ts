@@ -72,6 +72,27 @@ const COMMANDS: readonly Command[] = [
     },
   },
   {
+    name: "webhook listen",
+    arguments: [],
+    options: {
+      forward: { value: "URL", about: "post each event there, as a webhook is called" },
+      api: { value: "URL", about: `the API (${DEFAULT_API})` },
+      key: { value: "KEY", about: "a workspace's API key; better in the variable POMBO_KEY" },
+      json: { about: "a line of JSON an event, for programs" },
+    },
+    about: "Shows a workspace's events on a developer's machine, and forwards them.",
+    run: (given, terminal) =>
+      listenToEvents(
+        {
+          api: (given.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
+          key: given.text("key") ?? terminal.env["POMBO_KEY"],
+          forward: given.text("forward"),
+          json: given.isSet("json"),
+        },
+        terminal,
+      ),
+  },
+  {
     name: "init",
     arguments: [],
     options: {
@@ -108,27 +129,6 @@ const COMMANDS: readonly Command[] = [
           config: given.text("config"),
           isProbe: given.isSet("probe"),
           replica: { startEmpty: given.isSet("start-empty"), takeOver: given.isSet("take-over") },
-        },
-        terminal,
-      ),
-  },
-  {
-    name: "webhook listen",
-    arguments: [],
-    options: {
-      forward: { value: "URL", about: "post each event there, as a webhook is called" },
-      api: { value: "URL", about: `the API (${DEFAULT_API})` },
-      key: { value: "KEY", about: "a workspace's API key; better in the variable POMBO_KEY" },
-      json: { about: "a line of JSON an event, for programs" },
-    },
-    about: "Shows a workspace's events on a developer's machine, and forwards them.",
-    run: (given, terminal) =>
-      listenToEvents(
-        {
-          api: (given.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
-          key: given.text("key") ?? terminal.env["POMBO_KEY"],
-          forward: given.text("forward"),
-          json: given.isSet("json"),
         },
         terminal,
       ),

@@ -21,6 +21,11 @@ test("help names every command, on standard output", async () => {
   }
 });
 
+test("what a developer needs stands before what an operator does", async () => {
+  const names = [...(await runHere(["help"])).out.matchAll(/^ {2}pombo (\w+(?: listen)?) /gm)].map(([, name]) => name);
+  expect(names.slice(0, 4)).toEqual(["dev", "webhook listen", "init", "serve"]);
+});
+
 test("every command says how it is used, by --help anywhere and by help before it", async () => {
   for (const [group, members] of Object.entries(GROUPS)) {
     const overview = await runHere([group, "--help"]);
