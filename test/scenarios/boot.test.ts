@@ -265,7 +265,7 @@ test("pombo version says what it is, and an unknown command, option or port what
   const unknown = await runPombo(["frobnicate"]);
   expect(unknown).toMatchObject({ code: 2, stdout: "" });
   expect(unknown.stderr).toStartWith("pombo has no command frobnicate.");
-  expect(unknown.stderr).toContain("  pombo serve");
+  expect(unknown.stderr).toContain("pombo --help names them all.");
   const option = await runPombo(["serve", "--port", "1"]);
   expect(option).toMatchObject({ code: 2, stdout: "" });
   expect(option.stderr).toStartWith("pombo serve: Unknown option '--port'.\n\nUsage: pombo serve");
