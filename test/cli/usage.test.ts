@@ -123,6 +123,6 @@ test("a negative number is an argument, and a name may begin with a dash behind 
     line: `POST /operator/workspaces/${id}/credits`,
     body: { amount: -5, note: "-1 too many" },
   });
-  expect((await runHere(["workspace", "create", "--data-dir", desk.folder, "--", "-x"])).code).toBe(0);
+  expect((await runHere(["workspace", "create", "--json", "--data-dir", desk.folder, "--", "-x"])).code).toBe(0);
   expect(desk.asked.at(-1)?.body).toEqual({ name: "-x" });
 });
