@@ -163,7 +163,7 @@ function summary(
   const user = existsSync(SERVICE) ? "sudo -u pombo " : "";
   const command = (words: string) => `${user}pombo ${words} --config ${plain(to.file)}`;
   return [
-    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(isoOf(at))}: ${count(contents.emails, "email")} of ${count(contents.workspaces, "workspace")}.`,
+    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(isoOf(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "text")} of ${count(contents.workspaces, "workspace")}.`,
     "",
     ...(mayRun === null
       ? []
