@@ -54,7 +54,7 @@ async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> 
   const config: Config = { ...plan.config, replication: { ...plan.config.replication, url } };
   const key = keyOf(given, config, terminal);
   // First of all, as pombo init does: it is of use without the rest.
-  if (plan.text !== null) writeConfig(file, plan.text);
+  if (plan.text !== null) writeConfig(file, plan.text, terminal);
   terminal.err(`Restoring from ${plain(url)} into ${plain(config.dataDir)} …`);
   let restored: Restored;
   try {
