@@ -1,6 +1,7 @@
 import { describeValue, isTable, showText, type Mistake, type Table } from "./config-toml.ts";
 import type { Setting } from "./config-setting.ts";
 import { parseDuration, parseSize, TEXT_FORMATS, type TextFormat } from "./config-units.ts";
+import { nearest } from "./similar.ts";
 
 // Walks the table of the configuration file along the schema of config.ts. Every mistake is collected
 // instead of thrown, so that the operator mends the file in one go.
@@ -156,10 +157,10 @@ function note(place: Place, found: string, expected: string): void {
 
 function noteUnknown(value: unknown, known: string[], place: Place): void {
   const key = place.at.at(-1) ?? "";
-  const similar = known.find((candidate) => isSimilar(key, candidate));
+  const similar = nearest(key, known);
   const elsewhere = leafPaths(place.reading.root, []).find((path) => path.at(-1) === key);
   const suggestion =
-    similar !== undefined
+    similar !== null
       ? keyPath([...place.at.slice(0, -1), similar])
       : elsewhere !== undefined
         ? keyPath(elsewhere)
@@ -178,24 +179,4 @@ function leafPaths(setting: Setting, at: string[]): string[][] {
 /** Keys in TOML spelling: quoted unless bare, so that a dot inside a key cannot be misread. */
 function keyPath(at: string[]): string {
   return at.map((part) => (/^[A-Za-z0-9_-]+(\[\d+\])?$/.test(part) ? part : showText(part))).join(".");
-}
-
-/** Close enough to be a slip of the fingers: one edit in a short key, up to three in a long one. */
-function isSimilar(key: string, candidate: string): boolean {
-  const allowed = candidate.length <= 4 ? 1 : candidate.length <= 8 ? 2 : 3;
-  return Math.abs(key.length - candidate.length) <= allowed && editDistance(key.toLowerCase(), candidate) <= allowed;
-}
-
-/** Levenshtein distance; both texts are at most a known key and three characters long here. */
-function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

@@ -78,9 +78,9 @@ async function attempt({ config, signal }: DrillParts): Promise<Pick<Drill, "out
     const restored = marksOf(copy, { isInUse: false });
     const lack = live === null ? null : lackOf(restored, live, marksOf(database, { isInUse: true }));
     if (lack !== null) return bad(lack);
-    const { newestEmail, workspaces, domains } = restored;
+    const { newestEmail, newestText, workspaces, domains } = restored;
     const compared = live === null ? "there is no database here to compare it with" : "as the database has them";
-    const words = `Restored and whole: emails up to number ${newestEmail}, ${count(workspaces, "workspace")}, ${count(domains, "domain")}; ${compared}.`;
+    const words = `Restored and whole: emails up to number ${newestEmail}, texts up to number ${newestText}, ${count(workspaces, "workspace")}, ${count(domains, "domain")}; ${compared}.`;
     return { outcome: "good", words };
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
@@ -93,8 +93,12 @@ async function attempt({ config, signal }: DrillParts): Promise<Pick<Drill, "out
 /** What is missing in what came back, beside the database just before and just after; null: nothing. */
 function lackOf(restored: Marks, before: Marks, after: Marks): string | null {
   if (restored.instance !== before.instance) return "The replica is that of another instance.";
-  if (restored.newestEmail < before.newestEmail) {
-    return `The replica lacks the newest emails: it has them up to number ${restored.newestEmail}, the database had ${before.newestEmail}.`;
+  for (const [name, number] of [
+    ["emails", "newestEmail"],
+    ["texts", "newestText"],
+  ] as const) {
+    if (restored[number] < before[number])
+      return `The replica lacks the newest ${name}: it has them up to number ${restored[number]}, the database had ${before[number]}.`;
   }
   for (const name of ["workspaces", "domains"] as const) {
     const [least, most] = [Math.min(before[name], after[name]), Math.max(before[name], after[name])];

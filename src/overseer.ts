@@ -82,6 +82,7 @@ export function overseerParts(built: Built): OverseerParts {
       isHeld: (workspaceId) => stores.workspaces.byId(workspaceId)?.isHeld ?? true,
       paused,
       troubleOf(route) {
+        if (!config.sms.routes.some(({ name }) => name === route)) return "no such route in the configuration";
         const links = linksOf(route);
         return links.length > 0 && !links.some(isBound) ? "No link of the route is bound" : null;
       },

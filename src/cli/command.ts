@@ -19,6 +19,7 @@ import { trace } from "./trace.ts";
 import { update } from "./update.ts";
 import { versionRecord, versionText } from "./version.ts";
 import { listenToEvents } from "./webhook-listen.ts";
+import { nearest } from "../similar.ts";
 import { plain } from "./words.ts";
 import { WORKSPACE_COMMANDS } from "./workspace.ts";
 
@@ -49,6 +50,7 @@ export interface Terminal {
   outliveSession: () => void;
 }
 
+const HELP = ["help", "--help", "-h"];
 const DEFAULT_API = "http://127.0.0.1:8080";
 const JSON_OPTION = { about: "one line of JSON for programs" };
 
@@ -68,6 +70,27 @@ const COMMANDS: readonly Command[] = [
       const { dev } = await import("./dev.ts");
       await dev({ port: portOf(given), data: given.text("data"), json: given.isSet("json") }, terminal);
     },
+  },
+  {
+    name: "webhook listen",
+    arguments: [],
+    options: {
+      forward: { value: "URL", about: "post each event there, as a webhook is called" },
+      api: { value: "URL", about: `the API (${DEFAULT_API})` },
+      key: { value: "KEY", about: "a workspace's API key; better in the variable POMBO_KEY" },
+      json: { about: "a line of JSON an event, for programs" },
+    },
+    about: "Shows a workspace's events on a developer's machine, and forwards them.",
+    run: (given, terminal) =>
+      listenToEvents(
+        {
+          api: (given.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
+          key: given.text("key") ?? terminal.env["POMBO_KEY"],
+          forward: given.text("forward"),
+          json: given.isSet("json"),
+        },
+        terminal,
+      ),
   },
   {
     name: "init",
@@ -106,27 +129,6 @@ const COMMANDS: readonly Command[] = [
           config: given.text("config"),
           isProbe: given.isSet("probe"),
           replica: { startEmpty: given.isSet("start-empty"), takeOver: given.isSet("take-over") },
-        },
-        terminal,
-      ),
-  },
-  {
-    name: "webhook listen",
-    arguments: [],
-    options: {
-      forward: { value: "URL", about: "post each event there, as a webhook is called" },
-      api: { value: "URL", about: `the API (${DEFAULT_API})` },
-      key: { value: "KEY", about: "a workspace's API key; better in the variable POMBO_KEY" },
-      json: { about: "a line of JSON an event, for programs" },
-    },
-    about: "Shows a workspace's events on a developer's machine, and forwards them.",
-    run: (given, terminal) =>
-      listenToEvents(
-        {
-          api: (given.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
-          key: given.text("key") ?? terminal.env["POMBO_KEY"],
-          forward: given.text("forward"),
-          json: given.isSet("json"),
         },
         terminal,
       ),
@@ -185,12 +187,14 @@ const COMMANDS: readonly Command[] = [
 export async function runCommand(args: string[], terminal: Terminal): Promise<void> {
   const words = args[0] === "--version" ? ["version"] : args;
   const [first = "help", ...rest] = words;
-  if (["help", "--help", "-h"].includes(first)) return terminal.out(helpOn(rest));
+  if (HELP.includes(first)) return terminal.out(helpOn(rest));
   if (asksForHelp(words)) return terminal.out(helpOn(words));
   const command = findCommand(words);
   if (command === null) throw unknownCommand(words);
+  const behind = words.slice(command.name.split(" ").length);
+  // `pombo queue lst`: the group's own command takes no argument, so a command of the group was meant.
+  if (isOfGroup(command) && behind[0] !== undefined && /^[^-]/.test(behind[0])) throw unknownCommand(words);
   try {
-    const behind = words.slice(command.name.split(" ").length);
     await command.run(readArguments(command, behind), terminal);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -213,23 +217,42 @@ function asksForHelp(words: string[]): boolean {
   return words.slice(0, end < 0 ? undefined : end).some((word) => word === "--help" || word === "-h");
 }
 
+/** One word, with others behind it that are commands too. */
+function isOfGroup({ name }: Command): boolean {
+  return !name.includes(" ") && groupOf([name]).length > 1;
+}
+
 function helpOn(words: string[]): string {
-  if (words.length === 0) return overview(COMMANDS);
-  if (words[0] === "exit-codes") return exitCodes();
+  const [first] = words;
+  if (first === undefined || HELP.includes(first)) return overview(COMMANDS);
+  if (first === "exit-codes") return exitCodes();
   const command = findCommand(words);
+  if (command !== null && !isOfGroup(command)) return commandHelp(command);
   const group = groupOf(words);
-  const isGroup = command !== null && !command.name.includes(" ") && group.length > 1;
-  if (command !== null && !isGroup) return commandHelp(command);
   if (group.length > 0) return groupHelp(group);
   throw unknownCommand(words);
 }
 
+/** The reason stands last on the screen: no long help behind it. */
 function unknownCommand([first = "", second]: string[]): CommandError {
   const group = groupOf([first]);
-  if (group.length === 0) return new CommandError(`pombo has no command ${plain(first)}.\n\n${overview(COMMANDS)}`, 2);
-  const known = group.map(({ name }) => name.split(" ")[1] ?? "").join(", ");
+  if (group.length === 0) {
+    const names = [...new Set(COMMANDS.map(({ name }) => name.split(" ")[0] ?? ""))];
+    const fault = `pombo has no command ${plain(first)}.${meant(first, names)}`;
+    return new CommandError(`${fault} pombo --help names them all.`, 2);
+  }
+  const known = group.flatMap(({ name }) => name.split(" ")[1] ?? []);
   const fault = second === undefined ? "does nothing by itself" : `has no command ${plain(second)}`;
-  return new CommandError(`pombo ${first} ${fault}. It has ${known}.\n\n${groupHelp(group)}`, 2);
+  const guess = second === undefined ? "" : meant(second, known);
+  return new CommandError(
+    `pombo ${first} ${fault}.${guess} It has ${known.join(", ")}. pombo ${first} --help says more.`,
+    2,
+  );
+}
+
+function meant(word: string, known: readonly string[]): string {
+  const guess = nearest(word, known);
+  return guess === null ? "" : ` Did you mean ${guess}?`;
 }
 
 const DEV_PORT = 8080;

@@ -3,15 +3,16 @@ import type { Command } from "./definition.ts";
 // The words of `pombo help`, of `pombo workspace --help` and of `pombo workspace list --help`, from the table.
 
 const INDENT = "  ";
-const WIDTH = 100;
+const WIDTH = 96;
 
-/** Every command: those of one word with their options, the others by their first word. */
+/** Every command: those alone with their first word with their options, the others by that word. */
 export function overview(commands: readonly Command[]): string {
   const all = [...Map.groupBy(commands, ({ name }) => firstWord(name))];
-  const isSingle = (members: Command[]) => members.every(({ name }) => !name.includes(" "));
+  const isSingle = (members: Command[]) => members.length === 1;
   const single = all.flatMap(([, members]) => (isSingle(members) ? members : []));
   const groups = all.filter(([, members]) => !isSingle(members));
-  const width = Math.max(...commands.map(({ name }) => firstWord(name).length)) + "pombo ".length;
+  const names = [...single.map(({ name }) => name), ...groups.map(([name]) => name)];
+  const width = Math.max(...names.map((name) => name.length)) + "pombo ".length;
   const line = (name: string, about: string) => `${INDENT}${`pombo ${name}`.padEnd(width)}${INDENT}${about}`;
   const beneath = " ".repeat(width + 2 * INDENT.length);
   return [

@@ -27,7 +27,7 @@ export function init(options: InitOptions, terminal: Terminal): void {
   const { config } = plan;
   const givenKey = terminal.env["POMBO_INSTANCE_KEY"] === "" ? undefined : terminal.env["POMBO_INSTANCE_KEY"];
   // First of all: keys that are shown once must not be made before everything else has worked.
-  if (plan.text !== null) writeConfig(file, plan.text);
+  if (plan.text !== null) writeConfig(file, plan.text, terminal);
   let made: NewInstance;
   try {
     made = setUpInstance(config, { random: systemRandom, now: systemClock.now(), givenKey });

@@ -5,6 +5,7 @@ import example from "../../config.example.toml" with { type: "text" };
 import { type Config, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 import type { Terminal } from "./command.ts";
+import { plain } from "./words.ts";
 
 // The configuration of an instance that has none yet: the example, with what was said on the command line.
 
@@ -44,11 +45,13 @@ export function freshConfig(file: string, options: Fresh, terminal: Pick<Termina
   throw new StartError(lines.join("\n"));
 }
 
-/** Writes it where there is none. Throws StartError. */
-export function writeConfig(file: string, text: string): void {
+/** Writes it where there is none; a folder that is made for it is told. Throws StartError. */
+export function writeConfig(file: string, text: string, { err }: Pick<Terminal, "err">): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text, { mode: 0o644, flag: "wx" });
+    const made = mkdirSync(dirname(file), { recursive: true });
+    // A password may be written into it.
+    writeFileSync(file, text, { mode: 0o640, flag: "wx" });
+    if (made !== undefined) err(`There was no folder ${plain(dirname(file))}: it was made for the configuration.`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(

@@ -75,8 +75,10 @@ async function meantBy(work: Work, everything: string | null): Promise<Meant> {
   }
   const isAll = everything !== null && given.isSet("all");
   if (options.length === 0 && !isAll) {
-    const all = everything === null ? "" : `, or ${everything} for every one`;
-    throw new UsageError(`Say which messages are meant: ids, --to, --workspace, --queued-before${all}.`);
+    const all = everything ?? "--queued-before now";
+    throw new UsageError(
+      `Say which messages are meant: ids, --to, --workspace, --queued-before, or ${all} for every one.`,
+    );
   }
   return { ...(await choiceOf(work)), ...(kinds.length === 0 ? {} : { kinds }) };
 }

@@ -1,6 +1,6 @@
 import type { DeliveryState, QueuedMessage, QueueOverview } from "../operator/queue-schema.ts";
 import { UsageError } from "./failure.ts";
-import { CHOICE_OPTIONS, choiceOf, KIND_OPTIONS, kindsOf } from "./queue-choice.ts";
+import { type Choice, CHOICE_OPTIONS, choiceOf, KIND_OPTIONS, kindsOf } from "./queue-choice.ts";
 import { dropMessages, retryMessages } from "./queue-change.ts";
 import { type OperatorCommand, record, type Shown, type Work } from "./operator-command.ts";
 import { type Column, tableLines } from "./table.ts";
@@ -15,6 +15,8 @@ type State = typeof DeliveryState.static;
 
 const DEFAULT_LIST = 100;
 const MAX_LIST = 1_000_000;
+/** Messages that one answer of the API holds. */
+const PAGE_ROWS = 100;
 
 export const QUEUE_COMMANDS: OperatorCommand[] = [
   {
@@ -108,9 +110,9 @@ function overviewWords(seen: Overview, width: number | null): string {
       to: route.route,
       waiting: route.waiting,
       running: route.running,
-      oldestAt: null,
+      oldestAt: route.oldestAt,
       nextAttemptAt: route.nextAttemptAt,
-      why: route.reason ?? "-",
+      why: keptWhy(route, paused),
     })),
     ...seen.webhooks.map((webhook) => ({
       kind: "webhook",
@@ -119,7 +121,7 @@ function overviewWords(seen: Overview, width: number | null): string {
       running: 0,
       oldestAt: null,
       nextAttemptAt: webhook.nextAttemptAt,
-      why: webhook.reason ?? "-",
+      why: keptWhy(webhook, paused),
     })),
   ];
   const table = tableLines(lines, COLUMNS, width);
@@ -138,6 +140,12 @@ function overviewWords(seen: Overview, width: number | null): string {
 function emailLine(row: Destination): Line {
   const { to, waiting, running, oldestAt, nextAttemptAt } = row;
   return { kind: "email", to, waiting, running, oldestAt, nextAttemptAt, why: whyOf(row) };
+}
+
+/** Of texts and calls. */
+function keptWhy({ waiting, reason }: { waiting: number; reason: string | null }, paused: Overview["paused"]): string {
+  const kept = paused !== null && waiting > 0 ? ["all delivery is paused"] : [];
+  return [...kept, ...(reason === null ? [] : [reason])].join("; ") || "-";
 }
 
 function whyOf({ state, reason, held, waiting, blockedUntil }: Destination): string {
@@ -184,7 +192,34 @@ async function listMessages(work: Work): Promise<Shown> {
   }
   const shown = rows.slice(0, limit);
   const lines = (width: number | null) => tableLines(shown, MESSAGE_COLUMNS, width);
-  return { kind: "list", data: shown, lines, empty: "Nothing of that waits." };
+  const empty = shown.length === 0 && to === undefined ? await othersWords(work, choice, kinds[0]) : NOTHING;
+  return { kind: "list", data: shown, lines, empty };
+}
+
+const NOTHING = "Nothing of that waits.";
+const LISTED = {
+  email: { noun: "email", option: "--emails" },
+  sms: { noun: "text", option: "--sms" },
+  webhook: { noun: "webhook call", option: "--webhooks" },
+} as const;
+
+/** "No email waits; 2 texts do: add --sms." */
+async function othersWords({ api }: Work, choice: Choice, asked: keyof typeof LISTED | undefined): Promise<string> {
+  const others: string[] = [];
+  const options: string[] = [];
+  for (const kind of ["email", "sms", "webhook"] as const) {
+    if (kind === (asked ?? "email")) continue;
+    for await (const page of api.pages<Message>("/operator/queue/messages", { ...choice, kind })) {
+      if (page.length === 0) break;
+      const least = page.length >= PAGE_ROWS ? "at least " : "";
+      others.push(`${least}${count(page.length, LISTED[kind].noun)} ${page.length === 1 ? "does" : "do"}`);
+      options.push(LISTED[kind].option);
+      break;
+    }
+  }
+  if (others.length === 0) return NOTHING;
+  const how = `${asked === undefined ? "add" : `instead of ${LISTED[asked].option} give`} ${options.join(" or ")}`;
+  return `No ${LISTED[asked ?? "email"].noun}${Object.keys(choice).length > 0 ? " of that" : ""} waits; ${others.join(", ")}: ${how}.`;
 }
 
 function wholeNumber(text: string | undefined, maximum: number): number | undefined {

@@ -54,7 +54,7 @@ async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> 
   const config: Config = { ...plan.config, replication: { ...plan.config.replication, url } };
   const key = keyOf(given, config, terminal);
   // First of all, as pombo init does: it is of use without the rest.
-  if (plan.text !== null) writeConfig(file, plan.text);
+  if (plan.text !== null) writeConfig(file, plan.text, terminal);
   terminal.err(`Restoring from ${plain(url)} into ${plain(config.dataDir)} …`);
   let restored: Restored;
   try {
@@ -163,7 +163,7 @@ function summary(
   const user = existsSync(SERVICE) ? "sudo -u pombo " : "";
   const command = (words: string) => `${user}pombo ${words} --config ${plain(to.file)}`;
   return [
-    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(isoOf(at))}: ${count(contents.emails, "email")} of ${count(contents.workspaces, "workspace")}.`,
+    `Restored to ${plain(to.config.dataDir)} as it was at ${timeText(isoOf(at))}: ${count(contents.emails, "email")} and ${count(contents.texts, "text")} of ${count(contents.workspaces, "workspace")}.`,
     "",
     ...(mayRun === null
       ? []

@@ -124,16 +124,23 @@ async function test({ api, given, terminal, isJson }: Work): Promise<Shown> {
   else terminal.out(["", ...sentences.map((sentence) => plain(sentence))].join("\n"));
   const ending = ENDINGS[result];
   if (isStopped) throw new CommandError("Stopped: what was sent is sent.", INTERRUPTED);
-  if (ending !== null) throw new CommandError(ending.words, ending.code);
+  if (ending !== null && ending.words !== null) throw new CommandError(ending.words, ending.code);
+  if (ending !== null) terminal.ends(ending.code);
   return { kind: "shown" };
 }
 
 /** What a test that did not show all ends with; 2 is a command line that is not understood. */
-const ENDINGS: Record<NonNullable<Trial["verdict"]>["result"], { words: string; code: 1 | 3 | 4 | 130 } | null> = {
+interface Ending {
+  /** Null: the verdict's sentences say it. */
+  words: string | null;
+  code: 1 | 3 | 4 | 130;
+}
+
+const ENDINGS: Record<NonNullable<Trial["verdict"]>["result"], Ending | null> = {
   delivered: null,
   unconfirmed: { words: "Taken by the SMSC, and not confirmed as delivered.", code: 3 },
   failed: { words: "The link does not carry all three texts.", code: 4 },
-  not_sent: { words: "Nothing was sent.", code: 1 },
+  not_sent: { words: null, code: 1 },
   stopped: { words: "Ended before it was through.", code: 130 },
 };
 

@@ -2,6 +2,7 @@ import type { Trace, TraceCandidate } from "../operator/trace-schema.ts";
 import { list, type OperatorCommand, record } from "./operator-command.ts";
 import type { Column } from "./table.ts";
 import { CommandError } from "./failure.ts";
+import { Refusal, sentencesOf } from "./operator.ts";
 import { facts, plain, say, timeCell, timeText } from "./words.ts";
 
 // `pombo trace ID`: a message's whole way, oldest first, with what was said at each attempt.
@@ -35,13 +36,26 @@ export const trace: OperatorCommand = {
       return record(traced, screen(traced));
     };
     if (ID.test(wanted)) return await show(wanted);
-    const found = await api.call<Candidate[]>("GET", `/operator/trace?find=${encodeURIComponent(wanted)}`);
+    const found = await api
+      .call<Candidate[]>("GET", `/operator/trace?find=${encodeURIComponent(wanted)}`)
+      .catch((error: unknown) => {
+        throw named(error, wanted);
+      });
     const [only] = found;
     if (only === undefined)
       throw new CommandError(say`No message has an id that begins with ${wanted}, or went there.`);
     return found.length === 1 ? await show(only.id) : list(found, COLUMNS, "");
   },
 };
+
+/** A refusal of the API's parameter `find`, by what the person wrote. */
+function named(error: unknown, wanted: string): unknown {
+  const item = error instanceof Refusal ? error.items.find(({ field }) => field === "find") : undefined;
+  if (item === undefined) return error;
+  return new CommandError(
+    sentencesOf({ ...item, message: item.message.replace(/^find\b/, () => JSON.stringify(wanted)) }),
+  );
+}
 
 function screen(traced: Traced): string {
   const { kind, id, workspaceId, workspaceName, email, sms, suppressions, events } = traced;

@@ -131,7 +131,7 @@ function askVersion(draft: string): Promise<VersionRecord> {
         if (typeof version !== "string" || typeof commit !== "string" || typeof schema !== "number") throw new Error();
         resolve(record as VersionRecord);
       } catch {
-        fail("it does not tell its version");
+        fail("it does not tell its version: it may be cut off, or be for another platform");
       }
     });
   });

@@ -1,3 +1,4 @@
+import { BUILD } from "../build.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { systemRandom } from "../random.ts";
 import { makeSecret, showSecret, signatureHeaders } from "../webhooks/sign.ts";
@@ -178,7 +179,11 @@ async function forward(
   const { id, ...told } = event;
   const body = JSON.stringify(told);
   const timestampS = Math.floor(clock.now() / 1_000);
-  const headers = { "content-type": "application/json", ...signatureHeaders({ id, timestampS, body }, [secret]) };
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": `pombo/${BUILD.version}`,
+    ...signatureHeaders({ id, timestampS, body }, [secret]),
+  };
   try {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(FORWARD_TIMEOUT_MS)]);
     const response = await fetch(url, { method: "POST", body, headers, signal, redirect: "manual" });

@@ -40,13 +40,21 @@ export const WORKSPACE_COMMANDS: OperatorCommand[] = [
     arguments: ["NAME"],
     options: { plan: { value: "PLAN", about: "one of the configured plans; else the default one" } },
     about: "Makes a workspace and shows its first API key, once.",
-    async run({ api, given }) {
+    async run({ api, given, isJson }) {
       const plan = given.text("plan");
       const body = { name: given.argument("NAME"), ...(plan === undefined ? {} : { plan }) };
+      // Asked before: nothing may come between a key that is shown once and the showing.
+      const before = isJson ? [] : await api.all<Workspace>("/operator/workspaces");
       const made = await api.call<typeof CreatedWorkspace.static>("POST", "/workspaces", body);
+      const isTwice = before.some(({ name }) => name === made.workspaceName);
       return record(
         made,
-        `${say`Workspace ${made.workspaceName} is made: ${made.workspaceId}`}\n\n${keyWords("Its API key", made.apiKey.key)}`,
+        [
+          say`Workspace ${made.workspaceName} is made: ${made.workspaceId}`,
+          ...(isTwice ? ["Another workspace has this name: from now on each of them is to be named by its id."] : []),
+          "",
+          keyWords("Its API key", made.apiKey.key),
+        ].join("\n"),
       );
     },
   },

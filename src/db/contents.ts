@@ -67,6 +67,8 @@ export interface Marks {
   instance: string;
   /** The number of the newest email. */
   newestEmail: number;
+  /** The number of the newest text. */
+  newestText: number;
   workspaces: number;
   domains: number;
 }
@@ -79,6 +81,7 @@ export function marksOf(file: string, { isInUse }: { isInUse: boolean }): Marks 
   return {
     instance: String(one("SELECT value AS n FROM instance WHERE name = 'instance_id'") ?? ""),
     newestEmail: Number(one("SELECT MAX(id) AS n FROM email") ?? 0),
+    newestText: Number(one("SELECT MAX(id) AS n FROM sms_message") ?? 0),
     workspaces: Number(one("SELECT COUNT(*) AS n FROM workspace WHERE deleted_at IS NULL")),
     domains: Number(one("SELECT COUNT(*) AS n FROM domain")),
   };

@@ -58,6 +58,12 @@ export function openOverviewStore({ orm }: Db) {
       .orderBy(asc(smsSegments.nextAt))
       .limit(1),
   );
+  const selectText = fast(
+    orm
+      .select({ at: smsMessages.createdAt })
+      .from(smsMessages)
+      .where(eq(smsMessages.id, p("id"))),
+  );
   const selectNextWebhook = fast(
     orm
       .select({ id: webhookJobs.webhookId })
@@ -139,10 +145,15 @@ export function openOverviewStore({ orm }: Db) {
 
     /** The next work of texts after this one, in the index's order; null: there is none. */
     workAfter: (place: { route: string; priority: string; workspaceId: number }) => selectNextWork.get(place) ?? null,
-    countWork: ({ route, priority, workspaceId }: { route: string; priority: string; workspaceId: number }): number =>
-      upTo(
-        sql`SELECT 1 FROM sms_segment WHERE ${isReady} AND route = ${route} AND priority = ${priority} AND workspace_id = ${workspaceId}`,
-      ),
+    /** Its segments up to the limit, and when the oldest of their texts was accepted; null: it has none. */
+    countWork({ route, priority, workspaceId }: { route: string; priority: string; workspaceId: number }) {
+      const ofWork = sql`${isReady} AND route = ${route} AND priority = ${priority} AND workspace_id = ${workspaceId}`;
+      const [found] = orm.values<[number, number | null]>(
+        sql`SELECT COUNT(*), MIN(message_id) FROM (SELECT message_id FROM sms_segment WHERE ${ofWork} LIMIT ${MAX_COUNTED})`,
+      );
+      const [waiting, oldestId] = found ?? [0, null];
+      return { waiting, oldestAt: oldestId === null ? null : (selectText.get({ id: oldestId })?.at ?? null) };
+    },
     firstOfWork: (work: { route: string; priority: string; workspaceId: number }) => selectFirstSegment.get(work),
     /** Segments that are under way or whose answer was lost, by route. */
     openSegments: (): { route: string; count: number }[] =>

@@ -159,6 +159,7 @@ function stateOf(
 interface Route {
   waiting: number;
   isMinimum: boolean;
+  oldestAt: number | null;
   nextAt: number | null;
   reason: string | null;
 }
@@ -166,7 +167,7 @@ interface Route {
 async function routesOf({ overview, troubleOf }: OverviewParts): Promise<Overview["sms"]> {
   const routes = new Map<string, Route>();
   const of = (name: string): Route => {
-    const known = routes.get(name) ?? { waiting: 0, isMinimum: false, nextAt: null, reason: null };
+    const known = routes.get(name) ?? { waiting: 0, isMinimum: false, oldestAt: null, nextAt: null, reason: null };
     routes.set(name, known);
     return known;
   };
@@ -174,20 +175,22 @@ async function routesOf({ overview, troubleOf }: OverviewParts): Promise<Overvie
   let work = overview.workAfter({ route: "", priority: "", workspaceId: 0 });
   for (; work !== null; work = overview.workAfter(work)) {
     const route = of(work.route);
-    const count = overview.countWork(work);
+    const { waiting, oldestAt } = overview.countWork(work);
     const first = overview.firstOfWork(work);
-    route.waiting += count;
-    route.isMinimum ||= count >= MAX_COUNTED;
+    route.waiting += waiting;
+    route.isMinimum ||= waiting >= MAX_COUNTED;
+    route.oldestAt = earlier(route.oldestAt, oldestAt);
     route.nextAt = earlier(route.nextAt, first?.nextAt);
     route.reason ??= first?.reason ?? first?.providerStatus ?? null;
     if (++looked % TURN === 0) await turn();
   }
   const open = overview.openSegments();
   for (const { route } of open) of(route);
-  return [...routes].slice(0, MAX_SHOWN).map(([route, { nextAt, reason, waiting, isMinimum }]) => ({
+  return [...routes].slice(0, MAX_SHOWN).map(([route, { oldestAt, nextAt, reason, waiting, isMinimum }]) => ({
     route,
     waiting,
     isMinimum,
+    oldestAt: timeOrNull(oldestAt),
     running: open.find((each) => each.route === route)?.count ?? 0,
     nextAttemptAt: timeOrNull(nextAt),
     reason: troubleOf(route) ?? reason,
@@ -220,8 +223,8 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function earlier(a: number | null, b: number | undefined): number | null {
-  if (b === undefined) return a;
+function earlier(a: number | null, b: number | null | undefined): number | null {
+  if (b === undefined || b === null) return a;
   return a === null ? b : Math.min(a, b);
 }
 

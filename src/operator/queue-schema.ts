@@ -184,6 +184,7 @@ const QueuedRoute = Type.Object({
   waiting: Type.Integer(),
   isMinimum: Type.Boolean({ description: "More wait than were counted." }),
   running: Type.Integer({ description: "Segments under way, or whose answer was lost." }),
+  oldestAt: MaybeTime,
   nextAttemptAt: MaybeTime,
   reason: MaybeText,
 });

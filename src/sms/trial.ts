@@ -54,8 +54,8 @@ export interface TrialLine {
   words: string;
 }
 
-/** `refused`: the link's bind. `no_link`: the route has none. */
-export type TrialEnd = "complete" | "time" | "stopped" | "refused" | "no_link";
+/** `refused`: the link's bind. `down`: it was not bound, and could not be. `no_link`: the route has none. */
+export type TrialEnd = "complete" | "time" | "stopped" | "refused" | "down" | "no_link";
 
 export interface TrialParts {
   id: string;
@@ -90,6 +90,8 @@ export class Trial implements Guest {
   #end: TrialEnd | null = null;
   #cancel: () => void = () => undefined;
   #isIdless = false;
+  /** The link was not bound when it began. */
+  #beganUnbound = false;
 
   constructor(parts: TrialParts) {
     this.#parts = parts;
@@ -140,7 +142,9 @@ export class Trial implements Guest {
     const { steady, waitMs, link } = this.#parts;
     if (link === null) return this.finish("no_link");
     this.#cancel = steady.after(waitMs, () => this.finish("time"));
-    this.linkChanged(link);
+    const state = this.#parts.view()?.state;
+    this.#beganUnbound = state !== "bound" && state !== "partly";
+    this.#seeLink(true);
   }
 
   finish(end: TrialEnd): void {
@@ -194,7 +198,10 @@ export class Trial implements Guest {
   }
 
   linkChanged(link: string): void {
-    if (link !== this.#parts.link || this.#end !== null) return;
+    if (link === this.#parts.link && this.#end === null) this.#seeLink(false);
+  }
+
+  #seeLink(isBegin: boolean): void {
     // In a moment: the link's own state follows what it tells.
     queueMicrotask(() => {
       const view = this.#parts.view();
@@ -203,6 +210,10 @@ export class Trial implements Guest {
       // It is tried again in a minute at the earliest, and somebody has to change something before that.
       const isUntouched = this.#probes.every(({ tried }) => tried.outcome === "waiting");
       if (view.state === "refused" && isUntouched) this.finish("refused");
+      if (view.state !== "waiting" || !isUntouched || !this.#beganUnbound) return;
+      // Where it was down before, one more attempt is waited for, if it comes in time.
+      const endsAt = this.#parts.clock.now() + this.#parts.waitMs;
+      if (!isBegin || (view.retryAt ?? 0) > endsAt) this.finish("down");
     });
   }
 

@@ -267,7 +267,14 @@ test("dropped texts are failed, their credits come back, and they are listed unt
   const [listed] = await ask(pombo, "GET", `${QUEUE}/messages?kind=sms`);
   expect(listed).toMatchObject({ kind: "sms", id, to: TO, state: "queued", attempts: 0 });
   expect((await ask(pombo, "GET", QUEUE)).sms).toEqual([
-    expect.objectContaining({ route: "test", waiting: 2, running: 0, isMinimum: false }),
+    expect.objectContaining({
+      ...{ route: "test", waiting: 2, running: 0, isMinimum: false },
+      ...{ oldestAt: new Date(START).toISOString(), reason: null },
+    }),
+  ]);
+  pombo.config.sms.routes = [];
+  expect((await ask(pombo, "GET", QUEUE)).sms).toMatchObject([
+    { route: "test", reason: "no such route in the configuration" },
   ]);
   expect(await ask(pombo, "POST", `${QUEUE}/drop`, { to: "+25885" })).toMatchObject({ changed: { sms: 0 } });
   const reason = "dropped after a restore; may have been delivered";

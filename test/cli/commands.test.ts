@@ -25,13 +25,6 @@ const BLOCKS = [
 
 const CASES: Case[] = [
   {
-    args: ["workspace", "create", "Loja", "--plan", "starter"],
-    asks: "POST /workspaces",
-    body: { name: "Loja", plan: "starter" },
-    data: { workspaceId: W, workspaceName: "Loja", apiKey: { key: "svc_x" } },
-    says: `Workspace Loja is made: ${W}\n\nIts API key, shown only now:\n  svc_x\n`,
-  },
-  {
     args: ["workspace", "show", W],
     asks: `GET /operator/workspaces/${W}`,
     data: workspaceRecord({
@@ -181,6 +174,22 @@ test.each(CASES.map((each) => [each.args.join(" "), each] as const))(
     expect(JSON.parse(json.out)).toEqual(data);
   },
 );
+
+test("pombo workspace create shows the key once, and says when another workspace has the name", async () => {
+  const rows = [workspaceRecord()];
+  const made = { workspaceId: ID, workspaceName: "Loja", apiKey: { key: "svc_x" } };
+  await using desk = startDesk(({ line }) => (line.startsWith("GET") ? { data: rows, meta: NONE } : { data: made }));
+  const create = ["workspace", "create", "Loja", "--plan", "starter"];
+  const key = "\n\nIts API key, shown only now:\n  svc_x\n";
+  expect(await desk.run(create)).toEqual({ code: 0, out: `Workspace Loja is made: ${ID}${key}`, err: "" });
+  expect(desk.asked.at(-1)).toEqual({ line: "POST /workspaces", body: { name: "Loja", plan: "starter" } });
+  rows.push(workspaceRecord({ name: "Loja" }));
+  const twice = "Another workspace has this name: from now on each of them is to be named by its id.";
+  expect((await desk.run(create)).out).toBe(`Workspace Loja is made: ${ID}\n${twice}${key}`);
+  desk.asked.length = 0;
+  expect(JSON.parse((await desk.run([...create, "--json"])).out)).toEqual(made);
+  expect(desk.asked).toHaveLength(1);
+});
 
 interface ListCase {
   args: string[];

@@ -30,6 +30,7 @@ const OVERVIEW = {
       waiting: 3,
       isMinimum: false,
       running: 1,
+      oldestAt: "2026-01-31T08:14:00.000Z",
       nextAttemptAt: TIME,
       reason: "No link of the route is bound",
     },
@@ -54,7 +55,7 @@ test("the overview is a table of all three queues for people, lines for programs
   expect(shown).toContain("example.com");
   expect(shown).toContain("the site is left alone until 2026-01-31 08:15:00: 421 4.7.0 \ufffd[31mslow down");
   expect(shown).toContain("you hold the queue of its workspaces");
-  expect(shown).toContain("No link of the route is bound");
+  expect(shown).toMatch(/sms +vodacom .*2026-01-31 08:14:00 .*No link of the route is bound/);
   expect(shown).toContain("and 4 destinations more, with 9 emails");
   const lines = (await desk.run(["queue", "--limit=7"])).out.trimEnd().split("\n");
   expect(lines.map((line) => line.split("\t")[0])).toEqual(["email", "email", "sms", "webhook"]);
@@ -72,6 +73,12 @@ test("a pause stands above everything", async () => {
   await using desk = startDesk(() => ({ data: { ...OVERVIEW, paused, destinations: [], sms: [], webhooks: [] } }));
   const { out } = await runHere(["queue", "--data-dir", desk.folder], { width: 100 });
   expect(out).toStartWith("All delivery is paused since 2026-01-31 08:15:00 UTC: restored from a copy\n");
+  await using full = startDesk(() => ({ data: { ...OVERVIEW, paused } }));
+  const lines = (await runHere(["queue", "--data-dir", full.folder])).out.trimEnd().split("\n");
+  expect(lines.slice(2).map((line) => line.split("\t").at(-1))).toEqual([
+    "all delivery is paused; No link of the route is bound",
+    "all delivery is paused",
+  ]);
 });
 
 test("delivery is paused with a reason, and resumed", async () => {
@@ -233,4 +240,27 @@ test("a time may be given in several ways, and is UTC", () => {
   expect(readTime("2026-11-20T08:30:15+02:00", now)).toBe("2026-11-20T06:30:15.000Z");
   for (const wrong of ["", "soon", "2026-13-01", "-2h", "12:00"])
     expect(() => readTime(wrong, now)).toThrow("must be a time");
+});
+
+test("where no email waits it is said what does, and how it is listed", async () => {
+  const waiting: Record<string, Json[]> = { sms: [MESSAGE, MESSAGE], webhook: [MESSAGE] };
+  await using desk = startDesk(({ line }) => {
+    const kind = new URLSearchParams(line.split("?")[1]).get("kind") ?? "email";
+    return { data: waiting[kind] ?? [], meta: { next_cursor: null } };
+  });
+  const said = async (...args: string[]) => (await desk.run(["queue", "list", ...args])).err;
+  expect(await said()).toBe("No email waits; 2 texts do, 1 webhook call does: add --sms or --webhooks.\n");
+  waiting["webhook"] = [];
+  expect(await said("--queued-before", "now")).toBe("No email of that waits; 2 texts do: add --sms.\n");
+  expect(await said("--webhooks")).toBe("No webhook call waits; 2 texts do: instead of --webhooks give --sms.\n");
+  expect(await said("--to", "example.com")).toBe("Nothing of that waits.\n");
+  waiting["sms"] = [];
+  expect(await said()).toBe("Nothing of that waits.\n");
+});
+
+test("drop and retry without a choice say how every message is meant", async () => {
+  await using desk = startDesk(dropping);
+  const way = "ids, --to, --workspace, --queued-before, or";
+  expect((await desk.run(["queue", "drop", "--sms"])).err).toContain(`${way} --queued-before now for every one.`);
+  expect((await desk.run(["queue", "retry", "--sms"])).err).toContain(`${way} --all for every one.`);
 });

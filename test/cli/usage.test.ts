@@ -21,6 +21,11 @@ test("help names every command, on standard output", async () => {
   }
 });
 
+test("what a developer needs stands before what an operator does", async () => {
+  const names = [...(await runHere(["help"])).out.matchAll(/^ {2}pombo (\w+(?: listen)?) /gm)].map(([, name]) => name);
+  expect(names.slice(0, 4)).toEqual(["dev", "webhook listen", "init", "serve"]);
+});
+
 test("every command says how it is used, by --help anywhere and by help before it", async () => {
   for (const [group, members] of Object.entries(GROUPS)) {
     const overview = await runHere([group, "--help"]);
@@ -42,7 +47,7 @@ test("a word that is no command is told with those that are, and ends with 2", a
   const unknown = await runHere(["frobnicate"]);
   expect([unknown.code, unknown.out]).toEqual([2, ""]);
   expect(unknown.err).toStartWith("pombo has no command frobnicate.");
-  expect(unknown.err).toContain("  pombo workspace");
+  expect(unknown.err).toBe("pombo has no command frobnicate. pombo --help names them all.\n");
   for (const [group, members] of Object.entries(GROUPS)) {
     const within = await runHere([group, "frobnicate"]);
     expect([within.code, within.out]).toEqual([2, ""]);
@@ -51,7 +56,29 @@ test("a word that is no command is told with those that are, and ends with 2", a
     expect(alone.code).toBe(2);
     expect(alone.err).toStartWith(`pombo ${group} does nothing by itself. It has ${members.join(", ")}.`);
   }
-  expect((await runHere(["help", "frobnicate"])).code).toBe(2);
+  expect(await runHere(["help", "frobnicate"])).toEqual(unknown);
+});
+
+test("the nearest command is named, and the reason is not pushed off the screen by long help", async () => {
+  const typo = "pombo has no command worksace. Did you mean workspace? pombo --help names them all.\n";
+  for (const args of [["worksace"], ["worksace", "list"], ["help", "worksace"]])
+    expect(await runHere(args)).toEqual({ code: 2, out: "", err: typo });
+  const words = "It has list, pause, resume, retry, drop. pombo queue --help says more.\n";
+  expect((await runHere(["queue", "lst"])).err).toBe(`pombo queue has no command lst. Did you mean list? ${words}`);
+  expect((await runHere(["inbox", "sow", "x"])).err).toStartWith("pombo inbox has no command sow. Did you mean show?");
+  expect((await runHere(["sms", "link"])).err).toStartWith("pombo sms has no command link. Did you mean links?");
+  expect((await runHere(["domain", "x"])).err).toStartWith("pombo domain has no command x. It has");
+});
+
+test("help on help is help", async () => {
+  const help = await runHere(["help"]);
+  for (const args of [
+    ["help", "--help"],
+    ["help", "help"],
+    ["help", "-h"],
+    ["--help", "--help"],
+  ])
+    expect(await runHere(args)).toEqual(help);
 });
 
 test.each([
@@ -96,6 +123,6 @@ test("a negative number is an argument, and a name may begin with a dash behind 
     line: `POST /operator/workspaces/${id}/credits`,
     body: { amount: -5, note: "-1 too many" },
   });
-  expect((await runHere(["workspace", "create", "--data-dir", desk.folder, "--", "-x"])).code).toBe(0);
+  expect((await runHere(["workspace", "create", "--json", "--data-dir", desk.folder, "--", "-x"])).code).toBe(0);
   expect(desk.asked.at(-1)?.body).toEqual({ name: "-x" });
 });

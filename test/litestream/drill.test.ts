@@ -45,10 +45,13 @@ test.skipIf(!hasDaemon)(
     const { pombo } = of;
     expect(await seenIn(pombo)).toBeNull();
     await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
+    await pombo.enableSms(pombo.workspace);
+    for (const body of ["Bom dia", "Boa tarde"])
+      await pombo.workspace.call("POST", "/api/v1/sms", { body: { to: "+258841234567", body } });
     const made = await of.drill();
     expect(made).toMatchObject({ outcome: "good", goodAt: made.at });
     expect(made.words).toBe(
-      "Restored and whole: emails up to number 1, 1 workspace, 1 domain; as the database has them.",
+      "Restored and whole: emails up to number 1, texts up to number 2, 1 workspace, 1 domain; as the database has them.",
     );
     expect(readDrill(pombo.directory)).toEqual(made);
     expect(existsSync(join(pombo.directory, "drill"))).toBe(false);

@@ -166,6 +166,17 @@ test("pombo init sets up what a configuration written by hand says, and leaves t
   expect(existsSync(join(at.dataDir, "pombo.db"))).toBe(true);
 });
 
+test("the configuration is for its user and group alone, and a folder that is made for it is told", async () => {
+  using at = scratch();
+  const config = join(at.folder, "etc", "pombo", "pombo.toml");
+  const made = await init({ ...at, config });
+  const told = `There was no folder ${join(at.folder, "etc", "pombo")}: it was made for the configuration.\n`;
+  expect([made.code, made.stderr]).toEqual([0, told]);
+  expect(statSync(config).mode & 0o777).toBe(0o640);
+  using other = scratch();
+  expect((await init(other)).stderr).toBe("");
+});
+
 test("an init that cannot write its configuration makes no instance whose keys nobody has seen", async () => {
   using at = scratch();
   writeFileSync(join(at.folder, "file"), "");
@@ -265,7 +276,7 @@ test("pombo version says what it is, and an unknown command, option or port what
   const unknown = await runPombo(["frobnicate"]);
   expect(unknown).toMatchObject({ code: 2, stdout: "" });
   expect(unknown.stderr).toStartWith("pombo has no command frobnicate.");
-  expect(unknown.stderr).toContain("  pombo serve");
+  expect(unknown.stderr).toContain("pombo --help names them all.");
   const option = await runPombo(["serve", "--port", "1"]);
   expect(option).toMatchObject({ code: 2, stdout: "" });
   expect(option.stderr).toStartWith("pombo serve: Unknown option '--port'.\n\nUsage: pombo serve");

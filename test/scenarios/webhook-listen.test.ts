@@ -49,6 +49,9 @@ test("a developer's machine gets the events of the sandbox, by listening and by 
     ]);
     for (const each of forwarded.calls) verify(each, secret);
     verify(called.calls[0]!, made.body.data.secret);
+    // A program may tell its caller by this.
+    expect(forwarded.calls[0]?.headers["user-agent"]).toMatch(/^pombo\/\d/);
+    expect(forwarded.calls[0]?.headers["user-agent"]).toBe(called.calls[0]?.headers["user-agent"] ?? "");
     // One event has one id, however it comes.
     expect(called.calls[0]?.headers["webhook-id"]).toBe(forwarded.calls[1]?.headers["webhook-id"] ?? "");
     await listening.until("its lines", () => listening.stdout().split("\n").length > 2);

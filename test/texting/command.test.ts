@@ -48,6 +48,14 @@ test("pombo sms test ends with 3 without receipts, 4 after a refusal, 1 when not
   expect((await run(world, ["sms", "test", "--to", TO, "--wait", "soon"])).code).toBe(2);
 });
 
+test("pombo sms test on a link that is down ends before its time, and says once that nothing was sent", async () => {
+  await using world = await startTexting({ link: { port: 9 } });
+  const { code, out, err } = await run(world, ["sms", "test", "--to", TO, "--wait", "1h"]);
+  expect([code, err]).toEqual([1, ""]);
+  expect(out.match(/Nothing was sent/g)).toHaveLength(1);
+  expect(out).toContain("Look at host and port of the link");
+});
+
 test("Ctrl-C ends a test, with what came of it so far", async () => {
   await using world = await startTexting({ script: { receipts: { states: [] } } });
   const stop = world.smsc.until({ submits: 4 }).then(() => "SIGINT");

@@ -16,6 +16,7 @@ export const PURE = [
   "cli/words.ts",
   "errors.ts",
   "id.ts",
+  "similar.ts",
   "config-read.ts",
   "config-relay.ts",
   "config-replication.ts",

@@ -12,7 +12,7 @@ const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
 
 /** Files that import none of ours. */
 const LEAVES =
-  "own-addresses.ts lock.ts clock.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts config-setting.ts config-toml.ts config-units.ts".split(
+  "own-addresses.ts lock.ts clock.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
     " ",
   );
 
@@ -30,6 +30,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "restore.ts",
     "drill.ts",
     "lock.ts",
+    "similar.ts",
     "sandbox",
     ...PARTS,
     "keys/key.ts",
@@ -257,7 +258,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "config-toml.ts",
     "config-units.ts",
   ],
-  "config-read.ts": ["config-setting.ts", "config-toml.ts", "config-units.ts"],
+  "config-read.ts": ["config-setting.ts", "config-toml.ts", "config-units.ts", "similar.ts"],
   // A password may go without TLS to this machine alone.
   "config-site.ts": ["config-setting.ts"],
   "config-sms.ts": ["config-setting.ts"],
