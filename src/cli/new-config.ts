@@ -10,6 +10,7 @@ import type { Terminal } from "./command.ts";
 
 export const DEFAULT_CONFIG = "pombo.toml";
 const DEFAULT_DATA_DIR = "/var/lib/pombo";
+const LISTEN = "http.listen";
 /** Made by install.sh. */
 export const SERVICE = "/etc/systemd/system/pombo.service";
 
@@ -22,6 +23,8 @@ export interface Plan {
 interface Fresh {
   hostname: string | undefined;
   dataDir: string | undefined;
+  /** Address and port of the API. */
+  listen?: string | undefined;
   /** Of keys that stand once in the example. */
   more?: Record<string, string>;
 }
@@ -30,7 +33,8 @@ interface Fresh {
 export function freshConfig(file: string, options: Fresh, terminal: Pick<Terminal, "env">): Plan {
   const name = options.hostname ?? machineName();
   const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
-  const text = fill(example as string, { hostname: name, data_dir: dataDir, ...options.more });
+  const listen = options.listen === undefined ? {} : { [LISTEN]: options.listen };
+  const text = fill(example as string, { hostname: name, data_dir: dataDir, ...listen, ...options.more });
   const parsed = parseConfig(text, { file, env: terminal.env });
   if (parsed.kind === "config") return { config: parsed.config, text };
   if (options.hostname === undefined && parsed.mistakes.every(({ key }) => key === "hostname")) {
@@ -39,9 +43,13 @@ export function freshConfig(file: string, options: Fresh, terminal: Pick<Termina
     );
   }
   const lines = parsed.mistakes.map(
-    ({ key, found, expected }) => `--${key.replaceAll("_", "-")}: found ${found}; expected ${expected}`,
+    ({ key, found, expected }) => `--${optionOf(key)}: found ${found}; expected ${expected}`,
   );
   throw new StartError(lines.join("\n"));
+}
+
+function optionOf(key: string): string {
+  return key === LISTEN ? "listen" : key.replaceAll("_", "-");
 }
 
 /** Writes it where there is none. Throws StartError. */
@@ -57,11 +65,14 @@ export function writeConfig(file: string, text: string): void {
   }
 }
 
-/** The example with these keys set. */
+/** The example with these keys set; one with a dot is that of a table. */
 function fill(template: string, values: Record<string, string>): string {
   let text = template;
-  for (const [key, value] of Object.entries(values)) {
-    text = text.replace(new RegExp(`^#?${key} = .*$`, "m"), () => `${key} = ${JSON.stringify(value)}`);
+  for (const [path, value] of Object.entries(values)) {
+    const [key = "", table] = path.split(".").toReversed();
+    const before = table === undefined ? "" : `^\\[${table}\\]\\n(?:(?!\\[).*\\n)*?`;
+    const line = new RegExp(`(${before})^#?${key} = .*$`, "m");
+    text = text.replace(line, (_, above: string) => `${above}${key} = ${JSON.stringify(value)}`);
   }
   return text;
 }
