@@ -59,8 +59,9 @@ from 1, and \`meta\` tells \`total\` and \`lastPage\`.
 ### Rate limits
 
 How many requests a workspace may make in a second is set by the operator, apart for sends, other writes and
-reads. \`RateLimit\` on each answer tells what is left; more are answered with 429 and \`Retry-After\`. A batch counts as one request. How many emails it
-may send in a day and a month is set by its plan (402).
+reads. Where there is a limit (not in the sandbox), \`RateLimit\` on each answer tells what is left; more are answered
+with 429 and \`Retry-After\`. A batch counts as one request. How many emails it may send in a day and a month is set by
+its plan (402).
 `;
 
 /** Where the keys go; both in the same header, so that a page that tries requests can hold one of each. */
