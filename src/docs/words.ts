@@ -38,7 +38,8 @@ the operator finds the request in the log.
 
 An answer that is not 2xx holds \`errors\`, a list with one item for each fault: a \`code\` for programs, a
 \`message\` for people, and, where they apply, the \`field\` at fault, its \`path\` in a batch
-(\`emails[3].from\`) and a \`hint\` with what to do. All faults of a body come in one answer. 4xx means that
+(\`emails[3].from\`) and a \`hint\` with what to do. All faults of a body's form come in one answer; what depends on
+more than the request (verified domains, sender ids, credits) is looked at after that. 4xx means that
 the request has to change, or that something has to happen first; 429 and 503 that the same request can be
 sent again, after the seconds that \`Retry-After\` says. Nothing is ever half done.
 
