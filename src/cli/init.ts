@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseHostPort } from "../config-units.ts";
 import { databaseFile } from "../ground.ts";
+import { parseHostPort } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { systemClock } from "../clock.ts";
 import { systemRandom } from "../random.ts";
