@@ -1,10 +1,10 @@
 # The executable and what it needs of a system: no shell, no package manager, no root. From what script/build made:
 #   script/build && docker build -t pombo .
 #   script/build --target linux-arm64 && docker build --platform linux/arm64 --build-arg EXECUTABLE=dist/pombo-linux-arm64 -t pombo .
-# Set up:  docker run --rm -v pombo:/var/lib/pombo pombo init --config /var/lib/pombo/pombo.toml --hostname mail.example.net
+# Set up:  docker run --rm -v pombo:/var/lib/pombo pombo init --config /var/lib/pombo/pombo.toml --hostname mail.example.net --listen 0.0.0.0:8080
 # Run:     docker run -d --name pombo --restart unless-stopped --stop-timeout 90 -p 25:25 -p 127.0.0.1:8080:8080 -v pombo:/var/lib/pombo pombo
 # In Compose: `stop_grace_period: 90s`. Docker's own ten seconds would end deliveries in the middle, and leave the replica behind.
-# In a container the API must listen on all its addresses: [http] listen = "0.0.0.0:8080". Commands: docker exec pombo pombo workspace list
+# In a container the API must listen on all its addresses, as --listen has it; -p says who reaches it. Commands: docker exec pombo pombo workspace list
 # Bounces come in at port 25, which Docker lets a user other than root open; elsewhere set the container's sysctl
 # net.ipv4.ip_unprivileged_port_start=0. Where a proxy of the container's network hides the clients' addresses they count
 # as one client, of which ten connections are let in: give the container the host's network then.

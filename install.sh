@@ -50,7 +50,7 @@ TimeoutStopSec=90
 # pombo ends its own child in its own order: the replica's last sync comes after the database's last write.
 KillMode=mixed
 
-# Where the data is; another data_dir needs ReadWritePaths= in a drop-in.
+# Where the data is; another data_dir, and a folder as [replication] url, need ReadWritePaths= in a drop-in.
 StateDirectory=pombo
 StateDirectoryMode=0700
 UMask=0077

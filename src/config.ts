@@ -220,7 +220,7 @@ export type { RelayConfig } from "./config-relay.ts";
 export type { ReplicationConfig } from "./config-replication.ts";
 export type { SiteConfig } from "./config-site.ts";
 export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./config-sms.ts";
-export { type HostPort, readReplicaUrl } from "./config-units.ts";
+export { type HostPort, parseHostPort, readReplicaUrl } from "./config-units.ts";
 
 /** Where the text came from: the file's path and the process's environment. */
 export interface ConfigOrigin {

@@ -29,7 +29,7 @@ export interface Overseen {
   counters: Counters;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   /** Null: it does not run yet. */
-  replicator: () => Pick<Replicator, "status" | "trouble" | "drill"> | null;
+  replicator: () => Pick<Replicator, "status" | "trouble" | "advice" | "drill"> | null;
 }
 
 /** Null: nothing is replicated. */
@@ -40,7 +40,7 @@ function replicationOf(replicator: ReturnType<Overseen["replicator"]>): Replicat
   const trouble = replicator?.trouble ?? null;
   return {
     state: isRunning ? "running" : "not running",
-    reason: trouble?.reason ?? status.fault,
+    reason: trouble?.reason ?? status.fault ?? replicator?.advice ?? null,
     lastAt: lastSyncAt,
     drill: replicator?.drill() ?? null,
   };

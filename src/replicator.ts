@@ -16,6 +16,7 @@ import { type Mark, nextBoot, pastOf, readMark, readMarker, writeMarker } from "
 import { endOrphan } from "./litestream/orphan.ts";
 import { type Owner, writeOwner } from "./litestream/owner.ts";
 import { localTransaction, lookAtReplica, ownerOfReplica, type ReplicaLook } from "./litestream/replica.ts";
+import { sameDiskWords } from "./litestream/same-disk.ts";
 import { spawnDaemon } from "./litestream/spawn.ts";
 import { type ReplicationStatus, Supervisor } from "./litestream/supervise.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
@@ -56,6 +57,8 @@ export interface Replicator {
   /** The last restore drill; null: there was none. */
   drill(): Drill | null;
   readonly trouble: Trouble | null;
+  /** What else the operator should know of the replica; null: nothing. */
+  readonly advice: string | null;
   /** Before the last commits of a stop. */
   settle: () => Promise<void>;
   /** After the database was closed. */
@@ -95,6 +98,8 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   });
   kept.start();
   forgetPutBack(dataDir);
+  const advice = sameDiskWords(replication.url ?? "", dataDir);
+  if (advice !== null) edges.log.event("replication.same_disk", { words: advice }, "warn");
   const supervisor = tools === null ? null : supervisorOf(parts, tools);
   const owner = {
     instance: stores.workspaces.fact("instance_id") ?? "",
@@ -114,6 +119,7 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   registerReplication(registry, { ...seen, isPaused: () => pause.isPaused, clock: edges.clock });
   return {
     ...seen,
+    advice,
     get trouble() {
       return supervisor?.trouble ?? drills?.trouble ?? null;
     },

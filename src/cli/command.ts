@@ -98,6 +98,7 @@ const COMMANDS: readonly Command[] = [
     options: {
       hostname: { value: "NAME", about: "the name of this server, as in its address's reverse DNS" },
       "data-dir": { value: "DIR", about: "where everything is kept (/var/lib/pombo)" },
+      listen: { value: "ADDRESS", about: "where the API listens (127.0.0.1:8080); in a container 0.0.0.0:8080" },
       config: { value: "FILE", about: "the configuration to write (pombo.toml)" },
       json: JSON_OPTION,
     },
@@ -108,6 +109,7 @@ const COMMANDS: readonly Command[] = [
           config: given.text("config"),
           dataDir: given.text("data-dir"),
           hostname: given.text("hostname"),
+          listen: given.text("listen"),
           json: given.isSet("json"),
         },
         terminal,

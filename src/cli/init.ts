@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { databaseFile } from "../ground.ts";
+import { parseHostPort } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { systemClock } from "../clock.ts";
 import { systemRandom } from "../random.ts";
@@ -13,6 +14,8 @@ export interface InitOptions {
   config: string | undefined;
   dataDir: string | undefined;
   hostname: string | undefined;
+  /** Address and port of the API. */
+  listen: string | undefined;
   json: boolean;
 }
 
@@ -46,10 +49,14 @@ function existing(file: string, options: InitOptions, terminal: Terminal): Plan 
       `${file} and its data directory ${config.dataDir} are set up already. Start that instance with pombo serve --config ${file}, or name another file with --config.`,
     );
   }
-  const { hostname, dataDir } = options;
-  if ((hostname ?? config.hostname) !== config.hostname || resolve(dataDir ?? config.dataDir) !== config.dataDir) {
+  const { hostname, dataDir, listen } = options;
+  const isSame =
+    (hostname ?? config.hostname) === config.hostname &&
+    resolve(dataDir ?? config.dataDir) === config.dataDir &&
+    (listen === undefined || Bun.deepEquals(parseHostPort(listen), config.http.listen));
+  if (!isSame) {
     throw new StartError(
-      `${file} exists already and says something else than --hostname and --data-dir. Leave them out to set up what the file says, or name another file with --config.`,
+      `${file} exists already and says something else than --hostname, --data-dir and --listen. Leave them out to set up what the file says, or name another file with --config.`,
     );
   }
   return { config, text: null };

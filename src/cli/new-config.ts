@@ -11,6 +11,7 @@ import { plain } from "./words.ts";
 
 export const DEFAULT_CONFIG = "pombo.toml";
 const DEFAULT_DATA_DIR = "/var/lib/pombo";
+const LISTEN = "http.listen";
 /** Made by install.sh. */
 export const SERVICE = "/etc/systemd/system/pombo.service";
 
@@ -23,6 +24,8 @@ export interface Plan {
 interface Fresh {
   hostname: string | undefined;
   dataDir: string | undefined;
+  /** Address and port of the API. */
+  listen?: string | undefined;
   /** Of keys that stand once in the example. */
   more?: Record<string, string>;
 }
@@ -31,7 +34,8 @@ interface Fresh {
 export function freshConfig(file: string, options: Fresh, terminal: Pick<Terminal, "env">): Plan {
   const name = options.hostname ?? machineName();
   const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
-  const text = fill(example as string, { hostname: name, data_dir: dataDir, ...options.more });
+  const listen = options.listen === undefined ? {} : { [LISTEN]: options.listen };
+  const text = fill(example as string, { hostname: name, data_dir: dataDir, ...listen, ...options.more });
   const parsed = parseConfig(text, { file, env: terminal.env });
   if (parsed.kind === "config") return { config: parsed.config, text };
   if (options.hostname === undefined && parsed.mistakes.every(({ key }) => key === "hostname")) {
@@ -40,9 +44,13 @@ export function freshConfig(file: string, options: Fresh, terminal: Pick<Termina
     );
   }
   const lines = parsed.mistakes.map(
-    ({ key, found, expected }) => `--${key.replaceAll("_", "-")}: found ${found}; expected ${expected}`,
+    ({ key, found, expected }) => `--${optionOf(key)}: found ${found}; expected ${expected}`,
   );
   throw new StartError(lines.join("\n"));
+}
+
+function optionOf(key: string): string {
+  return key === LISTEN ? "listen" : key.replaceAll("_", "-");
 }
 
 /** Writes it where there is none; a folder that is made for it is told. Throws StartError. */
@@ -60,11 +68,14 @@ export function writeConfig(file: string, text: string, { err }: Pick<Terminal, 
   }
 }
 
-/** The example with these keys set. */
+/** The example with these keys set; one with a dot is that of a table. */
 function fill(template: string, values: Record<string, string>): string {
   let text = template;
-  for (const [key, value] of Object.entries(values)) {
-    text = text.replace(new RegExp(`^#?${key} = .*$`, "m"), () => `${key} = ${JSON.stringify(value)}`);
+  for (const [path, value] of Object.entries(values)) {
+    const [key = "", table] = path.split(".").toReversed();
+    const before = table === undefined ? "" : `^\\[${table}\\]\\n(?:(?!\\[).*\\n)*?`;
+    const line = new RegExp(`(${before})^#?${key} = .*$`, "m");
+    text = text.replace(line, (_, above: string) => `${above}${key} = ${JSON.stringify(value)}`);
   }
   return text;
 }

@@ -38,7 +38,8 @@ the operator finds the request in the log.
 
 An answer that is not 2xx holds \`errors\`, a list with one item for each fault: a \`code\` for programs, a
 \`message\` for people, and, where they apply, the \`field\` at fault, its \`path\` in a batch
-(\`emails[3].from\`) and a \`hint\` with what to do. All faults of a body come in one answer. 4xx means that
+(\`emails[3].from\`) and a \`hint\` with what to do. All faults of a body's form come in one answer; what depends on
+more than the request (verified domains, sender ids, credits) is looked at after that. 4xx means that
 the request has to change, or that something has to happen first; 429 and 503 that the same request can be
 sent again, after the seconds that \`Retry-After\` says. Nothing is ever half done.
 
@@ -59,8 +60,9 @@ from 1, and \`meta\` tells \`total\` and \`lastPage\`.
 ### Rate limits
 
 How many requests a workspace may make in a second is set by the operator, apart for sends, other writes and
-reads. \`RateLimit\` on each answer tells what is left; more are answered with 429 and \`Retry-After\`. A batch counts as one request. How many emails it
-may send in a day and a month is set by its plan (402).
+reads. Where there is a limit (not in the sandbox), \`RateLimit\` on each answer tells what is left; more are answered
+with 429 and \`Retry-After\`. A batch counts as one request. How many emails it may send in a day and a month is set by
+its plan (402).
 `;
 
 /** Where the keys go; both in the same header, so that a page that tries requests can hold one of each. */

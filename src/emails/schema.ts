@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { ATTEMPT_OUTCOMES } from "../db/schema.ts";
 import { REPORT_KINDS } from "../db/schema-inbound.ts";
 import { PageMeta, PageQuery } from "../http/pagination.ts";
-import { choice, objectWith, ONE_LINE, text } from "../http/rules.ts";
+import { choice, hinted, objectWith, ONE_LINE, text } from "../http/rules.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
 import { subjectFault } from "../mime/header.ts";
 import { CATEGORIES } from "../smtp/classify-rules.ts";
@@ -21,10 +21,14 @@ function addressFault(parsed: ParsedMailbox): string | null {
 }
 
 function address(description: string) {
-  return text(
+  const plain = text(
     { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.net"] },
     (value) => addressFault(parseAddress(value)),
   );
+  return hinted(plain, (value) => {
+    const parsed = typeof value === "string" ? parseMailbox(value) : null;
+    return parsed?.kind === "mailbox" ? `Only from may hold a name: write ${parsed.mailbox.address} alone.` : null;
+  });
 }
 
 const mailbox = text(
@@ -54,7 +58,11 @@ const EXAMPLE = {
 const Members = Type.Object(
   {
     from: mailbox,
-    to: address("The recipient: one bare address."),
+    to: hinted(address("The recipient: one bare address."), (value) =>
+      Array.isArray(value)
+        ? "One email goes to one address: for several, POST /api/v1/emails/batch takes one email each."
+        : null,
+    ),
     subject: text(
       { minLength: 1, maxLength: MAX_SUBJECT, pattern: ONE_LINE, examples: ["O seu recibo"] },
       (value) =>

@@ -49,10 +49,13 @@ export const ANSWER_HEADERS = {
       "Not there where nothing is limited.",
     { type: "string", example: '"sends";q=200;w=2' },
   ),
-  RateLimit: described("What is left of it: `r` requests at once, and more in `t` seconds.", {
-    type: "string",
-    example: '"sends";r=199;t=1',
-  }),
+  RateLimit: described(
+    "What is left of it: `r` requests at once, and more in `t` seconds. Not there where nothing is limited, as in the sandbox.",
+    {
+      type: "string",
+      example: '"sends";r=199;t=1',
+    },
+  ),
   WwwAuthenticate: described("The header that the key belongs in.", {
     type: "string",
     example: 'ApiKey realm="pombo", header="X-API-Key"',

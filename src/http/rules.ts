@@ -141,6 +141,19 @@ export function nullable<T extends TSchema>(schema: T): TUnsafe<T["static"] | nu
   );
 }
 
+/** `schema` (ruled), whose faults say what to do about them: null where there is nothing to say of the value. */
+export function hinted<T extends TSchema>(schema: T, hintFor: (value: unknown) => string | null): TUnsafe<T["static"]> {
+  const rule = ruleOf(schema);
+  if (rule === undefined) throw new Error("only a ruled schema can be given hints");
+  return ruled<T["static"]>(schema, {
+    isValid: (value) => rule.isValid(value),
+    faults(value) {
+      const hint = hintFor(value);
+      return rule.faults(value).map((fault) => (hint === null ? fault : { hint, ...fault }));
+    },
+  });
+}
+
 /** An object with a rule over several of its members, on top of the members' own; null or no faults: it holds. */
 export function objectWith<T extends TObject>(
   object: T,
@@ -212,7 +225,15 @@ function faultFor(error: ValueError, path: Fault["path"]): Fault {
   const message = messageFor(error);
   if (error.type !== ValueErrorType.ObjectAdditionalProperties) return { path, message };
   const names = Object.keys((error.schema as { properties?: object }).properties ?? {});
-  return { path, message, hint: `Known here: ${names.join(", ")}.` };
+  return { path, message, hint: `${listWords(path.at(-1), names)}Known here: ${names.join(", ")}.` };
+}
+
+/** For who reads a list in the way that others are read. */
+function listWords(asked: string | number | undefined, known: string[]): string {
+  if (asked === "cursor" && known.includes("page")) return "This list has pages: page and limit. ";
+  if (asked === "page" && known.includes("cursor"))
+    return "This list is read with a cursor: meta.next_cursor of the page before. ";
+  return "";
 }
 
 function messageFor(error: ValueError): string {

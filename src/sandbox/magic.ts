@@ -6,8 +6,11 @@
 
 import type { Clock } from "../clock.ts";
 
+/** Local parts that behave on purpose; the page tells what each does. */
+export const MAGIC_NAMES = ["bounce", "bounce-later", "complaint", "defer", "slow"] as const;
+
 /** What the MX does with a recipient. */
-export type Behaviour = "accept" | "bounce" | "bounce-later" | "complaint" | "defer" | "slow";
+export type Behaviour = "accept" | (typeof MAGIC_NAMES)[number];
 
 /** Tries of one message that `defer@` turns away before it takes it. */
 const DEFERRED_TRIES = 2;
@@ -16,20 +19,11 @@ const SLOW_ANSWER_MS = 5_000;
 /** Return path and recipient pairs that are remembered at most; the oldest are forgotten. */
 export const MAX_REMEMBERED_PAIRS = 10_000;
 
-/** Reads the behaviour from an address: `bounce@`, `bounce-later@`, `complaint@`, `defer@`, `slow@`, with or without a `+tag`. */
+/** Reads the behaviour from an address: one of the names before the @, with or without a `+tag`. */
 export function behaviourOf(address: string): Behaviour {
   const localPart = address.slice(0, Math.max(address.lastIndexOf("@"), 0)).toLowerCase();
   const name = localPart.split("+", 1)[0];
-  switch (name) {
-    case "bounce":
-    case "bounce-later":
-    case "complaint":
-    case "defer":
-    case "slow":
-      return name;
-    default:
-      return "accept";
-  }
+  return MAGIC_NAMES.find((each) => each === name) ?? "accept";
 }
 
 /** Remembers the tries of each (return path, recipient) pair, as a greylisting receiver does. */

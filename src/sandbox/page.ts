@@ -101,6 +101,8 @@ const ICON =
 const TRIALS = `<dl>
         <dt>anyone@any.domain</dt><dd>Delivered: the message lands here.</dd>
         <dt>bounce@any.domain</dt><dd>Refused with 550 5.1.1: a hard bounce. The address is suppressed from then on; <code>bounce+2@</code> is a fresh one.</dd>
+        <dt>bounce-later@any.domain</dt><dd>Delivered; a second later a bounce comes back by mail: <code>bounced</code>, and the address is suppressed.</dd>
+        <dt>complaint@any.domain</dt><dd>Delivered; a second later a complaint comes back: <code>complained</code>, and the address is suppressed.</dd>
         <dt>defer@any.domain</dt><dd>Greylisted with 451 4.7.1 twice, delivered at the third try.</dd>
         <dt>slow@any.domain</dt><dd>Delivered, but the answer takes 5 seconds.</dd>
         <dt>anyone@anything.invalid</dt><dd>The domain does not exist: <code>delivery_delayed</code> at first, <code>bounced</code> once DNS has said so twice, ten minutes apart.</dd>

@@ -2,8 +2,9 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { DEFAULT_SMS_PREFIXES } from "../config.ts";
 import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../db/schema-sms.ts";
 import { CursorQuery } from "../http/pagination.ts";
-import { choice, text } from "../http/rules.ts";
+import { choice, hinted, text } from "../http/rules.ts";
 import { bodyFault } from "./encoding.ts";
+import { numberAdvice } from "./number.ts";
 
 const MAX_BODY = 1_600;
 const MAX_FROM = 20;
@@ -29,10 +30,15 @@ function numberPattern(prefixes: readonly string[]): string {
 export function number(prefixes: readonly string[], description: string) {
   const pattern = numberPattern(prefixes);
   const allowed = new RegExp(pattern);
-  return text({ maxLength: MAX_NUMBER, pattern, description, examples: ["+258841234567"] }, (value) =>
+  const plain = text({ maxLength: MAX_NUMBER, pattern, description, examples: ["+258841234567"] }, (value) =>
     allowed.test(value)
       ? null
       : "must be a Mozambican mobile number in E.164: + and the country code, then digits alone, like +258841234567",
+  );
+  return hinted(plain, (value) =>
+    typeof value === "string" && value.length <= MAX_NUMBER
+      ? numberAdvice(value, { prefixes, length: NUMBER_DIGITS })
+      : null,
   );
 }
 

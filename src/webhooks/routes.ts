@@ -25,9 +25,9 @@ import {
   Recovery,
   SecretRotation,
   Webhook,
-  WebhookCreate,
+  webhookCreate,
   WebhookDelivery,
-  WebhookPatch,
+  webhookPatch,
   WebhookWithSecret,
 } from "./schema.ts";
 import { showDelivery, showWebhook } from "./show.ts";
@@ -51,7 +51,7 @@ export function webhookRoutes(parts: AgainParts) {
         return { data: withSecret(created) };
       },
       {
-        body: requestBody(WebhookCreate),
+        body: requestBody(webhookCreate(parts.rules)),
         parse: "json",
         detail: describe({
           tag: TAG,
@@ -88,7 +88,7 @@ export function webhookRoutes(parts: AgainParts) {
       },
       {
         params: OneWebhook,
-        body: requestBody(WebhookPatch),
+        body: requestBody(webhookPatch(parts.rules)),
         parse: "json",
         detail: describe({
           tag: TAG,

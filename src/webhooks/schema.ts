@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../events/schema.ts";
-import { ruled, text } from "../http/rules.ts";
+import { hinted, ruled, text } from "../http/rules.ts";
+import { parseTarget, type TargetRules } from "./target.ts";
 
 const MAX_URL = 2048;
 const MAX_DESCRIPTION = 255;
@@ -14,13 +15,24 @@ const NAMES: readonly string[] = [
   "*",
 ];
 
-const url = text({
-  minLength: 1,
-  maxLength: MAX_URL,
-  format: "uri",
-  description: "Where events are sent: https, and reachable from the internet.",
-  examples: ["https://example.com/hooks/pombo"],
-});
+/** As far as its words go: what DNS says of its name comes later. */
+function url(rules: TargetRules) {
+  const options = {
+    minLength: 1,
+    maxLength: MAX_URL,
+    format: "uri",
+    description: "Where events are sent: https, and reachable from the internet.",
+    examples: ["https://example.com/hooks/pombo"],
+  };
+  const faultOf = (value: string) => {
+    const parsed = parseTarget(value, rules);
+    return parsed.kind === "fault" ? parsed : null;
+  };
+  return hinted(
+    text(options, (value) => faultOf(value)?.message ?? null),
+    (value) => (typeof value === "string" ? (faultOf(value)?.hint ?? null) : null),
+  );
+}
 
 const eventName = ruled<string>(
   { type: "string", enum: [...NAMES] },
@@ -45,25 +57,29 @@ const eventNames = Type.Array(eventName, {
 
 const description = text({ maxLength: MAX_DESCRIPTION, description: "For people." });
 
-export const WebhookCreate = Type.Object(
-  {
-    url,
-    events: eventNames,
-    description: Type.Optional(description),
-    enabled: Type.Optional(Type.Boolean({ description: "Whether it is called; default: true." })),
-  },
-  { additionalProperties: false },
-);
+export function webhookCreate(rules: TargetRules) {
+  return Type.Object(
+    {
+      url: url(rules),
+      events: eventNames,
+      description: Type.Optional(description),
+      enabled: Type.Optional(Type.Boolean({ description: "Whether it is called; default: true." })),
+    },
+    { additionalProperties: false },
+  );
+}
 
-export const WebhookPatch = Type.Object(
-  {
-    url: Type.Optional(url),
-    events: Type.Optional(eventNames),
-    description: Type.Optional(description),
-    enabled: Type.Optional(Type.Boolean({ description: "true also takes back what pombo turned off." })),
-  },
-  { additionalProperties: false, minProperties: 1 },
-);
+export function webhookPatch(rules: TargetRules) {
+  return Type.Object(
+    {
+      url: Type.Optional(url(rules)),
+      events: Type.Optional(eventNames),
+      description: Type.Optional(description),
+      enabled: Type.Optional(Type.Boolean({ description: "true also takes back what pombo turned off." })),
+    },
+    { additionalProperties: false, minProperties: 1 },
+  );
+}
 
 export const SecretRotation = Type.Object(
   {

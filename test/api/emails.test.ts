@@ -190,6 +190,18 @@ test("the hints of a refused send say what to do", async () => {
   expect(errorItems(unknown)[0]?.hint).toBe("Known here: from, to, subject, html, text, replyTo.");
   const empty = await send(pombo, { text: "" });
   expect(errorItems(empty)[0]?.hint).toContain("empty string counts as absent");
+  const several = await send(pombo, { to: ["a@example.com", "b@example.com"] });
+  expect(errorItems(several)[0]?.message).toBe("to must be a string, not an array");
+  expect(errorItems(several)[0]?.hint).toContain("/api/v1/emails/batch");
+  for (const field of ["to", "replyTo"]) {
+    const named = errorItems(await send(pombo, { [field]: "Maria <m@example.com>" }))[0];
+    expect(named).toMatchObject({ field, hint: expect.stringContaining("write m@example.com alone.") });
+    expect(errorItems(await send(pombo, { [field]: "m@" }))[0]?.hint).toBeUndefined();
+  }
+  const cursor = errorItems(await pombo.workspace.call("GET", `${EMAILS}?cursor=x`))[0];
+  expect(cursor?.hint).toStartWith("This list has pages: page and limit. Known here: page, limit,");
+  const page = errorItems(await pombo.workspace.call("GET", "/api/v1/sms?page=2"))[0];
+  expect(page?.hint).toStartWith("This list is read with a cursor: meta.next_cursor of the page before. Known here:");
 });
 
 const LIST_MEMBERS = ["id", "from", "to", "subject", "providerId", "createdAt", "sentAt", "deliveredAt"];

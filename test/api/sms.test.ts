@@ -165,6 +165,8 @@ test("each fault of a field is 422 and names the field and what it must be", asy
     const seen = answer.body.errors?.map((each: Json) => [each.field, each.message]);
     expect([changes, answer.status, seen]).toEqual([changes, 422, [[field, expect.stringContaining(message)]]]);
   }
+  const [local] = (await send(pombo, text({ to: "841234567" }))).body.errors as Json[];
+  expect(local?.hint).toBe("Write + and the country code at its beginning: +258841234567.");
   expectErrors(await send(pombo, { to: "x", from: "", extra: 1 }), 422, [
     { field: "to" },
     { field: "body" },

@@ -137,6 +137,18 @@ test("names of events that do not exist are refused with those that do", async (
   expect(answer.body.errors[0].hint).toContain("email.delivered");
 });
 
+test("a URL and a name of an event that are both wrong are told in one answer, with what to do", async () => {
+  await using pombo = await startInstance();
+  const body = { url: "localhost", events: ["email.opened"] };
+  const answer = await pombo.workspace.call("POST", "/api/v1/webhooks", { body });
+  expectErrors(answer, 422, [
+    { field: "url", message: "url must be a URL such as https://example.com/hook" },
+    { field: "events", path: "events[0]" },
+  ]);
+  const clear = await pombo.workspace.call("POST", "/api/v1/webhooks", { body: { ...body, url: "http://x.test/" } });
+  expect(clear.body.errors[0]).toMatchObject({ field: "url", hint: "Events must not cross the network in the clear." });
+});
+
 test("the plan's limit of webhooks holds", async () => {
   await using pombo = await startInstance({ configure: allowLoopback });
   const launch = await pombo.newWorkspace("launch");

@@ -145,6 +145,19 @@ test.skipIf(!hasDaemon)(
   },
 );
 
+test.skipIf(!hasDaemon)(
+  "a replica on the disk of the database is told at the start and in the status, not as trouble",
+  async () => {
+    await using pombo = await startInstance({
+      configure: (config) => void (config.replication.url = join(config.dataDir, "replica")),
+    });
+    const [told] = logged(pombo, "replication.same_disk");
+    expect(told?.fields["words"]).toContain("is on the same disk as the database");
+    const { body } = await pombo.operator.call("GET", "/api/v1/operator/status");
+    expect(body).toMatchObject({ data: { troubles: [], replication: { reason: told?.fields["words"] } } });
+  },
+);
+
 test.skipIf(!hasDaemon)("a replica that holds a backup is not begun over by an empty data directory", async () => {
   using replica = replicaFolder();
   await using first = await startReplicated(replica.path);

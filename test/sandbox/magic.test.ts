@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { Greylist, MAX_REMEMBERED_PAIRS, behaviourOf } from "../../src/sandbox/magic.ts";
+import { Greylist, MAGIC_NAMES, MAX_REMEMBERED_PAIRS, behaviourOf } from "../../src/sandbox/magic.ts";
+import { buildPage } from "../../src/sandbox/page.ts";
 
 test("a magic recipient is known by its local part, in any domain, case and with any tag", () => {
   const expected: [string, string][] = [
@@ -42,4 +43,9 @@ test("the greylist forgets the oldest pair when it is full", () => {
   greylist.mustComeBack("first@x", "defer@y");
   for (let i = 0; i < MAX_REMEMBERED_PAIRS; i++) greylist.mustComeBack(`${i}@x`, "defer@y");
   expect(greylist.mustComeBack("first@x", "defer@y")).toBe(true);
+});
+
+test("the page tells of every name that behaves on purpose", () => {
+  const { html } = buildPage({ domain: "sandbox.test", ownNumber: null });
+  for (const name of MAGIC_NAMES) expect(html).toContain(`<dt>${name}@any.domain</dt>`);
 });
