@@ -101,7 +101,7 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
   writeFileSync(join(of.dataDir, "put-back"), "");
   const { code, out, err } = await of.restore("--from", of.replica, "--key-file", of.keyFile);
   expect([code, err]).toEqual([0, expect.stringMatching(/^Restoring from/)]);
-  expect(out).toContain("2 emails of 1 workspace.");
+  expect(out).toContain("2 emails and 0 texts of 1 workspace.");
   expect(out).toContain("pombo queue drop --queued-before restore-point");
   // Its daemon has ended in order, and said so.
   expect(out).not.toContain("Make sure that it never runs");
@@ -153,7 +153,18 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
   rmSync(of.dataDir, { recursive: true });
   rmSync(join(of.folder, "pombo.toml"));
   const again = await of.restore("--from", `file://${of.replica}`, "--key-file", of.keyFile);
-  expect(again.out).toContain("3 emails of 1 workspace.");
+  expect(again.out).toContain("3 emails and 0 texts of 1 workspace.");
+});
+
+test.skipIf(!hasDaemon)("of an instance that only texts the texts are told", async () => {
+  await using of = await startElsewhere();
+  const { pombo } = of;
+  await pombo.restart();
+  await pombo.enableSms(pombo.workspace);
+  await pombo.workspace.call("POST", "/api/v1/sms", { body: { to: "+258841234567", body: "Bom dia" } });
+  await pombo.app.stop(0);
+  const { out } = await of.restore("--from", of.replica, "--key-file", of.keyFile);
+  expect(out).toContain(": 0 emails and 1 text of 1 workspace.");
 });
 
 test.skipIf(!hasDaemon)(
@@ -169,7 +180,7 @@ test.skipIf(!hasDaemon)(
     await of.pombo.workspace.call("POST", "/api/v1/emails", { body: of.pombo.email({ subject: "Late" }) });
     await of.pombo.app.stop(0);
     const { out } = await of.restore("--from", of.replica, "--key-file", of.keyFile, "--at", between);
-    expect(out).toContain("1 email of 1 workspace.");
+    expect(out).toContain("1 email and 0 texts of 1 workspace.");
     {
       await using restored = await startRestored(of);
       await restored.app.pause.resume();
@@ -335,7 +346,7 @@ test.skipIf(!hasDaemon)(
     const place = ["--config", join(folder, "pombo.toml"), "--data-dir", dataDir, ...HOST];
     const keyFile = pombo.config.secrets.instanceKeyFile;
     const { out } = await runHere(["restore", "--from", replica, "--key-file", keyFile, ...place]);
-    expect(out).toContain("3 emails of 1 workspace.");
+    expect(out).toContain("3 emails and 0 texts of 1 workspace.");
     const drop = ["queue", "drop", "--yes", "--queued-before", "restore-point", "--config", join(folder, "pombo.toml")];
     expect((await runHere(drop)).out).toBe("3 emails dropped.\n");
   },
