@@ -27,6 +27,8 @@ interface ExampleKey {
   path: string;
   isComment: boolean;
   sentence: string;
+  /** What stands behind the value; null: nothing. */
+  words: string | null;
 }
 
 /** The keys of the example in order, each with the prose line above it. A setting behind # has no blank after it. */
@@ -38,7 +40,8 @@ function exampleKeys(): ExampleKey[] {
     const header = /^#?\[{1,2}([^\][]+)\]{1,2}$/.exec(line)?.[1];
     const key = /^(#?)([a-z0-9_]+) = /.exec(line);
     if (header !== undefined) table = `${header}.`;
-    if (key !== null) keys.push({ path: table + key[2], isComment: key[1] === "#", sentence });
+    const words = / {3}# (.*)$/.exec(line)?.[1] ?? null;
+    if (key !== null) keys.push({ path: table + key[2], isComment: key[1] === "#", sentence, words });
     sentence = line.startsWith("# ") ? line.slice(2) : "";
   }
   return keys;
@@ -79,6 +82,21 @@ test("config.example.toml says of every key the sentence of the schema", () => {
     if (path.startsWith("plans.") && !path.startsWith("plans.launch.")) continue;
     expect([path, sentence]).toEqual([path, sentences.get(path) ?? "(no such key)"]);
   }
+});
+
+test("config.example.toml names the words that a key may be beside its default", () => {
+  const named = exampleKeys().filter(({ words }) => words !== null);
+  const chosen = SCHEMA_KEYS.filter(({ setting }) => setting.enum !== undefined);
+  const inOrder = (left: { path: string }, right: { path: string }) => left.path.localeCompare(right.path);
+  expect(named.map(({ path, words }) => ({ path, words })).toSorted(inOrder)).toEqual(
+    chosen
+      .map(({ path, setting }) => ({
+        path,
+        words: (setting.enum ?? []).map((word) => JSON.stringify(word)).join(" | "),
+      }))
+      .toSorted(inOrder),
+  );
+  expect(named.length).toBeGreaterThan(10);
 });
 
 test("config.example.toml shows the defaults: with its comments removed it means the same", () => {

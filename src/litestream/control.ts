@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { withCure } from "./words.ts";
 
 // What the daemon says on its socket. Every question ends within its limit, answered or not.
 
@@ -63,7 +64,7 @@ export function controlBy(socket: string): DaemonControl {
       return {
         lastSyncAt: Number.isNaN(lastSyncAt) ? null : lastSyncAt,
         transaction: position.txid,
-        fault: typeof fault === "string" && fault !== "" ? fault : null,
+        fault: typeof fault === "string" && fault !== "" ? withCure(fault) : null,
       };
     },
     async sync(database, limitMs) {

@@ -2,6 +2,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DaemonTools } from "./tools.ts";
 import { type Owner, readOwner } from "./owner.ts";
+import { withCure } from "./words.ts";
 
 // What is in the replica, by the daemon's own commands: no other code knows S3 or sftp.
 
@@ -92,5 +93,5 @@ function removeDatabase(file: string): void {
 
 function lastLineOf(text: string): string {
   const line = text.trim().split("\n").at(-1) ?? "";
-  return line.replace(/^Error: /, "").slice(0, 500) || "no reason was given";
+  return withCure(line.replace(/^Error: /, "")).slice(0, 500) || "no reason was given";
 }

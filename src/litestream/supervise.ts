@@ -28,6 +28,8 @@ const SYNC_LIMIT_MS = 10_000;
 const END_LIMIT_MS = 18_000;
 const COME_UP_LIMIT_MS = 5_000;
 const COME_UP_LOOK_MS = 100;
+/** Of its words, in the status. */
+const MAX_WORDS = 500;
 
 /** A child that runs. */
 export interface DaemonChild {
@@ -61,7 +63,7 @@ export interface ReplicationStatus {
   lagMs: number;
   /** The daemon's number of the last transaction. */
   transaction: number | null;
-  /** What it said is wrong; null: nothing. */
+  /** What it said is wrong, of one that does not answer the last that it said; null: nothing. */
   fault: string | null;
   /** Who brings the write-ahead log into the database. */
   checkpointsBy: "litestream" | "pombo";
@@ -74,6 +76,8 @@ export class Supervisor {
   #childSince = 0;
   #answeredAt = 0;
   #state: DaemonState | null = null;
+  /** Since it answered last. */
+  #lastWords: string | null = null;
   #lastSyncAt: number | null = null;
   #restarts = 0;
   #backoffMs = BACKOFF_MIN_MS;
@@ -101,7 +105,7 @@ export class Supervisor {
       lastSyncAt: this.#lastSyncAt,
       lagMs: Math.max(0, this.#parts.clock.now() - (this.#lastSyncAt ?? this.#startedAt)),
       transaction: this.#state?.transaction ?? null,
-      fault: this.#state?.fault ?? null,
+      fault: this.#state === null ? this.#lastWords : this.#state.fault,
       checkpointsBy: this.#isOurs ? "pombo" : "litestream",
     };
   }
@@ -110,7 +114,8 @@ export class Supervisor {
   get trouble(): Trouble | null {
     const { lagMs, isRunning, fault } = this.status;
     if (lagMs <= LATE_MS) return null;
-    const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : "the daemon does not run";
+    const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
+    const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : stopped;
     const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
     return { part: "replication", reason, since: this.#lastSyncAt ?? this.#startedAt, isAdvisory: true };
   }
@@ -125,6 +130,7 @@ export class Supervisor {
     const now = clock.now();
     if (state !== null) {
       this.#answeredAt = now;
+      this.#lastWords = null;
       if (state.lastSyncAt !== null) this.#lastSyncAt = Math.max(this.#lastSyncAt ?? 0, state.lastSyncAt);
     } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
       log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
@@ -168,7 +174,7 @@ export class Supervisor {
   #launch(): void {
     const { spawn, clock, log } = this.#parts;
     this.#cancelLaunch = null;
-    const child = spawn(reader(log, clock));
+    const child = spawn(reader(log, clock, (words) => (this.#lastWords = words.slice(0, MAX_WORDS).toWellFormed())));
     this.#child = child;
     this.#childSince = this.#answeredAt = clock.now();
     log.event("replication.started", { pid: child.pid });

@@ -212,3 +212,26 @@ test("what the daemon says comes into the log, but no more than twenty lines a m
   child?.say("again");
   expect(said().slice(20).join()).toContain("31 more lines");
 });
+
+test("of a daemon that does not answer the status and the trouble tell what it said last, until it answers", async () => {
+  const { supervisor, pass, children, answers, at } = supervised();
+  supervisor.start();
+  expect(supervisor.status.fault).toBeNull();
+  const error = "operation error S3: get credentials: no EC2 IMDS role found, request to EC2 IMDS failed";
+  children.at(-1)?.say(JSON.stringify({ level: "ERROR", msg: "sync error", error }));
+  expect(supervisor.status).toMatchObject({ isRunning: false, fault: expect.stringContaining(`sync error: ${error}`) });
+  expect(supervisor.status.fault).toStartWith(
+    "no S3 key is set ([replication] access_key_id and secret_access_key_file)",
+  );
+  children.at(-1)?.say("x".repeat(2_000));
+  expect(supervisor.status.fault).toHaveLength(500);
+  children.at(-1)?.say("out of memory");
+  children.at(-1)?.end(2);
+  await pass(301_000, 5_000);
+  expect(supervisor.trouble?.reason).toContain("the daemon does not run (out of memory)");
+  answers();
+  await pass(5_000);
+  at.state = null;
+  await pass(5_000);
+  expect(supervisor.status).toMatchObject({ isRunning: false, fault: null });
+});
