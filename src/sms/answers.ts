@@ -70,7 +70,8 @@ export class Answers {
     const lost = flight.seqs.map((seq) => segments.unknown(fence(flight, seq), { now, giveUpAt }));
     return flight.seqs.flatMap((seq, index) => {
       const row = lost[index] === true ? segments.one(flight.messageId, seq) : undefined;
-      return row === undefined ? [] : this.decide(row, now);
+      // What told of one part of a text that went whole has told of the others.
+      return row?.state === "unknown" ? this.decide(row, now) : [];
     });
   }
 

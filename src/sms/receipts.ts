@@ -85,8 +85,11 @@ export class Receipts {
     const key = numberKey(recipient);
     if (key === null) return null;
     const kept = this.#parts.sms.orphans.byNumber(row.route, key, row.submittedAt ?? 0);
-    const named = kept.find(({ umr }) => umr === row.umr);
-    if (named !== undefined || row.parts > 1 || row.resends > 0) return named ?? null;
+    const isWhole = this.#isWhole(row.route);
+    // It went under the reference of its first part.
+    const { umr: own } = (isWhole ? this.#parts.sms.segments.one(row.messageId, 1) : undefined) ?? row;
+    const named = kept.find(({ umr }) => umr === own);
+    if (named !== undefined || (row.parts > 1 && !isWhole) || row.resends > 0) return named ?? null;
     const text = this.#textOf(row);
     const [only, second] = kept.filter((orphan) => {
       const receipt = JSON.parse(orphan.receipt) as KeptReceipt;
@@ -97,10 +100,22 @@ export class Receipts {
 
   /** Such a proof counts. */
   prove(row: SegmentRow, orphan: OrphanRow, now: number): ReadyWork[] {
-    const work = this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
-    if (orphan.smscIdKey !== null) this.#parts.sms.segments.addId(row.messageId, row.seq, orphan.smscIdKey);
+    const { segments } = this.#parts.sms;
+    const all = this.#isWhole(row.route)
+      ? segments
+          .of(row.messageId)
+          .filter(({ state, leaseEpoch }) => state === "unknown" && leaseEpoch === row.leaseEpoch)
+      : [row];
+    const work = all.flatMap((each) => this.#apply(each, JSON.parse(orphan.receipt) as Receipt, now));
+    if (orphan.smscIdKey !== null)
+      for (const { messageId, seq } of all) segments.addId(messageId, seq, orphan.smscIdKey);
     this.#remove(orphan);
     return work;
+  }
+
+  /** Its texts go in one submit each, whatever their segments: one id, one receipt. */
+  #isWhole(route: string): boolean {
+    return this.#parts.routes.get(route)?.config.segmentation === "payload";
   }
 
   /** By its id, however the SMSC writes that, and by its number. Null: there is none. */
@@ -117,8 +132,9 @@ export class Receipts {
       if (isOver(best.segment) && this.#isAwaited(routeName, best.message.recipient, now)) return null;
       this.#learn(routeName, conversion, now);
       // One id for all of a text that was sent whole.
-      const isWhole = this.#parts.routes.get(routeName)?.config.segmentation === "payload";
-      const all = isWhole ? found.filter(({ segment }) => segment.messageId === best.segment.messageId) : [best];
+      const all = this.#isWhole(routeName)
+        ? found.filter(({ segment }) => segment.messageId === best.segment.messageId)
+        : [best];
       return all.map(({ segment }) => segment);
     }
     return null;
@@ -154,7 +170,9 @@ export class Receipts {
     const { userMessageReference: umr, source, destination } = pdu;
     const { segments, work } = this.#parts.sms;
     const addresses = [toE164(source.address), toE164(destination.address)];
-    const candidates = addresses.flatMap((each) => work.withoutAnswer(routeName, each, now - LOOK_BACK_MS));
+    const waiting = addresses.flatMap((each) => work.withoutAnswer(routeName, each, now - LOOK_BACK_MS));
+    const isWhole = this.#isWhole(routeName);
+    const candidates = isWhole ? waiting.filter(({ segment }) => segment.seq === 1) : waiting;
     const fitting =
       umr === null
         ? this.#alike(candidates, receipt, [source.address, destination.address])
@@ -162,10 +180,13 @@ export class Receipts {
     const [only, second] = fitting;
     // What is in flight will have its answer.
     if (only === undefined || second !== undefined || only.segment.state === "in_flight") return null;
-    if (umr === null && (only.segment.parts > 1 || only.segment.resends > 0)) return null;
+    if (umr === null && ((only.segment.parts > 1 && !isWhole) || only.segment.resends > 0)) return null;
+    const { messageId } = only.segment;
+    const all = waiting.flatMap(({ segment }) => (segment.messageId === messageId ? [segment] : []));
+    const meant = isWhole ? all : [only.segment];
     const key = receipt.id === null ? null : idKey(receipt.id);
-    if (key !== null) segments.addId(only.segment.messageId, only.segment.seq, key);
-    return [only.segment];
+    if (key !== null) for (const { seq } of meant) segments.addId(messageId, seq, key);
+    return meant;
   }
 
   /** Whether something for the number is in flight. */

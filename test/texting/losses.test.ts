@@ -64,6 +64,29 @@ test("a receipt of a text that is held resolves it without another submit", asyn
   expect((await world.smsc.state()).counters.submits).toBe(1);
 });
 
+test("a receipt under our reference tells of all of a text that went whole, be it there before or after its link was lost", async () => {
+  await using world = await startTexting({
+    script: { rules: [{ answer: { kind: "none", receipt: { states: [] } } }] },
+    route: { segmentation: "payload", failoverAfterMs: 60_000 },
+  });
+  for (const isBefore of [false, true]) {
+    const id = await world.text({ body: TWO_PARTS });
+    await world.smsc.until({ submits: isBefore ? 2 : 1, bound: 1 });
+    if (isBefore) await world.smsc.deliver("loja", await receiptUnderReference(world.smsc));
+    await world.smsc.tell("drop", { how: "rst" });
+    if (!isBefore) {
+      await world.until(id, () => world.segments().every(({ state }) => state === "unknown"));
+      await world.smsc.until({ bound: 1 });
+      await world.smsc.deliver("loja", await receiptUnderReference(world.smsc));
+    }
+    const message = await world.until(id, ({ status }) => status === "delivered");
+    expect(message).toMatchObject({ possibleDuplicate: false, segments: 2, credits: 2, failureCategory: null });
+    expect(world.segments().map(({ state }) => state)).not.toContain("unknown");
+  }
+  expect((await world.smsc.state()).counters.submits).toBe(2);
+  expect(world.instance.bugs).toEqual([]);
+});
+
 test("what was in flight at a stop that could not wait goes once more after the start, marked", async () => {
   await using world = await startTexting({
     script: { rules: [{ count: 1, answer: { kind: "none", receipt: { states: [] } } }] },
@@ -120,8 +143,9 @@ for (const [body, isKnown] of [
 }
 
 /** A receipt for the first submit, under an id that we were never told. */
+/** Of the last submit. */
 async function receiptUnderReference(smsc: SmscHandle): Promise<Delivery> {
-  const [submit] = (await smsc.journal()).filter(({ what }) => what.startsWith("00000004", 8));
+  const submit = (await smsc.journal()).findLast(({ what }) => what.startsWith("00000004", 8));
   const umr = tlvOf(readMessage(Buffer.from(submit?.what ?? "", "hex")), TAG.userMessageReference)?.toString("hex");
   return {
     command: "deliver_sm",
