@@ -108,11 +108,11 @@ async function copyAndProbe(update: Update): Promise<void> {
     );
 }
 
-/** Everything is as it was. */
-async function undo(update: Update): Promise<void> {
+/** Everything is as it was. `held`: the data directory's lock, which it lets go of. */
+async function undo(update: Update, held: Awaited<ReturnType<typeof waitForLock>> = null): Promise<void> {
   const { binary, dataDir, database, journal, clock } = update;
   if (journal.stage !== "stopping") {
-    const lock = await waitForLock(dataDir, LET_GO_MS, clock);
+    const lock = held ?? (await waitForLock(dataDir, LET_GO_MS, clock));
     if (lock === null) throw new CommandError(`Something holds ${dataDir}: end it, then start pombo. Nothing is lost.`);
     try {
       enter(update, "going-back");
@@ -154,13 +154,14 @@ async function goBack(update: Update, start: { started: Started | null; outputs:
   // Asked before it is stopped: it may be at work, for all its trouble.
   if (!isUntouched(database, journal.id)) throw stays();
   await started?.stop();
+  // Held from the last look on: whatever starts pombo meanwhile must not accept anything.
   const lock = await waitForLock(dataDir, LET_GO_MS, clock);
-  lock?.release();
   if (lock === null || !isUntouched(database, journal.id)) {
+    lock?.release();
     if (lock !== null) startIt(update, outputs);
     throw stays();
   }
-  await undo(update);
+  await undo(update, lock);
   restartOld(update, outputs);
   throw new CommandError(
     `pombo ${journal.to} did not get ready (${trouble}). It had accepted and sent nothing, so ${journal.from} is back, with the database as it was.`,
