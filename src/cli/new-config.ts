@@ -57,8 +57,9 @@ function optionOf(key: string): string {
 export function writeConfig(file: string, text: string, { err }: Pick<Terminal, "err">): void {
   try {
     const made = mkdirSync(dirname(file), { recursive: true });
-    // A password may be written into it.
-    writeFileSync(file, text, { mode: 0o640, flag: "wx" });
+    // A password may be written into it. Of root's it is not known here who runs pombo and must read it.
+    const mode = process.geteuid?.() === 0 ? 0o644 : 0o640;
+    writeFileSync(file, text, { mode, flag: "wx" });
     if (made !== undefined) err(`There was no folder ${plain(dirname(file))}: it was made for the configuration.`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

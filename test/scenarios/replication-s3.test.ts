@@ -124,7 +124,12 @@ async function restoreElsewhere(world: World, endpoint: string): Promise<void> {
   expect([refused.code, existsSync(join(folder, "pombo.toml"))]).toEqual([1, false]);
   const restored = await runPombo(words, { through: THROUGH });
   expect({ code: restored.code, err: restored.stderr }).toEqual({ code: 0, err: expect.stringMatching(/^Restoring/) });
-  expect(readEmails(join(folder, "data"))).toEqual(readEmails(world.dataDir));
+  // What waits may have been sent since, for all that the copy knows.
+  const lost = [...readEmails(world.dataDir)].map(([uid, email]) => [
+    uid,
+    { ...email, possibleDuplicate: email.possibleDuplicate || email.queue !== null },
+  ]);
+  expect([...readEmails(join(folder, "data"))]).toEqual(lost as never);
   const config = readFileSync(join(folder, "pombo.toml"), "utf8");
   expect(config).toContain(`\nurl = "s3://copies/pombo"\n`);
   for (const secret of [ID, SECRET]) expect(config).not.toContain(secret);
