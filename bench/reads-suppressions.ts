@@ -2,6 +2,7 @@
 // millisecond, as an import or a mass that was applied leaves them; then its pages, and addresses lifted.
 
 import { Database } from "bun:sqlite";
+import { cursorPage } from "../src/http/pagination.ts";
 import type { ReadOrder, ReadResult } from "./get-load.ts";
 import type { Reading } from "./reads-report.ts";
 import { databaseFile } from "./rows.ts";
@@ -44,7 +45,7 @@ export async function writeSuppressions(dataFolder: string, rows: number, lifts:
   );
   // In the midst of the rows of one millisecond, and in other places.
   const places = [0.5, 0.52, 0.1, 0.9].map((share) => at.get(Math.floor(share * (rows - 1))));
-  const cursors = places.map((row) => Buffer.from(`${row?.created_at}.${row?.id}`).toString("base64url"));
+  const cursors = places.map((row) => cursorAt(row?.created_at ?? 0, row?.id ?? 0));
   const addresses = database
     .query<{ address: string }, [number, number]>("SELECT address FROM suppression WHERE id % ? = 0 LIMIT ?")
     .all(Math.max(1, Math.floor(rows / lifts)), lifts);
@@ -52,6 +53,12 @@ export async function writeSuppressions(dataFolder: string, rows: number, lifts:
     deep: cursors.map((cursor) => `${LIST}&cursor=${cursor}`),
     lifted: addresses.map(({ address }) => `/api/v1/suppressions/${encodeURIComponent(address)}`),
   };
+}
+
+/** As the list gives it out behind that row. */
+function cursorAt(createdAt: number, id: number): string {
+  const row = { createdAt, id };
+  return cursorPage([row, row], 1).meta.next_cursor ?? "";
 }
 
 /** Measures them; `ask` runs an order with the workspace's key. */
