@@ -24,6 +24,9 @@ export async function checkDocs({ folder, checks, cleanup }: { folder: string; c
   await page.click(".auth-container .authorize");
   await page.click(".auth-container .btn-done");
   await page.click(`${EMAILS} .opblock-summary-control`);
+  // The button is there some 300 ms before the body that it sends: pressed in between, it sends nothing.
+  const body = `document.querySelector("${EMAILS} .opblock-section-request-body textarea")?.value ?? ""`;
+  await page.until("the example's body is shown", `(${body}).includes('"subject"')`);
   await page.click(`${EMAILS} .execute`);
   const status = `document.querySelector("${EMAILS} .live-responses-table tbody .response-col_status")`;
   await page.until("the answer is shown", `${status} !== null`);

@@ -9,7 +9,9 @@ import { startProcess, waitUntil, type Cleanup } from "./process.ts";
 export const CHROMIUM: Tool = { program: "chromium", package: "chromium" };
 
 const START_TIMEOUT_MS = 20_000;
-const STEP_TIMEOUT_MS = 10_000;
+const STEP_TIMEOUT_MS = 30_000;
+/** How much of a page's words is told when something is awaited on it in vain. */
+const TOLD_LENGTH = 1500;
 
 /** No window, no sandbox of its own (it refuses to have one as root), and no talk of its own with anybody. */
 const FLAGS = [
@@ -139,8 +141,17 @@ async function pageOf(connection: Connection, sessionId: string): Promise<Browse
       throw new Error(`${expression}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
     return result.value;
   };
-  const until = (what: string, expression: string) =>
-    waitUntil(what, STEP_TIMEOUT_MS, async () => (await evaluate(expression)) === true);
+  const until = async (what: string, expression: string) => {
+    try {
+      await waitUntil(what, STEP_TIMEOUT_MS, async () => (await evaluate(expression)) === true);
+    } catch (error) {
+      const words = String(await evaluate("document.body.innerText").catch(String)).slice(0, TOLD_LENGTH);
+      const seen = { complaints, lastRequests: requests.slice(-3), words };
+      throw new Error(`${error instanceof Error ? error.message : String(error)}: ${JSON.stringify(seen)}`, {
+        cause: error,
+      });
+    }
+  };
   const found = async (selector: string) => {
     const place = `document.querySelector(${JSON.stringify(selector)})`;
     await until(selector, `${place} !== null`);
