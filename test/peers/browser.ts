@@ -30,6 +30,7 @@ export interface BrowserPage {
   readonly requests: { url: string; status: number | string | null }[];
   /** Errors of the console, exceptions, and what the page's policy forbade. */
   readonly complaints: string[];
+  /** Resolves once the page and its scripts are loaded. */
   goTo(url: string): Promise<void>;
   /** The value of an expression of JavaScript in the page. */
   evaluate(expression: string): Promise<Message>;
@@ -160,7 +161,11 @@ async function pageOf(connection: Connection, sessionId: string): Promise<Browse
   return {
     requests,
     complaints,
-    goTo: async (url) => void (await call("Page.navigate", { url })),
+    goTo: async (url) => {
+      await call("Page.navigate", { url });
+      // Before that a button may be there whose script is not.
+      await until(`${url} is loaded`, `document.readyState === "complete"`);
+    },
     evaluate,
     until,
     click: async (selector) => void (await evaluate(`${await found(selector)}.click()`)),
