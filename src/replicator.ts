@@ -7,6 +7,7 @@ import type { Db } from "./db/open.ts";
 import { drillReplica } from "./drill.ts";
 import { StartError } from "./errors.ts";
 import { newId } from "./id.ts";
+import { bridgeNumbers } from "./litestream/bridge.ts";
 import { controlBy } from "./litestream/control.ts";
 import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
@@ -78,7 +79,7 @@ export async function requireNoBackup(config: Config, databaseFile: string, choi
   const { url } = config.replication;
   if (url === null || !existsSync(config.dataDir)) return;
   const tools = await openTools(config.replication, { dataDir: config.dataDir, database: databaseFile });
-  requireGo(judgeEmpty(await lookAtReplica(tools, LOOK_LIMIT_MS), url, choice.startEmpty ?? false));
+  requireGo(judgeEmpty(await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS }), url, choice.startEmpty ?? false));
 }
 
 /** Writes this start down and begins to replicate. Throws StartError where the replica may not be written to. */
@@ -179,7 +180,7 @@ async function behindReplica(
 ): Promise<string | null> {
   const url = config.replication.url ?? "";
   const boots = database?.boots ?? [];
-  const look = await lookAtReplica(tools, boots.length === 0 ? LOOK_LIMIT_MS : SHORT_LOOK_LIMIT_MS);
+  const look = await lookAtReplica(tools, { limitMs: boots.length === 0 ? LOOK_LIMIT_MS : SHORT_LOOK_LIMIT_MS });
   const { owner, reason } = await ownerBeside(look, tools, boots.length > 0);
   if (reason !== null) edges.log.event("replication.unreachable", { reason }, "warn");
   // Mail does not wait for a replica whose owner cannot be read at the moment.
@@ -223,6 +224,12 @@ function drillsOf({ config, edges }: ReplicatorParts): WeeklyDrill {
 function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: DaemonTools): Supervisor {
   const { places } = tools;
   return new Supervisor({
+    prepare: async () => {
+      const bridged = await bridgeNumbers(tools, edges.clock.now(), LOOK_LIMIT_MS);
+      if (typeof bridged === "string") return bridged;
+      for (const each of bridged) edges.log.event("replication.bridged", { ...each });
+      return null;
+    },
     spawn: (line) => spawnDaemon(tools, line),
     control: controlBy(places.socket),
     databases: { main: places.database, owner: places.owner },

@@ -161,15 +161,15 @@ function closeWhole(db: Db, file: string): void {
 
 /** Whether somebody writes to the replica. */
 async function hasGrown(tools: DaemonTools, transaction: number): Promise<boolean> {
-  const look = await lookAtReplica(tools, LOOK_LIMIT_MS);
+  const look = await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS });
   return look.kind === "backup" && look.transaction > transaction;
 }
 
 /** When the last change was made of what is there (until `at`), Unix ms; and the number of the very last one. */
 async function lookFor(tools: DaemonTools, url: string, at: number | null) {
-  const look = await lookAtReplica(tools, LOOK_LIMIT_MS, at);
+  const look = await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS, time: at });
   if (look.kind === "backup") {
-    const whole = at === null ? look : await lookAtReplica(tools, LOOK_LIMIT_MS);
+    const whole = at === null ? look : await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS });
     return { at: look.at, transaction: whole.kind === "backup" ? whole.transaction : look.transaction };
   }
   if (look.kind === "unreachable") {
@@ -177,7 +177,7 @@ async function lookFor(tools: DaemonTools, url: string, at: number | null) {
       `The replica at ${url} cannot be read: ${look.reason}. See that it is reachable from here, and that the keys for it are right ([replication], or POMBO_REPLICATION_ACCESS_KEY_ID and POMBO_REPLICATION_SECRET_ACCESS_KEY).`,
     );
   }
-  const isThere = at !== null && (await lookAtReplica(tools, LOOK_LIMIT_MS)).kind === "backup";
+  const isThere = at !== null && (await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS })).kind === "backup";
   throw new StartError(
     isThere
       ? `The replica at ${url} does not go back as far as ${timeOf(at)} ([replication] retention). Name a later time, or leave --at out.`

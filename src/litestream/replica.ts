@@ -20,23 +20,38 @@ interface Plan {
   files: { timestamp: string }[];
 }
 
-/** Looks whether the replica holds a backup (of `time` or before, Unix ms), without fetching it. */
+/**
+ * Looks whether the replica holds a backup (of `time` or before, Unix ms), without fetching it; of `database`, which
+ * is the main one where it is left out.
+ */
 export async function lookAtReplica(
   { run, places }: DaemonTools,
-  limitMs: number,
-  time: number | null = null,
+  { limitMs, time = null, database = places.database }: { limitMs: number; time?: number | null; database?: string },
 ): Promise<ReplicaLook> {
-  const { code, out, err } = await run(["restore", "-dry-run", "-json", ...until(time)], [places.database], limitMs);
+  const { code, out, err } = await run(["restore", "-dry-run", "-json", ...until(time)], [database], limitMs);
   if (code === 0) {
     const plan = JSON.parse(out) as Plan;
     const at = Math.max(...plan.files.map(({ timestamp }) => Date.parse(timestamp)));
     return { kind: "backup", transaction: Number.parseInt(plan.max_txid, 16), at };
   }
   if (err.includes(NOTHING)) return { kind: "empty" };
-  return {
-    kind: "unreachable",
-    reason: code === null ? `it did not answer within ${limitMs / 1_000} s` : lastLineOf(err),
-  };
+  return { kind: "unreachable", reason: reasonOf(code, err, limitMs) };
+}
+
+/** The number of the last single step that is in the replica, 0: there is none; or why that cannot be seen. */
+export async function lastStepOf(
+  { run }: DaemonTools,
+  database: string,
+  limitMs: number,
+): Promise<number | { reason: string }> {
+  const { code, out, err } = await run(["ltx", "-level", "0", "-json"], [database], limitMs);
+  if (code !== 0) return { reason: reasonOf(code, err, limitMs) };
+  const files = JSON.parse(out) as { max_txid: string }[];
+  return Math.max(0, ...files.map(({ max_txid: last }) => Number.parseInt(last, 16)));
+}
+
+function reasonOf(code: number | null, err: string, limitMs: number): string {
+  return code === null ? `it did not answer within ${limitMs / 1_000} s` : lastLineOf(err);
 }
 
 /** A database may take long to come: it is waited for. */

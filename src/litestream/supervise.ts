@@ -40,6 +40,8 @@ export interface DaemonChild {
 }
 
 export interface SupervisorParts {
+  /** What must be done before the first daemon runs. Null: it is; else why it cannot be done yet, in a sentence. */
+  prepare: () => Promise<string | null>;
   /** Starts the daemon; `line` is called for each line that it says. */
   spawn: (line: (text: string) => void) => DaemonChild;
   control: DaemonControl;
@@ -82,6 +84,8 @@ export class Supervisor {
   #restarts = 0;
   #backoffMs = BACKOFF_MIN_MS;
   #isOurs = false;
+  #isPrepared = false;
+  #preparing: Promise<void> = Promise.resolve();
   #isStopping = false;
   #cancelLaunch: (() => void) | null = null;
   #cancelLook: (() => void) | null = null;
@@ -93,7 +97,7 @@ export class Supervisor {
 
   start(): void {
     this.#parts.checkpoints.leave();
-    this.#launch();
+    this.#preparing = this.#prepare();
     this.#lookLater(FIRST_LOOK_MS);
   }
 
@@ -150,14 +154,15 @@ export class Supervisor {
     this.#cancelLaunch?.();
     const { control, databases, clock, log } = this.#parts;
     const startedAt = clock.now();
+    await this.#within(COME_UP_LIMIT_MS, this.#preparing);
     const syncAll = async () => {
       await this.#comeUp();
       const limits = [databases.main, databases.owner].map((database) => control.sync(database, SYNC_LIMIT_MS));
       return (await Promise.all(limits)).every((each) => each);
     };
-    let isComplete = await syncAll();
+    let isComplete = this.#isPrepared && (await syncAll());
     // It ended meanwhile, as where a terminal or a service manager signals all processes: one more for what is left.
-    if (this.#child === null) isComplete = await syncAll();
+    if (this.#isPrepared && this.#child === null) isComplete = await syncAll();
     const child = this.#child;
     child?.kill("SIGTERM");
     const cancel = clock.after(END_LIMIT_MS, () => child?.kill("SIGKILL"));
@@ -169,6 +174,25 @@ export class Supervisor {
       { isComplete, ms: clock.now() - startedAt, ...words },
       isComplete ? "info" : "warn",
     );
+  }
+
+  async #prepare(): Promise<void> {
+    const { prepare, clock, log } = this.#parts;
+    const reason = await prepare().catch((error: unknown) => {
+      log.bug("replication", error);
+      return error instanceof Error ? error.message : String(error);
+    });
+    this.#isPrepared = reason === null;
+    if (this.#isStopping) return;
+    if (reason === null) {
+      this.#backoffMs = BACKOFF_MIN_MS;
+      this.#launch();
+      return;
+    }
+    const afterMs = this.#nextBackoff();
+    this.#lastWords = reason;
+    log.event("replication.waits", { reason, againInMs: afterMs }, "warn");
+    this.#cancelLaunch = clock.after(afterMs, () => void (this.#preparing = this.#prepare()));
   }
 
   #launch(): void {
@@ -187,11 +211,23 @@ export class Supervisor {
     this.#child = this.#state = null;
     if (this.#isStopping) return;
     if (clock.now() - this.#childSince >= STEADY_MS) this.#backoffMs = BACKOFF_MIN_MS;
-    const afterMs = this.#backoffMs;
-    this.#backoffMs = Math.min(2 * afterMs, BACKOFF_MAX_MS);
+    const afterMs = this.#nextBackoff();
     this.#restarts += 1;
     log.event("replication.ended", { pid: child.pid, code, againInMs: afterMs }, "warn");
     this.#cancelLaunch = clock.after(afterMs, () => this.#launch());
+  }
+
+  async #within(limitMs: number, what: Promise<void>): Promise<void> {
+    const { promise: isOver, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#parts.clock.after(limitMs, resolve);
+    await Promise.race([what, isOver]);
+    cancel();
+  }
+
+  #nextBackoff(): number {
+    const afterMs = this.#backoffMs;
+    this.#backoffMs = Math.min(2 * afterMs, BACKOFF_MAX_MS);
+    return afterMs;
   }
 
   #lookLater(afterMs: number): void {
@@ -219,7 +255,7 @@ export class Supervisor {
   /** A daemon that has just been started is waited for; where it had just ended there is one more, for what is left. */
   async #comeUp(): Promise<void> {
     const { control, databases, clock } = this.#parts;
-    if (this.#child === null) this.#launch();
+    if (this.#isPrepared && this.#child === null) this.#launch();
     for (let waitedMs = 0; waitedMs < COME_UP_LIMIT_MS && this.#child !== null; waitedMs += COME_UP_LOOK_MS) {
       if ((await control.state(databases.main)) !== null) return;
       await new Promise<void>((resolve) => clock.after(COME_UP_LOOK_MS, resolve));

@@ -11,6 +11,7 @@ import { takeLock } from "../../src/lock.ts";
 import { runHere } from "../cli/kit.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
+import { waitUntil } from "../peers/process.ts";
 
 const hasDaemon = daemonVersion() !== null;
 const HOUR_MS = 3_600_000;
@@ -25,6 +26,8 @@ async function startReplicated() {
       config.metrics.listen = { address: "127.0.0.1", port: 0 };
     },
   });
+  // The daemon comes up behind the start.
+  await waitUntil("the daemon answers", 20_000, () => existsSync(join(pombo.directory, "lite.sock")));
   return {
     ...{ folder, replica, pombo },
     drill: (edges = {}) => drillReplica({ config: pombo.config, edges: { clock: systemClock, ...edges } }),

@@ -16,6 +16,8 @@ function supervised() {
     state: null as DaemonState | null,
     walBytes: 0,
     canSync: true,
+    /** Why the first daemon may not run yet. */
+    waitsFor: null as string | null,
     whileSyncing: () => undefined as void,
     /** A SIGTERM is obeyed. */
     obeys: true,
@@ -43,6 +45,7 @@ function supervised() {
     },
   };
   const supervisor = new Supervisor({
+    prepare: () => Promise.resolve(at.waitsFor),
     spawn,
     control,
     databases: { main: "main", owner: "owner" },
@@ -63,13 +66,17 @@ function supervised() {
       await turn(3);
     }
   };
+  const begin = async () => {
+    supervisor.start();
+    await turn(3);
+  };
   const answers = () => (at.state = { lastSyncAt: clock.now(), transaction: 7, fault: null });
-  return { clock, supervisor, done, events, children, at, pass, answers };
+  return { clock, begin, supervisor, done, events, children, at, pass, answers };
 }
 
 test("a daemon that ends is started again, later each time, and at once after it ran well", async () => {
-  const { supervisor, done, children, pass, clock } = supervised();
-  supervisor.start();
+  const { begin, supervisor, done, children, pass, clock } = supervised();
+  await begin();
   const waits: number[] = [];
   for (let round = 0; round < 8; round += 1) {
     const before = clock.now();
@@ -90,8 +97,8 @@ test("a daemon that ends is started again, later each time, and at once after it
 });
 
 test("a daemon that does not answer for a minute is ended by force and started again", async () => {
-  const { supervisor, done, pass, answers, at } = supervised();
-  supervisor.start();
+  const { begin, supervisor, done, pass, answers, at } = supervised();
+  await begin();
   answers();
   await pass(10_000);
   expect(supervisor.status.isRunning).toBe(true);
@@ -103,8 +110,8 @@ test("a daemon that does not answer for a minute is ended by force and started a
 });
 
 test("while no daemon answers, a log of 256 MiB is brought in here; when one does, it is left to it", async () => {
-  const { supervisor, done, pass, answers, at, children, events } = supervised();
-  supervisor.start();
+  const { begin, supervisor, done, pass, answers, at, children, events } = supervised();
+  await begin();
   answers();
   await pass(6_000);
   at.walBytes = 300 * MIB;
@@ -130,8 +137,8 @@ test("while no daemon answers, a log of 256 MiB is brought in here; when one doe
 });
 
 test("what was not copied for five minutes is trouble that keeps nobody from sending", async () => {
-  const { supervisor, pass, answers, at, clock } = supervised();
-  supervisor.start();
+  const { begin, supervisor, pass, answers, at, clock } = supervised();
+  await begin();
   answers();
   await pass(2_000);
   const last = clock.now() - 2_000;
@@ -148,8 +155,8 @@ test("what was not copied for five minutes is trouble that keeps nobody from sen
 });
 
 test("a stop has everything copied before the daemon is asked to end", async () => {
-  const { supervisor, done, pass, answers, events } = supervised();
-  supervisor.start();
+  const { begin, supervisor, done, pass, answers, events } = supervised();
+  await begin();
   answers();
   await pass(6_000);
   await supervisor.stop();
@@ -160,8 +167,8 @@ test("a stop has everything copied before the daemon is asked to end", async () 
 });
 
 test("a stop while no daemon runs starts one for what is left", async () => {
-  const { supervisor, done, pass, answers, children } = supervised();
-  supervisor.start();
+  const { begin, supervisor, done, pass, answers, children } = supervised();
+  await begin();
   children.at(-1)?.end(1);
   await turn(3);
   answers();
@@ -172,8 +179,8 @@ test("a stop while no daemon runs starts one for what is left", async () => {
 });
 
 test("a daemon that ends of itself during a stop, as when all processes are signalled, is followed by one more", async () => {
-  const { supervisor, done, pass, answers, at, children, events } = supervised();
-  supervisor.start();
+  const { begin, supervisor, done, pass, answers, at, children, events } = supervised();
+  await begin();
   answers();
   await pass(6_000);
   at.whileSyncing = () => {
@@ -186,8 +193,8 @@ test("a daemon that ends of itself during a stop, as when all processes are sign
 });
 
 test("a daemon that does not end is ended by force, and what is missing is said", async () => {
-  const { supervisor, done, pass, answers, at, events } = supervised();
-  supervisor.start();
+  const { begin, supervisor, done, pass, answers, at, events } = supervised();
+  await begin();
   answers();
   await pass(6_000);
   at.canSync = false;
@@ -200,8 +207,8 @@ test("a daemon that does not end is ended by force, and what is missing is said"
 });
 
 test("what the daemon says comes into the log, but no more than twenty lines a minute", async () => {
-  const { supervisor, pass, children, events } = supervised();
-  supervisor.start();
+  const { begin, pass, children, events } = supervised();
+  await begin();
   const [child] = children;
   child?.say('{"time":"x","level":"WARN","msg":"sync error","db":"pombo.db","error":"disk full"}');
   for (let at = 0; at < 50; at += 1) child?.say("panic: something else");
@@ -214,8 +221,8 @@ test("what the daemon says comes into the log, but no more than twenty lines a m
 });
 
 test("of a daemon that does not answer the status and the trouble tell what it said last, until it answers", async () => {
-  const { supervisor, pass, children, answers, at } = supervised();
-  supervisor.start();
+  const { begin, supervisor, pass, children, answers, at } = supervised();
+  await begin();
   expect(supervisor.status.fault).toBeNull();
   const error = "operation error S3: get credentials: no EC2 IMDS role found, request to EC2 IMDS failed";
   children.at(-1)?.say(JSON.stringify({ level: "ERROR", msg: "sync error", error }));
@@ -234,4 +241,30 @@ test("of a daemon that does not answer the status and the trouble tell what it s
   at.state = null;
   await pass(5_000);
   expect(supervisor.status).toMatchObject({ isRunning: false, fault: null });
+});
+
+test("no daemon runs before what must be done first is done; it is tried again, and told", async () => {
+  const { begin, supervisor, done, events, pass, answers, at } = supervised();
+  at.waitsFor = "the replica cannot be seen";
+  await begin();
+  await pass(6 * 60_000);
+  expect(done).not.toContain("spawn");
+  expect(events.filter((each) => each.startsWith("replication.waits")).length).toBeGreaterThan(5);
+  expect(supervisor.status).toMatchObject({ isRunning: false, restarts: 0, fault: "the replica cannot be seen" });
+  expect(supervisor.trouble?.reason).toContain("the daemon does not run (the replica cannot be seen)");
+  at.waitsFor = null;
+  await pass(61_000);
+  expect(done.filter((each) => each === "spawn")).toHaveLength(1);
+  answers();
+  await pass(6_000);
+  expect(supervisor.status).toMatchObject({ isRunning: true, fault: null });
+});
+
+test("a stop while nothing is prepared starts no daemon and does not wait for one", async () => {
+  const { begin, supervisor, done, events, at } = supervised();
+  at.waitsFor = "the replica cannot be seen";
+  await begin();
+  await supervisor.stop();
+  expect(done).not.toContain("spawn");
+  expect(events.at(-1)).toContain('"isComplete":false');
 });

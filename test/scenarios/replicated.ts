@@ -1,7 +1,7 @@
 /** What the scenarios of replication share: the daemon's process, what is in a replica, an ordered stop. */
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runPombo, within } from "./child.ts";
 import type { Load } from "./load.ts";
@@ -16,7 +16,11 @@ export async function findDaemon(): Promise<boolean> {
   return isThere;
 }
 
-export const daemonPid = (world: World) => Number(readFileSync(join(world.dataDir, "litestream/pid"), "utf8"));
+/** Of the last that was started; 0: none was. It comes up behind the start. */
+export function daemonPid(world: World): number {
+  const file = join(world.dataDir, "litestream/pid");
+  return existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
+}
 
 export function isDaemon(pid: number): boolean {
   try {
@@ -24,6 +28,13 @@ export function isDaemon(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** The number up to which a replica's files of a level go. */
+export function lastStep(replica: string, level: number): number {
+  const folder = join(replica, "ltx", String(level));
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return Math.max(0, ...names.map((name) => Number.parseInt(/-([0-9a-f]{16})\.ltx$/.exec(name)?.[1] ?? "0", 16)));
 }
 
 /** Subjects in a database. */

@@ -64,6 +64,7 @@ test.skipIf(!hasDaemon)(
     for (let round = 0; round < ROUNDS; round += 1) {
       await using process = await world.serve();
       serving.resolve(process);
+      await waitUntil("a daemon of its own", LIMIT_MS, () => isDaemon(daemonPid(world)));
       for (let kill = 0; kill < 2; kill += 1) {
         const pid = daemonPid(world);
         seen.add(pid);
@@ -95,6 +96,7 @@ test.skipIf(!hasDaemon)(
       load.until(() => load.accepted.size > before + 100),
     );
     expect([...seen].filter(isDaemon)).toEqual([]);
+    await waitUntil("the last daemon", LIMIT_MS, () => isDaemon(daemonPid(world)));
     await load.stop();
     expect(statSync(join(world.dataDir, "pombo.db-wal")).size).toBeLessThan(WAL_LIMIT_BYTES);
     const own = daemonPid(world);
