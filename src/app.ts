@@ -55,6 +55,9 @@ import { Removal } from "./workspaces/removal.ts";
 const STOP_GRACE_MS = 22_000;
 /** And running requests, to be answered. */
 const REQUEST_GRACE_MS = 5_000;
+/** All of a stop, of the 60 s that are promised; what the sessions leave of it is the replica's, and a share at least. */
+const STOP_BUDGET_MS = 58_000;
+const REPLICA_SHARE_MS = 10_000;
 
 /** The outside world, as arguments. */
 export interface Edges {
@@ -165,7 +168,11 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
   const replicated = { isReplicated: isReplicated(config) };
   const db = openDatabase(file, replicated);
   let replicator: Replicator | null = null;
-  const endReplication = () => replicator?.end();
+  let stopsSince: number | null = null;
+  const endReplication = () => {
+    const passedMs = Math.max(0, clock.now() - (stopsSince ?? clock.now()));
+    return replicator?.end(Math.max(REPLICA_SHARE_MS, STOP_BUDGET_MS - passedMs));
+  };
   const closers: (() => Promise<void> | void)[] = [releaseLock, endReplication, () => closeDatabase(db, replicated)];
   const endAll = async () => {
     for (const close of closers.splice(0).toReversed()) await close();
@@ -336,6 +343,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     await teller.start();
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
+      stopsSince ??= clock.now();
       domainWatch.stop();
       abandoner.stop();
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.

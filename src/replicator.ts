@@ -62,8 +62,8 @@ export interface Replicator {
   readonly advice: string | null;
   /** Before the last commits of a stop. */
   settle: () => Promise<void>;
-  /** After the database was closed. */
-  end(): Promise<void>;
+  /** After the database was closed: all is copied and the daemon ends, within `limitMs`. */
+  end(limitMs: number): Promise<void>;
 }
 
 /** How long the replica may take to be looked at where a start depends on it, and where it does not. */
@@ -128,7 +128,7 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
       await drills?.stop();
       await kept.stop();
     },
-    async end() {
+    async end(limitMs) {
       if (tools === null) return;
       try {
         writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
@@ -136,7 +136,7 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
         // A full disk, say: what is committed is copied all the same, and the daemon must not outlive us.
         edges.log.event("replication.owner_unwritten", { reason: reasonOf(error) }, "warn");
       }
-      await supervisor?.stop();
+      await supervisor?.stop(limitMs);
     },
   };
 

@@ -4,6 +4,8 @@ import { withCure } from "./words.ts";
 // What the daemon says on its socket. Every question ends within its limit, answered or not.
 
 const LIMIT_MS = 5_000;
+/** What an answer that the daemon gives at the end of its own limit takes. */
+const SLACK_MS = 1_000;
 
 export interface DaemonState {
   /** When what there was had last been copied, Unix ms; null: not yet. */
@@ -69,7 +71,7 @@ export function controlBy(socket: string): DaemonControl {
     },
     async sync(database, limitMs) {
       const timeout = Math.ceil(limitMs / 1_000);
-      return (await ask("/sync", { path: database, wait: true, timeout }, limitMs + LIMIT_MS)) !== null;
+      return (await ask("/sync", { path: database, wait: true, timeout }, limitMs + SLACK_MS)) !== null;
     },
   };
 }

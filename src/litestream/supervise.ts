@@ -26,6 +26,10 @@ const LATE_MS = 5 * 60_000;
 /** A stop: for the last copying asked for, for the daemon to end by itself, and for one that must be started for it. */
 const SYNC_LIMIT_MS = 10_000;
 const END_LIMIT_MS = 18_000;
+/** However late it is. */
+const MIN_LIMIT_MS = 1_000;
+/** Left to a daemon to end by itself, where there is little time. */
+const END_SHARE_MS = 6_000;
 const COME_UP_LIMIT_MS = 5_000;
 const COME_UP_LOOK_MS = 100;
 /** Of its words, in the status. */
@@ -146,26 +150,31 @@ export class Supervisor {
 
   /**
    * The end, once the database is closed here: all is copied, then the daemon ends. In the other order our closing
-   * would be the last, and bring the log in behind its back. Resolves within 35 s.
+   * would be the last, and bring the log in behind its back. Resolves within `limitMs`, of which it needs 35 s at
+   * the most and 8 s to be sound.
    */
-  async stop(): Promise<void> {
+  async stop(limitMs: number): Promise<void> {
     this.#isStopping = true;
     this.#cancelLook?.();
     this.#cancelLaunch?.();
     const { control, databases, clock, log } = this.#parts;
     const startedAt = clock.now();
+    // At a clock that jumps no limit grows, and none is less than a second.
+    const left = (atMost: number, forOthers = 0) =>
+      Math.min(atMost, Math.max(MIN_LIMIT_MS, limitMs - forOthers - Math.max(0, clock.now() - startedAt)));
     await this.#within(COME_UP_LIMIT_MS, this.#preparing);
     const syncAll = async () => {
       await this.#comeUp();
-      const limits = [databases.main, databases.owner].map((database) => control.sync(database, SYNC_LIMIT_MS));
-      return (await Promise.all(limits)).every((each) => each);
+      const within = left(SYNC_LIMIT_MS, END_SHARE_MS);
+      const done = [databases.main, databases.owner].map((database) => control.sync(database, within));
+      return (await Promise.all(done)).every((each) => each);
     };
     let isComplete = this.#isPrepared && (await syncAll());
     // It ended meanwhile, as where a terminal or a service manager signals all processes: one more for what is left.
     if (this.#isPrepared && this.#child === null) isComplete = await syncAll();
     const child = this.#child;
     child?.kill("SIGTERM");
-    const cancel = clock.after(END_LIMIT_MS, () => child?.kill("SIGKILL"));
+    const cancel = clock.after(left(END_LIMIT_MS), () => child?.kill("SIGKILL"));
     await child?.ended;
     cancel();
     const words = isComplete ? {} : { words: "not everything is in the replica: it follows at the next start" };
@@ -256,9 +265,10 @@ export class Supervisor {
   async #comeUp(): Promise<void> {
     const { control, databases, clock } = this.#parts;
     if (this.#isPrepared && this.#child === null) this.#launch();
-    for (let waitedMs = 0; waitedMs < COME_UP_LIMIT_MS && this.#child !== null; waitedMs += COME_UP_LOOK_MS) {
-      if ((await control.state(databases.main)) !== null) return;
+    let isOver = false;
+    const cancel = clock.after(COME_UP_LIMIT_MS, () => (isOver = true));
+    while (!isOver && this.#child !== null && (await control.state(databases.main)) === null)
       await new Promise<void>((resolve) => clock.after(COME_UP_LOOK_MS, resolve));
-    }
+    cancel();
   }
 }

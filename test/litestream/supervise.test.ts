@@ -5,17 +5,20 @@ import { turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const MIB = 1024 * 1024;
+const STOP_MS = 35_000;
 
 /** A supervisor whose daemon does what the test says. */
 function supervised() {
   const clock = fakeClock();
   const done: string[] = [];
   const events: string[] = [];
+  const limits: number[] = [];
   const children: { end(code: number | null): void; say(line: string): void }[] = [];
   const at = {
     state: null as DaemonState | null,
     walBytes: 0,
     canSync: true,
+    answersAfterMs: 0,
     /** Why the first daemon may not run yet. */
     waitsFor: null as string | null,
     whileSyncing: () => undefined as void,
@@ -37,8 +40,12 @@ function supervised() {
   };
   const control: DaemonControl = {
     pid: () => Promise.resolve(null),
-    state: () => Promise.resolve(at.state),
-    sync(database) {
+    async state() {
+      if (at.answersAfterMs > 0) await new Promise<void>((resolve) => clock.after(at.answersAfterMs, resolve));
+      return at.state;
+    },
+    sync(database, limitMs) {
+      limits.push(limitMs);
       done.push(`sync ${database}`);
       at.whileSyncing();
       return turn(2).then(() => at.canSync);
@@ -71,7 +78,7 @@ function supervised() {
     await turn(3);
   };
   const answers = () => (at.state = { lastSyncAt: clock.now(), transaction: 7, fault: null });
-  return { clock, begin, supervisor, done, events, children, at, pass, answers };
+  return { clock, begin, limits, supervisor, done, events, children, at, pass, answers };
 }
 
 test("a daemon that ends is started again, later each time, and at once after it ran well", async () => {
@@ -159,7 +166,7 @@ test("a stop has everything copied before the daemon is asked to end", async () 
   await begin();
   answers();
   await pass(6_000);
-  await supervisor.stop();
+  await supervisor.stop(STOP_MS);
   expect(done).toEqual(["leave", "spawn", "sync main", "sync owner", "SIGTERM"]);
   expect(events.at(-1)).toContain('"isComplete":true');
   await pass(60_000, 10_000);
@@ -172,7 +179,7 @@ test("a stop while no daemon runs starts one for what is left", async () => {
   children.at(-1)?.end(1);
   await turn(3);
   answers();
-  await supervisor.stop();
+  await supervisor.stop(STOP_MS);
   expect(done).toEqual(["leave", "spawn", "spawn", "sync main", "sync owner", "SIGTERM"]);
   await pass(5_000);
   expect(children).toHaveLength(2);
@@ -187,7 +194,7 @@ test("a daemon that ends of itself during a stop, as when all processes are sign
     at.whileSyncing = () => undefined;
     children.at(-1)?.end(0);
   };
-  await supervisor.stop();
+  await supervisor.stop(STOP_MS);
   expect(done.slice(2)).toEqual(["sync main", "sync owner", "spawn", "sync main", "sync owner", "SIGTERM"]);
   expect(events.at(-1)).toContain('"isComplete":true');
 });
@@ -199,7 +206,7 @@ test("a daemon that does not end is ended by force, and what is missing is said"
   await pass(6_000);
   at.canSync = false;
   at.obeys = false;
-  const stopped = supervisor.stop();
+  const stopped = supervisor.stop(STOP_MS);
   await pass(20_000);
   await stopped;
   expect(done.slice(-2)).toEqual(["SIGTERM", "SIGKILL"]);
@@ -264,7 +271,44 @@ test("a stop while nothing is prepared starts no daemon and does not wait for on
   const { begin, supervisor, done, events, at } = supervised();
   at.waitsFor = "the replica cannot be seen";
   await begin();
-  await supervisor.stop();
+  await supervisor.stop(STOP_MS);
   expect(done).not.toContain("spawn");
   expect(events.at(-1)).toContain('"isComplete":false');
+});
+
+test("a stop that is late already gives each step less, and none less than a second", async () => {
+  for (const [limitMs, expected] of [
+    [35_000, 10_000],
+    [16_000, 10_000],
+    [10_000, 4_000],
+    [2_000, 1_000],
+  ] as const) {
+    const { begin, supervisor, answers, limits, clock, done, at } = supervised();
+    await begin();
+    answers();
+    at.obeys = false;
+    const startedAt = clock.now();
+    const stopped = supervisor.stop(limitMs);
+    while (!done.includes("SIGKILL")) {
+      await turn(3);
+      clock.advance(500);
+    }
+    await stopped;
+    expect([limits[0], clock.now() - startedAt]).toEqual([expected, expect.any(Number)]);
+    expect(clock.now() - startedAt).toBeLessThanOrEqual(Math.min(limitMs, 18_000) + 500);
+  }
+});
+
+test("a stop beside a daemon that hangs asks it once whether it is there, not again and again", async () => {
+  const { begin, supervisor, clock, done, at } = supervised();
+  await begin();
+  Object.assign(at, { answersAfterMs: 5_000, obeys: false, canSync: false });
+  const startedAt = clock.now();
+  const stopped = supervisor.stop(28_000);
+  while (!done.includes("SIGKILL")) {
+    await turn(3);
+    clock.advance(500);
+  }
+  await stopped;
+  expect(clock.now() - startedAt).toBeLessThanOrEqual(28_000);
 });

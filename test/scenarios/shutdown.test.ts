@@ -1,8 +1,9 @@
 // The promise to service managers: SIGTERM to the end within 60 s, whoever keeps pombo waiting — a mail server in
-// the middle of DATA, a receiver of webhooks, an SMSC and a client that say nothing more — with everything that was
+// the middle of DATA, a receiver of webhooks, an SMSC, a client and a replication that say nothing more — with everything that was
 // answered on the disk, and nothing lost at the next start.
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { stall, startMx } from "../fakes/mx.ts";
@@ -10,6 +11,7 @@ import { startReceiver } from "../fakes/receiver.ts";
 import { waitUntil } from "../peers/process.ts";
 import { startSmsc } from "../peers/smsc/client.ts";
 import { within } from "./child.ts";
+import { daemonPid, findDaemon, isDaemon, stopInOrder, subjectsInReplica } from "./replicated.ts";
 import { readEmails } from "./stored.ts";
 import { bugsOf, call, createWorld, emailTo, hasLogged, type Served, type World } from "./world.ts";
 
@@ -21,12 +23,17 @@ const CLIENTS = 4;
 
 setDefaultTimeout(240_000);
 
+const hasDaemon = await findDaemon();
+
 test("SIGTERM ends within 60 s, whoever keeps it waiting, and loses nothing that was accepted", async () => {
   const mx = await startMx({ data: stall() });
   await using receiver = startReceiver();
   receiver.answer = () => new Promise(() => undefined);
   await using smsc = await startSmsc({ script: { answerDelayMs: NEVER_MS } });
-  await using world = await createWorld({ mxPort: mx.port, settings: settingsFor(smsc.port) });
+  const replica = mkdtempSync("/tmp/pombo-mute-");
+  await using _gone = { [Symbol.asyncDispose]: async () => rmSync(replica, { recursive: true, force: true }) };
+  const replication = hasDaemon ? { replication: { url: replica } } : {};
+  await using world = await createWorld({ mxPort: mx.port, settings: { ...settingsFor(smsc.port), ...replication } });
   const [emails, texts] = [new Set<string>(), new Set<string>()];
   {
     await using served = await world.serve();
@@ -45,6 +52,11 @@ test("SIGTERM ends within 60 s, whoever keeps it waiting, and loses nothing that
       mx.connections.some(({ commands }) => commands.some((line) => line.startsWith("DATA"))),
     );
     const half = halfARequest(served, world.key);
+    if (hasDaemon) {
+      await waitUntil("the daemon answers", LIMIT_MS, () => existsSync(join(world.dataDir, "lite.sock")));
+      // It neither answers nor obeys.
+      process.kill(daemonPid(world), "SIGSTOP");
+    }
     const since = performance.now();
     served.signal("SIGTERM");
     expect(await within(EXIT_LIMIT_MS, "the end", served.ended)).toEqual({ code: 0, signal: null });
@@ -55,6 +67,7 @@ test("SIGTERM ends within 60 s, whoever keeps it waiting, and loses nothing that
     await Promise.all(clients);
     half.destroy();
     expect(hasLogged(served, "pombo.stopped")).toBe(true);
+    expect(isDaemon(daemonPid(world))).toBe(false);
     expect(bugsOf(served)).toEqual([]);
   }
   const stored = readEmails(world.dataDir);
@@ -75,8 +88,12 @@ test("SIGTERM ends within 60 s, whoever keeps it waiting, and loses nothing that
   );
   // Its end was told to no session before: nothing came twice.
   expect(mx.messages).toHaveLength(emails.size);
-  again.signal("SIGTERM");
-  expect(await within(EXIT_LIMIT_MS, "the end", again.ended)).toEqual({ code: 0, signal: null });
+  await stopInOrder(again);
+  // What the mute daemon had not copied has followed.
+  if (hasDaemon) {
+    const kept = new Set([...readEmails(world.dataDir).values()].map(({ subject }) => subject));
+    expect(subjectsInReplica(world)).toEqual(kept);
+  }
   await mx.close();
 });
 
