@@ -93,6 +93,8 @@ async function copyAndProbe(update: Update): Promise<void> {
     running === null ? await waitForLock(dataDir, LET_GO_MS, clock) : await stopRunning(running, dataDir, clock);
   if (lock === null) throw new CommandError("pombo was started in the middle: run this again. Nothing was changed.");
   try {
+    // Of a pombo that was killed the daemon lives on, and has the database open.
+    await endDaemonOf(dataDir, database, clock);
     say("Copying the database …");
     rmSync(snapshotFile(dataDir), { force: true });
     await copyDatabase(database, snapshotFile(dataDir));

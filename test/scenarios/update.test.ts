@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { waitUntil } from "../peers/process.ts";
 import { type Child, within } from "./child.ts";
 import { NEXT_VERSION } from "./next-build.ts";
-import { findDaemon, subjectsInReplica } from "./replicated.ts";
+import { daemonPid, findDaemon, isDaemon, stopInOrder, subjectsInReplica } from "./replicated.ts";
 import { queueDepth, readEmails } from "./stored.ts";
 import { type Builds, createUpdateWorld, LIMIT_MS, makeBuilds, type UpdateWorld } from "./update-world.ts";
 import { call, emailTo } from "./world.ts";
@@ -53,16 +53,6 @@ async function untilDelivered(at: UpdateWorld, subject: string): Promise<void> {
 }
 
 /** The replicating daemon that was started last. */
-function daemonOf(at: UpdateWorld): string {
-  return readFileSync(join(at.world.dataDir, "litestream/pid"), "utf8").trim();
-}
-
-/** Not one that has ended and that nobody has asked about. */
-function runs(pid: string): boolean {
-  const file = `/proc/${pid}/cmdline`;
-  return existsSync(file) && readFileSync(file, "utf8") !== "";
-}
-
 /** Nothing of an update is left but what is meant to be. */
 function leftovers(at: UpdateWorld): string[] {
   const inData = readdirSync(at.world.dataDir).filter((name) => /update\.json|\.new$/.test(name));
@@ -179,13 +169,14 @@ test.skipIf(!(await findDaemon()))(
       await at.serve("late");
       await send(at, "before");
       await untilDelivered(at, "before");
-      const first = daemonOf(at);
+      await waitUntil("a daemon", LIMIT_MS, () => isDaemon(daemonPid(at.world)));
+      const first = daemonPid(at.world);
       await using child = at.update(builds.next);
-      await waitUntil("the new one replicates", LIMIT_MS, () => daemonOf(at) !== first);
-      const orphan = daemonOf(at);
+      await waitUntil("the new one replicates", LIMIT_MS, () => daemonPid(at.world) !== first);
+      const orphan = daemonPid(at.world);
       expect((await end(child)).code).toBe(1);
       // It outlived the new executable: going on after its database was put away, it would spoil the replica.
-      expect(runs(orphan)).toBe(false);
+      expect(isDaemon(orphan)).toBe(false);
       expect(child.stderr()).toMatch(/ended with SIGKILL.*with the database as it was/);
       await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
       expect(at.schema()).toBe(1);
@@ -207,6 +198,33 @@ test.skipIf(!(await findDaemon()))(
     } finally {
       rmSync(replica, { recursive: true, force: true });
     }
+  },
+);
+
+test.skipIf(!(await findDaemon()))(
+  "beside a daemon that outlived a killed pombo an update ends that first, and the replica stays whole",
+  async () => {
+    const replica = mkdtempSync(join(tmpdir(), "pombo-replica-"));
+    await using _gone = { [Symbol.asyncDispose]: async () => rmSync(replica, { recursive: true, force: true }) };
+    await using at = await createUpdateWorld(builds, { replication: { url: replica } });
+    const served = await at.serve();
+    await send(at, "before");
+    await untilDelivered(at, "before");
+    await waitUntil("a daemon", LIMIT_MS, () => isDaemon(daemonPid(at.world)));
+    const orphan = daemonPid(at.world);
+    served.signal("SIGKILL");
+    await served.ended;
+    expect(isDaemon(orphan)).toBe(true);
+    await using child = at.update(builds.next);
+    const { code } = await end(child);
+    expect({ code, said: child.stderr() }).toEqual({ code: 0, said: "" });
+    expect(isDaemon(orphan)).toBe(false);
+    expect(await at.version()).toBe(NEXT_VERSION);
+    await using again = await at.serve();
+    await send(at, "after");
+    await untilDelivered(at, "after");
+    await stopInOrder(again);
+    expect([...subjectsInReplica(at.world)].toSorted()).toEqual(["after", "before"]);
   },
 );
 
