@@ -13,7 +13,7 @@ export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
-/** What the totals tell apart: an email that is queued counts as delayed while its queue row does (queue/store.ts). */
+/** What the totals tell apart: an email that is queued counts as delayed while its queue row does (queue/delayed-store.ts). */
 type CountedStatus = typeof emailTotals.$inferSelect.status;
 
 export interface NewEmail {
