@@ -44,7 +44,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type sms/operator-schema.ts",
   ],
   "lookups.ts": ["type app.ts", "dns", "smtp", "webhooks/pools.ts"],
-  "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics", "queue"],
+  "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics", "queue", "smtp/classify-rules.ts"],
   "app.ts": [
     "lookups.ts",
     "ground.ts",
