@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import type { AnyElysia } from "elysia";
 import { createApi } from "./api.ts";
 import { apiPartsOf } from "./api-parts.ts";
@@ -6,11 +5,9 @@ import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard, ReadFree } from "./db/guard.ts";
-import { closeDatabase, type Db, openDatabase } from "./db/open.ts";
+import { closeDatabase, type Db } from "./db/open.ts";
 import { generateKeyPairs, type KeyPairs } from "./dkim/keys.ts";
-import { createVerifier } from "./domains/verify.ts";
-import { DomainWatch } from "./domains/watch.ts";
-import { createAbandoner } from "./emails/abandon.ts";
+import type { DomainWatch } from "./domains/watch.ts";
 import type { StoredBody } from "./emails/body.ts";
 import { RefusalWatch, SHARE_OF_REPORTED } from "./emails/refusals.ts";
 import { relayFinder } from "./emails/relay.ts";
@@ -20,18 +17,17 @@ import { createComposer } from "./emails/composer.ts";
 import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
-import { databaseFile, notSetUp, openGround, openMetrics } from "./ground.ts";
+import { databaseFile, openGround, openMetrics } from "./ground.ts";
 import { listen } from "./http/listen.ts";
 import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
-import { openCertificate } from "./inbound/certificate.ts";
 import type { Receive } from "./inbound/letter.ts";
-import { type Inbound, startInbound } from "./inbound/server.ts";
-import { type Purpose, takeInstanceLock, takeLock } from "./lock.ts";
-import { endDaemonOf } from "./litestream/orphan.ts";
-import { isReplicated, type ReplicaChoice, type Replicator, requireNoBackup, startReplicator } from "./replicator.ts";
+import { buildKeeper } from "./keeper.ts";
+import { type Purpose, takeInstanceLock } from "./lock.ts";
+import { isReplicated, type ReplicaChoice, type Replicator, startReplicator } from "./replicator.ts";
 import { type Log, redact } from "./log.ts";
 import { openLookups } from "./lookups.ts";
+import { openInstance } from "./opening.ts";
 import { createOperatorApi } from "./operator-api.ts";
 import { SendingRates } from "./plans/rates.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
@@ -43,10 +39,8 @@ import { buildSender } from "./sender.ts";
 import type { SmsStores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
 import { buildTexter, type Texter, TEXTER_GRACE_MS } from "./texter.ts";
-import { settleUpdate, sha256Of } from "./update/settle.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 import { isReadyWith } from "./trouble.ts";
-import { Removal } from "./workspaces/removal.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
 // ended in reverse. Lock → database → recovery and worker → API.
@@ -150,32 +144,17 @@ export type Started =
 export async function start(options: AppOptions, purpose: Purpose, releaseLock: () => void): Promise<Started> {
   const { config, edges } = options;
   const { clock, random, log } = edges;
-  await settleUpdate({
-    dataDir: config.dataDir,
-    databaseFile: databaseFile(config.dataDir),
-    takeUpdateLock: () => takeLock(config.dataDir, "command", "update.lock"),
-    log,
-    updateId: options.updateId ?? null,
-    ownSha256: () => sha256Of(process.execPath),
-    endDaemon: () => endDaemonOf(config.dataDir, databaseFile(config.dataDir), clock),
-  });
-  // Opening would make an empty one, which then stands in the way of init.
-  const file = databaseFile(config.dataDir);
-  if (!existsSync(file)) {
-    await requireNoBackup(config, file, options.replica ?? {});
-    throw notSetUp(config.dataDir);
-  }
-  const replicated = { isReplicated: isReplicated(config) };
-  const db = openDatabase(file, replicated);
+  const db = await openInstance(options);
   let replicator: Replicator | null = null;
   let stopsSince: number | null = null;
   const endReplication = () => {
     const passedMs = Math.max(0, clock.now() - (stopsSince ?? clock.now()));
     return replicator?.end(Math.max(REPLICA_SHARE_MS, STOP_BUDGET_MS - passedMs));
   };
-  const closers: (() => Promise<void> | void)[] = [releaseLock, endReplication, () => closeDatabase(db, replicated)];
+  const close = () => closeDatabase(db, { isReplicated: isReplicated(config) });
+  const closers: (() => Promise<void> | void)[] = [releaseLock, endReplication, close];
   const endAll = async () => {
-    for (const close of closers.splice(0).toReversed()) await close();
+    for (const each of closers.splice(0).toReversed()) await each();
   };
   try {
     const { registry, counters, stores, keyring, committer, guard, pause } = openGround(options, db);
@@ -215,30 +194,19 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const troubles = () => [...guard.troubles, ...others(), ...texter.troubles()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log };
-    const removal = new Removal({
-      ...stores,
-      ...common,
-      forgetLanes(workspaceId, laneIds) {
-        stores.queue.forgetLanesOf(workspaceId);
-        worker.forgetLanes(laneIds);
-      },
-    });
-    const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
-    const { hostname } = config;
-    const verifier = createVerifier({
-      ...stores,
-      ...common,
+    const keeper = buildKeeper({
+      config,
+      edges,
+      stores,
+      committer,
+      guard,
       keychain,
       record,
       resolver: checkResolver,
-      hostname,
-      settings,
+      forgetLanes: (laneIds) => worker.forgetLanes(laneIds),
     });
-    const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
-    closers.push(() => verifier.close());
-    closers.push(() => domainWatch.stop());
-    const abandoner = createAbandoner({ ...stores, ...common });
-    closers.push(() => abandoner.stop());
+    const { verifier, domainWatch, abandoner, removal } = keeper;
+    closers.push(() => keeper.close());
     const apiParts = apiPartsOf({
       config,
       stores,
@@ -275,25 +243,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const api = createApi(apiParts);
     const receiver = buildReceiver({ ...shared, reportedRefusals, counts: counters.inbound, openThread });
     closers.push(() => receiver.close());
-    const openInbound = async (): Promise<Inbound | null> => {
-      const { listen: place } = config.inbound;
-      if (place === null) return null;
-      return startInbound({
-        listen: place,
-        hostname,
-        bounceHost: config.email.bounceHost,
-        returnPathKey: keyring.hmacKey("return-path"),
-        find: (uid) => stores.emails.returnPathOf(uid),
-        certificate: openCertificate({ config: config.inbound, hostname, clock, random, log }),
-        receive: options.receive ?? receiver.receive,
-        trouble: () => guard.trouble,
-        counts: counters.inbound,
-        clock,
-        log,
-      });
-    };
 
-    const replica = { databaseFile: file, choice: options.replica ?? {} };
+    const replica = { databaseFile: databaseFile(config.dataDir), choice: options.replica ?? {} };
     replicator = await startReplicator({ config, edges, db, stores, commit, pause, registry, ...replica });
     const { settle } = replicator;
     closers.push(() => committer.flush());
@@ -306,7 +257,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => server.stop(0));
     const socket = listenOnSocket(socketFile(config.dataDir), handle);
     closers.push(() => socket.stop(0));
-    const inbound = await openInbound();
+    const inbound = await receiver.listen(options.receive ?? receiver.receive);
     closers.push(() => inbound?.stop(0));
     const metrics = openMetrics({
       config,
@@ -337,15 +288,12 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => texter.stop(0));
     await texter.start();
     closers.push(() => removal.stop());
-    removal.look();
-    abandoner.begin();
-    domainWatch.start();
+    keeper.begin();
     await teller.start();
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
       stopsSince ??= clock.now();
-      domainWatch.stop();
-      abandoner.stop();
+      keeper.settle();
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => {

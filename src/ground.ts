@@ -11,6 +11,7 @@ import { type Counters, createCounters } from "./metrics/counters.ts";
 import { Registry } from "./metrics/registry.ts";
 import { type MetricsServer, type ServeOptions, serveMetrics } from "./metrics/serve.ts";
 import { DeliveryPause } from "./queue/pause.ts";
+import { CATEGORIES } from "./smtp/classify-rules.ts";
 import { openStores, type Stores } from "./stores.ts";
 
 // The ground of the composition root, on which all parts stand: the stores of an open database, the key that
@@ -43,7 +44,7 @@ export function databaseFile(dataDir: string): string {
 export function openGround({ config, instanceKey, edges }: GroundOptions, db: Db): Ground {
   const { clock, random, log } = edges;
   const registry = new Registry();
-  const counters = createCounters(registry, () => clock.now());
+  const counters = createCounters(registry, () => clock.now(), CATEGORIES);
   const stores = openStores(db, counters.emails);
   const keyring = checkedKeyring(openKeyring(instanceKey, random), stores.workspaces.fact("key_check"), config.dataDir);
   // The first change after an update is the end of going back; last, since the other followers write too.

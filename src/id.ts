@@ -33,6 +33,13 @@ export function idToBytes(id: string): Uint8Array {
   return Buffer.from(id.replaceAll("-", ""), "hex");
 }
 
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether it is written as an id is, in either case. */
+export function isId(written: string): boolean {
+  return UUID.test(written);
+}
+
 /** When a UUIDv7 was made, Unix milliseconds. */
 export function idTime(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

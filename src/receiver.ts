@@ -6,14 +6,18 @@ import type { Report } from "./dsn/parse.ts";
 import type { RefusalWatch } from "./emails/refusals.ts";
 import type { FindRelay } from "./emails/relay.ts";
 import type { ReportParts } from "./emails/report.ts";
+import { openCertificate } from "./inbound/certificate.ts";
+import type { Receive } from "./inbound/letter.ts";
 import { purgeInbox } from "./inbound/purge.ts";
 import { createReader, type GivenReport } from "./inbound/read.ts";
-import { createReceiver, type InboundCounts } from "./inbound/receive.ts";
+import { createReceiver } from "./inbound/receive.ts";
+import { type Inbound, startInbound } from "./inbound/server.ts";
 import type { Keyring } from "./keyring/seal.ts";
+import type { Counters } from "./metrics/counters.ts";
 import type { Stores } from "./stores.ts";
 import { ThreadLine, type ThreadPort } from "./threads/line.ts";
 
-// The receiving half of the composition root: what is done with mail that comes in.
+// The receiving half of the composition root: what is done with mail that comes in, and the port it comes in on.
 
 export interface ReceiverParts {
   config: Config;
@@ -26,7 +30,7 @@ export interface ReceiverParts {
   reportedRefusals: RefusalWatch;
   findRelay: FindRelay;
   show: ReportParts["show"];
-  counts: InboundCounts;
+  counts: Counters["inbound"];
   openThread: () => ThreadPort;
 }
 
@@ -54,6 +58,24 @@ export function buildReceiver(parts: ReceiverParts) {
   const stopPurge = purgeInbox({ inbox: stores.inbox, commit, clock, log });
   return {
     receive,
+    /** Takes mail on the configured port and hands it to `taking`; null: none is configured. */
+    async listen(taking: Receive): Promise<Inbound | null> {
+      const { inbound, hostname, email } = parts.config;
+      if (inbound.listen === null) return null;
+      return startInbound({
+        listen: inbound.listen,
+        hostname,
+        bounceHost: email.bounceHost,
+        returnPathKey: keyring.hmacKey("return-path"),
+        find: (uid) => stores.emails.returnPathOf(uid),
+        certificate: openCertificate({ config: inbound, hostname, clock, random, log }),
+        receive: taking,
+        trouble: () => parts.guard.trouble,
+        counts: parts.counts,
+        clock,
+        log,
+      });
+    },
     close() {
       stopPurge();
       reading.close();

@@ -1,10 +1,10 @@
+import { isId } from "../id.ts";
 import { CommandError } from "./failure.ts";
 import type { OperatorApi } from "./operator.ts";
 import { plain } from "./words.ts";
 
 // Which workspace or domain a person means: by its id, by the beginning of its id, or by its name.
 
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** A shorter one would fit by chance: the first characters of an id are its time. */
 const MIN_PREFIX = 8;
 /** Candidates that are named. */
@@ -41,14 +41,14 @@ function choose(wanted: string, candidates: Iterable<Candidate>, words: { what: 
 
 /** The id of a workspace. */
 export async function findWorkspace(api: OperatorApi, wanted: string): Promise<string> {
-  if (ID.test(wanted.toLowerCase())) return wanted.toLowerCase();
+  if (isId(wanted)) return wanted.toLowerCase();
   const all = await api.all<Candidate>("/operator/workspaces");
   return choose(wanted, all, { what: "workspace", listBy: "pombo workspace list" });
 }
 
 /** The id of a domain. */
 export async function findDomain(api: OperatorApi, wanted: string): Promise<string> {
-  if (ID.test(wanted.toLowerCase())) return wanted.toLowerCase();
+  if (isId(wanted)) return wanted.toLowerCase();
   const all = await api.all<{ id: string; domain: string }>("/operator/domains");
   const candidates = all.map(({ id, domain }) => ({ id, name: domain }));
   // Domains are stored in lower case.

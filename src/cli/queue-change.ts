@@ -1,3 +1,4 @@
+import { isId } from "../id.ts";
 import type { QueueChanged } from "../operator/queue-schema.ts";
 import { CommandError, UsageError } from "./failure.ts";
 import { type Choice, choiceOf, kindsOf } from "./queue-choice.ts";
@@ -11,7 +12,6 @@ type Part = typeof QueueChanged.static;
 type Counts = Part["changed"];
 type Done = Pick<Part, "changed" | "running" | "unknown" | "ended">;
 
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Ids that one call takes. */
 const IDS = 100;
 const KINDS = ["email", "sms", "webhook"] as const;
@@ -63,7 +63,7 @@ export async function dropMessages(work: Work): Promise<Shown> {
 async function meantBy(work: Work, everything: string | null): Promise<Meant> {
   const { given } = work;
   const ids = given.several("ID");
-  const wrong = ids.find((id) => !ID.test(id));
+  const wrong = ids.find((id) => !isId(id));
   if (wrong !== undefined)
     throw new UsageError(`${plain(JSON.stringify(wrong))} is no id: pombo queue list and pombo trace show them whole.`);
   const kinds = kindsOf(work);

@@ -1,3 +1,4 @@
+import { isId } from "../id.ts";
 import type { Trace, TraceCandidate } from "../operator/trace-schema.ts";
 import { list, type OperatorCommand, record } from "./operator-command.ts";
 import type { Column } from "./table.ts";
@@ -12,8 +13,6 @@ type Candidate = typeof TraceCandidate.static;
 type Email = NonNullable<Traced["email"]>;
 type Entry = Email["timeline"][number];
 type Segment = NonNullable<Traced["sms"]>["parts"][number];
-
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const COLUMNS: Column<Candidate>[] = [
   { title: "ID", of: ({ id }) => id },
@@ -35,7 +34,7 @@ export const trace: OperatorCommand = {
       const traced = await api.call<Traced>("GET", `/operator/trace/${encodeURIComponent(id)}`);
       return record(traced, screen(traced));
     };
-    if (ID.test(wanted)) return await show(wanted);
+    if (isId(wanted)) return await show(wanted);
     const found = await api
       .call<Candidate[]>("GET", `/operator/trace?find=${encodeURIComponent(wanted)}`)
       .catch((error: unknown) => {

@@ -3,7 +3,7 @@ import type { Signature } from "./signature.ts";
 import { colonList, decodeBase64, parseTags } from "./tags.ts";
 
 /** RFC 8301 §3.2: shorter keys must not count as valid; longer ones cost time. */
-const MIN_RSA_BITS = 1_024;
+export const MIN_RSA_BITS = 1_024;
 const MAX_RSA_BITS = 8_192;
 /** An Ed25519 SubjectPublicKeyInfo is this long header and the 32 octets of the key. */
 export const ED25519_SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");

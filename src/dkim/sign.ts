@@ -6,6 +6,8 @@
  */
 import { createHash, type KeyObject, sign } from "node:crypto";
 import { canonicalBody, canonicalField, type HeaderField, selectFields, splitMessage } from "./canonicalize.ts";
+import { MIN_RSA_BITS } from "./record.ts";
+import { MAX_NAME_OCTETS } from "./signature.ts";
 
 /** A private key and the DNS name (`selector._domainkey.domain`) that its public half stands under. */
 export interface SigningKey {
@@ -46,12 +48,9 @@ const SIGNED_FIELDS = ["Content-Transfer-Encoding"];
 
 /** Signatures on one message; two are in use. */
 const MAX_KEYS = 8;
-/** RFC 8301 §3.2: no signature below 1024 bits. */
-const MIN_RSA_BITS = 1_024;
 const FOLD_AT = 76;
 const ED25519_SIGNATURE_OCTETS = 64;
 const NAME = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/i;
-const MAX_NAME_OCTETS = 253;
 
 /**
  * The DKIM-Signature lines to put in front of `message`, one per key in their order, each with CRLF.

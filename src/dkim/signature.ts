@@ -4,7 +4,8 @@ import { colonList, decodeBase64, parseTags } from "./tags.ts";
 /** Names in one `h=`. */
 const MAX_SIGNED_NAMES = 500;
 const DOMAIN = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/;
-const MAX_NAME_OCTETS = 253;
+/** A name in DNS has no more. */
+export const MAX_NAME_OCTETS = 253;
 
 /** A DKIM-Signature field whose tags are in order (RFC 6376 §3.5). */
 export interface Signature {

@@ -7,12 +7,13 @@ import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
+import { timeOrNull } from "../http/times.ts";
 import { toAsciiDomain } from "../mime/address.ts";
 import { createDomain, type CreateParts } from "./create.ts";
 import type { Keychain } from "./keychain.ts";
 import { recordsOf } from "./records.ts";
 import { DeletedDomain, DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
-import { hinted, hintFor, inList, parseDns, timeOrNull, withDns, withLastCheck } from "./show.ts";
+import { hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./show.ts";
 import type { DomainRow } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 

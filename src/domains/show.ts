@@ -1,3 +1,4 @@
+import { timeOf, timeOrNull } from "../http/times.ts";
 import type { DomainCheck, RecordCheck } from "./check.ts";
 import type { DomainRecords } from "./records.ts";
 import type { Dns, DomainInList, DomainWithDns } from "./schema.ts";
@@ -89,12 +90,4 @@ function adviceOn(dns: typeof Dns.static): string | null {
   return open.length === 0
     ? null
     : `Verified: you can send. Still recommended: ${open.map(({ name }) => name).join(", ")}.`;
-}
-
-export function timeOrNull(at: number | null): string | null {
-  return at === null ? null : timeOf(at);
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
 import type { Resolver } from "../dns/client.ts";
 import type { RecordFact } from "../events/record.ts";
+import { timeOf } from "../http/times.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
@@ -180,6 +181,6 @@ function tell(change: Change, { domain, dns }: Verification, log: Log): void {
     id: domain.uid,
     domain: domain.name,
     ...(fault === null ? {} : { reason: fault }),
-    ...(endsAt === null ? {} : { until: new Date(endsAt).toISOString() }),
+    ...(endsAt === null ? {} : { until: timeOf(endsAt) }),
   });
 }

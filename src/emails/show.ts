@@ -1,3 +1,4 @@
+import { timeOf, timeOrNull } from "../http/times.ts";
 import { unpackBody } from "./body.ts";
 import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
 import { statusOf } from "./status.ts";
@@ -16,8 +17,8 @@ export function showInList(email: ListedEmail["email"], attemptsBegun: number | 
     // The Message-ID: there is none at any server before the first attempt.
     providerId: (attemptsBegun ?? email.attempts) > 0 ? messageIdOf(email) : null,
     createdAt: timeOf(email.createdAt),
-    sentAt: email.sentAt === null ? null : timeOf(email.sentAt),
-    deliveredAt: email.deliveredAt === null ? null : timeOf(email.deliveredAt),
+    sentAt: timeOrNull(email.sentAt),
+    deliveredAt: timeOrNull(email.deliveredAt),
   };
 }
 
@@ -50,8 +51,4 @@ export function stateOf({ email, queue }: EmailState): EmailStatus {
 /** Without the brackets; the same for every attempt (R47). */
 export function messageIdOf(email: { uid: string; senderDomain: string }): string {
   return `${email.uid}@${email.senderDomain}`;
-}
-
-export function timeOf(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -1,6 +1,6 @@
+import { timeOf } from "../http/times.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "./report-store.ts";
-import { timeOf } from "./show.ts";
 import type { AttemptRow, EmailRow, EmailState, QueueRow } from "./store.ts";
 import { readTries, type StoredTry } from "./tries.ts";
 

@@ -1,5 +1,6 @@
 import type { Db } from "../db/open.ts";
 import { Facts } from "../db/facts.ts";
+import { timeOf } from "../http/times.ts";
 import { newId } from "../id.ts";
 import type { Random } from "../random.ts";
 import type { EventType } from "./schema.ts";
@@ -74,7 +75,7 @@ export function createRecorder(db: Db, parts: RecorderParts): Recorder {
     const webhooks = subscribers.webhooksFor(workspaceId, type);
     const uid = workspaceUid(workspaceId);
     if (uid === null) return;
-    const body = { type, timestamp: new Date(at).toISOString(), workspaceId: uid, data: fact.data() };
+    const body = { type, timestamp: timeOf(at), workspaceId: uid, data: fact.data() };
     const eventId = events.insert({
       uid: newId(at, random),
       workspaceId,

@@ -1,13 +1,11 @@
-import { and, asc, desc, eq, gt, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { events } from "../db/schema-events.ts";
+import { removeOldest } from "../db/shares.ts";
 import { fast } from "../db/statement.ts";
 
 export type EventRow = typeof events.$inferSelect;
 export type NewEventRow = Omit<EventRow, "id">;
-
-/** Rows that one transaction of the clean-up removes. */
-const PURGE_ROWS = 1_000;
 
 export type EventStore = ReturnType<typeof openEventStore>;
 
@@ -66,18 +64,6 @@ export function openEventStore(db: Db) {
     lastOf: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
 
     /** Removes a share of what is older than `notBefore`; true when there may be more. */
-    purge(notBefore: number): boolean {
-      const edge = orm
-        .select({ createdAt: events.createdAt })
-        .from(events)
-        .where(lt(events.createdAt, notBefore))
-        .orderBy(events.createdAt)
-        .limit(1)
-        .offset(PURGE_ROWS)
-        .get();
-      const until = edge === undefined ? lt(events.createdAt, notBefore) : lte(events.createdAt, edge.createdAt);
-      orm.delete(events).where(until).run();
-      return edge !== undefined;
-    },
+    purge: (notBefore: number): boolean => removeOldest(orm, events, notBefore),
   };
 }

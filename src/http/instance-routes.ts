@@ -2,6 +2,7 @@ import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { isReadyWith, type Trouble } from "../trouble.ts";
 import { describe, jsonAnswer } from "./openapi.ts";
+import { timeOf } from "./times.ts";
 
 const TAG = "Instance";
 
@@ -39,7 +40,7 @@ export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () 
         const readiness = {
           status: isReady ? "ready" : "not ready",
           reason: isReady ? null : inTheWay.map(({ reason }) => reason).join(" "),
-          trouble: troubles.map(({ part, reason, since }) => ({ part, reason, since: new Date(since).toISOString() })),
+          trouble: troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
         };
         return Response.json(readiness, { status: isReady ? 200 : 503 });
       },

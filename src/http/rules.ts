@@ -1,6 +1,7 @@
 import { Kind, Type, TypeRegistry, type TObject, type TSchema, type TUnsafe } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
+import { isId } from "../id.ts";
 
 // Rules on request values that JSON Schema cannot say, as TypeBox schemas: a `ruled` schema shows its
 // JSON Schema in the API docs and checks by its own function, in the same pass as everything else, so
@@ -119,12 +120,10 @@ export function choice<const Value extends string>(values: readonly Value[], des
   );
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 export function uuid(description?: string): TUnsafe<string> {
   return ruled<string>(
     { type: "string", format: "uuid", ...(description === undefined ? {} : { description }) },
-    leafRule((value) => (typeof value === "string" && UUID.test(value) ? null : "must be a UUID")),
+    leafRule((value) => (typeof value === "string" && isId(value) ? null : "must be a UUID")),
   );
 }
 

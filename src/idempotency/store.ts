@@ -1,7 +1,8 @@
-import { and, eq, lt, lte, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { idempotency } from "../db/schema.ts";
+import { removeOldest } from "../db/shares.ts";
 
 /** Whose key it is and for what: the same key means another thing elsewhere. */
 export interface IdempotencyScope {
@@ -17,9 +18,6 @@ export interface StoredAnswer {
   /** The body of the 202, byte for byte. */
   response: string;
 }
-
-/** Rows that one transaction of the clean-up removes. */
-const PURGE_ROWS = 1_000;
 
 export type IdempotencyStore = ReturnType<typeof openIdempotencyStore>;
 
@@ -68,17 +66,6 @@ export function openIdempotencyStore(db: Db) {
       insert.run({ ...scope, ...answer, createdAt });
     },
     /** Removes a share of what is older than `notBefore`; true when there may be more. */
-    purge(notBefore: number): boolean {
-      const old = orm
-        .select({ createdAt: idempotency.createdAt })
-        .from(idempotency)
-        .where(lt(idempotency.createdAt, notBefore));
-      const edge = old.orderBy(idempotency.createdAt).limit(1).offset(PURGE_ROWS).get();
-      // With the edge itself: a thousand answers of one millisecond must not stand in the way of the rest.
-      const until =
-        edge === undefined ? lt(idempotency.createdAt, notBefore) : lte(idempotency.createdAt, edge.createdAt);
-      orm.delete(idempotency).where(until).run();
-      return edge !== undefined;
-    },
+    purge: (notBefore: number): boolean => removeOldest(orm, idempotency, notBefore),
   };
 }

@@ -7,6 +7,7 @@ import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta, cursorOf, cursorPage, CursorQuery } from "../http/pagination.ts";
 import { uuid } from "../http/rules.ts";
+import { timeOf } from "../http/times.ts";
 import type { Log } from "../log.ts";
 import { contentOf } from "./keep.ts";
 import { DeletedMail, InboxEntry, InboxMail } from "./operator-schema.ts";
@@ -86,7 +87,7 @@ export function inboxRoutes(parts: InboxParts) {
 
 function showInList(mail: ListedMail): typeof InboxEntry.static {
   const { uid: id, mailbox, sender: from, subject, receivedAt } = mail;
-  return { id, mailbox, from, subject, receivedAt: new Date(receivedAt).toISOString() };
+  return { id, mailbox, from, subject, receivedAt: timeOf(receivedAt) };
 }
 
 function noSuchMail(): AppError {

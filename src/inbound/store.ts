@@ -1,6 +1,7 @@
-import { desc, eq, getTableColumns, inArray, lt, sql } from "drizzle-orm";
+import { desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { inboundMails } from "../db/schema-inbound.ts";
+import { removeShare } from "../db/shares.ts";
 import type { Position } from "../http/pagination.ts";
 
 export type InboundMail = typeof inboundMails.$inferSelect;
@@ -74,18 +75,7 @@ export function openInboxStore({ orm }: Db) {
       orm.delete(inboundMails).where(byUid(uid)).returning({ id: inboundMails.id }).all().length > 0,
 
     /** Removes a share of what came before `notBefore`; true when there may be more. */
-    purge(notBefore: number): boolean {
-      const share = orm
-        .select({ id: inboundMails.id })
-        .from(inboundMails)
-        .where(lt(inboundMails.receivedAt, notBefore))
-        .limit(SHARE);
-      const removed = orm
-        .delete(inboundMails)
-        .where(inArray(inboundMails.id, share))
-        .returning({ id: inboundMails.id })
-        .all();
-      return removed.length === SHARE;
-    },
+    purge: (notBefore: number): boolean =>
+      removeShare(orm, inboundMails, lt(inboundMails.receivedAt, notBefore), SHARE),
   };
 }

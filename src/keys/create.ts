@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { timeOf } from "../http/times.ts";
 import { newId } from "../id.ts";
 import type { Random } from "../random.ts";
 import { createKey } from "./key.ts";
@@ -32,7 +33,7 @@ export function insertKey(
     id: row.uid,
     name: row.name,
     domainId: request.domain?.uid ?? null,
-    createdAt: new Date(now).toISOString(),
+    createdAt: timeOf(now),
     lastUsedAt: null,
     key: made.key,
   };

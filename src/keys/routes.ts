@@ -11,6 +11,7 @@ import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
+import { timeOf, timeOrNull } from "../http/times.ts";
 import type { Random } from "../random.ts";
 import { insertKey } from "./create.ts";
 import { deleteKey } from "./delete.ts";
@@ -118,8 +119,8 @@ function inList(key: ListedKey): typeof KeyInList.static {
     name: key.name,
     domainId: key.domainUid,
     prefix: key.prefix,
-    createdAt: new Date(key.createdAt).toISOString(),
-    lastUsedAt: key.lastUsedAt === null ? null : new Date(key.lastUsedAt).toISOString(),
+    createdAt: timeOf(key.createdAt),
+    lastUsedAt: timeOrNull(key.lastUsedAt),
   };
 }
 

@@ -13,23 +13,6 @@ const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const LAG_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 const ATTEMPT_CLASSES = ["delivered", "deferred", "bounced", "failed", "unknown"];
-/** Those of the API. They stand at 0 from the start: of a series that begins at 1 Prometheus misses the first step. */
-const CATEGORIES = [
-  "invalid_recipient",
-  "inactive_mailbox",
-  "mailbox_full",
-  "bad_domain",
-  "policy",
-  "spam_content",
-  "spam_block",
-  "auth_failed",
-  "rate_limited",
-  "no_answer",
-  "bad_connection",
-  "protocol",
-  "expired",
-  "unknown",
-];
 /** What becomes of a letter (src/inbound/receive.ts). */
 const LETTER_RESULTS = ["bounced", "complained", "noted", "repeated", "full", "gone", "ignored", "kept", "put_off"];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -47,10 +30,13 @@ const ENDS: Record<string, { help: string; hasCategory: boolean }> = {
 
 export type Counters = ReturnType<typeof createCounters>;
 
-/** Registers all that is counted; `now` in Unix ms. */
-export function createCounters(registry: Registry, now: () => number) {
+/**
+ * Registers all that is counted; `now` in Unix ms. `categories` are what a refusal may be called; they stand at 0 from
+ * the start: of a series that begins at 1 Prometheus misses the first step.
+ */
+export function createCounters(registry: Registry, now: () => number, categories: readonly string[]) {
   return {
-    emails: emailCounters(registry, now),
+    emails: emailCounters(registry, now, categories),
     commits: commitCounters(registry, now),
     http: httpCounters(registry),
     inbound: inboundCounters(registry),
@@ -58,7 +44,7 @@ export function createCounters(registry: Registry, now: () => number) {
   };
 }
 
-function emailCounters(registry: Registry, now: () => number) {
+function emailCounters(registry: Registry, now: () => number, categories: readonly string[]) {
   const accepted = registry.counter({ name: "pombo_emails_accepted_total", help: "Emails accepted with a 202." });
   const ends = new Map(
     Object.entries(ENDS).map(([status, { help, hasCategory }]) => {
@@ -77,7 +63,7 @@ function emailCounters(registry: Registry, now: () => number) {
     labels: ["class"],
   });
   for (const name of ATTEMPT_CLASSES) attempts.declare(name);
-  for (const category of CATEGORIES) {
+  for (const category of categories) {
     deferred.declare(category);
     ends.get("bounced")?.declare(category);
     ends.get("failed")?.declare(category);

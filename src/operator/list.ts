@@ -1,9 +1,9 @@
 import type { Static } from "@sinclair/typebox";
 import { stateOf } from "../emails/show.ts";
+import { timeOf } from "../http/times.ts";
 import type { SegmentStore } from "../sms/segment-store.ts";
 import type { QueuedMessage } from "./queue-schema.ts";
 import type { Meant } from "./choice.ts";
-import { timeOf } from "./overview.ts";
 import { after, beginning, placeText, readPlace } from "./place.ts";
 import type { Kind, OperatorQueueStore } from "./queue-store.ts";
 

@@ -3,6 +3,7 @@ import type { Db } from "../db/open.ts";
 import { emailQueue, emailTotals, lanes, workspaces } from "../db/schema.ts";
 import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
+import { endOfShare } from "../db/shares.ts";
 import { fast } from "../db/statement.ts";
 
 // What the queues hold, for the operator's overviews. Whatever may have a million rows is counted up to a limit,
@@ -83,15 +84,7 @@ export function openOverviewStore({ orm }: Db) {
   const upTo = (query: ReturnType<typeof sql>) =>
     orm.values<[number]>(sql`SELECT COUNT(*) FROM (${query} LIMIT ${MAX_COUNTED})`)[0]?.[0] ?? 0;
 
-  const selectEnd = fast(
-    orm
-      .select({ id: emailQueue.id })
-      .from(emailQueue)
-      .where(gt(emailQueue.id, p("id")))
-      .orderBy(asc(emailQueue.id))
-      .limit(1)
-      .offset(p("ahead")),
-  );
+  const endOfEmails = endOfShare(orm, emailQueue);
   const countSlice = fast(
     orm
       .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })
@@ -106,7 +99,7 @@ export function openOverviewStore({ orm }: Db) {
      * in the order of the lanes many rows that are due at one time cost each slice a walk over all of them.
      */
     countEmails(id: number, rows: number) {
-      const end = selectEnd.get({ id, ahead: rows - 1 })?.id ?? null;
+      const end = endOfEmails(id, rows);
       return { lanes: countSlice.all({ id, end: end ?? Number.MAX_SAFE_INTEGER }), end };
     },
     laneOf: (id: number) => selectLane.get({ id }) ?? null,

@@ -1,5 +1,6 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../clock.ts";
+import { timeOf, timeOrNull } from "../http/times.ts";
 import type { CensusStore } from "../metrics/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { WebhookJobStore } from "../webhooks/job-store.ts";
@@ -77,7 +78,7 @@ export async function overviewOf(limit: number, parts: OverviewParts): Promise<O
 export function showPause(pause: Pause): Overview["paused"] {
   if (pause === null) return null;
   const { since, reason, restorePoint } = pause;
-  return { since: timeOf(since), reason, restorePoint: restorePoint === null ? null : timeOf(restorePoint) };
+  return { since: timeOf(since), reason, restorePoint: timeOrNull(restorePoint) };
 }
 
 async function countEmails({ overview, siteOf, isHeld }: OverviewParts) {
@@ -226,12 +227,4 @@ function turn(): Promise<void> {
 function earlier(a: number | null, b: number | null | undefined): number | null {
   if (b === undefined || b === null) return a;
   return a === null ? b : Math.min(a, b);
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : timeOf(at);
-}
-
-export function timeOf(at: number): string {
-  return new Date(at).toISOString();
 }

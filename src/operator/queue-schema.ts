@@ -1,15 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { CursorQuery } from "../http/pagination.ts";
 import { choice, type Fault, lineFault, objectWith, text, uuid } from "../http/rules.ts";
+import { time } from "../http/times.ts";
 import { KINDS } from "./queue-store.ts";
 
 const MAX_TO = 320;
 const MAX_REASON = 200;
 const MAX_IDS = 100;
 const MAX_CURSOR = 512;
-const MAX_TIME = 40;
-/** ISO 8601, seconds optional. */
-const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 const closed = { additionalProperties: false };
 const id = Type.String({ format: "uuid" });
@@ -26,24 +24,12 @@ const to = text(
   },
   lineFault,
 );
-const queuedBefore = text(
-  {
-    maxLength: MAX_TIME,
-    format: "date-time",
-    description: "Accepted before this.",
-    examples: ["2026-11-21T12:00:00Z"],
-  },
-  (value) =>
-    DATE_TIME.test(value) && Date.parse(value) >= 0
-      ? null
-      : "must be a time since 1970 in ISO 8601 with its offset, like 2026-11-21T12:00:00Z",
-);
 const kind = choice(KINDS, "Which queue: of emails, of texts, of calls to webhooks.");
 
 const ChoiceMembers = {
   to: Type.Optional(to),
   workspaceId: Type.Optional(uuid("Of this workspace alone.")),
-  queuedBefore: Type.Optional(queuedBefore),
+  queuedBefore: Type.Optional(time("Accepted before this.")),
 };
 
 /** What a change is about. */

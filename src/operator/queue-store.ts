@@ -3,6 +3,7 @@ import type { Db } from "../db/open.ts";
 import { emailQueue, emails, lanes, workspaces } from "../db/schema.ts";
 import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
 import { smsMessages } from "../db/schema-sms.ts";
+import { type EndOfShare, endOfShare } from "../db/shares.ts";
 import { fast } from "../db/statement.ts";
 
 // What waits in the three queues, walked a slice at a time in an order that changes under nobody's feet: by what a
@@ -45,6 +46,8 @@ export interface Slice {
   end: At | null;
 }
 
+type Walk = (at: At, choice: Choice, rows: number) => Slice;
+
 const SMS_STAGES = ["queued", "sending"] as const;
 
 export type OperatorQueueStore = ReturnType<typeof openOperatorQueueStore>;
@@ -53,15 +56,6 @@ export type OperatorQueueStore = ReturnType<typeof openOperatorQueueStore>;
 export function openOperatorQueueStore({ orm }: Db) {
   const p = sql.placeholder;
   const orAny = (name: string, holds: SQL | undefined) => sql`(${p(name)} IS NULL OR ${holds})`;
-  const selectEmailEnd = fast(
-    orm
-      .select({ id: emailQueue.id })
-      .from(emailQueue)
-      .where(gt(emailQueue.id, p("id")))
-      .orderBy(asc(emailQueue.id))
-      .limit(1)
-      .offset(p("ahead")),
-  );
   const ofDestination = orm
     .select({ id: lanes.id })
     .from(lanes)
@@ -110,15 +104,6 @@ export function openOperatorQueueStore({ orm }: Db) {
       .orderBy(asc(smsMessages.expiresAt), asc(smsMessages.id))
       .limit(p("rows")),
   );
-  const selectCallEnd = fast(
-    orm
-      .select({ id: webhookJobs.id })
-      .from(webhookJobs)
-      .where(gt(webhookJobs.id, p("id")))
-      .orderBy(asc(webhookJobs.id))
-      .limit(1)
-      .offset(p("ahead")),
-  );
   const selectCalls = fast(
     orm
       .select({ id: webhookJobs.id, isRunning: webhookJobs.inFlight })
@@ -141,12 +126,8 @@ export function openOperatorQueueStore({ orm }: Db) {
       .from(table)
       .get()?.id ?? 0;
 
-  const walks: Record<Kind, (at: At, choice: Choice, rows: number) => Slice> = {
-    email(at, choice, rows) {
-      const end = selectEmailEnd.get({ id: at.id, ahead: rows - 1 })?.id;
-      const found = selectEmails.all({ ...choice, id: at.id, end: end ?? Number.MAX_SAFE_INTEGER });
-      return { found, end: end === undefined ? null : { ...BEGINNING, id: end } };
-    },
+  const walks: Record<Kind, Walk> = {
+    email: byId(endOfShare(orm, emailQueue), (range) => selectEmails.all({ ...range })),
     sms(at, choice, rows) {
       const status = SMS_STAGES[at.stage];
       if (status === undefined) return { found: [], end: null };
@@ -159,11 +140,7 @@ export function openOperatorQueueStore({ orm }: Db) {
       const end = last === undefined || seen.length < rows ? next : { ...at, rank: last.rank, id: last.id };
       return { found, end: end.stage < SMS_STAGES.length ? end : null };
     },
-    webhook(at, choice, rows) {
-      const end = selectCallEnd.get({ id: at.id, ahead: rows - 1 })?.id;
-      const found = selectCalls.all({ ...choice, id: at.id, end: end ?? Number.MAX_SAFE_INTEGER });
-      return { found, end: end === undefined ? null : { ...BEGINNING, id: end } };
-    },
+    webhook: byId(endOfShare(orm, webhookJobs), (range) => selectCalls.all({ ...range })),
   };
 
   return {
@@ -227,6 +204,15 @@ export function openOperatorQueueStore({ orm }: Db) {
         .where(inArray(webhookJobs.id, ids))
         .orderBy(asc(webhookJobs.id))
         .all(),
+  };
+}
+
+/** The walk in the order of ids; `find` gives what is meant of a range. */
+function byId(endOf: EndOfShare, find: (range: Choice & { id: number; end: number }) => Found[]): Walk {
+  return ({ id }, choice, rows) => {
+    const end = endOf(id, rows);
+    const found = find({ ...choice, id, end: end ?? Number.MAX_SAFE_INTEGER });
+    return { found, end: end === null ? null : { ...BEGINNING, id: end } };
   };
 }
 

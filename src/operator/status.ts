@@ -1,7 +1,8 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../clock.ts";
+import { timeOf, timeOrNull } from "../http/times.ts";
 import { isReadyWith, type Trouble } from "../trouble.ts";
-import { timeOf, type Pause, showPause } from "./overview.ts";
+import { type Pause, showPause } from "./overview.ts";
 import { MAX_COUNTED, type OverviewStore } from "./overview-store.ts";
 import type { InstanceStatus } from "./status-schema.ts";
 
@@ -140,8 +141,4 @@ function showReplication({ state, reason, lastAt, drill }: Replication): NonNull
       ? null
       : { at: timeOf(drill.at), outcome: drill.outcome, words: drill.words, goodAt: timeOrNull(drill.goodAt) };
   return { state, reason, lastAt: timeOrNull(lastAt), drill: shown };
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : timeOf(at);
 }

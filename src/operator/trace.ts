@@ -5,13 +5,13 @@ import { showState } from "../emails/show.ts";
 import type { EmailStore } from "../emails/store.ts";
 import { MAX_SHOWN_ATTEMPTS, showTimeline } from "../emails/timeline.ts";
 import { notFound, validationError } from "../http/errors.ts";
+import { timeOf, timeOrNull } from "../http/times.ts";
 import { comparableAddress, parseAddress } from "../mime/address.ts";
 import type { SegmentRow, SegmentStore } from "../sms/segment-store.ts";
 import { withoutBody } from "../sms/show.ts";
 import { showSuppression } from "../suppressions/show.ts";
 import { showDelivery } from "../webhooks/show.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { timeOf } from "./overview.ts";
 import type { Trace, TraceCandidate } from "./trace-schema.ts";
 import type { TraceStore } from "./trace-store.ts";
 
@@ -214,8 +214,4 @@ function showSegment(row: SegmentRow): Segment {
     nextAttemptAt: state === "ready" ? timeOf(row.nextAt) : null,
     credit,
   };
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : timeOf(at);
 }

@@ -1,24 +1,16 @@
-import { and, asc, eq, gt, inArray, lte, min, count, sql } from "drizzle-orm";
+import { and, asc, eq, gt, lte, min, count, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
-import { emailQueue, lanes } from "../db/schema.ts";
-import type { Deferral, InterruptedJob, Job, LaneHead, NewRow, QueueCounts, RowOwner } from "./job.ts";
+import { emailQueue } from "../db/schema.ts";
+import { followDelayed, STANDING } from "./delayed-store.ts";
+import { openHastening } from "./hasten-store.ts";
+import type { Deferral, InterruptedJob, Job, LaneHead, NewRow, QueueCounts } from "./job.ts";
+import { openLaneIds } from "./lane-store.ts";
 
 // The queue's rows. Claiming a row counts the attempt and postpones the row to its next attempt, in
 // a committed transaction, before anything is connected: there are no leases, and a crash costs one
 // attempt's delay. A row whose attempt runs has in_flight = 1 and is not claimed again, however long
 // the attempt takes. Everything that ends an attempt is fenced by its number.
-//
-// A row is delayed once an attempt at it has ended and left it there: its attempts, less the one that
-// runs, are above 0. The begin of an attempt changes nothing of that, so that what is delivered at its
-// first one, as most is, never counts as delayed.
-
-/** After so many attempts a retry by hand comes no sooner than this after the last one. */
-const FREE_RETRIES = 5;
-const RETRY_PAUSE_MS = 60_000;
-
-/** Lanes whose ids are remembered. */
-const MAX_REMEMBERED_LANES = 20_000;
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
@@ -32,32 +24,8 @@ export type WorkerQueue = Pick<
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm } = db;
   const p = sql.placeholder;
+  const delayed = followDelayed(orm, counts);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
-  const standing = {
-    workspaceId: emailQueue.workspaceId,
-    domainId: emailQueue.domainId,
-    attempts: emailQueue.attempts,
-    inFlight: emailQueue.inFlight,
-  };
-
-  const selectLane = fast(
-    orm
-      .select({ id: lanes.id })
-      .from(lanes)
-      .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination")))),
-  );
-  const insertLane = fast(
-    orm
-      .insert(lanes)
-      .values({ workspaceId: p("workspaceId"), destination: p("destination") })
-      .returning({ id: lanes.id }),
-  );
-  const selectWorkspace = fast(
-    orm
-      .select({ workspaceId: lanes.workspaceId })
-      .from(lanes)
-      .where(eq(lanes.id, p("id"))),
-  );
   const insertRow = fast(
     orm.insert(emailQueue).values({
       id: p("id"),
@@ -104,7 +72,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .where(isThisAttempt)
       .returning({ id: emailQueue.id }),
   );
-  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(standing));
+  const deleteRow = fast(orm.delete(emailQueue).where(isThisAttempt).returning(STANDING));
   const updateDeferred = fast(
     orm
       .update(emailQueue)
@@ -124,78 +92,21 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${emailQueue.attempts} - 1`, inFlight: false, dotAt: null })
       .where(isThisAttempt),
   );
-  const selectStanding = fast(
-    orm
-      .select(standing)
-      .from(emailQueue)
-      .where(eq(emailQueue.id, p("id"))),
-  );
   const deleteWaiting = fast(
     orm
       .delete(emailQueue)
       .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false)))
-      .returning(standing),
+      .returning(STANDING),
   );
   const deleteAny = fast(
     orm
       .delete(emailQueue)
       .where(eq(emailQueue.id, p("id")))
-      .returning(standing),
+      .returning(STANDING),
   );
-  const updateDueNow = fast(
-    orm
-      .update(emailQueue)
-      // A row that is due already keeps its place among its lane's.
-      .set({
-        nextAt: sql`MIN(${emailQueue.nextAt}, CASE WHEN ${emailQueue.attempts} > ${FREE_RETRIES}
-          THEN MAX(${p("now")}, ${emailQueue.startedAt} + ${RETRY_PAUSE_MS}) ELSE ${p("now")} END)`,
-      })
-      .where(and(eq(emailQueue.id, p("id")), eq(emailQueue.inFlight, false), gt(emailQueue.attempts, 0)))
-      .returning({ laneId: emailQueue.laneId, dueAt: emailQueue.nextAt }),
-  );
-
-  /** Takes note of a row that is gone. */
-  function gone(row: Standing): void {
-    if (isDelayed(row)) counts?.delayed(row, -1);
-  }
-
-  /** Makes a change to a row that stays, and tells whether it made the row a delayed one, or one no more. */
-  function changing<T>(id: number, change: () => T): T {
-    if (counts === null) return change();
-    const before = selectStanding.get({ id });
-    const result = change();
-    const after = selectStanding.get({ id });
-    if (before === undefined || after === undefined || isDelayed(before) === isDelayed(after)) return result;
-    counts.delayed(after, isDelayed(after) ? 1 : -1);
-    return result;
-  }
-
-  // Of lanes that are known to be committed: they are removed with their workspace only.
-  const laneIds = new Map<string, number>();
-
   return {
-    /** The lane of (workspace, destination), made when it is new. */
-    laneFor(workspaceId: number, destination: string): number {
-      const key = { workspaceId, destination };
-      const name = `${workspaceId} ${destination}`;
-      const known = laneIds.get(name);
-      if (known !== undefined) return known;
-      const found = selectLane.get(key);
-      return found?.id ?? insertLane.get(key).id;
-    },
-    /** The lane exists durably: laneFor need not look it up again. */
-    rememberLane(workspaceId: number, destination: string, laneId: number): void {
-      if (laneIds.size >= MAX_REMEMBERED_LANES) laneIds.clear();
-      laneIds.set(`${workspaceId} ${destination}`, laneId);
-    },
-
-    /** The workspace was deleted, and its lanes removed. */
-    forgetLanesOf(workspaceId: number): void {
-      for (const name of laneIds.keys()) if (name.startsWith(`${workspaceId} `)) laneIds.delete(name);
-    },
-
-    /** Whose lane it is. */
-    workspaceOf: (laneId: number): number => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
+    ...openLaneIds(orm),
+    ...openHastening(orm),
 
     /** Queues the email `id`. */
     add(row: NewRow): void {
@@ -238,25 +149,25 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     /** Takes the row off the queue. False: it is no longer this attempt's. */
     finish(job: { id: number; attempt: number }): boolean {
       const row = deleteRow.get({ id: job.id, attempt: job.attempt });
-      if (row !== undefined) gone(row);
+      if (row !== undefined) delayed.gone(row);
       return row !== undefined;
     },
 
     /** Puts the row back for its next attempt. False: it is no longer this attempt's. */
     defer(job: { id: number; attempt: number }, deferral: Deferral): boolean {
       const update = { id: job.id, attempt: job.attempt, ...deferral };
-      return changing(job.id, () => updateDeferred.get(update)) !== undefined;
+      return delayed.changing(job.id, () => updateDeferred.get(update)) !== undefined;
     },
 
     /** Undoes the claim of an attempt that was never begun. */
     giveBack(job: Job): void {
-      changing(job.id, () => updateGivenBack.run({ id: job.id, attempt: job.attempt, dueAt: job.dueAt }));
+      delayed.changing(job.id, () => updateGivenBack.run({ id: job.id, attempt: job.attempt, dueAt: job.dueAt }));
     },
 
     /** Takes a row whose attempt is not running off the queue; its attempts so far, or null when there is none. */
     removeWaiting(id: number): number | null {
       const row = deleteWaiting.get({ id });
-      if (row !== undefined) gone(row);
+      if (row !== undefined) delayed.gone(row);
       return row?.attempts ?? null;
     },
 
@@ -266,47 +177,11 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
      */
     remove(id: number): number | null {
       const row = deleteAny.get({ id });
-      if (row !== undefined) gone(row);
+      if (row !== undefined) delayed.gone(row);
       return row?.attempts ?? null;
     },
 
-    /**
-     * Makes a row that waits for another attempt due now, or a minute after the last one when there were some:
-     * a loop of retries would be punished by the recipient's server. Its lane and time, or null when there is no such row.
-     */
-    retryNow(id: number, now: number): { laneId: number; dueAt: number } | null {
-      return updateDueNow.get({ id, now }) ?? null;
-    },
-
-    /**
-     * Makes a share of the rows of a sending domain due now that wait for another attempt; the lane of each.
-     * Empty: none is left that is due later.
-     */
-    hastenDomain(domain: { workspaceId: number; domainId: number }, now: number, limit: number): number[] {
-      const share = orm
-        .select({ id: emailQueue.id })
-        .from(emailQueue)
-        .where(
-          and(
-            eq(emailQueue.workspaceId, domain.workspaceId),
-            eq(emailQueue.state, "delivery_delayed"),
-            eq(emailQueue.domainId, domain.domainId),
-            gt(emailQueue.nextAt, now),
-          ),
-        )
-        .limit(limit);
-      const hastened = orm
-        .update(emailQueue)
-        .set({ nextAt: now })
-        .where(inArray(emailQueue.id, share))
-        .returning({ laneId: emailQueue.laneId })
-        .all();
-      return hastened.map(({ laneId }) => laneId);
-    },
-
-    isQueued(id: number): boolean {
-      return selectStanding.get({ id }) !== undefined;
-    },
+    isQueued: (id: number): boolean => delayed.standingOf(id) !== undefined,
 
     /** Every lane with waiting rows and when its first one is due: one pass over the covering index. */
     heads(): LaneHead[] {
@@ -333,7 +208,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     /** Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. */
     release(id: number, nextAt: number | null): void {
       const freed = { inFlight: false, dotAt: null, ...(nextAt === null ? {} : { nextAt }) };
-      changing(id, () => orm.update(emailQueue).set(freed).where(eq(emailQueue.id, id)).run());
+      delayed.changing(id, () => orm.update(emailQueue).set(freed).where(eq(emailQueue.id, id)).run());
     },
 
     /** Rows still to be done, in flight or waiting. */
@@ -341,14 +216,4 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
       return orm.select({ depth: count() }).from(emailQueue).where(gt(emailQueue.id, 0)).get()?.depth ?? 0;
     },
   };
-}
-
-/** What tells whether a row is delayed. */
-interface Standing extends RowOwner {
-  attempts: number;
-  inFlight: boolean;
-}
-
-function isDelayed({ attempts, inFlight }: Standing): boolean {
-  return attempts > (inFlight ? 1 : 0);
 }

@@ -1,12 +1,11 @@
 /**
- * The sandbox's inbox: every message its MX took, in a small SQLite file of its own, so that
- * `pombo dev --data DIR` still shows yesterday's mail and no sandbox table ever reaches the
- * product's database. Steps: open (a file of another layout is emptied, its mail is play), add
- * (oldest messages make room), list and get for the routes. This file is the room's store.
+ * The sandbox's inbox: every message its MX took, in a small SQLite file of its own (play-store.ts), so
+ * that `pombo dev --data DIR` still shows yesterday's mail. Steps: open, add (oldest messages make room),
+ * list and get for the routes.
  */
-import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+import type { Database } from "bun:sqlite";
 import type { DkimVerdict } from "../dkim/verify.ts";
+import { type Layout, openPlayDatabase } from "./play-store.ts";
 
 /** Messages kept; the oldest go first. */
 const MAX_INBOX_MESSAGES = 10_000;
@@ -144,25 +143,7 @@ export function openInbox(
   file: string,
   limits: InboxLimits = { maxMessages: MAX_INBOX_MESSAGES, maxBytes: MAX_INBOX_BYTES },
 ): Inbox {
-  if (file !== ":memory:") {
-    // Made by us before SQLite would make it with the umask; -wal and -shm inherit the mode.
-    if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
-    chmodSync(file, 0o600);
-  }
-  const database = new Database(file, { create: true, strict: false });
-  // Play mail needs no survival of a power cut, and without the syncs thousands of messages a
-  // second fit in one thread. secure_delete off for the same reason.
-  database.run("PRAGMA journal_mode = WAL");
-  database.run("PRAGMA synchronous = OFF");
-  database.run("PRAGMA secure_delete = OFF");
-  const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get();
-  if (version?.user_version !== LAYOUT_VERSION) {
-    database.run("DROP TABLE IF EXISTS messages");
-    database.run(CREATE_TABLE);
-    database.run("CREATE INDEX messages_by_recipient ON messages (recipient_key, id)");
-    database.run(`PRAGMA user_version = ${LAYOUT_VERSION}`);
-  }
-  return new Inbox(database, limits);
+  return new Inbox(openPlayDatabase(file, LAYOUT), limits);
 }
 
 /** One word for all signatures of a message, none for the empty list. */
@@ -197,8 +178,6 @@ function toMessage(row: MessageRow): StoredMessage {
   };
 }
 
-const LAYOUT_VERSION = 1;
-
 // AUTOINCREMENT: after the inbox was emptied an open page must not meet another message under
 // the id it still shows.
 const CREATE_TABLE = `CREATE TABLE messages (
@@ -215,6 +194,12 @@ const CREATE_TABLE = `CREATE TABLE messages (
   size_bytes INTEGER NOT NULL,
   raw BLOB NOT NULL
 ) STRICT`;
+
+const LAYOUT: Layout = {
+  version: 1,
+  table: "messages",
+  make: [CREATE_TABLE, "CREATE INDEX messages_by_recipient ON messages (recipient_key, id)"],
+};
 
 const COLUMNS = `id, envelope_from AS envelopeFrom, author, recipient, subject,
   received_at AS receivedAt, tls, dkim, signatures, size_bytes AS sizeBytes`;

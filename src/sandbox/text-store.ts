@@ -1,9 +1,9 @@
 /**
  * The texts of the sandbox's phones: what arrived at each number and what was written back from it, in a SQLite
- * file of their own beside the mail's inbox, for the same reasons. The oldest make room.
+ * file of their own beside the mail's inbox (play-store.ts). The oldest make room.
  */
-import { Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+import type { Database } from "bun:sqlite";
+import { type Layout, openPlayDatabase } from "./play-store.ts";
 
 const MAX_TEXTS = 10_000;
 /** Texts that one `list` gives when nothing else is asked. */
@@ -88,25 +88,8 @@ export class Texts {
 
 /** Opens the file (made when missing, 0600), or memory with `":memory:"`. One of another layout is emptied. */
 export function openTexts(file: string, maxTexts: number = MAX_TEXTS): Texts {
-  if (file !== ":memory:") {
-    if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
-    chmodSync(file, 0o600);
-  }
-  const database = new Database(file, { create: true, strict: false });
-  // Play texts need no survival of a power cut.
-  database.run("PRAGMA journal_mode = WAL");
-  database.run("PRAGMA synchronous = OFF");
-  const version = database.query<{ user_version: number }, []>("PRAGMA user_version").get();
-  if (version?.user_version !== LAYOUT_VERSION) {
-    database.run("DROP TABLE IF EXISTS texts");
-    database.run(CREATE_TABLE);
-    database.run("CREATE INDEX texts_by_phone ON texts (phone, id)");
-    database.run(`PRAGMA user_version = ${LAYOUT_VERSION}`);
-  }
-  return new Texts(database, maxTexts);
+  return new Texts(openPlayDatabase(file, LAYOUT), maxTexts);
 }
-
-const LAYOUT_VERSION = 1;
 
 // AUTOINCREMENT: after all were deleted an open page must not meet another text under an id it knows.
 const CREATE_TABLE = `CREATE TABLE texts (
@@ -120,6 +103,12 @@ const CREATE_TABLE = `CREATE TABLE texts (
   received_at INTEGER NOT NULL,
   direction TEXT NOT NULL
 ) STRICT`;
+
+const LAYOUT: Layout = {
+  version: 1,
+  table: "texts",
+  make: [CREATE_TABLE, "CREATE INDEX texts_by_phone ON texts (phone, id)"],
+};
 
 const INSERT = `INSERT INTO texts (sender, recipient, phone, body, segments, encoding, received_at, direction)
   VALUES ($sender, $recipient, $phone, $body, $segments, $encoding, $receivedAt, $direction)`;

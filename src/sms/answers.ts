@@ -3,7 +3,7 @@ import { nextStep, outcomeOf, type Step, statusText } from "../smpp/outcome.ts";
 import type { StatusRule } from "../smpp/statuses.ts";
 import { type Flight, isReported } from "./flight.ts";
 import type { Health } from "./health.ts";
-import { idKey } from "./receipt-id.ts";
+import { idKey, MAX_ID } from "./receipt-id.ts";
 import type { Receipts } from "./receipts.ts";
 import type { Route } from "./route-settings.ts";
 import { splitAsUcs2 } from "./segment.ts";
@@ -31,9 +31,6 @@ export interface GivenAnswer {
   status: number;
   messageId: string;
 }
-
-/** Longer ones are cut (SMPP 3.4 §4.4.2). */
-const MAX_ID = 65;
 
 export class Answers {
   readonly #parts: AnswersParts;

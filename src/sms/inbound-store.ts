@@ -1,6 +1,7 @@
-import { and, desc, eq, inArray, lt, sql } from "drizzle-orm";
+import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { smsInbound, smsInboundParts } from "../db/schema-sms.ts";
+import { PURGE_ROWS, removeShare } from "../db/shares.ts";
 import type { Position } from "../http/pagination.ts";
 
 // Texts received, and the parts of those that are not whole yet (reassemble.ts).
@@ -86,18 +87,8 @@ export function openInboundStore({ orm }: Db) {
     },
     /** Takes texts that are nobody's off, some at a time; true when there may be more. */
     purgeUnowned(notBefore: number): boolean {
-      const old = orm
-        .select({ id: smsInbound.id })
-        .from(smsInbound)
-        .where(and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore)))
-        .limit(PURGE_ROWS);
-      return (
-        orm.delete(smsInbound).where(inArray(smsInbound.id, old)).returning({ id: smsInbound.id }).all().length ===
-        PURGE_ROWS
-      );
+      const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
+      return removeShare(orm, smsInbound, isUnowned, PURGE_ROWS);
     },
   };
 }
-
-/** Rows that one transaction of the clean-up removes. */
-const PURGE_ROWS = 1_000;

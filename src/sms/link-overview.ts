@@ -1,3 +1,4 @@
+import { timeOf, timeOrNull } from "../http/times.ts";
 import { outcomeOf } from "../smpp/outcome.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { Links, LinkView } from "./links.ts";
@@ -85,15 +86,11 @@ function showView({ state, since, retryAt, error, counts }: LinkView): Standing 
   return {
     state,
     since: timeOf(since),
-    retryAt: retryAt === null ? null : timeOf(retryAt),
+    retryAt: timeOrNull(retryAt),
     lastError: error === null ? null : { ...error, at: timeOf(error.at) },
     submits: { ...submits },
     receipts: Object.values(receipts).reduce((sum, each) => sum + each, 0),
     inbound,
     reconnects: ends.lost + ends.refused,
   };
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -12,10 +12,16 @@ export function toE164(address: string): string {
   return digits.length === NATIONAL_DIGITS ? `+${COUNTRY}${digits}` : `+${digits}`;
 }
 
-/** What two ways of writing one number share; null: it is none. */
+/** What two ways of writing one number share, with and without country code, `+` or `00`: its last nine digits; null: it is none. */
 export function numberKey(address: string): string | null {
   const digits = address.replace(/\D/g, "").slice(-NATIONAL_DIGITS);
   return digits === "" ? null : digits;
+}
+
+/** Whether two addresses are one subscriber's number. */
+export function isSameNumber(a: string, b: string): boolean {
+  const key = numberKey(a);
+  return key !== null && key === numberKey(b);
 }
 
 /** Prefixes that a hint names. */

@@ -1,14 +1,12 @@
-import { and, asc, desc, eq, gte, inArray, lt, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { smsReceiptOrphans } from "../db/schema-sms.ts";
+import { PURGE_ROWS, removeShare } from "../db/shares.ts";
 import { fast } from "../db/statement.ts";
 
 // Receipts that matched nothing when they came: their answer may be on its way still, or lost.
 
 export type OrphanRow = typeof smsReceiptOrphans.$inferSelect;
-
-/** Rows that one transaction of the clean-up removes. */
-const PURGE_ROWS = 1_000;
 
 export function openOrphanStore({ orm }: Db) {
   const p = sql.placeholder;
@@ -50,18 +48,7 @@ export function openOrphanStore({ orm }: Db) {
       orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.id, id)).run();
     },
     /** Removes a share of what came before `notBefore`; true when there may be more. */
-    purge(notBefore: number): boolean {
-      const old = orm
-        .select({ id: smsReceiptOrphans.id })
-        .from(smsReceiptOrphans)
-        .where(lt(smsReceiptOrphans.receivedAt, notBefore))
-        .limit(PURGE_ROWS);
-      const removed = orm
-        .delete(smsReceiptOrphans)
-        .where(inArray(smsReceiptOrphans.id, old))
-        .returning({ id: smsReceiptOrphans.id })
-        .all();
-      return removed.length === PURGE_ROWS;
-    },
+    purge: (notBefore: number): boolean =>
+      removeShare(orm, smsReceiptOrphans, lt(smsReceiptOrphans.receivedAt, notBefore), PURGE_ROWS),
   };
 }

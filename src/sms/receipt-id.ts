@@ -14,7 +14,7 @@ export interface CandidateKey {
 }
 
 /** SMPP 3.4 §4.4.2: a message_id has at most 65 octets, its NUL among them; a longer one is cut. */
-const MAX_ID = 65;
+export const MAX_ID = 65;
 /** Digits that are converted: no SMSC counts further, and an id of letters and digits is no number. */
 const MAX_DIGITS = 20;
 
@@ -36,17 +36,4 @@ export function candidateKeys(id: string): CandidateKey[] {
     if (/^\d+$/.test(same)) candidates.push({ key: BigInt(same).toString(16), conversion: "decimal_to_hex" });
   }
   return candidates.filter(({ key }, index) => candidates.findIndex((other) => other.key === key) === index);
-}
-
-/** Digits that two ways of writing one number share: with and without country code, `+` or `00`. */
-const NATIONAL_DIGITS = 9;
-
-/** Whether two addresses are one subscriber's number: by the last nine digits, or all where there are fewer. */
-export function isSameNumber(a: string, b: string): boolean {
-  const [left, right] = [nationalDigits(a), nationalDigits(b)];
-  return left !== "" && left === right;
-}
-
-function nationalDigits(address: string): string {
-  return address.replace(/\D/g, "").slice(-NATIONAL_DIGITS);
 }

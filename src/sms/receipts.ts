@@ -1,9 +1,9 @@
 import type { LinkStore } from "./link-store.ts";
 import type { Inbound } from "../smpp/pdu.ts";
 import { categoryOfError } from "./failure.ts";
-import { numberKey, toE164 } from "./number.ts";
+import { isSameNumber, numberKey, toE164 } from "./number.ts";
 import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
-import { candidateKeys, type Conversion, idKey, isSameNumber } from "./receipt-id.ts";
+import { candidateKeys, type Conversion, idKey } from "./receipt-id.ts";
 import { isLast, type Receipt } from "./receipt.ts";
 import { isAbout, isSameSender } from "./receipt-match.ts";
 import type { Route } from "./route-settings.ts";

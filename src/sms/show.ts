@@ -1,3 +1,4 @@
+import { timeOf, timeOrNull } from "../http/times.ts";
 import type { InboundRow } from "./inbound-store.ts";
 import type { InboundSms, SmsRecord } from "./schema.ts";
 import type { MessageRow } from "./store.ts";
@@ -43,12 +44,4 @@ export function showInbound(row: InboundRow): typeof InboundSms.static {
     body: row.body,
     receivedAt: timeOf(row.receivedAt),
   };
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : timeOf(at);
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString();
 }

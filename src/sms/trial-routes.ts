@@ -3,6 +3,7 @@ import { Elysia } from "elysia";
 import { operatorCaller } from "../http/auth.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { requestBody } from "../http/request-body.ts";
+import { timeOf } from "../http/times.ts";
 import { trialBody, TrialQuery, TrialRecord } from "./operator-schema.ts";
 import type { Trial } from "./trial.ts";
 import { verdictOf } from "./trial-verdict.ts";
@@ -89,7 +90,7 @@ function showTrial(trial: Trial, after: number, trials: Trials): typeof TrialRec
     route: route.config.name,
     link: link === "" ? null : link,
     to,
-    lines: lines.map((line) => ({ ...line, at: new Date(line.at).toISOString() })),
+    lines: lines.map((line) => ({ ...line, at: timeOf(line.at) })),
     verdict,
   };
 }

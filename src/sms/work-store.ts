@@ -3,6 +3,7 @@ import type { Db } from "../db/open.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 import type { Jump } from "./text-clock.ts";
+import { CLAIMED } from "./segment-claim-store.ts";
 import { type FoundSegment, IS_READY, type ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow } from "./segment-store.ts";
 
@@ -21,18 +22,10 @@ export type WorkStore = ReturnType<typeof openWorkStore>;
 /** `texts`: those who remember them; null: any may have changed. */
 export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number | null) => void }) {
   const p = sql.placeholder;
-  const given = (name: string) => sql`${p(name)}`;
   const updateRest = fast(
     orm
       .update(smsSegments)
-      .set({
-        state: "in_flight",
-        link: given("link"),
-        leaseEpoch: given("leaseEpoch"),
-        attempts: sql`${smsSegments.attempts} + 1`,
-        submittedAt: given("now"),
-        changedAt: given("now"),
-      })
+      .set(CLAIMED)
       .where(and(IS_READY, eq(smsSegments.messageId, p("messageId"))))
       .returning(),
   );

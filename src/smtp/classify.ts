@@ -44,7 +44,8 @@ export interface Verdict {
 /** The three that suppress where they were said for good. */
 export const HARD: ReadonlySet<Category> = new Set<Category>(["invalid_recipient", "inactive_mailbox", "bad_domain"]);
 const PASSING = new Set<Category>(["mailbox_full", "rate_limited", "no_answer", "bad_connection", "expired"]);
-const BEFORE_MAIL = new Set<Stage>(["connect", "greeting", "ehlo", "starttls", "auth"]);
+/** Of a session that was not even let in. */
+export const BEFORE_MAIL: ReadonlySet<Stage> = new Set<Stage>(["connect", "greeting", "ehlo", "starttls", "auth"]);
 /** Longest part of a reply that the rules look at. */
 const MAX_RULE_INPUT = 1_024;
 

@@ -11,7 +11,7 @@
  * itself.
  */
 import type { Clock } from "../clock.ts";
-import { classifyReply, type Stage } from "./classify.ts";
+import { BEFORE_MAIL, classifyReply } from "./classify.ts";
 import {
   BLOCKED_AFTER,
   BLOCKED_CATEGORY,
@@ -27,7 +27,6 @@ import { describeTransmission, type Transmission } from "./transmit.ts";
 const START_SESSIONS = 5;
 /** R33: connection failures in a row before the site is left alone. */
 const FAILURES_TO_BLOCK = 5;
-const BEFORE_MAIL = new Set<Stage>(["connect", "greeting", "ehlo", "starttls", "auth"]);
 /** How long, by the number of blocks without a success between them. */
 const BLOCK_MS = [60_000, 300_000, 600_000, 900_000, 1_800_000];
 /** R25: after a 421, by how many came in a row. */

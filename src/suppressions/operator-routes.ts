@@ -5,6 +5,7 @@ import { operatorCaller } from "../http/auth.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta, cursorOf, cursorPage } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
+import { timeOf } from "../http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { applyHeld, dropHeld, type HeldParts } from "./held.ts";
@@ -159,7 +160,7 @@ function showHeld(row: HeldRow & { workspaceUid: string }, now: number): typeof 
     channel,
     reason,
     site,
-    heldAt: new Date(createdAt).toISOString(),
+    heldAt: timeOf(createdAt),
     ...(now - createdAt > LONG_HELD_MS ? { hint: LONG_HELD } : {}),
   };
 }

@@ -2,26 +2,19 @@ import { Type } from "@sinclair/typebox";
 import { SUPPRESSION_CHANNELS } from "../db/schema.ts";
 import { CursorQuery } from "../http/pagination.ts";
 import { choice, type Fault, objectWith, text, uuid } from "../http/rules.ts";
+import { time } from "../http/times.ts";
 import { misfits, Suppression, SuppressionMembers } from "./schema.ts";
 
 const MAX_ITEMS = 500;
 /** Longer than any site's name. */
 const MAX_SITE = 300;
-const MAX_TIME = 40;
 /** The clock of the machine that a list comes from may be ahead of ours. */
 const MAX_AHEAD_MS = 86_400_000;
-/** ISO 8601, seconds optional. */
-const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 /** The body of an import; `now` is asked at each check. */
 export function suppressionImport(now: () => number) {
-  const suppressedAt = text(
-    { maxLength: MAX_TIME, format: "date-time", description: "By default now.", examples: ["2026-11-21T12:00:00Z"] },
-    (value) => {
-      const at = DATE_TIME.test(value) ? Date.parse(value) : Number.NaN;
-      if (!(at >= 0)) return "must be a time since 1970 in ISO 8601 with its offset, like 2026-11-21T12:00:00Z";
-      return at > now() + MAX_AHEAD_MS ? "must not be in the future" : null;
-    },
+  const suppressedAt = time("By default now.", (at) =>
+    at > now() + MAX_AHEAD_MS ? "must not be in the future" : null,
   );
   const members = Type.Object(
     {

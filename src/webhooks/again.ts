@@ -1,6 +1,7 @@
 import { newId } from "../id.ts";
 import type { EventStore } from "../events/store.ts";
 import { AppError } from "../errors.ts";
+import { timeOf } from "../http/times.ts";
 import type { WebhookParts } from "./change.ts";
 import { showWebhook } from "./show.ts";
 import type { WebhookRow } from "./store.ts";
@@ -30,7 +31,7 @@ export async function testWebhook(place: Place, parts: AgainParts): Promise<stri
     const uid = newId(now, parts.random);
     const body = {
       type: "webhook.test",
-      timestamp: new Date(now).toISOString(),
+      timestamp: timeOf(now),
       workspaceId: parts.workspaceUid(webhook.workspaceId),
       data: showWebhook(webhook),
     };

@@ -4,6 +4,7 @@ import type { Commit } from "../db/commit.ts";
 import { AppError } from "../errors.ts";
 import type { RecordFact, Subscribers } from "../events/record.ts";
 import { validationError } from "../http/errors.ts";
+import { timeOf } from "../http/times.ts";
 import { newId } from "../id.ts";
 import type { Keyring } from "../keyring/seal.ts";
 import type { Random } from "../random.ts";
@@ -119,7 +120,7 @@ function replacedSecrets(webhook: WebhookRow, graceHours: number, { clock }: Web
   const now = clock.now();
   const earlier = oldSecretsOf(webhook, now);
   if (earlier.length >= MAX_OLD_SECRETS) {
-    const free = new Date(Math.min(...earlier.map(({ until }) => until))).toISOString();
+    const free = timeOf(Math.min(...earlier.map(({ until }) => until)));
     throw new AppError(
       "VALIDATION_ERROR",
       `${earlier.length} earlier secrets of this webhook still sign, the most that can`,

@@ -1,12 +1,10 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { events, webhookDeliveries } from "../db/schema-events.ts";
+import { PURGE_ROWS, removeShare } from "../db/shares.ts";
 import { fast } from "../db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
-
-/** Rows that one transaction of the clean-up removes. */
-const PURGE_ROWS = 1_000;
 
 /** An event's place in the order of time. */
 export interface EventPlace {
@@ -115,18 +113,8 @@ export function openDeliveryStore(db: Db) {
     },
 
     /** Removes a share of a webhook's deliveries; true when there may be more. */
-    removeOf(webhookId: number, limit: number): boolean {
-      const share = orm
-        .select({ id: webhookDeliveries.id })
-        .from(webhookDeliveries)
-        .where(eq(webhookDeliveries.webhookId, webhookId))
-        .limit(limit);
-      const gone = orm
-        .delete(webhookDeliveries)
-        .where(inArray(webhookDeliveries.id, share))
-        .returning({ id: webhookDeliveries.id });
-      return gone.all().length === limit;
-    },
+    removeOf: (webhookId: number, limit: number): boolean =>
+      removeShare(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
 
     /** Removes a share of what is older than `notBefore`; how many of each webhook, and whether there may be more. */
     purge(notBefore: number): { removed: Map<number, number>; hasMore: boolean } {

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
+import { removeShare } from "../db/shares.ts";
 import { fast } from "../db/statement.ts";
 import type { Deferral, InterruptedJob, Job, LaneHead } from "../queue/job.ts";
 import type { WorkerQueue } from "../queue/store.ts";
@@ -208,19 +209,7 @@ export function openWebhookJobStore(db: Db) {
     /** Makes a call that waits due now, with the attempts it has; its webhook, or null when there is none that waits for a time. */
     retryNow: (id: number, now: number): number | null => updateDueNow.get({ id, now })?.webhookId ?? null,
     /** Takes a share of a webhook's calls off the queue, running ones included; true when there may be more. */
-    removeOf(webhookId: number, limit: number): boolean {
-      const share = orm
-        .select({ id: webhookJobs.id })
-        .from(webhookJobs)
-        .where(eq(webhookJobs.webhookId, webhookId))
-        .limit(limit);
-      return (
-        orm
-          .delete(webhookJobs)
-          .where(sql`id IN ${share}`)
-          .returning({ id: webhookJobs.id })
-          .all().length === limit
-      );
-    },
+    removeOf: (webhookId: number, limit: number): boolean =>
+      removeShare(orm, webhookJobs, eq(webhookJobs.webhookId, webhookId), limit),
   };
 }

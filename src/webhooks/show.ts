@@ -1,3 +1,4 @@
+import { timeOf, timeOrNull } from "../http/times.ts";
 import type { DeliveryRow } from "./delivery-store.ts";
 import type { Webhook, WebhookDelivery } from "./schema.ts";
 import type { WebhookRow } from "./store.ts";
@@ -33,12 +34,4 @@ export function showDelivery(row: DeliveryRow): typeof WebhookDelivery.static {
     durationMs: row.durationMs,
     nextAttemptAt: timeOrNull(row.nextAttemptAt),
   };
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString();
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : timeOf(at);
 }

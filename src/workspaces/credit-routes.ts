@@ -8,6 +8,7 @@ import { validationError } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
+import { timeOf } from "../http/times.ts";
 import type { Log } from "../log.ts";
 import type { CreditStore } from "./credit-store.ts";
 import { changeCredits } from "./credits.ts";
@@ -37,7 +38,7 @@ export function creditRoutes(parts: CreditParts) {
           const createdAt = parts.clock.now();
           const balance = changeCredits({ workspaceId: workspace.id, kind: "grant", amount, note, createdAt }, parts);
           if (balance === null) throw belowZero(workspace.smsCredits);
-          return { workspaceId: workspace.uid, amount, balance, note, createdAt: new Date(createdAt).toISOString() };
+          return { workspaceId: workspace.uid, amount, balance, note, createdAt: timeOf(createdAt) };
         });
         parts.log.event("credits.granted", {
           workspace: granted.workspaceId,
@@ -70,7 +71,7 @@ export function creditRoutes(parts: CreditParts) {
           smsId: smsUid,
           segments,
           note,
-          createdAt: new Date(createdAt).toISOString(),
+          createdAt: timeOf(createdAt),
         }));
         return { data: entries, meta: page.meta };
       },

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { DomainStore } from "../domains/store.ts";
 import type { EmailStore } from "../emails/store.ts";
+import { timeOf } from "../http/times.ts";
 import type { KeyStore } from "../keys/store.ts";
 import { periodsAt } from "../plans/quota.ts";
 import type { UsageStore } from "../plans/store.ts";
@@ -50,8 +51,4 @@ function blocksOf(workspace: WorkspaceRow): (typeof OperatorWorkspace.static)["b
   if (rateBlockedAt !== null)
     blocks.push({ by: "rate", reason: rateBlockReason, since: timeOf(rateBlockedAt), holdsQueue: false });
   return blocks;
-}
-
-function timeOf(at: number): string {
-  return new Date(at).toISOString();
 }

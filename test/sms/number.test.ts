@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { DEFAULT_SMS_PREFIXES } from "../../src/config.ts";
-import { numberAdvice } from "../../src/sms/number.ts";
+import { isSameNumber, numberAdvice } from "../../src/sms/number.ts";
 
 const NAMED = "Numbers that can be texted begin with +25882, +25883, +25884, +25885, +25886, +25887.";
 
@@ -28,4 +28,13 @@ test.each([
 test("of many prefixes the first ten are named", () => {
   const prefixes = Array.from({ length: 12 }, (_, at) => String(25_800 + at));
   expect(numberAdvice("+351912345678", { prefixes, length: 12 })).toEndWith("+25809, ….");
+});
+
+test("numbers are compared by their last nine digits", () => {
+  expect(isSameNumber("+258841234567", "841234567")).toBe(true);
+  expect(isSameNumber("258841234567", "00258 84 123 4567")).toBe(true);
+  expect(isSameNumber("258841234567", "258841234568")).toBe(false);
+  expect(isSameNumber("84567", "84567")).toBe(true);
+  expect(isSameNumber("84567", "258841284567")).toBe(false);
+  expect(isSameNumber("Loja", "")).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { candidateKeys, idKey, isSameNumber } from "../../src/sms/receipt-id.ts";
+import { candidateKeys, idKey } from "../../src/sms/receipt-id.ts";
 
 /** An id as the answer had it, and as the receipt has it. */
 const PAIRS: [what: string, answer: string, receipt: string][] = [
@@ -40,13 +40,4 @@ test("more than twenty digits are converted no more, and an empty id has no key"
   expect(candidateKeys(" ")).toEqual([]);
   expect(idKey("")).toBe(null);
   expect(idKey("A".repeat(500))).toBe("a".repeat(65));
-});
-
-test("numbers are compared by their last nine digits", () => {
-  expect(isSameNumber("+258841234567", "841234567")).toBe(true);
-  expect(isSameNumber("258841234567", "00258 84 123 4567")).toBe(true);
-  expect(isSameNumber("258841234567", "258841234568")).toBe(false);
-  expect(isSameNumber("84567", "84567")).toBe(true);
-  expect(isSameNumber("84567", "258841284567")).toBe(false);
-  expect(isSameNumber("Loja", "")).toBe(false);
 });

@@ -45,6 +45,7 @@ export const PURE = [
   "emails/tries.ts",
   "http/methods.ts",
   "http/rules.ts",
+  "http/times.ts",
   "http/token-buckets.ts",
   "plans/block.ts",
   "metrics/counters.ts",

@@ -1,0 +1,56 @@
+import { asc, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Db } from "./open.ts";
+import { fast } from "./statement.ts";
+
+// Work on more rows than one transaction, or one turn of the event loop, should touch goes in shares.
+
+/** Rows that one transaction of a clean-up removes. */
+export const PURGE_ROWS = 1_000;
+
+type Orm = Db["orm"];
+type Numbered = SQLiteTable & { id: SQLiteColumn };
+type Dated = SQLiteTable & { createdAt: SQLiteColumn };
+
+/** Of the `rows` rows after an id, in the order of ids, the last one's; null: there are fewer, and no end to give. */
+export type EndOfShare = (id: number, rows: number) => number | null;
+
+/** Prepares the walk over a table by its ids. */
+export function endOfShare(orm: Orm, table: Numbered): EndOfShare {
+  const p = sql.placeholder;
+  const selectEnd = fast(
+    orm
+      .select({ id: sql<number>`${table.id}` })
+      .from(table)
+      .where(gt(table.id, p("id")))
+      .orderBy(asc(table.id))
+      .limit(1)
+      .offset(p("ahead")),
+  );
+  return (id, rows) => selectEnd.get({ id, ahead: rows - 1 })?.id ?? null;
+}
+
+/** Removes up to `limit` of the rows that are meant, whichever; true when there may be more. */
+export function removeShare(orm: Orm, table: Numbered, isMeant: SQL | undefined, limit: number): boolean {
+  const share = orm.select({ id: table.id }).from(table).where(isMeant).limit(limit);
+  return orm.delete(table).where(inArray(table.id, share)).returning({ id: table.id }).all().length === limit;
+}
+
+/** Removes the oldest of what is older than `notBefore`; true when there may be more. */
+export function removeOldest(orm: Orm, table: Dated, notBefore: number): boolean {
+  const isOld = lt(table.createdAt, notBefore);
+  const edge = orm
+    .select({ at: sql<number>`${table.createdAt}` })
+    .from(table)
+    .where(isOld)
+    .orderBy(asc(table.createdAt))
+    .limit(1)
+    .offset(PURGE_ROWS)
+    .get();
+  // With the edge itself: a thousand rows of one millisecond must not stand in the way of the rest.
+  orm
+    .delete(table)
+    .where(edge === undefined ? isOld : lte(table.createdAt, edge.at))
+    .run();
+  return edge !== undefined;
+}

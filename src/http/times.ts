@@ -1,0 +1,25 @@
+import { text } from "./rules.ts";
+
+// Times as requests and answers have them, ISO 8601; everywhere else they are Unix ms.
+
+const MAX_TIME = 40;
+/** Seconds optional. */
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** In UTC, with milliseconds. */
+export function timeOf(at: number): string {
+  return new Date(at).toISOString();
+}
+
+export function timeOrNull(at: number | null): string | null {
+  return at === null ? null : timeOf(at);
+}
+
+/** A member that holds a time; `check` says what is wrong with it beside. */
+export function time(description: string, check: (at: number) => string | null = () => null) {
+  const options = { maxLength: MAX_TIME, format: "date-time", description, examples: ["2026-11-21T12:00:00Z"] };
+  return text(options, (value) => {
+    const at = DATE_TIME.test(value) ? Date.parse(value) : Number.NaN;
+    return at >= 0 ? check(at) : "must be a time since 1970 in ISO 8601 with its offset, like 2026-11-21T12:00:00Z";
+  });
+}

@@ -1,0 +1,70 @@
+import type { Edges } from "./app.ts";
+import type { Config } from "./config.ts";
+import type { Committer } from "./db/commit.ts";
+import type { DiskGuard } from "./db/guard.ts";
+import type { DnsClient } from "./dns/client.ts";
+import type { Keychain } from "./domains/keychain.ts";
+import { createVerifier } from "./domains/verify.ts";
+import { DomainWatch } from "./domains/watch.ts";
+import { createAbandoner } from "./emails/abandon.ts";
+import type { RecordFact } from "./events/record.ts";
+import type { Stores } from "./stores.ts";
+import { Removal } from "./workspaces/removal.ts";
+
+// The keeping part of the composition root: who checks domains again and again, and ends what is left of domains
+// and workspaces that were deleted.
+
+export interface KeeperParts {
+  config: Config;
+  edges: Edges;
+  stores: Stores;
+  committer: Committer;
+  guard: DiskGuard;
+  keychain: Keychain;
+  /** Of its own, see lookups.ts. */
+  resolver: DnsClient;
+  record: RecordFact;
+  /** These lanes are gone. */
+  forgetLanes: (laneIds: number[]) => void;
+}
+
+/** Builds them; nothing begins to act before `begin`, or before the routes ask for it. */
+export function buildKeeper(parts: KeeperParts) {
+  const { config, edges, stores, committer, guard, keychain, resolver, record, forgetLanes } = parts;
+  const { clock, random, log } = edges;
+  const common = { commit: committer.commit, clock, random, log };
+  const removal = new Removal({
+    ...stores,
+    ...common,
+    forgetLanes(workspaceId, laneIds) {
+      stores.queue.forgetLanesOf(workspaceId);
+      forgetLanes(laneIds);
+    },
+  });
+  const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
+  const { hostname } = config;
+  const verifier = createVerifier({ ...stores, ...common, keychain, record, resolver, hostname, settings });
+  const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
+  const abandoner = createAbandoner({ ...stores, ...common });
+  return {
+    removal,
+    verifier,
+    domainWatch,
+    abandoner,
+    begin() {
+      removal.look();
+      abandoner.begin();
+      domainWatch.start();
+    },
+    /** Nothing new is begun for the domains. */
+    settle() {
+      domainWatch.stop();
+      abandoner.stop();
+    },
+    close() {
+      domainWatch.stop();
+      abandoner.stop();
+      verifier.close();
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import { Database } from "bun:sqlite";
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+
+// The SQLite files of what the sandbox took, beside the product's database, so that no table of play ever
+// reaches that one.
+
+export interface Layout {
+  /** Another one than the file's: what the file holds is dropped. */
+  version: number;
+  table: string;
+  /** Makes the table and its indexes. */
+  make: string[];
+}
+
+/** Opens a file (made when missing, 0600), or memory with `":memory:"`. One of another layout is emptied. */
+export function openPlayDatabase(file: string, { version, table, make }: Layout): Database {
+  if (file !== ":memory:") {
+    // Made by us before SQLite would make it with the umask; -wal and -shm inherit the mode.
+    if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
+    chmodSync(file, 0o600);
+  }
+  const database = new Database(file, { create: true, strict: false });
+  // What is played with needs no survival of a power cut, and without the syncs thousands of messages a
+  // second fit in one thread. secure_delete off for the same reason.
+  database.run("PRAGMA journal_mode = WAL");
+  database.run("PRAGMA synchronous = OFF");
+  database.run("PRAGMA secure_delete = OFF");
+  const found = database.query<{ user_version: number }, []>("PRAGMA user_version").get();
+  if (found?.user_version !== version) {
+    database.run(`DROP TABLE IF EXISTS ${table}`);
+    for (const statement of make) database.run(statement);
+    database.run(`PRAGMA user_version = ${version}`);
+  }
+  return database;
+}
