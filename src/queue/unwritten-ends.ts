@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { Unwritten } from "../db/unwritten.ts";
 import type { Log } from "../log.ts";
 import type { Trouble } from "../trouble.ts";
-import type { Handler, Settlement } from "./handler.ts";
+import type { Handler } from "./handler.ts";
 import type { Job } from "./job.ts";
 
 /** With more of them, which is no bug of one row any more, nothing is begun: each would be in doubt after a start. */
@@ -35,9 +35,10 @@ export class UnwrittenEnds extends Unwritten<number> {
     return { part: "worker", reason, since: first.since, isAdvisory: true };
   }
 
-  tellBug({ id, attempt }: Pick<Job, "id" | "attempt">, { fate }: Settlement, cause: unknown): void {
-    const what = new Error(`attempt ${attempt} of row ${id} ended in ${fate.kind}`, { cause });
-    this.#log.bug("record", what, { id: this.nameOf(id) });
+  /** `where`: what of the attempt could not be written. */
+  tellBug(where: "dot" | "record", { id, attempt }: Pick<Job, "id" | "attempt">, cause: unknown): void {
+    const what = new Error(`the ${where} of attempt ${attempt} of row ${id} cannot be written`, { cause });
+    this.#log.bug(where, what, { id: this.nameOf(id) });
   }
 
   /** As the operator knows it; never throws. */

@@ -273,7 +273,11 @@ export class Worker {
       // This small mark may still fit where the record of the outcome would not.
       if (guard.failure !== null) throw new Error(guard.failure);
       const now = clock.now();
-      if (!(await commit(() => queue.markDot(job, now)))) throw new RowTaken("the row was taken from this attempt");
+      const isOurs = await commit(() => queue.markDot(job, now)).catch((error: unknown) => {
+        if (!isStorageError(error)) this.#unwritten.tellBug("dot", job, error);
+        throw error;
+      });
+      if (!isOurs) throw new RowTaken("the row was taken from this attempt");
       dotAt = now;
     };
     try {
@@ -315,7 +319,7 @@ export class Worker {
           await new Promise<void>((resolve) => clock.after(AGAIN_MS, resolve));
           continue;
         }
-        this.#unwritten.tellBug(job, settlement, error);
+        this.#unwritten.tellBug("record", job, error);
       }
       // The room's rows cannot be written. What nobody has taken is put off without them; of the rest none is to be
       // sent again unmarked, nor taken off the queue with nobody told how it ended.
