@@ -16,6 +16,8 @@ import type { ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
 import type { TextClock } from "./text-clock.ts";
+import { dueDoubts } from "./unknown.ts";
+import type { UnwrittenTexts } from "./unwritten-texts.ts";
 import type { WorkStore } from "./work-store.ts";
 
 // What time alone brings about: texts whose time to be sent is over, answers and receipts that are not waited for any
@@ -50,6 +52,7 @@ export interface SweeperParts {
   health: Pick<Health, "isOpen">;
   dispatcher: Pick<Dispatcher, "forgetTimers">;
   nudge: (work: ReadyWork) => void;
+  unwritten: Pick<UnwrittenTexts, "run">;
   commit: Commit;
   clock: TextClock;
   log: Log;
@@ -81,27 +84,37 @@ export class Sweeper {
 
   /** Once over everything. */
   async sweep(): Promise<void> {
-    const { commit, log, nudge, receipts, clock } = this.#parts;
+    const { commit, log, nudge, receipts, clock, unwritten } = this.#parts;
+    const step = (act: () => ReadyWork[]) => async () => {
+      for (const work of await commit(act)) nudge(work);
+    };
     const steps = [
-      () => this.#expire(),
-      () => this.#giveUp(),
-      () => this.#decide(),
-      () => this.#finishTexts(),
-      ...[...this.#parts.routes.keys()].flatMap((route) => [() => this.#standIn(route), () => this.#freePinned(route)]),
+      () => this.#followJump(),
+      step(() => this.#expire()),
+      step(() => this.#giveUp()),
+      // Answers that did not come.
+      () => unwritten.run(dueDoubts(clock.now(), this.#parts)),
+      step(() => this.#finishTexts()),
+      ...[...this.#parts.routes.keys()].flatMap((route) => [
+        step(() => this.#standIn(route)),
+        step(() => this.#freePinned(route)),
+      ]),
+      async () => {
+        if (clock.now() < this.#cleanAt) return;
+        await this.#clean();
+        this.#cleanAt = clock.now() + CLEAN_EVERY_MS;
+        receipts.recount();
+      },
     ];
-    try {
-      await this.#followJump();
-      for (const step of steps) {
-        if (this.#isStopped) return;
-        for (const work of await commit(step)) nudge(work);
+    for (const each of steps) {
+      if (this.#isStopped) return;
+      try {
+        await each();
+      } catch (error) {
+        // The guard tells of trouble with the storage.
+        if (isStorageError(error)) return;
+        log.bug("sms sweep", error);
       }
-      if (clock.now() < this.#cleanAt) return;
-      await this.#clean();
-      this.#cleanAt = clock.now() + CLEAN_EVERY_MS;
-      receipts.recount();
-    } catch (error) {
-      // The guard tells of trouble with the storage.
-      if (!isStorageError(error)) log.bug("sms sweep", error);
     }
   }
 
@@ -153,13 +166,6 @@ export class Sweeper {
       }
     }
     return [];
-  }
-
-  /** Answers that did not come. */
-  #decide(): ReadyWork[] {
-    const { sms, clock, answers } = this.#parts;
-    const now = clock.now();
-    return sms.segments.unknownDue(now, SHARE).flatMap((row) => answers.decide(row, now));
   }
 
   #finishTexts(): ReadyWork[] {
