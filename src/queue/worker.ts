@@ -32,6 +32,8 @@ const UNREACHED_PAUSE_MS = 1_000;
 /** After a failure to write; for a bug that repeats, the difference to a loop that spins. */
 const AGAIN_MS = 1_000;
 const WATCH_EVERY_MS = 60_000;
+/** The attempt after which one that a bug broke off behind its dot waits for the end of its life. */
+const MAX_SENT_BY_BUGS = 3;
 /** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
 const MAX_TIMER_MS = 60_000;
 
@@ -292,8 +294,10 @@ export class Worker {
       const lastReply = "pombo failed inside; see its log";
       const { id, attempt, startedAt } = job;
       const mayBeSent = dotAt === null ? null : { id, attempts: attempt, startedAt, dotAt };
+      // The same bug would send it at each attempt for days.
+      const isLast = mayBeSent !== null && attempt >= MAX_SENT_BY_BUGS;
       return {
-        fate: { kind: "defer", at: null, lastReply, badDomainAt: job.badDomainAt },
+        fate: { kind: "defer", at: isLast ? job.expiresAt : null, lastReply, badDomainAt: job.badDomainAt },
         isReached: null,
         isInDoubt: mayBeSent !== null,
         record: (isHeld) => (isHeld && mayBeSent !== null ? handler.recordInterrupted(mayBeSent) : undefined),

@@ -120,6 +120,25 @@ describe("a deferral whose record throws", () => {
   });
 });
 
+test("a message that a bug breaks off behind its dot each time is sent three times at the most, then waits for its end", async () => {
+  const lifeMs = 72 * 60 * MINUTE;
+  using on = workshop({ lifeMs });
+  await on.worker.start();
+  await on.add(1);
+  const expiresAt = on.clock.now() + lifeMs;
+  for (let sent = 1; sent <= 3; sent++) {
+    await until(() => on.attempts.length === sent);
+    await on.attempts[sent - 1]!.context.markDot();
+    on.attempts[sent - 1]!.fail(new Error("a bug"));
+    await on.worker.idle();
+    await on.advance(10 * MINUTE);
+  }
+  expect(on.row(1)).toMatchObject({ attempts: 3, nextAt: expiresAt });
+  expect(on.interrupted).toHaveLength(3);
+  for (let minute = 0; minute < 60; minute++) await on.advance(MINUTE);
+  expect(on.attempts).toHaveLength(3);
+});
+
 test("a stop does not wait for them, and the next start finds them as a crash leaves them", async () => {
   using on = workshop();
   await on.worker.start();

@@ -146,3 +146,30 @@ test("a text that cannot be decided at a start holds up neither the start nor th
   expect(world.instance.bugs.at(-1)).toMatchObject({ where: "sms decide", id: ids[1] });
   expect((await troublesOf(world.instance))[0].reason).toContain(ids[1] as string);
 });
+
+test("a text that cannot be claimed is put off, and those behind it go on", async () => {
+  await using world = await start({ link: { window: 4 } });
+  poison(world, `BEFORE UPDATE OF status ON sms_message WHEN NEW.recipient = '${POISON}' ${ABORT}`);
+  const id = await sendAll(world);
+  expect(await submitsTo(world, POISON)).toBe(0);
+  expect(world.instance.bugs).toContainEqual(expect.objectContaining({ where: "sms claim", id }));
+  expectNoDiskTrouble(world);
+  const { length } = world.instance.bugs;
+  expect(length).toBeLessThan(6);
+  cure(world);
+  expect(await world.until(id, ({ status }) => status === "delivered")).toMatchObject({ possibleDuplicate: false });
+  expect(await submitsTo(world, POISON)).toBe(1);
+});
+
+test("a text whose end cannot be written when its time is over keeps no other from its end", async () => {
+  const clock = fastClock(20);
+  await using world = await startTexting({ link: { port: 1 }, instance: { clock } });
+  const ids: string[] = [];
+  for (const to of ["+258841234501", POISON, "+258841234502"]) ids.push(await world.text({ to }));
+  poison(world, `BEFORE UPDATE OF status ON sms_message WHEN NEW.recipient = '${POISON}' ${ABORT}`);
+  clock.jump(25 * 3_600_000);
+  for (const id of [ids[0], ids[2]]) await world.until(id ?? "", ({ status }) => status === "expired");
+  expect(world.instance.bugs).toContainEqual(expect.objectContaining({ where: "sms expire", id: ids[1] }));
+  cure(world);
+  await world.until(ids[1] ?? "", ({ status }) => status === "expired");
+});
