@@ -186,7 +186,7 @@ export class Worker {
   }
 
   get #isPaused(): boolean {
-    return this.#options.pause?.isPaused ?? false;
+    return this.#unwritten.isTooMany || (this.#options.pause?.isPaused ?? false);
   }
 
   #tickSoon(): void {
@@ -203,7 +203,6 @@ export class Worker {
   #tick(): void {
     const { clock, guard, maxJobs } = this.#options;
     if (this.#stopping.signal.aborted || guard.failure !== null || this.#recovery !== "done" || this.#isPaused) return;
-    if (this.#unwritten.isTooMany) return;
     const now = clock.now();
     let free = maxJobs - this.#running.size - this.#claiming;
     while (free > 0) {
