@@ -56,10 +56,10 @@ interface Open {
   unboundSince: number | null;
 }
 
-/** What became of a flight is written, which frees its place once that is durable. */
+/** What is written is what became of a flight; `settled`: its place is free, once that is durable. */
 interface Fate extends Pick<Item, "frees"> {
-  flight: Flight;
-  settled: () => void;
+  flight?: Flight;
+  settled?: () => void;
 }
 
 /** A link as operators see it. */
@@ -274,24 +274,25 @@ export class Links {
     this.#guest?.linkChanged(link);
   }
 
-  #write(write: (now: number) => ReadyWork[], fate?: Fate): void {
+  #write(write: (now: number) => ReadyWork[], { flight, frees, settled }: Fate = {}): void {
     const { writer, dispatcher, clock, answers } = this.#parts;
     let work: ReadyWork[] = [];
-    let settled = fate?.settled;
-    const written = {
+    let free = settled;
+    writer.push({
+      flight,
+      frees,
       write() {
         work = write(clock.now());
       },
+      doubt() {
+        if (flight !== undefined) work = answers.unanswered(flight, clock.now());
+      },
       done() {
         for (const each of work.splice(0)) dispatcher.nudge(each);
-        settled?.();
-        settled = undefined;
+        free?.();
+        free = undefined;
       },
-    };
-    if (fate === undefined) return writer.push(written);
-    const { flight, frees } = fate;
-    const doubt = () => void (work = answers.unanswered(flight, clock.now()));
-    writer.push({ ...written, flight, doubt, ...(frees === undefined ? {} : { frees }) });
+    });
   }
 
   #received(

@@ -20,13 +20,13 @@ const FEW_AGAIN = 500;
 
 export interface Item {
   /** The link of which `done` gives a place back, if it does. */
-  frees?: () => Outlet | null;
+  frees?: (() => Outlet | null) | undefined;
   /** Inside the transaction. It may be called again, when that failed. */
   write(): void;
   /** It is durable; called again where what could not be written is, later. */
   done?(): void;
   /** What it tells of. */
-  flight?: Pick<Flight, "messageId" | "seqs">;
+  flight?: Pick<Flight, "messageId" | "seqs"> | undefined;
   /** Inside a transaction: where `write` has a bug, nobody knows what became of the flight. */
   doubt?(): void;
   /** It could not be written and is not kept: the peer has it still. Absent: it is kept until it can be. */
