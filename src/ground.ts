@@ -56,6 +56,7 @@ export function openGround({ config, instanceKey, edges }: GroundOptions, db: Db
       counters.commits.failed();
       guard.raise(error);
     },
+    bug: (error) => log.bug("committed", error),
   });
   const guard = new DiskGuard({
     committer,

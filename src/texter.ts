@@ -25,6 +25,7 @@ import { WaitingCount } from "./sms/waiting.ts";
 import { Trials } from "./sms/trials.ts";
 import { Sweeper } from "./sms/sweep.ts";
 import { TextClock } from "./sms/text-clock.ts";
+import { UnwrittenTexts } from "./sms/unwritten-texts.ts";
 import { Writer } from "./sms/writer.ts";
 import type { TextFigures } from "./metrics/texts.ts";
 import { planFinder, type SmsStores, type Stores } from "./stores.ts";
@@ -86,12 +87,15 @@ export function buildTexter(parts: TexterParts): Texter {
   // Of a deleted workspace nothing may go, nor what was held of it.
   const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? true;
   const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, pause: paused, clock, log });
+  const nudge = (work: ReadyWork) => dispatcher.nudge(work);
+  const unwritten = new UnwrittenTexts({ messages: sms.messages, commit, clock: edges.clock, log, nudge });
   const writer = new Writer({
     // The SMSC holds its receipts back until the last ones are acknowledged.
     commit: committer.commitSoon,
     guard,
     clock,
     log,
+    unwritten,
     pressed: (isPressed) => links.press(isPressed),
     freeing: (freed) => dispatcher.claimAlongside(freed),
   });
@@ -116,17 +120,17 @@ export function buildTexter(parts: TexterParts): Texter {
   const trying = { routes, routing, references: sms.references, links: () => links };
   const trials = new Trials({ ...trying, commit, clock, steady, random, log });
   const overview = linkOverview({ routes, links, store: sms.links, isAllShown: config.log.addresses === "full" });
-  const nudge = (work: ReadyWork) => dispatcher.nudge(work);
   const swept = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats, dispatcher };
-  const sweeper = new Sweeper({ ...swept, nudge, commit, clock, log });
-  const recover = () => recoverTexts({ sms, routes, routing, answers, commit, now: () => clock.now(), log });
+  const sweeper = new Sweeper({ ...swept, nudge, unwritten, commit, clock, log });
+  const now = () => clock.now();
+  const recover = () => recoverTexts({ sms, routes, routing, answers, commit, now, log, unwritten });
   return {
     nudge,
     release: () => dispatcher.release(),
-    ...lifeOf({ recover, sms, dispatcher, links, trials, sweeper, writer }),
+    ...lifeOf({ recover, sms, dispatcher, links, trials, sweeper, writer, unwritten }),
     sweep: () => sweeper.sweep(),
     links,
-    ...figuresOf({ routes, links, receipts, sms, clock }),
+    ...figuresOf({ routes, links, receipts, sms, clock, unwritten }),
     operator: { overview, trials, prefixes: config.sms.prefixes },
   };
 }
@@ -140,8 +144,9 @@ function lifeOf(of: {
   trials: Trials;
   sweeper: Sweeper;
   writer: Writer;
+  unwritten: UnwrittenTexts;
 }): Pick<Texter, "start" | "stop"> {
-  const { recover, sms, dispatcher, links, trials, sweeper, writer } = of;
+  const { recover, sms, dispatcher, links, trials, sweeper, writer, unwritten } = of;
   let isStarted = false;
   return {
     async start() {
@@ -156,6 +161,7 @@ function lifeOf(of: {
       if (!isStarted) return;
       isStarted = false;
       sweeper.stop();
+      unwritten.stop();
       trials.stop();
       await dispatcher.stop();
       await links.close(graceMs);
@@ -191,8 +197,9 @@ function figuresOf(of: {
   receipts: Receipts;
   sms: SmsStores;
   clock: Clock;
+  unwritten: Pick<UnwrittenTexts, "trouble">;
 }): Pick<Texter, "figures" | "troubles"> {
-  const { routes, links, receipts, sms, clock } = of;
+  const { routes, links, receipts, sms, clock, unwritten } = of;
   const waiting = new WaitingCount(sms, clock);
   const look = {
     unboundMs: (route: string) => links.unboundMs(route),
@@ -207,7 +214,7 @@ function figuresOf(of: {
       }),
       ...sms.counted,
     }),
-    troubles: () => troublesOf(routes, clock.now(), look),
+    troubles: () => [...troublesOf(routes, clock.now(), look), ...[unwritten.trouble ?? []].flat()],
   };
 }
 

@@ -7,7 +7,9 @@ import type { Follower } from "./tally.ts";
 // in one BEGIN IMMEDIATE … COMMIT, and their promises settle after the COMMIT: one fsync serves them all,
 // and those of the next turns too while each brings more (for 5 ms).
 // A closure that throws is rolled back alone; trouble with the storage (disk full, I/O, read-only)
-// rejects the whole batch, since nothing of it is durable.
+// rejects the whole batch, since nothing of it is durable. What throws where followers write what the closures
+// of a batch come to is a bug of one of them, and not the storage: the batch is run again in halves, until that
+// one is alone and rejects with it.
 //
 // Rolling back one of them takes a SAVEPOINT around each, for which SQLite keeps a copy of every page that a
 // closure touches: a tenth of what an email costs. Most batches need none, so they are run without; when a
@@ -18,6 +20,9 @@ const MAX_BATCH = 512;
 const MAX_BATCH_MS = 50;
 /** While every turn brings more closures, the first of them waits for so long at the most. */
 const MAX_WAIT_MS = 5;
+/** What a follower threw before the COMMIT, for the closures of its batch. */
+class FollowerBug extends Error {}
+
 /** Batches with savepoints after a closure has thrown: whoever makes many of them throw costs nobody a second run each time. */
 const GUARDED_BATCHES = 64;
 
@@ -42,6 +47,8 @@ export interface CommitterHooks {
   failed?(error: StorageError): void;
   /** How long a batch's transaction took, COMMIT included. */
   committed?(durationMs: number, closures: number): void;
+  /** A follower threw when it was told that a batch is durable, which it is nevertheless. */
+  bug?(error: unknown): void;
   /** Measures how long closures and transactions take, ms; default: the machine's steady clock. */
   now?: () => number;
 }
@@ -62,6 +69,8 @@ export class Committer {
   #isSoon = false;
   /** So many batches more are run with savepoints. */
   #guarded = 0;
+  /** Closures in the next batch at the most: less, while it is looked for which of them a follower cannot follow. */
+  #limit = MAX_BATCH;
 
   constructor({ sqlite, followers }: Pick<Db, "sqlite" | "followers">, hooks: CommitterHooks = {}) {
     this.#sqlite = sqlite;
@@ -86,7 +95,7 @@ export class Committer {
 
   /** Commits what is waiting, now. */
   flush(): void {
-    while (this.#pending.length > 0) this.#runBatch(this.#pending.splice(0, MAX_BATCH));
+    while (this.#pending.length > 0) this.#runBatch(this.#pending.splice(0, this.#limit));
   }
 
   #queue<T>(work: () => Synchronous<T>, isSoon: boolean): Promise<T> {
@@ -113,7 +122,7 @@ export class Committer {
         return;
       }
       this.#isScheduled = false;
-      const batch = this.#pending.splice(0, MAX_BATCH);
+      const batch = this.#pending.splice(0, this.#limit);
       this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
       this.#schedule();
       if (batch.length > 0) this.#runBatch(batch);
@@ -126,20 +135,22 @@ export class Committer {
     let results: Ran[];
     try {
       results = this.#runClosures(batch);
-      for (const follower of this.#followers) follower.flush();
+      this.#flushFollowers();
       this.#commit.run();
     } catch (error) {
       this.#rollBack();
+      if (error instanceof FollowerBug) return this.#narrow(batch, error);
       const failure = new StorageError(error);
       for (const pending of batch) pending.reject(failure);
       this.#hooks.failed?.(failure);
       return;
     }
+    this.#limit = Math.min(MAX_BATCH, 2 * this.#limit);
     // What was not begun in time comes first in the next transaction.
     this.#pending.unshift(...batch.splice(results.length));
     this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
     this.#schedule();
-    for (const follower of this.#followers) follower.committed?.();
+    this.#tellFollowers();
     this.#hooks.committed?.(this.#now() - startedAt, batch.length);
     for (const isFirst of [true, false]) {
       for (const [index, { isSoon, resolve, reject }] of batch.entries()) {
@@ -149,6 +160,34 @@ export class Committer {
         else reject(ran?.error);
       }
     }
+  }
+
+  #flushFollowers(): void {
+    try {
+      for (const follower of this.#followers) follower.flush();
+    } catch (error) {
+      this.#requireWell(error);
+      throw new FollowerBug("a follower threw", { cause: error });
+    }
+  }
+
+  #tellFollowers(): void {
+    for (const follower of this.#followers) {
+      try {
+        follower.committed?.();
+      } catch (error) {
+        this.#hooks.bug?.(error);
+      }
+    }
+  }
+
+  /** Nothing of it was kept: one alone is to blame, of several the next batch has half, in their order. */
+  #narrow(batch: Pending[], bug: FollowerBug): void {
+    this.#limit = Math.ceil(batch.length / 2);
+    if (batch.length === 1) batch[0]?.reject(bug.cause);
+    else this.#pending.unshift(...batch);
+    this.#isSoon = this.#pending.some(({ isSoon }) => isSoon);
+    this.#schedule();
   }
 
   /** Begins a transaction and runs in it what of the batch there is time for. */

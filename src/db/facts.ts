@@ -35,7 +35,6 @@ export class Facts implements Follower {
   committed(): void {
     // What was noted while others wrote their sums belongs to no closure, and is as durable.
     this.keep();
-    for (const tell of this.#ofBatch) tell();
-    this.#ofBatch.length = 0;
+    for (const tell of this.#ofBatch.splice(0)) tell();
   }
 }

@@ -69,6 +69,7 @@ export function emailHandler(parts: DeliverParts): Handler {
       parts.emails.setSentAt(job.id, job.dotAt);
       parts.emails.setPossibleDuplicate(job.id);
     },
+    nameOf: (id) => parts.emails.stateById(id)?.email.uid ?? null,
   };
 }
 

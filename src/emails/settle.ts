@@ -260,6 +260,7 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
   return {
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
     isReached,
+    isInDoubt: isUnknown,
     record(isHeld) {
       parts.emails.insertAttempt(
         attemptOf(job, ending, { outcome: isUnknown ? "unknown" : "deferred", category: verdict.category }),

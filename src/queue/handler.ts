@@ -10,6 +10,8 @@ export interface Settlement {
     | { kind: "defer"; at: number | null; lastReply: string | null; badDomainAt: number | null }
     /** The attempt was not begun: as if it had never been claimed. */
     | { kind: "give_back" };
+  /** It may have been taken, and only `record` says so: unless that is written, the row must not be put off. */
+  isInDoubt?: boolean;
   /** The destination answered; null: not tried. */
   isReached: boolean | null;
   /**
@@ -36,4 +38,6 @@ export interface Handler {
   attempt(job: Job, context: AttemptContext): Promise<Settlement>;
   /** Inside a transaction: a crash cut this attempt off after its final dot may have been written. */
   recordInterrupted(job: { id: number; attempts: number; startedAt: number; dotAt: number }): void;
+  /** By which name the operator knows a row; only asked for to tell of a bug. */
+  nameOf?(id: number): string | null;
 }

@@ -3,14 +3,16 @@ import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
+import type { Handler } from "./handler.ts";
 import type { InterruptedJob, LaneHead } from "./job.ts";
 import type { WorkerQueue } from "./store.ts";
+import type { UnwrittenEnds } from "./unwritten-ends.ts";
 
 // Rows in flight that nobody works on: after a crash, or by a bug. An attempt without dot_at sent
 // nothing, and starts again soon; from the third on it keeps the delay of its claim, in case it is
 // the row that brings the process down. One with it may have been accepted: it keeps the delay of its claim and is recorded as of
 // unknown outcome. Each row has a closure of its own, so that one that cannot be recorded, by a bug,
-// holds up neither the others nor the start.
+// holds up neither the others nor the start: it stays in flight, since it would be sent again unmarked.
 
 /** Attempts that start again at once when they were cut off before their dot. */
 const TRUSTED_ATTEMPTS = 2;
@@ -19,18 +21,22 @@ const RESTART_SPREAD_MS = 1_000;
 
 export interface RecoverParts {
   queue: WorkerQueue;
-  handler: { recordInterrupted(job: { id: number; attempts: number; startedAt: number; dotAt: number }): void };
+  handler: Pick<Handler, "recordInterrupted">;
   commit: Commit;
   clock: Clock;
   random: Random;
   log: Log;
+  unwritten: Pick<UnwrittenEnds, "keep" | "has" | "nameOf">;
+  /** One of these was written after all: where work waits. */
+  freed: (heads: LaneHead[]) => void;
 }
 
 /** Boot: frees what a crash left in flight, then answers where work waits. Rejects with StorageError. */
 export async function freeInterrupted(parts: RecoverParts): Promise<LaneHead[]> {
   const { queue, commit, clock, random, log } = parts;
   // Read in a transaction too: if the storage fails then, the guard closes, and calls when it opens.
-  const interrupted = await commit(() => queue.inFlight());
+  const found = await commit(() => queue.inFlight());
+  const interrupted = found.filter(({ id }) => !parts.unwritten.has(id));
   const soon = () => clock.now() + Math.floor(RESTART_SPREAD_MS * random.unit());
   await Promise.all(
     interrupted.map((row) => free(row, row.dotAt === null && row.attempts <= TRUSTED_ATTEMPTS ? soon() : null, parts)),
@@ -54,19 +60,22 @@ export async function freeLost(lost: InterruptedJob[], parts: RecoverParts): Pro
 }
 
 async function free(row: InterruptedJob, nextAt: number | null, parts: RecoverParts): Promise<void> {
-  const { queue, handler, commit, log } = parts;
+  const { queue, handler, commit, log, unwritten } = parts;
   const { id, attempts, startedAt, dotAt } = row;
-  try {
-    await commit(() => {
+  const write = () =>
+    commit(() => {
       if (dotAt !== null) handler.recordInterrupted({ id, attempts, startedAt: startedAt ?? dotAt, dotAt });
       queue.release(id, nextAt);
     });
+  try {
+    await write();
   } catch (error) {
     if (isStorageError(error)) throw error;
-    log.bug(
-      "recover",
-      new Error(`the interrupted attempt ${attempts} of row ${id} cannot be recorded`, { cause: error }),
-    );
-    await commit(() => queue.release(id, nextAt));
+    const what = new Error(`the interrupted attempt ${attempts} of row ${id} cannot be recorded`, { cause: error });
+    log.bug("recover", what, { id: unwritten.nameOf(id) });
+    unwritten.keep(id, async () => {
+      await write();
+      parts.freed(await commit(() => queue.heads()));
+    });
   }
 }

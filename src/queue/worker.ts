@@ -8,12 +8,13 @@ import type { Trouble } from "../trouble.ts";
 import type { AttemptContext, Handler, Settlement } from "./handler.ts";
 import { type Lane, Lanes } from "./lanes.ts";
 import { lookUpOwners } from "./owners.ts";
-import { freeInterrupted, freeLost } from "./recover.ts";
+import { freeInterrupted, freeLost, type RecoverParts } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
 import type { PauseView } from "./pause.ts";
 import type { SiteGate } from "./site-places.ts";
-import { type Deferral, type Job, RowTaken } from "./job.ts";
+import { type Deferral, type Job, type LaneHead, RowTaken } from "./job.ts";
 import type { WorkerQueue } from "./store.ts";
+import { UnwrittenEnds } from "./unwritten-ends.ts";
 
 export type { AttemptContext, Handler, Settlement };
 
@@ -22,15 +23,17 @@ export type { AttemptContext, Handler, Settlement };
 //
 // A row's life: waiting → (claim, committed) in flight → finished (row gone) | deferred (waiting
 // again) | given back (the attempt was never begun). Every way out of a handler, a thrown bug
-// included, ends in one of these. An end that cannot be recorded stays in memory and is tried again
-// every second, while the disk guard keeps anything new from starting. A crash leaves the row in
-// flight; recover.ts frees it at the next start.
+// included, ends in one of these. An end that the storage does not take stays in memory and is tried again
+// every second, while the disk guard keeps anything new from starting. One that a bug keeps from being written
+// leaves the row in flight (unwritten-ends.ts), as a crash does; recover.ts frees it at the next start.
 
 /** A destination that did not answer is tried again with its next row after this: its backlog must not burn a core on it. */
 const UNREACHED_PAUSE_MS = 1_000;
 /** After a failure to write; for a bug that repeats, the difference to a loop that spins. */
 const AGAIN_MS = 1_000;
 const WATCH_EVERY_MS = 60_000;
+/** The attempt after which one that a bug broke off behind its dot waits for the end of its life. */
+const MAX_SENT_BY_BUGS = 3;
 /** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
 const MAX_TIMER_MS = 60_000;
 
@@ -57,6 +60,7 @@ export class Worker {
   readonly #lanes: Lanes;
   readonly #isHeld: (workspaceId: number) => boolean;
   readonly #running = new Map<number, Job>();
+  readonly #unwritten: UnwrittenEnds;
   readonly #stopping = new AbortController();
   readonly #cutOff = new AbortController();
   readonly #idleWaiters: (() => void)[] = [];
@@ -73,6 +77,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#changingSince = options.clock.now();
+    this.#unwritten = new UnwrittenEnds(options);
     const { workspaceOf, isHeld } = lookUpOwners(options);
     this.#lanes = new Lanes(options.maxJobsPerLane, workspaceOf, options.gate, isHeld);
     this.#isHeld = isHeld;
@@ -129,7 +134,7 @@ export class Worker {
       const reason = `pombo is stopping: it sends nothing new and waits for ${running} running deliveries to end`;
       return { part: "worker", reason, since };
     }
-    if (this.#recovery === "done") return null;
+    if (this.#recovery === "done") return this.#unwritten.trouble;
     const reason = "Delivery has not begun yet: what was under way when pombo ended last is put in order first";
     return { part: "worker", reason, since };
   }
@@ -143,10 +148,18 @@ export class Worker {
     this.#stopping.abort();
     this.#cancelTimer?.();
     this.#cancelWatch?.();
+    this.#unwritten.stop();
     this.#unsubscribeGuard?.();
     const cancelGrace = this.#options.clock.after(graceMs, () => this.#cutOff.abort());
     await this.idle();
     cancelGrace();
+  }
+
+  get #recoverParts(): RecoverParts {
+    const freed = (heads: LaneHead[]) => {
+      for (const head of heads) this.nudge(head.laneId, head.dueAt);
+    };
+    return { ...this.#options, unwritten: this.#unwritten, freed };
   }
 
   /** At start, and each time the storage is well again. */
@@ -154,7 +167,7 @@ export class Worker {
     if (this.#recovery === "due") {
       this.#recovery = "running";
       try {
-        for (const head of await freeInterrupted(this.#options)) this.#lanes.wake(head.laneId, head.dueAt);
+        for (const head of await freeInterrupted(this.#recoverParts)) this.#lanes.wake(head.laneId, head.dueAt);
         this.#recovery = "done";
       } catch (error) {
         this.#recovery = "due";
@@ -173,7 +186,7 @@ export class Worker {
   }
 
   get #isPaused(): boolean {
-    return this.#options.pause?.isPaused ?? false;
+    return this.#unwritten.isTooMany || (this.#options.pause?.isPaused ?? false);
   }
 
   #tickSoon(): void {
@@ -261,7 +274,11 @@ export class Worker {
       // This small mark may still fit where the record of the outcome would not.
       if (guard.failure !== null) throw new Error(guard.failure);
       const now = clock.now();
-      if (!(await commit(() => queue.markDot(job, now)))) throw new RowTaken("the row was taken from this attempt");
+      const isOurs = await commit(() => queue.markDot(job, now)).catch((error: unknown) => {
+        if (!isStorageError(error)) this.#unwritten.tellBug("dot", job, error);
+        throw error;
+      });
+      if (!isOurs) throw new RowTaken("the row was taken from this attempt");
       dotAt = now;
     };
     try {
@@ -276,9 +293,12 @@ export class Worker {
       const lastReply = "pombo failed inside; see its log";
       const { id, attempt, startedAt } = job;
       const mayBeSent = dotAt === null ? null : { id, attempts: attempt, startedAt, dotAt };
+      // The same bug would send it at each attempt for days.
+      const isLast = mayBeSent !== null && attempt >= MAX_SENT_BY_BUGS;
       return {
-        fate: { kind: "defer", at: null, lastReply, badDomainAt: job.badDomainAt },
+        fate: { kind: "defer", at: isLast ? job.expiresAt : null, lastReply, badDomainAt: job.badDomainAt },
         isReached: null,
+        isInDoubt: mayBeSent !== null,
         record: (isHeld) => (isHeld && mayBeSent !== null ? handler.recordInterrupted(mayBeSent) : undefined),
       };
     }
@@ -292,31 +312,39 @@ export class Worker {
 
   /** Writes the end of an attempt, however long the storage takes to let it. */
   async #settle(job: Job, settlement: Settlement): Promise<void> {
-    const { commit, clock, log } = this.#options;
-    let isWhole = true;
+    const { clock } = this.#options;
+    let whatIsLeft = settlement;
     for (;;) {
       try {
-        const dueAt = await commit(() =>
-          this.#record(job, isWhole ? settlement : { ...settlement, record: () => undefined }),
-        );
-        if (dueAt !== null) this.#lanes.wake(job.laneId, dueAt, job.expiresAt);
-        break;
+        return await this.#write(job, whatIsLeft);
       } catch (error) {
-        const isBug = !isStorageError(error);
-        if (isBug)
-          log.bug(
-            "record",
-            new Error(`attempt ${job.attempt} of row ${job.id} ended in ${settlement.fate.kind}`, { cause: error }),
-          );
-        // The room's rows cannot be written: keep at least the row's fate, so that nothing is sent twice.
-        const isFirst = isBug && isWhole;
-        if (isBug) isWhole = false;
-        if (isFirst) continue;
+        if (isStorageError(error)) {
+          await new Promise<void>((resolve) => clock.after(AGAIN_MS, resolve));
+          continue;
+        }
+        this.#unwritten.tellBug("record", job, error);
       }
-      await new Promise<void>((resolve) => clock.after(AGAIN_MS, resolve));
+      // The room's rows cannot be written. What nobody has taken is put off without them; of the rest none is to be
+      // sent again unmarked, nor taken off the queue with nobody told how it ended.
+      const mayPutOff = settlement.fate.kind === "defer" && settlement.isInDoubt !== true;
+      if (!mayPutOff || whatIsLeft !== settlement) return this.#keep(job, settlement);
+      whatIsLeft = { fate: settlement.fate, isReached: settlement.isReached, record: () => undefined };
     }
+  }
+
+  #keep(job: Job, settlement: Settlement): void {
+    this.#unwritten.keep(job.id, async () => {
+      await this.#write(job, settlement);
+      this.#tickSoon();
+    });
+  }
+
+  async #write(job: Job, settlement: Settlement): Promise<void> {
+    const { commit, log } = this.#options;
+    const dueAt = await commit(() => this.#record(job, settlement));
     try {
-      if (isWhole) settlement.committed?.();
+      if (dueAt !== null) this.nudge(job.laneId, dueAt, job.expiresAt);
+      settlement.committed?.();
     } catch (error) {
       log.bug("committed", error);
     }
@@ -357,12 +385,10 @@ export class Worker {
       this.#watch();
       if (this.#claiming > 0 || guard.failure !== null || this.#recovery !== "done") return;
       try {
-        const lost = queue.inFlight().filter((row) => !this.#running.has(row.id));
+        const lost = queue.inFlight().filter(({ id }) => !this.#running.has(id) && !this.#unwritten.has(id));
         if (lost.length === 0) return;
         log.bug("watch", new Error(`${lost.length} rows in flight without an attempt`));
-        void freeLost(lost, this.#options).then((heads) => {
-          for (const head of heads) this.nudge(head.laneId, head.dueAt);
-        });
+        void freeLost(lost, this.#recoverParts).then(this.#recoverParts.freed);
       } catch (error) {
         log.bug("watch", error);
       }

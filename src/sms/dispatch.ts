@@ -7,6 +7,7 @@ import type { Flight } from "./flight.ts";
 import { ReadyWorks, type Waiting } from "./ready-work.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
+import type { SegmentRow } from "./segment-store.ts";
 
 // Claims segments for links with room in their window, and hands them over once they are committed as in flight:
 // what a crash leaves in doubt is never more than was claimed, and nothing is written that is not claimed.
@@ -46,6 +47,8 @@ export class Dispatcher {
   /** Timers of links that look again for what other links had, or that failed to claim. */
   readonly #later = new Map<Outlet, () => void>();
   readonly #nudged = new Set<string>();
+  /** Links that claim one at a time, and for how often: among what they claimed is a text that a bug keeps from it. */
+  readonly #careful = new Map<Outlet, number>();
   readonly #forget: () => void;
   #lease = 0;
   #isStopped = false;
@@ -102,7 +105,7 @@ export class Dispatcher {
     if (!this.#mayClaim) return () => undefined;
     for (const [outlet, settled] of freed) {
       // Its own claim is in this transaction or the next, and counts the same places.
-      if (this.#isStopped || this.#claiming.has(outlet)) continue;
+      if (this.#isStopped || this.#claiming.has(outlet) || this.#careful.has(outlet)) continue;
       const free = outlet.freeWith(settled);
       if (free < 1) continue;
       claims.push({ outlet, claimed: this.#claimNow(outlet, free) });
@@ -167,13 +170,39 @@ export class Dispatcher {
 
   /** @returns false: it failed */
   async #claim(outlet: Outlet): Promise<boolean> {
+    const careful = this.#careful.get(outlet);
+    const tried: SegmentRow[] = [];
     try {
-      this.#handOver(outlet, await this.#parts.commit(() => this.#claimNow(outlet, outlet.free)));
+      const claimed = await this.#parts.commit(() => {
+        tried.length = 0;
+        return this.#claimNow(outlet, careful === undefined ? outlet.free : Math.min(1, outlet.free), tried);
+      });
+      this.#handOver(outlet, claimed);
+      if (careful === 1) this.#careful.delete(outlet);
+      else if (careful !== undefined) this.#careful.set(outlet, careful - 1);
       return true;
     } catch (error) {
       // Of trouble with the storage the guard tells, and when it is over.
-      if (!isStorageError(error)) this.#parts.log.bug("sms claim", error, { link: outlet.name });
+      if (!isStorageError(error)) await this.#narrow(outlet, tried, error);
       return false;
+    }
+  }
+
+  /** One of these texts cannot be claimed: the next claims are of one each, and the one that is alone waits, as all others go on. */
+  async #narrow(outlet: Outlet, tried: SegmentRow[], bug: unknown): Promise<void> {
+    const { sms, clock, commit, log } = this.#parts;
+    const [text, ...others] = new Set(tried.map(({ messageId }) => messageId));
+    if (text === undefined || others.length > 0) {
+      log.bug("sms claim", bug, { link: outlet.name });
+      if (others.length > 0) this.#careful.set(outlet, tried.length);
+      return;
+    }
+    this.#careful.delete(outlet);
+    try {
+      log.bug("sms claim", bug, { link: outlet.name, id: sms.messages.byId(text)?.uid ?? text });
+      await commit(() => sms.segments.delayReady(text, clock.now() + PUT_OFF_MS));
+    } catch (error) {
+      if (!isStorageError(error)) log.bug("sms claim", error, { link: outlet.name });
     }
   }
 
@@ -203,8 +232,8 @@ export class Dispatcher {
     this.#later.set(outlet, cancel);
   }
 
-  /** Inside the transaction. */
-  #claimNow(outlet: Outlet, places: number): Claimed {
+  /** Inside the transaction. `tried`: takes what it claims, also where it throws then. */
+  #claimNow(outlet: Outlet, places: number, tried?: SegmentRow[]): Claimed {
     const { clock, sms } = this.#parts;
     const now = clock.now();
     const route = outlet.route.config.name;
@@ -223,6 +252,7 @@ export class Dispatcher {
           if (limit < 1) break;
           const { priority, workspaceId } = work;
           const rows = sms.segments.claim({ ...claim, priority, workspaceId, limit });
+          tried?.push(...rows);
           const flights = flightsOf(rows, outlet.route, claim, this.#parts);
           claimed.flights.push(...flights);
           free -= flights.length;
@@ -242,5 +272,7 @@ export class Dispatcher {
 
 /** After so much it is looked at again whether what belongs to other links still does, or a claim works. */
 const LATER_MS = 1_000;
+/** A text that cannot be claimed is tried again after so much. */
+const PUT_OFF_MS = 60_000;
 /** The longest timer there is. */
 const MAX_TIMER_MS = 2_147_483_647;

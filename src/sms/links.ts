@@ -56,6 +56,12 @@ interface Open {
   unboundSince: number | null;
 }
 
+/** What is written is what became of a flight; `settled`: its place is free, once that is durable. */
+interface Fate extends Pick<Item, "frees"> {
+  flight?: Flight;
+  settled?: () => void;
+}
+
 /** A link as operators see it. */
 export interface LinkView extends LinkSight {
   route: string;
@@ -169,7 +175,7 @@ export class Links {
           if (!isOfGuest(segment)) {
             returned += 1;
             const fault = why === "unwritable" ? reason : null;
-            this.#write((now) => answers.unsent(segment, fault, now), { settled: written });
+            this.#write((now) => answers.unsent(segment, fault, now), { flight: segment, settled: written });
           }
       },
     };
@@ -238,7 +244,7 @@ export class Links {
     };
     const frees = () => (isPresent() ? outlet : null);
     answers.heard(segment.route, status);
-    this.#write((now) => answers.answered(segment, { status, messageId }, now), { settled, frees });
+    this.#write((now) => answers.answered(segment, { status, messageId }, now), { flight: segment, settled, frees });
   }
 
   #unanswered(
@@ -254,7 +260,7 @@ export class Links {
       return written();
     }
     answers.heard(segment.route, null);
-    this.#write((now) => answers.unanswered(segment, now), { settled: written });
+    this.#write((now) => answers.unanswered(segment, now), { flight: segment, settled: written });
   }
 
   /** What happened to a link; null: nothing worth keeping. */
@@ -268,18 +274,23 @@ export class Links {
     this.#guest?.linkChanged(link);
   }
 
-  /** `settled`: after the commit. */
-  #write(write: (now: number) => ReadyWork[], place?: Pick<Item, "frees"> & { settled: () => void }): void {
-    const { writer, dispatcher, clock } = this.#parts;
+  #write(write: (now: number) => ReadyWork[], { flight, frees, settled }: Fate = {}): void {
+    const { writer, dispatcher, clock, answers } = this.#parts;
     let work: ReadyWork[] = [];
+    let free = settled;
     writer.push({
-      ...(place?.frees === undefined ? {} : { frees: place.frees }),
+      flight,
+      frees,
       write() {
         work = write(clock.now());
       },
+      doubt() {
+        if (flight !== undefined) work = answers.unanswered(flight, clock.now());
+      },
       done() {
-        for (const each of work) dispatcher.nudge(each);
-        place?.settled();
+        for (const each of work.splice(0)) dispatcher.nudge(each);
+        free?.();
+        free = undefined;
       },
     });
   }

@@ -1,10 +1,13 @@
 import type { Commit } from "../db/commit.ts";
+import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Answers } from "./answers.ts";
 import type { Route } from "./route-settings.ts";
 import type { Routing } from "./routing.ts";
-import type { SegmentStore, Words } from "./segment-store.ts";
+import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
+import { dueDoubts } from "./unknown.ts";
+import type { UnwrittenTexts } from "./unwritten-texts.ts";
 import type { WorkStore } from "./work-store.ts";
 
 // At a start, before anything is claimed: of what was in flight nobody knows the outcome, and what waits for routes
@@ -26,15 +29,13 @@ export interface RecoverParts {
   commit: Commit;
   now: () => number;
   log: Log;
+  unwritten: Pick<UnwrittenTexts, "run">;
 }
 
 export async function recoverTexts(parts: RecoverParts): Promise<void> {
   const { sms, commit, routes, log } = parts;
-  const found = await commit(() => {
-    const now = parts.now();
-    return sms.segments.markInFlightUnknown(now, now);
-  });
-  const unknown = await shares(() => decideShare(parts), parts);
+  const found = await markUnknown(parts);
+  const unknown = await decideAll(parts);
   if (found > 0) log.event("sms.recovered", { inFlight: found, unknown });
   if (routes.size === 0) return;
   const links = [...routes.values()].flatMap((route) => route.links.map(({ name }) => name));
@@ -53,12 +54,29 @@ async function shares(share: () => number, { commit }: RecoverParts): Promise<nu
   }
 }
 
-function decideShare({ sms, answers, now }: RecoverParts): number {
+async function markUnknown({ sms, commit, now, unwritten }: RecoverParts): Promise<number> {
   const at = now();
-  // Those that are held have a time of their own, after this one.
-  const rows = sms.segments.unknownDue(at, SHARE);
-  for (const row of rows) answers.decide(row, at);
-  return rows.length;
+  try {
+    return await commit(() => sms.segments.markInFlightUnknown(at, at));
+  } catch (error) {
+    if (isStorageError(error)) throw error;
+  }
+  // One of them cannot be written, by a bug.
+  const act = (row: SegmentRow) => {
+    sms.segments.unknown(row, { now: at, giveUpAt: at });
+    return [];
+  };
+  return unwritten.run({ where: "sms recover", find: () => sms.segments.inFlight(), act });
+}
+
+async function decideAll(parts: RecoverParts): Promise<number> {
+  let total = 0;
+  for (;;) {
+    // Those that are held have a time of their own, after this one.
+    const count = await parts.unwritten.run(dueDoubts(parts.now(), parts));
+    total += count;
+    if (count === 0) return total;
+  }
 }
 
 function moveShare({ sms, routes, routing, now }: RecoverParts): number {

@@ -92,6 +92,13 @@ export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments)
     /** Unknown outcomes that are to be given up by now, the first first. */
     unknownDue: (now: number, limit: number): SegmentRow[] => selectUnknown.all({ now, limit }),
 
+    inFlight: (): SegmentRow[] =>
+      orm
+        .select()
+        .from(smsSegments)
+        .where(and(IS_OPEN, sql`state = 'in_flight'`))
+        .all(),
+
     /** All work that waits, as at a start: one entry a workspace, route and priority. */
     readyWork: (): ReadyWork[] =>
       orm

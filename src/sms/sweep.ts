@@ -16,6 +16,8 @@ import type { ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
 import type { TextClock } from "./text-clock.ts";
+import { dueDoubts } from "./unknown.ts";
+import type { Share, UnwrittenTexts } from "./unwritten-texts.ts";
 import type { WorkStore } from "./work-store.ts";
 
 // What time alone brings about: texts whose time to be sent is over, answers and receipts that are not waited for any
@@ -31,6 +33,10 @@ const SHARE = 500;
 const PARTS_MS = 30 * 60_000;
 const ORPHANS_MS = 72 * 3_600_000;
 const UNOWNED_MS = 30 * 86_400_000;
+
+/** A text, by its first part. */
+type FirstPart = Pick<SegmentRow, "messageId" | "seq">;
+const firstPart = (messageId: number): FirstPart => ({ messageId, seq: 1 });
 
 export interface SweeperParts {
   sms: {
@@ -50,6 +56,7 @@ export interface SweeperParts {
   health: Pick<Health, "isOpen">;
   dispatcher: Pick<Dispatcher, "forgetTimers">;
   nudge: (work: ReadyWork) => void;
+  unwritten: Pick<UnwrittenTexts, "run">;
   commit: Commit;
   clock: TextClock;
   log: Log;
@@ -81,27 +88,37 @@ export class Sweeper {
 
   /** Once over everything. */
   async sweep(): Promise<void> {
-    const { commit, log, nudge, receipts, clock } = this.#parts;
+    const { commit, log, nudge, receipts, clock, unwritten } = this.#parts;
+    const step = (act: () => ReadyWork[]) => async () => {
+      for (const work of await commit(act)) nudge(work);
+    };
     const steps = [
-      () => this.#expire(),
-      () => this.#giveUp(),
-      () => this.#decide(),
-      () => this.#finishTexts(),
-      ...[...this.#parts.routes.keys()].flatMap((route) => [() => this.#standIn(route), () => this.#freePinned(route)]),
+      () => this.#followJump(),
+      () => unwritten.run(this.#expired()),
+      () => unwritten.run(this.#overdue()),
+      // Answers that did not come.
+      () => unwritten.run(dueDoubts(clock.now(), this.#parts)),
+      step(() => this.#finishTexts()),
+      ...[...this.#parts.routes.keys()].flatMap((route) => [
+        step(() => this.#standIn(route)),
+        step(() => this.#freePinned(route)),
+      ]),
+      async () => {
+        if (clock.now() < this.#cleanAt) return;
+        await this.#clean();
+        this.#cleanAt = clock.now() + CLEAN_EVERY_MS;
+        receipts.recount();
+      },
     ];
-    try {
-      await this.#followJump();
-      for (const step of steps) {
-        if (this.#isStopped) return;
-        for (const work of await commit(step)) nudge(work);
+    for (const each of steps) {
+      if (this.#isStopped) return;
+      try {
+        await each();
+      } catch (error) {
+        // The guard tells of trouble with the storage.
+        if (isStorageError(error)) return;
+        log.bug("sms sweep", error);
       }
-      if (clock.now() < this.#cleanAt) return;
-      await this.#clean();
-      this.#cleanAt = clock.now() + CLEAN_EVERY_MS;
-      receipts.recount();
-    } catch (error) {
-      // The guard tells of trouble with the storage.
-      if (!isStorageError(error)) log.bug("sms sweep", error);
     }
   }
 
@@ -118,18 +135,24 @@ export class Sweeper {
   }
 
   /** Texts that were not sent in their time. */
-  #expire(): ReadyWork[] {
+  #expired(): Share<FirstPart> {
     const { sms, clock } = this.#parts;
     const now = clock.now();
-    const ids = (["queued", "sending"] as const).flatMap((status) => sms.messages.expired(status, now, SHARE));
-    for (const id of ids) {
-      const rows = sms.segments.of(id);
-      const said = rows.find(({ category }) => category !== null);
-      const { providerStatus = null, providerCode = null } = said ?? {};
-      const category = said?.category ?? (rows.some((row) => this.#isAway(row)) ? "provider_unavailable" : "expired");
-      sms.segments.endReady(id, { state: "expired", now }, { providerStatus, providerCode, category, reason: null });
-    }
-    return [];
+    const find = () =>
+      (["queued", "sending"] as const).flatMap((status) => sms.messages.expired(status, now, SHARE).map(firstPart));
+    return {
+      where: "sms expire",
+      find,
+      act: ({ messageId }) => {
+        const rows = sms.segments.of(messageId);
+        const said = rows.find(({ category }) => category !== null);
+        const { providerStatus = null, providerCode = null } = said ?? {};
+        const category = said?.category ?? (rows.some((row) => this.#isAway(row)) ? "provider_unavailable" : "expired");
+        const words = { providerStatus, providerCode, category, reason: null };
+        sms.segments.endReady(messageId, { state: "expired", now }, words);
+        return [];
+      },
+    };
   }
 
   /** Whether nobody is there to send it. */
@@ -142,24 +165,21 @@ export class Sweeper {
   }
 
   /** Receipts that did not come. */
-  #giveUp(): ReadyWork[] {
+  #overdue(): Share<FirstPart> {
     const { sms, clock, routes, receiptGraceMs } = this.#parts;
     const now = clock.now();
-    for (const id of sms.messages.expired("sent", now - receiptGraceMs, SHARE)) {
-      for (const row of sms.segments.of(id)) {
-        const isOpen = row.overdue === null && (row.receiptState === null || !isLast(row.receiptState));
-        const status = routes.get(row.route)?.config.overdue ?? "sent";
-        if (isOpen) sms.segments.overdue(row, { status, now });
-      }
-    }
-    return [];
-  }
-
-  /** Answers that did not come. */
-  #decide(): ReadyWork[] {
-    const { sms, clock, answers } = this.#parts;
-    const now = clock.now();
-    return sms.segments.unknownDue(now, SHARE).flatMap((row) => answers.decide(row, now));
+    return {
+      where: "sms overdue",
+      find: () => sms.messages.expired("sent", now - receiptGraceMs, SHARE).map(firstPart),
+      act({ messageId }) {
+        for (const row of sms.segments.of(messageId)) {
+          const isOpen = row.overdue === null && (row.receiptState === null || !isLast(row.receiptState));
+          const status = routes.get(row.route)?.config.overdue ?? "sent";
+          if (isOpen) sms.segments.overdue(row, { status, now });
+        }
+        return [];
+      },
+    };
   }
 
   #finishTexts(): ReadyWork[] {

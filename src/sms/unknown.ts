@@ -1,12 +1,17 @@
+import type { Answers } from "./answers.ts";
 import type { OrphanRow } from "./orphan-store.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
+import type { Share } from "./unwritten-texts.ts";
 
 // A segment of which nobody knows whether the SMSC has it: the connection broke, the answer did not come, or pombo
 // was killed. A text of one segment is sent once more, marked, under the same user_message_reference; any
 // other is held for a while, since its answer may come late and its receipt tell of it, and then given up.
+
+/** Decided in one transaction. */
+const SHARE = 500;
 
 export interface UnknownParts {
   sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
@@ -49,6 +54,21 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
     segments.end(row, { state: "failed", now }, words);
   }
   return [];
+}
+
+/** Those that are to be decided by now. */
+export function dueDoubts(
+  now: number,
+  { sms, answers }: { sms: { segments: Pick<SegmentStore, "unknownDue" | "one"> }; answers: Pick<Answers, "decide"> },
+): Share<SegmentRow> {
+  return {
+    where: "sms decide",
+    find: () => sms.segments.unknownDue(now, SHARE),
+    act({ messageId, seq }) {
+      const row = sms.segments.one(messageId, seq);
+      return row?.state === "unknown" ? answers.decide(row, now) : [];
+    },
+  };
 }
 
 export const NOTHING_WRONG: Words = { providerStatus: "ESME_ROK", providerCode: null, category: null, reason: null };

@@ -3,10 +3,13 @@ import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Outlet } from "./dispatch.ts";
+import type { Flight } from "./flight.ts";
+import type { UnwrittenTexts } from "./unwritten-texts.ts";
 
 // All that comes from the links goes to the database through one line, in the order in which it came: an answer
 // before its receipt. What comes while a transaction is written shares the next. While nothing can be written,
-// what came from outside is refused, so that it comes again; what is our own to remember waits in its place.
+// what came from outside is refused, so that it comes again; what is our own to remember waits in its place. What a
+// bug keeps from being written holds up nothing: of a segment it is said instead that nobody knows what became of it.
 
 const MAX_ITEMS = 200;
 /** Where the guard was not told of the trouble. */
@@ -17,11 +20,15 @@ const FEW_AGAIN = 500;
 
 export interface Item {
   /** The link of which `done` gives a place back, if it does. */
-  frees?: () => Outlet | null;
+  frees?: (() => Outlet | null) | undefined;
   /** Inside the transaction. It may be called again, when that failed. */
   write(): void;
-  /** It is durable. */
+  /** It is durable; called again where what could not be written is, later. */
   done?(): void;
+  /** What it tells of. */
+  flight?: Pick<Flight, "messageId" | "seqs"> | undefined;
+  /** Inside a transaction: where `write` has a bug, nobody knows what became of the flight. */
+  doubt?(): void;
   /** It could not be written and is not kept: the peer has it still. Absent: it is kept until it can be. */
   refuse?(): void;
 }
@@ -31,6 +38,7 @@ export interface WriterParts {
   guard: { failure: string | null; whenOpen(run: () => void): () => void };
   clock: Clock;
   log: Log;
+  unwritten: Pick<UnwrittenTexts, "tellBug" | "keepSegment">;
   /** Whether more may be read. */
   pressed: (isPressed: boolean) => void;
   /** Inside a transaction that frees places of links, by their number; its result is called after the commit. */
@@ -123,15 +131,33 @@ export class Writer {
       } catch (error) {
         // The others come again in their order.
         if (isStorageError(error)) return this.#refuse();
-        this.#parts.log.bug("sms writer", error);
         this.#items.splice(this.#items.indexOf(item), 1);
-        if (item.refuse === undefined) item.done?.();
-        else item.refuse();
+        await this.#giveUp(item, error);
         continue;
       }
       this.#items.splice(this.#items.indexOf(item), 1);
       this.#tell(item);
     }
+  }
+
+  /** What it tells cannot be written. Its place is given back all the same. */
+  async #giveUp(item: Item, bug: unknown): Promise<void> {
+    const { log, unwritten, commit } = this.#parts;
+    const { messageId, seqs: [seq] = [] } = item.flight ?? {};
+    if (messageId === undefined || seq === undefined) log.bug("sms writer", bug);
+    else {
+      const segment = { messageId, seq };
+      unwritten.tellBug("sms writer", bug, segment);
+      const doubt = () => commit(() => item.doubt?.());
+      await doubt().catch(() => {
+        unwritten.keepSegment(segment, async () => {
+          await commit(() => item.write()).catch(doubt);
+          item.done?.();
+        });
+      });
+    }
+    if (item.refuse === undefined) this.#tell(item);
+    else item.refuse();
   }
 
   #tell(item: Item): void {

@@ -14,6 +14,7 @@ import { statusOf } from "../../src/emails/status.ts";
 import { AppError } from "../../src/errors.ts";
 import { freeInterrupted } from "../../src/queue/recover.ts";
 import type { Job } from "../../src/queue/job.ts";
+import { UnwrittenEnds } from "../../src/queue/unwritten-ends.ts";
 import { openStores } from "../../src/stores.ts";
 import { seeded, temporaryFolder } from "../db/temporary.ts";
 
@@ -230,6 +231,7 @@ async function crash(on: World): Promise<void> {
     ...{ queue, handler: { recordInterrupted: ({ id }) => emails.setPossibleDuplicate(id) } },
     ...{ commit: on.life.committer.commit, ...edgesOf(on) },
     random: { bytes: (count) => new Uint8Array(count), unit: on.random },
+    ...{ unwritten: new UnwrittenEnds({ ...edgesOf(on), handler: {} }), freed: () => undefined },
   });
 }
 

@@ -137,31 +137,6 @@ describe("a bug", () => {
     expect(on.row(1)).toMatchObject({ inFlight: false, dotAt: null, nextAt: attempt!.startedAt + MINUTE });
   });
 
-  test("in what records a finished job does not send it a second time", async () => {
-    using on = workshop();
-    await on.worker.start();
-    await on.add(1);
-    await until(() => on.attempts.length === 1);
-    let committed = 0;
-    on.attempts[0]!.end({
-      ...FINISH,
-      record: () => {
-        on.of.db.sqlite.run("INSERT INTO instance VALUES ('half', 'done')");
-        throw new Error("a bug");
-      },
-      committed: () => void committed++,
-    });
-    await on.worker.idle();
-    expect(on.row(1)).toBeUndefined();
-    expect(on.worker.runningCount).toBe(0);
-    expect(on.of.db.sqlite.query("SELECT * FROM instance").all()).toEqual([]);
-    expect(committed).toBe(0);
-    expect(on.bugs).toHaveLength(1);
-    expect((on.bugs[0]!.error as Error).message).toContain("attempt 1 of row 1");
-    for (let i = 0; i < 20; i++) await on.advance(10 * MINUTE);
-    expect(on.attempts).toHaveLength(1);
-  });
-
   test("in what records a deferral still defers", async () => {
     using on = workshop();
     await on.worker.start();
@@ -196,7 +171,7 @@ describe("a bug", () => {
     expect(on.worker.runningCount).toBe(0);
   });
 
-  test("in the queue itself is retried once a second, not in a loop that fills the log", async () => {
+  test("in the queue itself is retried once a minute, not in a loop that fills the log", async () => {
     let isBroken = true;
     let finished = 0;
     using on = workshop({
@@ -216,14 +191,14 @@ describe("a bug", () => {
     await on.add(1);
     await until(() => on.attempts.length === 1);
     on.attempts[0]!.end(FINISH);
-    await until(() => finished === 2); // as it was, and without the room's rows
+    await until(() => finished === 1);
     await turn(100);
+    expect(finished).toBe(1);
+    await on.advance(MINUTE);
     expect(finished).toBe(2);
-    await on.advance(1_000);
-    expect(finished).toBe(3);
+    expect(on.bugs).toHaveLength(1);
     isBroken = false;
-    await on.advance(1_000);
-    await on.worker.idle();
+    await on.advance(MINUTE);
     expect(on.row(1)).toBeUndefined();
     expect(on.attempts).toHaveLength(1);
   });

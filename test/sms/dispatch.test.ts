@@ -78,6 +78,7 @@ function start() {
   const outlet: Outlet = { name: "a", route, free: 10, freeWith: () => 10, send };
   dispatcher.add(outlet);
   return {
+    of,
     ledger,
     dispatcher,
     outlet,
@@ -170,4 +171,33 @@ test("what was claimed for a link is handed over though another link fails to ta
   handOver();
   expect(on.sent).toEqual([[other, [1]]]);
   expect(on.bugs.splice(0)).toMatchObject([{ message: "no link" }]);
+});
+
+test("of texts that are claimed together the one that a bug keeps from it is found and put off; the others go, in their order", async () => {
+  await using on = start();
+  const ids = await on.commit(() => {
+    addWorkspace(on.ledger, 20);
+    return Array.from({ length: 6 }, (_, i) => addMessage(on.ledger, 1, { segment: { nextAt: i } }));
+  });
+  const [poisoned] = ids.splice(3, 1);
+  // Where they are settled, before the COMMIT.
+  on.of.db.sqlite.run(`CREATE TRIGGER poison BEFORE UPDATE OF status ON sms_message WHEN NEW.id = ${poisoned}
+    BEGIN SELECT RAISE(ABORT, 'poisoned'); END`);
+  on.dispatcher.nudge({ ...WORK, nextAt: 0 });
+  for (let second = 0; second < 3; second += 1) {
+    await on.rest();
+    await on.rest();
+    await on.rest();
+    on.steady.advance(1_000);
+  }
+  expect(on.sent).toEqual(ids.map((id) => [id, [1]]));
+  expect(on.ledger.segments.of(poisoned ?? 0)).toMatchObject([{ state: "ready", attempts: 0 }]);
+  // All together, then it alone.
+  expect(on.bugs.splice(0)).toHaveLength(2);
+  on.of.db.sqlite.run("DROP TRIGGER poison");
+  for (let second = 0; second < 62; second += 1) {
+    on.steady.advance(1_000);
+    await on.rest();
+  }
+  expect(on.sent.at(-1)).toEqual([poisoned ?? 0, [1]]);
 });

@@ -19,6 +19,7 @@ function start(sendFails = false) {
     guard: { failure: null, whenOpen: () => () => {} },
     clock: fakeClock(),
     log: { event: () => {}, bug: (where: string, error: unknown) => noted.push(`${where} ${String(error)}`) },
+    unwritten: { tellBug: () => undefined, keepSegment: () => undefined },
     pressed: () => {},
     freeing(freed) {
       const places = freed.get(LINK) ?? 0;

@@ -23,6 +23,7 @@ export const TEXTING = {
     "sms/text-clock.ts",
     "sms/trials.ts",
     "sms/trouble.ts",
+    "sms/unwritten-texts.ts",
     "sms/waiting.ts",
     "type metrics/texts.ts",
     "sms/writer.ts",

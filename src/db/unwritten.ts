@@ -1,0 +1,70 @@
+import type { Clock } from "../clock.ts";
+
+// What a bug keeps from being written. It holds no place and stops nobody: it is kept in memory, shown to the
+// operator, and tried again once a minute, since some bugs pass. The others need another executable; its start finds
+// in the database what a crash would have left there.
+
+const AGAIN_MS = 60_000;
+
+interface Kept {
+  since: number;
+  write: () => Promise<unknown>;
+}
+
+export class Unwritten<Key> {
+  readonly #clock: Clock;
+  readonly #kept = new Map<Key, Kept>();
+  #cancel: (() => void) | null = null;
+  #isStopped = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `write` is called until it resolves. Its failure was told already, and is not told again. */
+  keep(key: Key, write: Kept["write"]): void {
+    this.#kept.set(key, { since: this.#clock.now(), write });
+    this.#later();
+  }
+
+  has(key: Key): boolean {
+    return this.#kept.has(key);
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  /** What has been kept the longest. */
+  get first(): { key: Key; since: number } | null {
+    for (const [key, { since }] of this.#kept) return { key, since };
+    return null;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel?.();
+  }
+
+  #later(): void {
+    if (this.#isStopped || this.#kept.size === 0) return;
+    this.#cancel ??= this.#clock.after(AGAIN_MS, () => {
+      void this.#tryAll().then(() => {
+        this.#cancel = null;
+        this.#later();
+      });
+    });
+  }
+
+  async #tryAll(): Promise<void> {
+    const tryOne = async ([key, kept]: [Key, Kept]) => {
+      try {
+        await kept.write();
+        this.#kept.delete(key);
+      } catch {
+        // It stays.
+      }
+    };
+    await Promise.all([...this.#kept].map(tryOne));
+  }
+}

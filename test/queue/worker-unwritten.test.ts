@@ -1,0 +1,173 @@
+import { describe, expect, test } from "bun:test";
+import type { Settlement } from "../../src/queue/handler.ts";
+import { turn } from "../db/temporary.ts";
+import { deferral, FINISH, MINUTE, until, workshop } from "./kit.ts";
+
+// Ends of attempts that a bug keeps from being written: of one row among others, and never sent again unmarked.
+
+/** An end whose record throws as long as `isBroken()`. */
+function broken(settlement: Settlement, isBroken = () => true) {
+  const seen = { committed: 0, recorded: 0 };
+  const told: Settlement = {
+    ...settlement,
+    record() {
+      if (isBroken()) throw new TypeError("a bug");
+      seen.recorded += 1;
+    },
+    committed: () => void seen.committed++,
+  };
+  return { ...seen, seen, told };
+}
+
+test("one of many that share a transaction stays in flight, is told once with its id, and the others are written", async () => {
+  using on = workshop({ maxJobsPerLane: 4 });
+  await on.worker.start();
+  for (let id = 1; id <= 4; id++) await on.add(id);
+  await until(() => on.attempts.length === 4);
+  const { told, seen } = broken(FINISH);
+  for (const { job, end } of on.attempts.slice()) end(job.id === 2 ? told : FINISH);
+  await on.worker.idle();
+  expect([1, 2, 3, 4].filter((id) => on.row(id) !== undefined)).toEqual([2]);
+  expect(on.row(2)).toMatchObject({ inFlight: true, attempts: 1 });
+  expect(on.bugs.map(({ where }) => where)).toEqual(["record"]);
+  expect((on.bugs[0]!.error as Error).message).toContain("attempt 1 of row 2");
+  expect(on.guard.failure).toBeNull();
+  // Its place is free: the same destination goes on with as many as before.
+  expect(on.worker.runningCount).toBe(0);
+  for (let id = 5; id <= 8; id++) await on.add(id);
+  await until(() => on.attempts.length === 8);
+  for (const { end } of on.attempts.slice(4)) end(FINISH);
+  for (let minute = 0; minute < 20; minute++) await on.advance(MINUTE);
+  expect([on.attempts.length, on.bugs.length, on.queue.depth()]).toEqual([8, 1, 1]);
+  expect(seen).toEqual({ committed: 0, recorded: 0 });
+});
+
+test("it is an advisory trouble with a name and a cure, until a later try writes it", async () => {
+  let isBroken = true;
+  using on = workshop({
+    change: (options) => ({
+      ...options,
+      handler: {
+        attempt: (job, context) => options.handler.attempt(job, context),
+        recordInterrupted: (job) => options.handler.recordInterrupted(job),
+        nameOf: (id) => `email-${id}`,
+      },
+    }),
+  });
+  await on.worker.start();
+  await on.add(1);
+  await until(() => on.attempts.length === 1);
+  const since = on.clock.now();
+  const { told, seen } = broken(FINISH, () => isBroken);
+  on.attempts[0]!.end(told);
+  await on.worker.idle();
+  expect(on.worker.trouble).toMatchObject({ part: "worker", since, isAdvisory: true });
+  expect(on.worker.trouble?.reason).toContain("email-1");
+  expect(on.worker.trouble?.reason).toContain("pombo update");
+  isBroken = false;
+  await on.advance(MINUTE);
+  expect([on.worker.trouble, on.row(1), seen]).toEqual([null, undefined, { committed: 1, recorded: 1 }]);
+});
+
+describe("a deferral whose record throws", () => {
+  test("is put off without it where nobody has taken the message", async () => {
+    using on = workshop();
+    await on.worker.start();
+    await on.add(1);
+    await until(() => on.attempts.length === 1);
+    on.attempts[0]!.end(broken(deferral(null, "451")).told);
+    await on.worker.idle();
+    expect(on.row(1)).toMatchObject({ inFlight: false, attempts: 1, lastReply: "451" });
+    await on.advance(MINUTE);
+    await until(() => on.attempts.length === 2);
+    expect(on.worker.trouble).toBeNull();
+  });
+
+  test("is not put off unmarked where the message may have been taken", async () => {
+    let isBroken = true;
+    using on = workshop();
+    await on.worker.start();
+    await on.add(1);
+    await until(() => on.attempts.length === 1);
+    await on.attempts[0]!.context.markDot();
+    on.attempts[0]!.end({ ...broken(deferral(null), () => isBroken).told, isInDoubt: true });
+    await on.worker.idle();
+    for (let minute = 0; minute < 20; minute++) await on.advance(MINUTE);
+    expect(on.attempts).toHaveLength(1);
+    expect(on.row(1)).toMatchObject({ inFlight: true, dotAt: expect.any(Number) as number });
+    isBroken = false;
+    await on.advance(MINUTE);
+    expect(on.row(1)).toMatchObject({ inFlight: false, nextAt: on.clock.now() + MINUTE });
+    await on.advance(MINUTE);
+    await until(() => on.attempts.length === 2);
+  });
+
+  test("after an attempt that a bug broke off behind its dot is not put off unmarked either", async () => {
+    using on = workshop({
+      recordInterrupted() {
+        throw new Error("a bug in the record of a bug");
+      },
+    });
+    await on.worker.start();
+    await on.add(1);
+    await until(() => on.attempts.length === 1);
+    await on.attempts[0]!.context.markDot();
+    on.attempts[0]!.fail(new Error("a bug"));
+    await on.worker.idle();
+    for (let minute = 0; minute < 20; minute++) await on.advance(MINUTE);
+    expect([on.attempts.length, on.row(1)?.inFlight]).toEqual([1, true]);
+    expect(on.bugs.map(({ where }) => where)).toEqual(["attempt", "record"]);
+  });
+});
+
+test("a message that a bug breaks off behind its dot each time is sent three times at the most, then waits for its end", async () => {
+  const lifeMs = 72 * 60 * MINUTE;
+  using on = workshop({ lifeMs });
+  await on.worker.start();
+  await on.add(1);
+  const expiresAt = on.clock.now() + lifeMs;
+  for (let sent = 1; sent <= 3; sent++) {
+    await until(() => on.attempts.length === sent);
+    await on.attempts[sent - 1]!.context.markDot();
+    on.attempts[sent - 1]!.fail(new Error("a bug"));
+    await on.worker.idle();
+    await on.advance(10 * MINUTE);
+  }
+  expect(on.row(1)).toMatchObject({ attempts: 3, nextAt: expiresAt });
+  expect(on.interrupted).toHaveLength(3);
+  for (let minute = 0; minute < 60; minute++) await on.advance(MINUTE);
+  expect(on.attempts).toHaveLength(3);
+});
+
+test("a stop does not wait for them, and the next start finds them as a crash leaves them", async () => {
+  using on = workshop();
+  await on.worker.start();
+  await on.add(1);
+  await until(() => on.attempts.length === 1);
+  await on.attempts[0]!.context.markDot();
+  on.attempts[0]!.end(broken(FINISH).told);
+  await on.worker.idle();
+  await on.worker.stop(1_000);
+  expect(on.queue.inFlight()).toMatchObject([{ id: 1, attempts: 1, dotAt: expect.any(Number) as number }]);
+});
+
+test("a bug of all rows stops the sending before there is no end of messages in doubt", async () => {
+  let isBroken = true;
+  using on = workshop({
+    maxJobs: 100,
+    maxJobsPerLane: 100,
+    handle: () => Promise.resolve(broken(FINISH, () => isBroken).told),
+  });
+  await on.worker.start();
+  await Promise.all(Array.from({ length: 1_300 }, (_, i) => on.add(i + 1)));
+  await turn(300);
+  const { length } = on.attempts;
+  expect(length).toBeGreaterThanOrEqual(1_000);
+  expect(length).toBeLessThanOrEqual(1_100);
+  expect(on.worker.trouble?.reason).toContain("nothing more is sent");
+  isBroken = false;
+  await on.advance(MINUTE);
+  await until(() => on.attempts.length === 1_300);
+  await on.worker.idle();
+  expect([on.queue.depth(), on.worker.trouble]).toEqual([0, null]);
+});
