@@ -106,8 +106,13 @@ export class SmppSession {
 
   resumeReading(): void {
     if (this.#isOver || this.#watched.pausedSince === null) return;
+    const now = this.#clock.now();
     this.#watched.pausedSince = null;
+    // It could not come before.
+    if (this.#watched.midPduSince !== null) this.#watched.midPduSince = now;
+    if (this.#watched.enquiredAt !== null) this.#watched.enquiredAt = now;
     this.#wire.resume();
+    this.rearm();
   }
 
   /** Something that asks for nothing: told of once a session. */

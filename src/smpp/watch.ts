@@ -49,11 +49,13 @@ interface Deadline {
 
 function deadlines(session: Watched, limits: Limits): Deadline[] {
   const { midPduSince, pausedSince, receivedAt } = session;
-  const all = [ofPhase(session, limits)];
+  const isReading = pausedSince === null;
+  // What is not read cannot come: while we pause, no answer is late and no PDU cut off.
+  const all = isReading || session.phase !== "bound" ? [ofPhase(session, limits)] : [];
   const breakAt = (at: number, reason: string) => all.push({ at, verdict: { kind: "break", reason } });
   breakAt(receivedAt + limits.silenceMs, "nothing was received for too long");
-  if (midPduSince !== null) breakAt(midPduSince + limits.halfPduMs, "a PDU was not finished");
-  if (pausedSince !== null) breakAt(pausedSince + limits.pauseLimitMs, "reading was paused for too long");
+  if (midPduSince !== null && isReading) breakAt(midPduSince + limits.halfPduMs, "a PDU was not finished");
+  if (!isReading) breakAt(pausedSince + limits.pauseLimitMs, "reading was paused for too long");
   return all;
 }
 
