@@ -21,6 +21,7 @@ import { databaseFile, openGround, openMetrics } from "./ground.ts";
 import { listen } from "./http/listen.ts";
 import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
+import { purgeContents } from "./emails/purge.ts";
 import type { Receive } from "./inbound/letter.ts";
 import { buildKeeper } from "./keeper.ts";
 import { type Purpose, takeInstanceLock } from "./lock.ts";
@@ -282,6 +283,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
     );
+    closers.push(purgeContents({ contents: stores.contents, commit, clock, log, keepMs: config.email.keepContentMs }));
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();

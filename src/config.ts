@@ -98,6 +98,11 @@ export const ConfigSchema = Type.Object({
       "Waits between attempts; the last one repeats until the lifetime is over.",
       DEFAULT_RETRY,
     ),
+    keepContentMs: duration(
+      ["1d", "3650d"],
+      "How long html and text are kept once an email is final; what became of it stays.",
+      "30d",
+    ),
     allowAddresses: list(
       text("range", "One range."),
       [0, 100],

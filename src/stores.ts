@@ -2,6 +2,7 @@ import type { Config, NamedPlan, Plan } from "./config.ts";
 import { Facts } from "./db/facts.ts";
 import type { Db } from "./db/open.ts";
 import { openDomainStore } from "./domains/store.ts";
+import { openContentStore } from "./emails/content-store.ts";
 import { type EmailCounts, openEmailStore } from "./emails/store.ts";
 import { openReportStore } from "./emails/report-store.ts";
 import { openEventStore } from "./events/store.ts";
@@ -47,6 +48,7 @@ export function openStores(db: Db, counts: EmailCounts) {
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails,
+    contents: openContentStore(db),
     reports: openReportStore(db),
     inbox: openInboxStore(db),
     // The queue knows its rows, the emails their totals.

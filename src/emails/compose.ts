@@ -20,8 +20,7 @@ export interface ComposeInput {
   returnPath: string;
   /** Of the sending domain. */
   domain: string;
-  /** Null: retention has removed it. */
-  body: StoredBody | null;
+  body: StoredBody;
   keys: PlainKey[];
   /** Unix ms, of the signature. */
   at: number;
@@ -48,7 +47,7 @@ export async function composeAndSign(
     to,
     replyTo,
     subject: input.subject,
-    ...(input.body === null ? { html: null, text: null } : unpackBody(input.body)),
+    ...unpackBody(input.body),
     headers: [
       // R53: Gmail counts complaints by each of the first three, so none is of one message alone.
       ["Feedback-ID", `transactional:w${input.workspaceId}:${input.domain}:pombo`],

@@ -77,7 +77,7 @@ type Signed = Extract<Composed, { kind: "signed" }>;
 
 /** An email and what is needed around it. */
 interface Loaded extends Addressed {
-  body: StoredBody | null;
+  body: StoredBody;
   /** Null: it was deleted. */
   domain: DomainRow | null;
 }
@@ -112,10 +112,12 @@ function load(job: Job, parts: DeliverParts): Loaded | null {
   const { email, body } = found;
   // A report has ended it between its claim and now.
   if (email.status !== "queued") return null;
+  // Only what is final loses its content: an empty mail in its place would be worse than none.
+  if (body === null) throw new Error("the content of an email that is not final is missing");
   return {
     email,
     to: mailbox(parseAddress(email.recipient)),
-    body: body === null ? null : storedBody(body),
+    body: storedBody(body),
     domain: parts.domains.byId(email.domainId) ?? null,
   };
 }

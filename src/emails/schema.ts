@@ -197,8 +197,10 @@ export type Bounce = typeof Bounce.static;
 /** An email as GET by id answers it. */
 export const EmailRecord = Type.Object({
   ...EmailInList.properties,
-  html: NullableText,
-  text: NullableText,
+  html: Type.Union([Type.String(), Type.Null()], {
+    description: "Null: none was given, or the operator keeps contents no longer ([email] keep_content).",
+  }),
+  text: Type.Union([Type.String(), Type.Null()], { description: "The same." }),
   failedReason: NullableText,
   status: Status,
   replyTo: NullableText,

@@ -1,0 +1,43 @@
+import { asc, eq, gt, inArray, sql } from "drizzle-orm";
+import type { Db } from "../db/open.ts";
+import { emailBodies, emails } from "../db/schema.ts";
+import { fast } from "../db/statement.ts";
+
+/** Contents that one transaction looks at: each may have pages of its own. */
+const SHARE = 200;
+
+export type ContentStore = ReturnType<typeof openContentStore>;
+
+export function openContentStore({ orm }: Db) {
+  const p = sql.placeholder;
+  const selectShare = fast(
+    orm
+      .select({ id: emailBodies.emailId, createdAt: emails.createdAt, endedAt: emails.endedAt })
+      .from(emailBodies)
+      .innerJoin(emails, eq(emails.id, emailBodies.emailId))
+      .where(gt(emailBodies.emailId, p("after")))
+      .orderBy(asc(emailBodies.emailId))
+      .limit(SHARE),
+  );
+  return {
+    /**
+     * Of the share behind the email `after` (0: from the oldest on) removes the contents of those that were final
+     * before `notBefore`. The last one looked at; null: no more of them can be so old.
+     */
+    purge(after: number, notBefore: number): number | null {
+      const share = selectShare.all({ after });
+      const old = share.filter(({ endedAt }) => endedAt !== null && endedAt < notBefore);
+      orm
+        .delete(emailBodies)
+        .where(
+          inArray(
+            emailBodies.emailId,
+            old.map(({ id }) => id),
+          ),
+        )
+        .run();
+      const last = share.at(-1);
+      return last === undefined || share.length < SHARE || last.createdAt >= notBefore ? null : last.id;
+    },
+  };
+}
