@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { StorageError } from "../../src/db/storage-error.ts";
 import { type Answer, type Instance, startInstance, type Workspace } from "../fakes/instance.ts";
 import { exchange, expectErrors, head, startHeld, totalOf } from "./kit.ts";
 
@@ -212,7 +213,7 @@ test("the key of a request that was refused, for whatever reason, works once the
   let isBroken = false;
   const nothing = () => undefined;
   const flush = () => {
-    if (isBroken) throw new Error("cannot be written");
+    if (isBroken) throw new StorageError(new Error("cannot be written"));
   };
   pombo.app.db.followers.push({ keep: nothing, undo: nothing, flush, reset: nothing });
   const count = () =>

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Committer } from "../../src/db/commit.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { usage } from "../../src/db/schema.ts";
+import { StorageError } from "../../src/db/storage-error.ts";
 import type { LogFields } from "../../src/log.ts";
 import { judgeRates, SendingRates, windowAt } from "../../src/plans/rates.ts";
 import { openUsageStore } from "../../src/plans/store.ts";
@@ -86,7 +87,7 @@ function start(isBlocking = true) {
   let isBroken = false;
   const nothing = () => undefined;
   const broken = () => {
-    if (isBroken) throw new Error("cannot be written");
+    if (isBroken) throw new StorageError(new Error("cannot be written"));
   };
   // After the rates: what they wrote is rolled back with it.
   db.followers.push({ keep: nothing, undo: nothing, flush: broken, reset: nothing });
