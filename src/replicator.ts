@@ -7,7 +7,7 @@ import type { Db } from "./db/open.ts";
 import { drillReplica } from "./drill.ts";
 import { StartError } from "./errors.ts";
 import { newId } from "./id.ts";
-import { bridgeNumbers } from "./litestream/bridge.ts";
+import { bridgeNumbers, isDamageWords } from "./litestream/bridge.ts";
 import { controlBy } from "./litestream/control.ts";
 import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
@@ -224,12 +224,13 @@ function drillsOf({ config, edges }: ReplicatorParts): WeeklyDrill {
 function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: DaemonTools): Supervisor {
   const { places } = tools;
   return new Supervisor({
-    prepare: async () => {
-      const bridged = await bridgeNumbers(tools, edges.clock.now(), LOOK_LIMIT_MS);
+    prepare: async (isDamaged) => {
+      const bridged = await bridgeNumbers(tools, { at: edges.clock.now(), limitMs: LOOK_LIMIT_MS, isDamaged });
       if (typeof bridged === "string") return bridged;
       for (const each of bridged) edges.log.event("replication.bridged", { ...each });
       return null;
     },
+    isDamage: (words) => isDamageWords(words, places),
     spawn: (line) => spawnDaemon(tools, line),
     control: controlBy(places.socket),
     databases: { main: places.database, owner: places.owner },

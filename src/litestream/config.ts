@@ -67,8 +67,8 @@ export function daemonEnvironment(
 }
 
 function database(path: string, state: string, replica: object) {
-  // auto-recover: files of its own that it finds damaged cost a new whole copy, not the replication.
-  return { path, "meta-path": state, replica: { ...replica, "auto-recover": true } };
+  // Not auto-recover: it would begin to count from 1 again, beside what is in the replica. We do it (bridge.ts).
+  return { path, "meta-path": state, replica };
 }
 
 function replicaOf(replication: ReplicationConfig, below: string): Record<string, unknown> {

@@ -3,6 +3,8 @@
 
 const HEADER_BYTES = 100;
 const PAGE_HEADER_BYTES = 6;
+const INDEX_END_BYTES = 9;
+const TRAILER_BYTES = 16;
 const MAGIC = "LTX1";
 /** The pages are not summed up one by one; the daemon's own files say so too. */
 const NO_CHECKSUM = 1 << 1;
@@ -49,6 +51,30 @@ export function emptyStep({ transaction, pageBytes, pages, at }: StepOf): Buffer
 export function stepName(transaction: number): string {
   const number = transaction.toString(16).padStart(16, "0");
   return `${number}-${number}.ltx`;
+}
+
+/** What is looked at of a file: its size, its first and its last bytes. */
+export interface Ends {
+  size: number;
+  head: Buffer;
+  tail: Buffer;
+}
+
+export const HEAD_BYTES = 32;
+export const TAIL_BYTES = 8;
+
+/**
+ * Whether a file may be the step of a number, as far as can be seen without unpacking its pages: one that was cut off,
+ * or is of zeros, is not.
+ */
+export function isWholeStep({ size, head, tail }: Ends, transaction: number): boolean {
+  const shortest = HEADER_BYTES + PAGE_HEADER_BYTES + INDEX_END_BYTES + TRAILER_BYTES;
+  return (
+    size >= shortest &&
+    head.toString("latin1", 0, MAGIC.length) === MAGIC &&
+    head.readBigUInt64BE(24) === BigInt(transaction) &&
+    (tail.readBigUInt64BE(0) & CHECKSUM_FLAG) !== 0n
+  );
 }
 
 function crc64(bytes: Uint8Array): bigint {

@@ -90,16 +90,21 @@ export async function ownerOfReplica({ run, places, folder }: DaemonTools, limit
 
 /** The number of the last transaction that the daemon has put down here; null: none. */
 export function localTransaction(state: string): number | null {
-  let last: number | null = null;
+  return localSteps(state).at(-1) ?? null;
+}
+
+/** The numbers of the steps that are here, in their order. */
+export function localSteps(state: string): number[] {
   try {
-    for (const name of readdirSync(join(state, "ltx", "0"))) {
-      const [, found] = /^[0-9a-f]{16}-([0-9a-f]{16})\.ltx$/.exec(name) ?? [];
-      if (found !== undefined) last = Math.max(last ?? 0, Number.parseInt(found, 16));
-    }
+    return readdirSync(join(state, "ltx", "0"))
+      .flatMap((name) => {
+        const [, found] = /^[0-9a-f]{16}-([0-9a-f]{16})\.ltx$/.exec(name) ?? [];
+        return found === undefined ? [] : [Number.parseInt(found, 16)];
+      })
+      .toSorted((a, b) => a - b);
   } catch {
-    // No such folder yet.
+    return []; // no such folder yet
   }
-  return last;
 }
 
 function removeDatabase(file: string): void {

@@ -20,6 +20,8 @@ const BACKOFF_MAX_MS = 60_000;
 const STEADY_MS = 60_000;
 /** One that has not answered for so long is ended by force. */
 const SILENT_MS = 60_000;
+/** After so many in a row that never answered, what they have here is put away. */
+const MUTE_LAUNCHES = 3;
 const WAL_LIMIT_BYTES = 256 * 1024 * 1024;
 /** Since the last good copying, before it is trouble. */
 const LATE_MS = 5 * 60_000;
@@ -44,8 +46,13 @@ export interface DaemonChild {
 }
 
 export interface SupervisorParts {
-  /** What must be done before the first daemon runs. Null: it is; else why it cannot be done yet, in a sentence. */
-  prepare: () => Promise<string | null>;
+  /**
+   * What must be done before each daemon runs. Null: it is; else why it cannot be done yet, in a sentence. `isDamaged`:
+   * what the daemon has here has shown itself to be damaged.
+   */
+  prepare: (isDamaged: boolean) => Promise<string | null>;
+  /** Whether its words tell that what it has here is damaged. */
+  isDamage: (words: string) => boolean;
   /** Starts the daemon; `line` is called for each line that it says. */
   spawn: (line: (text: string) => void) => DaemonChild;
   control: DaemonControl;
@@ -88,9 +95,16 @@ export class Supervisor {
   #restarts = 0;
   #backoffMs = BACKOFF_MIN_MS;
   #isOurs = false;
-  #isPrepared = false;
-  #preparing: Promise<void> = Promise.resolve();
+  /** The next child is about to be started. */
+  #launching: Promise<void> = Promise.resolve();
+  #hasAnswered = false;
+  /** Children in a row that ended, or were ended, without an answer. */
+  #mute = 0;
+  #faultSince: number | null = null;
+  #isDamaged = false;
   #isStopping = false;
+  /** No child may be started any more. */
+  #isOver = false;
   #cancelLaunch: (() => void) | null = null;
   #cancelLook: (() => void) | null = null;
 
@@ -101,7 +115,7 @@ export class Supervisor {
 
   start(): void {
     this.#parts.checkpoints.leave();
-    this.#preparing = this.#prepare();
+    this.#launch();
     this.#lookLater(FIRST_LOOK_MS);
   }
 
@@ -138,8 +152,9 @@ export class Supervisor {
     const now = clock.now();
     if (state !== null) {
       this.#answeredAt = now;
+      this.#hasAnswered = true;
       this.#lastWords = null;
-      if (state.lastSyncAt !== null) this.#lastSyncAt = Math.max(this.#lastSyncAt ?? 0, state.lastSyncAt);
+      this.#minded(state, now);
     } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
       log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
       this.#answeredAt = now;
@@ -162,16 +177,20 @@ export class Supervisor {
     // At a clock that jumps no limit grows, and none is less than a second.
     const left = (atMost: number, forOthers = 0) =>
       Math.min(atMost, Math.max(MIN_LIMIT_MS, limitMs - forOthers - Math.max(0, clock.now() - startedAt)));
-    await this.#within(COME_UP_LIMIT_MS, this.#preparing);
+    await this.#within(COME_UP_LIMIT_MS, this.#launching);
+    let wasThere = false;
     const syncAll = async () => {
       await this.#comeUp();
+      if (this.#child === null) return false;
+      wasThere = true;
       const within = left(SYNC_LIMIT_MS, END_SHARE_MS);
       const done = [databases.main, databases.owner].map((database) => control.sync(database, within));
       return (await Promise.all(done)).every((each) => each);
     };
-    let isComplete = this.#isPrepared && (await syncAll());
+    let isComplete = await syncAll();
     // It ended meanwhile, as where a terminal or a service manager signals all processes: one more for what is left.
-    if (this.#isPrepared && this.#child === null) isComplete = await syncAll();
+    if (this.#child === null && wasThere) isComplete = await syncAll();
+    this.#isOver = true;
     const child = this.#child;
     child?.kill("SIGTERM");
     const cancel = clock.after(left(END_LIMIT_MS), () => child?.kill("SIGKILL"));
@@ -185,33 +204,66 @@ export class Supervisor {
     );
   }
 
-  async #prepare(): Promise<void> {
+  #launch(): void {
+    this.#cancelLaunch = null;
+    // One at a time: two would write the same files.
+    this.#launching = this.#launching.then(() => this.#begin());
+  }
+
+  async #begin(): Promise<void> {
     const { prepare, clock, log } = this.#parts;
-    const reason = await prepare().catch((error: unknown) => {
+    if (this.#child !== null || this.#isOver) return;
+    const isDamaged = this.#isDamaged || this.#mute >= MUTE_LAUNCHES;
+    const reason = await prepare(isDamaged).catch((error: unknown) => {
       log.bug("replication", error);
       return error instanceof Error ? error.message : String(error);
     });
-    this.#isPrepared = reason === null;
-    if (this.#isStopping) return;
+    if (this.#isOver) return;
     if (reason === null) {
-      this.#backoffMs = BACKOFF_MIN_MS;
-      this.#launch();
-      return;
+      this.#isDamaged = false;
+      if (isDamaged) this.#mute = 0;
+      this.#spawn();
+    } else if (!this.#isStopping) {
+      const afterMs = this.#nextBackoff();
+      this.#lastWords = reason;
+      log.event("replication.waits", { reason, againInMs: afterMs }, "warn");
+      this.#cancelLaunch = clock.after(afterMs, () => this.#launch());
     }
-    const afterMs = this.#nextBackoff();
-    this.#lastWords = reason;
-    log.event("replication.waits", { reason, againInMs: afterMs }, "warn");
-    this.#cancelLaunch = clock.after(afterMs, () => void (this.#preparing = this.#prepare()));
   }
 
-  #launch(): void {
+  #spawn(): void {
     const { spawn, clock, log } = this.#parts;
-    this.#cancelLaunch = null;
-    const child = spawn(reader(log, clock, (words) => (this.#lastWords = words.slice(0, MAX_WORDS).toWellFormed())));
+    const child = spawn(reader(log, clock, (words) => this.#heard(words)));
     this.#child = child;
     this.#childSince = this.#answeredAt = clock.now();
+    this.#hasAnswered = false;
+    this.#faultSince = null;
     log.event("replication.started", { pid: child.pid });
     void child.ended.then((code) => this.#ended(child, code));
+  }
+
+  #heard(words: string): void {
+    this.#lastWords = words.slice(0, MAX_WORDS).toWellFormed();
+    if (this.#parts.isDamage(words)) this.#putAway(words);
+  }
+
+  /** What it says of itself, which holds only where it can read the database. */
+  #minded({ lastSyncAt, fault }: DaemonState, now: number): void {
+    if (fault === null) {
+      this.#faultSince = null;
+      if (lastSyncAt !== null) this.#lastSyncAt = Math.max(this.#lastSyncAt ?? 0, lastSyncAt);
+      return;
+    }
+    this.#faultSince ??= now;
+    if (this.#parts.isDamage(fault) || now - this.#faultSince > LATE_MS) this.#putAway(fault);
+  }
+
+  /** Ends it, so that the next one begins with a whole copy. */
+  #putAway(reason: string): void {
+    if (this.#isDamaged || this.#isStopping) return;
+    this.#isDamaged = true;
+    this.#parts.log.event("replication.damaged", { reason: reason.slice(0, MAX_WORDS).toWellFormed() }, "warn");
+    this.#child?.kill("SIGKILL");
   }
 
   #ended(child: DaemonChild, code: number | null): void {
@@ -219,6 +271,7 @@ export class Supervisor {
     const { clock, log } = this.#parts;
     this.#child = this.#state = null;
     if (this.#isStopping) return;
+    this.#mute = this.#hasAnswered ? 0 : this.#mute + 1;
     if (clock.now() - this.#childSince >= STEADY_MS) this.#backoffMs = BACKOFF_MIN_MS;
     const afterMs = this.#nextBackoff();
     this.#restarts += 1;
@@ -249,13 +302,16 @@ export class Supervisor {
 
   #shareCheckpoints(): void {
     const { checkpoints, log } = this.#parts;
-    if (this.#state !== null && this.#isOurs) {
+    // One that cannot read the database does not bring the log in either.
+    const isWell = this.#state?.fault === null;
+    if (isWell && this.#isOurs) {
       this.#isOurs = false;
       checkpoints.leave();
       log.event("replication.checkpoints", { by: "litestream" });
-    } else if (this.#state === null && !this.#isOurs && checkpoints.walBytes() > WAL_LIMIT_BYTES) {
+    } else if (!isWell && !this.#isOurs && checkpoints.walBytes() > WAL_LIMIT_BYTES) {
       this.#isOurs = true;
-      const words = "the write-ahead log grew while the daemon does not answer; it will need a new whole copy";
+      const words =
+        "the write-ahead log grew while the daemon does not answer or cannot read it; it will need a new whole copy";
       log.event("replication.checkpoints", { by: "pombo", words }, "warn");
       checkpoints.take();
     }
@@ -264,7 +320,10 @@ export class Supervisor {
   /** A daemon that has just been started is waited for; where it had just ended there is one more, for what is left. */
   async #comeUp(): Promise<void> {
     const { control, databases, clock } = this.#parts;
-    if (this.#isPrepared && this.#child === null) this.#launch();
+    if (this.#child === null) {
+      this.#launch();
+      await this.#within(COME_UP_LIMIT_MS, this.#launching);
+    }
     let isOver = false;
     const cancel = clock.after(COME_UP_LIMIT_MS, () => (isOver = true));
     while (!isOver && this.#child !== null && (await control.state(databases.main)) === null)

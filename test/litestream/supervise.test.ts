@@ -52,7 +52,11 @@ function supervised() {
     },
   };
   const supervisor = new Supervisor({
-    prepare: () => Promise.resolve(at.waitsFor),
+    prepare(isDamaged) {
+      if (isDamaged) done.push("put away");
+      return Promise.resolve(at.waitsFor);
+    },
+    isDamage: (words) => words.includes("damaged"),
     spawn,
     control,
     databases: { main: "main", owner: "owner" },
@@ -311,4 +315,44 @@ test("a stop beside a daemon that hangs asks it once whether it is there, not ag
   }
   await stopped;
   expect(clock.now() - startedAt).toBeLessThanOrEqual(28_000);
+});
+
+test("a daemon that says that what it has here is damaged is ended, and the next one begins without it, once", async () => {
+  const { begin, done, children, pass, answers, events } = supervised();
+  await begin();
+  answers();
+  children[0]?.say("a step is damaged");
+  children[0]?.say("a step is damaged");
+  await pass(2_000);
+  expect(done.slice(1)).toEqual(["spawn", "SIGKILL", "put away", "spawn"]);
+  expect(events.filter((each) => each.startsWith("replication.damaged"))).toHaveLength(1);
+  children[1]?.end(1);
+  await pass(4_000);
+  expect(done.filter((each) => each === "put away")).toHaveLength(1);
+});
+
+test("a daemon that cannot read the database has copied nothing, whatever it says, and the log is brought in here", async () => {
+  const { begin, supervisor, clock, done, pass, at } = supervised();
+  await begin();
+  at.walBytes = 300 * MIB;
+  at.state = { lastSyncAt: clock.now(), transaction: 7, fault: "a page cannot be read" };
+  await pass(10_000);
+  expect(supervisor.status).toMatchObject({ lastSyncAt: null, checkpointsBy: "pombo" });
+  for (let minute = 0; minute < 6; minute += 1) {
+    at.state = { lastSyncAt: clock.now(), transaction: 7, fault: "a page cannot be read" };
+    await pass(60_000);
+  }
+  expect(supervisor.trouble?.reason).toContain("a page cannot be read");
+  expect(done.slice(-3)).toEqual(["SIGKILL", "put away", "spawn"]);
+});
+
+test("after three daemons that never answered what they had here is put away", async () => {
+  const { begin, done, children, pass } = supervised();
+  await begin();
+  for (let round = 0; round < 3; round += 1) {
+    expect(done).not.toContain("put away");
+    children.at(-1)?.end(1);
+    await pass(8_000);
+  }
+  expect(done.slice(-2)).toEqual(["put away", "spawn"]);
 });

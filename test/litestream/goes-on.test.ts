@@ -1,0 +1,212 @@
+// What the daemon goes on with, by the real one: whatever was put back, lost or changed in between, the replica holds
+// what the database holds, or says that it does not. Each of these gave out numbers twice or mixed two states before.
+import { Database } from "bun:sqlite";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../src/clock.ts";
+import { bridgeNumbers, isDamageWords } from "../../src/litestream/bridge.ts";
+import { daemonConfig, placesOf } from "../../src/litestream/config.ts";
+import { controlBy } from "../../src/litestream/control.ts";
+import { daemonVersion, openDaemon } from "../../src/litestream/daemon.ts";
+import { spawnDaemon } from "../../src/litestream/spawn.ts";
+import { Supervisor } from "../../src/litestream/supervise.ts";
+import type { DaemonTools } from "../../src/litestream/tools.ts";
+import { waitUntil } from "../peers/process.ts";
+
+setDefaultTimeout(120_000);
+
+const LIMIT_MS = 30_000;
+const hasDaemon = daemonVersion() !== null;
+if (!hasDaemon) console.warn("SKIPPED: replication needs Litestream: script/litestream brings it.");
+
+/** A data directory with a database of its own, replicated to folders beside it. */
+async function makeDirectory(syncIntervalMs = 100) {
+  const folder = mkdtempSync(join(tmpdir(), "pombo-goes-on-"));
+  const dataDir = join(folder, "data");
+  mkdirSync(join(dataDir, "litestream"), { recursive: true });
+  const places = placesOf(dataDir, join(dataDir, "pombo.db"));
+  for (const file of [places.database, places.owner]) {
+    using database = new Database(file);
+    database.run("PRAGMA journal_mode = WAL");
+    database.run("CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT, n INTEGER) STRICT");
+    for (let row = 0; row < 100; row += 1) database.run("INSERT INTO t (v, n) VALUES (?, 0)", ["x".repeat(400)]);
+  }
+  const path = await openDaemon(dataDir);
+  const events: string[] = [];
+  let url = join(folder, "A");
+  const configure = () => {
+    const replication = { url, endpoint: null, region: "", sftpKeyFile: null, sftpHostKey: null };
+    const times = { syncIntervalMs, snapshotIntervalMs: 86_400_000, retentionMs: 3 * 86_400_000 };
+    writeFileSync(places.config, daemonConfig({ ...replication, ...times } as never, places));
+  };
+  configure();
+  const tools: DaemonTools = {
+    path,
+    places,
+    folder: join(dataDir, "litestream"),
+    environment: {},
+    host: "",
+    async run([command = "", ...words], rest, limitMs) {
+      const child = Bun.spawn([path, command, "-config", places.config, "-no-expand-env", ...words, ...rest], {
+        stdout: "pipe",
+        stderr: "pipe",
+        env: {},
+        timeout: limitMs,
+      });
+      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+      await child.exited;
+      return { code: child.exitCode, out, err };
+    },
+  };
+  const control = controlBy(places.socket);
+  const content = (file: string) => {
+    using database = new Database(file);
+    return database.query("SELECT COUNT(*) AS count, SUM(n) AS sum, MAX(id) AS last FROM t").get();
+  };
+  return {
+    folder,
+    dataDir,
+    places,
+    events,
+    content,
+    replicateTo(name: string) {
+      url = join(folder, name);
+      configure();
+    },
+    steps: () => readdirSync(join(places.state, "ltx/0")).toSorted(),
+    stepsCopied: () => readdirSync(join(url, "ltx/0")),
+    /** A pombo's database and supervisor for as long as `work` takes; then all is copied, or it says that it is not. */
+    async running(work: (on: { write: () => void; copied: () => Promise<void> }) => Promise<void>): Promise<void> {
+      const database = new Database(places.database);
+      database.run("PRAGMA wal_autocheckpoint = 0");
+      const supervisor = new Supervisor({
+        prepare: async (isDamaged) => {
+          const made = await bridgeNumbers(tools, { at: Date.now(), limitMs: 10_000, isDamaged });
+          return typeof made === "string" ? made : null;
+        },
+        isDamage: (words) => isDamageWords(words, places),
+        spawn: (line) => spawnDaemon(tools, line),
+        control,
+        databases: { main: places.database, owner: places.owner },
+        checkpoints: { leave: () => undefined, take: () => undefined, walBytes: () => 0 },
+        clock: systemClock,
+        log: {
+          event: (name, fields) => void events.push(`${name} ${JSON.stringify(fields)}`),
+          bug: (where, error) => void events.push(`bug ${where} ${String(error)}`),
+        },
+      });
+      supervisor.start();
+      const write = () => {
+        database.run("INSERT INTO t (v, n) VALUES (?, 1)", ["y".repeat(500)]);
+        database.run("UPDATE t SET n = n + 1000 WHERE id = 1 + ABS(RANDOM()) % (SELECT MAX(id) FROM t)");
+      };
+      /** One step more is in the replica. */
+      const copied = async () => {
+        write();
+        const wanted = Date.now() + 1_500 + syncIntervalMs;
+        await waitUntil("it is copied", LIMIT_MS, async () => {
+          await supervisor.look();
+          return (supervisor.status.lastSyncAt ?? 0) > wanted;
+        });
+      };
+      try {
+        await work({ write, copied });
+      } finally {
+        database.close();
+        await supervisor.stop(35_000);
+      }
+    },
+    /** What a restore brings back, which must be possible. */
+    async restored(): Promise<unknown> {
+      const file = join(folder, `${Bun.randomUUIDv7()}.db`);
+      const words = ["restore", "-integrity-check", "full", "-o", file];
+      const { code, err } = await tools.run(words, [places.database], LIMIT_MS);
+      expect({ code, err }).toMatchObject({ code: 0 });
+      return content(file);
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+test.skipIf(!hasDaemon)(
+  "one replica, another, and the first again: it has all, though its steps are long gone",
+  async () => {
+    using at = await makeDirectory();
+    const steps = async (count: number) =>
+      at.running(async ({ copied }) => {
+        for (let step = 0; step < count; step += 1) await copied();
+      });
+    /** As time does: what has been copied for five minutes is not kept here. */
+    const forget = () => {
+      for (const name of at.steps().slice(0, -1)) rmSync(join(at.places.state, "ltx/0", name));
+    };
+    await steps(2);
+    forget();
+    at.replicateTo("B");
+    await steps(4);
+    expect(await at.restored()).toEqual(at.content(at.places.database));
+    forget();
+    at.replicateTo("A");
+    await steps(2);
+    expect(await at.restored()).toEqual(at.content(at.places.database));
+  },
+);
+
+test.skipIf(!hasDaemon)(
+  "a step that is lost before it was copied costs a whole copy, and not the replica",
+  async () => {
+    using at = await makeDirectory(2_500);
+    await at.running(async ({ copied, write }) => {
+      await copied();
+      // Put down here each second, and copied each two and a half: the first of those that wait is lost.
+      const waiting = () => at.steps().filter((name) => !at.stepsCopied().includes(name));
+      await waitUntil("some wait", LIMIT_MS, () => {
+        write();
+        return waiting().length >= 2;
+      });
+      rmSync(join(at.places.state, "ltx/0", waiting()[0] ?? ""));
+      for (let step = 0; step < 2; step += 1) await copied();
+    });
+    expect(at.events.filter((each) => each.startsWith("replication.damaged"))).toHaveLength(1);
+    expect(await at.restored()).toEqual(at.content(at.places.database));
+  },
+);
+
+test.skipIf(!hasDaemon)(
+  "a data directory that was put back with its log is copied whole, and nothing of two states is mixed",
+  async () => {
+    using at = await makeDirectory();
+    await at.running(({ copied }) => copied());
+    const backup = join(at.folder, "backup");
+    cpSync(at.dataDir, backup, { recursive: true });
+    await at.running(async ({ copied }) => {
+      for (let step = 0; step < 3; step += 1) await copied();
+    });
+    rmSync(at.dataDir, { recursive: true });
+    cpSync(backup, at.dataDir, { recursive: true });
+    {
+      // What a start writes takes the log past the end of what is in the replica.
+      using database = new Database(at.places.database);
+      database.run("PRAGMA wal_autocheckpoint = 0");
+      database.run("UPDATE t SET n = n + 1000 WHERE id = 90");
+      for (let change = 0; change < 40; change += 1) database.run("UPDATE t SET n = n + 1 WHERE id = 1");
+      await at.running(({ copied }) => copied());
+    }
+    expect(await at.restored()).toEqual(at.content(at.places.database));
+  },
+);
+
+test.skipIf(!hasDaemon)(
+  "a last step that a cut left half-written or empty is no step: the replica goes on",
+  async () => {
+    using at = await makeDirectory();
+    for (const size of [0, 60]) {
+      await at.running(({ copied }) => copied());
+      truncateSync(join(at.places.state, "ltx/0", at.steps().at(-1) ?? ""), size);
+      await at.running(({ copied }) => copied());
+      expect(await at.restored()).toEqual(at.content(at.places.database));
+    }
+  },
+);
