@@ -94,7 +94,8 @@ export class Sweeper {
     };
     const steps = [
       () => this.#followJump(),
-      () => unwritten.run(this.#expired()),
+      () => unwritten.run(this.#expired("queued")),
+      () => unwritten.run(this.#expired("sending")),
       () => unwritten.run(this.#overdue()),
       // Answers that did not come.
       () => unwritten.run(dueDoubts(clock.now(), this.#parts)),
@@ -135,14 +136,12 @@ export class Sweeper {
   }
 
   /** Texts that were not sent in their time. */
-  #expired(): Share<FirstPart> {
+  #expired(status: "queued" | "sending"): Share<FirstPart> {
     const { sms, clock } = this.#parts;
     const now = clock.now();
-    const find = () =>
-      (["queued", "sending"] as const).flatMap((status) => sms.messages.expired(status, now, SHARE).map(firstPart));
     return {
       where: "sms expire",
-      find,
+      find: (limit) => sms.messages.expired(status, now, limit).map(firstPart),
       act: ({ messageId }) => {
         const rows = sms.segments.of(messageId);
         const said = rows.find(({ category }) => category !== null);
@@ -170,7 +169,7 @@ export class Sweeper {
     const now = clock.now();
     return {
       where: "sms overdue",
-      find: () => sms.messages.expired("sent", now - receiptGraceMs, SHARE).map(firstPart),
+      find: (limit) => sms.messages.expired("sent", now - receiptGraceMs, limit).map(firstPart),
       act({ messageId }) {
         for (const row of sms.segments.of(messageId)) {
           const isOpen = row.overdue === null && (row.receiptState === null || !isLast(row.receiptState));
