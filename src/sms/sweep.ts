@@ -1,4 +1,5 @@
 import type { Commit } from "../db/commit.ts";
+import type { Facts } from "../db/facts.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Answers } from "./answers.ts";
@@ -45,6 +46,7 @@ export interface SweeperParts {
     work: WorkStore;
     orphans: ReturnType<typeof openOrphanStore>;
     seen: SeenStore;
+    facts: Pick<Facts, "note">;
   };
   routes: ReadonlyMap<string, Route>;
   answers: Answers;
@@ -216,7 +218,8 @@ export class Sweeper {
       .map((link) => link.name)
       .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
     if (away.length === 0 || (this.#freedAt.get(name) ?? -Infinity) > clock.now() - FREE_EVERY_MS) return [];
-    this.#freedAt.set(name, clock.now());
+    // Only once they are: what is rolled back is run again.
+    sms.facts.note(() => void this.#freedAt.set(name, clock.now()));
     return sms.work.free(name, away);
   }
 
