@@ -86,6 +86,7 @@ export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "
   return {
     messages,
     segments,
+    facts,
     /** Inside a transaction: a text's rows are changed or removed by others; null: those of any. */
     forget,
     references: openReferenceStore(db),

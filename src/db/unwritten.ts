@@ -60,7 +60,8 @@ export class Unwritten<Key> {
     const tryOne = async ([key, kept]: [Key, Kept]) => {
       try {
         await kept.write();
-        this.#kept.delete(key);
+        // What was kept under its key meanwhile is something else.
+        if (this.#kept.get(key) === kept) this.#kept.delete(key);
       } catch {
         // It stays.
       }

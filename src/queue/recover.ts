@@ -27,7 +27,7 @@ export interface RecoverParts {
   random: Random;
   log: Log;
   unwritten: Pick<UnwrittenEnds, "keep" | "has" | "nameOf">;
-  /** One of these was written after all: where work waits. */
+  /** These were freed after all: where work waits. */
   freed: (heads: LaneHead[]) => void;
 }
 
@@ -64,8 +64,10 @@ async function free(row: InterruptedJob, nextAt: number | null, parts: RecoverPa
   const { id, attempts, startedAt, dotAt } = row;
   const write = () =>
     commit(() => {
-      if (dotAt !== null) handler.recordInterrupted({ id, attempts, startedAt: startedAt ?? dotAt, dotAt });
-      queue.release(id, nextAt);
+      const freed = queue.release(row, nextAt);
+      if (freed !== null && dotAt !== null)
+        handler.recordInterrupted({ id, attempts, startedAt: startedAt ?? dotAt, dotAt });
+      return freed;
     });
   try {
     await write();
@@ -74,8 +76,9 @@ async function free(row: InterruptedJob, nextAt: number | null, parts: RecoverPa
     const what = new Error(`the interrupted attempt ${attempts} of row ${id} cannot be recorded`, { cause: error });
     log.bug("recover", what, { id: unwritten.nameOf(id) });
     unwritten.keep(id, async () => {
-      await write();
-      parts.freed(await commit(() => queue.heads()));
+      const freed = await write();
+      // Nothing that may fail follows: it would be written again, beside the next attempt.
+      if (freed !== null) parts.freed([freed]);
     });
   }
 }

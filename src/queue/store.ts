@@ -205,10 +205,17 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
         .all();
     },
 
-    /** Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. */
-    release(id: number, nextAt: number | null): void {
+    /**
+     * Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. Where and when it waits;
+     * null: it was freed before, is another attempt's by now, or gone.
+     */
+    release({ id, attempts }: Pick<InterruptedJob, "id" | "attempts">, nextAt: number | null): LaneHead | null {
       const freed = { inFlight: false, dotAt: null, ...(nextAt === null ? {} : { nextAt }) };
-      delayed.changing(id, () => orm.update(emailQueue).set(freed).where(eq(emailQueue.id, id)).run());
+      const isLost = and(eq(emailQueue.id, id), eq(emailQueue.attempts, attempts), eq(emailQueue.inFlight, true));
+      const waiting = { laneId: emailQueue.laneId, dueAt: emailQueue.nextAt };
+      return (
+        delayed.changing(id, () => orm.update(emailQueue).set(freed).where(isLost).returning(waiting).get()) ?? null
+      );
     },
 
     /** Rows still to be done, in flight or waiting. */

@@ -1,3 +1,4 @@
+import type { Facts } from "../db/facts.ts";
 import type { Log } from "../log.ts";
 import { nextStep, outcomeOf, type Step, statusText } from "../smpp/outcome.ts";
 import type { StatusRule } from "../smpp/statuses.ts";
@@ -17,7 +18,12 @@ import type { WorkStore } from "./work-store.ts";
 // all. Everything here is inside a transaction, and tells the work that waits again.
 
 export interface AnswersParts {
-  sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId">; work: Pick<WorkStore, "recode"> };
+  sms: {
+    segments: SegmentStore;
+    messages: Pick<MessageStore, "byId">;
+    work: Pick<WorkStore, "recode">;
+    facts: Pick<Facts, "note">;
+  };
   routes: ReadonlyMap<string, Route>;
   receipts: Receipts;
   health: Health;
@@ -86,19 +92,20 @@ export class Answers {
 
   /** Nothing of it was written: `reason` null, it waits as before; else it never can be. */
   unsent(flight: Flight, reason: string | null, now: number): ReadyWork[] {
-    const { segments } = this.#parts.sms;
+    const { sms, log } = this.#parts;
+    const { segments, facts } = sms;
     return flight.seqs.flatMap((seq) => {
       const row = segments.one(flight.messageId, seq);
       if (row === undefined) return [];
       const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
       if (reason !== null) {
         segments.end(fence(flight, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
-        this.#parts.log.bug("sms submit", new Error(reason), { message: flight.messageId, seq });
+        facts.note(() => log.bug("sms submit", new Error(reason), { message: flight.messageId, seq }));
         return [];
       }
       const said = { providerStatus, providerCode, category, reason: before };
       // In its old place: later, the parts behind it would go before it.
-      const nextAt = dueBeside(row, row.nextAt, this.#parts.sms);
+      const nextAt = dueBeside(row, row.nextAt, sms);
       segments.retry(fence(flight, seq), { now, nextAt, isCounted: false, isResend: false }, said);
       return [{ route, priority, workspaceId, nextAt }];
     });
@@ -129,18 +136,18 @@ export class Answers {
   #refused(rows: SegmentRow[], rule: StatusRule, status: number, now: number): ReadyWork[] {
     const [first] = rows;
     if (first === undefined) return [];
+    const { sms, log } = this.#parts;
     const code = statusText(status);
-    if (rule.isAlarming) this.#parts.log.event("sms.refused", { route: first.route, status: rule.name, code }, "warn");
-    const others = this.#parts.sms.segments
-      .of(first.messageId)
-      .filter((row) => rows.every(({ seq }) => seq !== row.seq));
+    const told = { route: first.route, status: rule.name, code };
+    if (rule.isAlarming) sms.facts.note(() => log.event("sms.refused", told, "warn"));
+    const others = sms.segments.of(first.messageId).filter((row) => rows.every(({ seq }) => seq !== row.seq));
     const isWhole = others.every(({ state, resends }) => state === "ready" && resends === 0) && first.resends === 0;
     const to = isWhole ? this.#standIn(first) : null;
     const recoded = isWhole && rule.action === "reencode" ? this.#recoded(first) : null;
     const retries = first.retries?.[status] ?? 0;
     const step = nextStep(rule, { retries, canReroute: to !== null, canReencode: recoded !== null });
     this.#rest(first.route, rule, step);
-    if (step.kind === "reencode" && recoded !== null) this.#parts.sms.work.recode(first.messageId, recoded);
+    if (step.kind === "reencode" && recoded !== null) sms.work.recode(first.messageId, recoded);
     const said = { providerStatus: rule.name, providerCode: code, category: rule.category, reason: null };
     return rows.flatMap((row) => this.#follow(row, { step, said, status, to, now }));
   }

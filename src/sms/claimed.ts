@@ -1,3 +1,4 @@
+import type { Facts } from "../db/facts.ts";
 import type { Log } from "../log.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import { type Flight, flightOf } from "./flight.ts";
@@ -9,7 +10,12 @@ import type { WorkStore } from "./work-store.ts";
 // What a claim has brought: flights, and segments that are not to be sent any more.
 
 export interface ClaimedParts {
-  sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId">; work: Pick<WorkStore, "claimRest"> };
+  sms: {
+    segments: SegmentStore;
+    messages: Pick<MessageStore, "byId">;
+    work: Pick<WorkStore, "claimRest">;
+    facts: Pick<Facts, "note">;
+  };
   suppressions: Pick<SuppressionStore, "reasonForNumber">;
   log: Log;
 }
@@ -43,7 +49,7 @@ export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, pa
     } catch (error) {
       const said = { ...SILENT, category: "internal_error" } as const;
       for (const part of whole) sms.segments.end(part, { state: "failed", now: claim.now }, said);
-      parts.log.bug("sms submit", error, { message: row.messageId, seq: row.seq });
+      sms.facts.note(() => parts.log.bug("sms submit", error, { message: row.messageId, seq: row.seq }));
     }
   }
   return flights;

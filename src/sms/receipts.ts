@@ -1,3 +1,4 @@
+import type { Facts } from "../db/facts.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { Inbound } from "../smpp/pdu.ts";
 import { categoryOfError } from "./failure.ts";
@@ -31,6 +32,7 @@ export interface ReceiptParts {
     orphans: ReturnType<typeof openOrphanStore>;
     links: Pick<LinkStore, "learned" | "learn">;
     messages: Pick<MessageStore, "byId">;
+    facts: Pick<Facts, "note">;
   };
   routes: ReadonlyMap<string, Route>;
 }
@@ -45,6 +47,7 @@ export class Receipts {
   readonly #parts: ReceiptParts;
   /** How many orphans each route may have; none is common, and then nothing is looked up. */
   readonly #orphans = new Map<string, number>();
+  /** This and what was learned: of receipts that are durable. */
   readonly #agreeing = new Map<string, { conversion: Conversion; count: number }>();
   readonly #learned = new Map<string, Conversion | null>();
 
@@ -157,12 +160,18 @@ export class Receipts {
 
   #learn(routeName: string, conversion: Conversion, now: number): void {
     if (this.#conversionOf(routeName) === conversion) return;
-    const before = this.#agreeing.get(routeName);
-    const count = before?.conversion === conversion ? before.count + 1 : 1;
-    this.#agreeing.set(routeName, { conversion, count });
-    if (count < AGREEING) return;
-    this.#parts.sms.links.learn({ route: routeName, name: LEARNED, value: conversion, learnedAt: now });
-    this.#learned.set(routeName, conversion);
+    const { links, facts } = this.#parts.sms;
+    const agreed = () => {
+      const before = this.#agreeing.get(routeName);
+      return before?.conversion === conversion ? before.count + 1 : 1;
+    };
+    // Those of the same transaction do not count yet.
+    const isSure = agreed() >= AGREEING;
+    if (isSure) links.learn({ route: routeName, name: LEARNED, value: conversion, learnedAt: now });
+    facts.note(() => {
+      this.#agreeing.set(routeName, { conversion, count: agreed() });
+      if (isSure) this.#learned.set(routeName, conversion);
+    });
   }
 
   /** One whose answer was lost: by our own reference, else where there is only one to the number. */

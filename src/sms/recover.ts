@@ -40,15 +40,15 @@ export async function recoverTexts(parts: RecoverParts): Promise<void> {
   if (routes.size === 0) return;
   const links = [...routes.values()].flatMap((route) => route.links.map(({ name }) => name));
   await commit(() => sms.work.unpin(links));
-  const strayed = await shares(() => moveShare(parts), parts);
+  const strayed = await runAll(() => commit(() => moveShare(parts)));
   if (strayed > 0) log.event("sms.routes_gone", { texts: strayed }, "warn");
 }
 
-/** Runs shares of work, a transaction each, until one has nothing to do. */
-async function shares(share: () => number, { commit }: RecoverParts): Promise<number> {
+/** Runs shares of work until one has nothing to do. */
+async function runAll(share: () => Promise<number>): Promise<number> {
   let total = 0;
   for (;;) {
-    const count = await commit(share);
+    const count = await share();
     total += count;
     if (count === 0) return total;
   }
@@ -66,17 +66,12 @@ async function markUnknown({ sms, commit, now, unwritten }: RecoverParts): Promi
     sms.segments.unknown(row, { now: at, giveUpAt: at });
     return [];
   };
-  return unwritten.run({ where: "sms recover", find: () => sms.segments.inFlight(), act });
+  return runAll(() => unwritten.run({ where: "sms recover", find: () => sms.segments.inFlight(), act }));
 }
 
-async function decideAll(parts: RecoverParts): Promise<number> {
-  let total = 0;
-  for (;;) {
-    // Those that are held have a time of their own, after this one.
-    const count = await parts.unwritten.run(dueDoubts(parts.now(), parts));
-    total += count;
-    if (count === 0) return total;
-  }
+function decideAll(parts: RecoverParts): Promise<number> {
+  // Those that are held have a time of their own, after this one.
+  return runAll(() => parts.unwritten.run(dueDoubts(parts.now(), parts)));
 }
 
 function moveShare({ sms, routes, routing, now }: RecoverParts): number {

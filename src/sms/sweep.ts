@@ -1,4 +1,5 @@
 import type { Commit } from "../db/commit.ts";
+import type { Facts } from "../db/facts.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Answers } from "./answers.ts";
@@ -45,6 +46,7 @@ export interface SweeperParts {
     work: WorkStore;
     orphans: ReturnType<typeof openOrphanStore>;
     seen: SeenStore;
+    facts: Pick<Facts, "note">;
   };
   routes: ReadonlyMap<string, Route>;
   answers: Answers;
@@ -94,7 +96,8 @@ export class Sweeper {
     };
     const steps = [
       () => this.#followJump(),
-      () => unwritten.run(this.#expired()),
+      () => unwritten.run(this.#expired("queued")),
+      () => unwritten.run(this.#expired("sending")),
       () => unwritten.run(this.#overdue()),
       // Answers that did not come.
       () => unwritten.run(dueDoubts(clock.now(), this.#parts)),
@@ -135,14 +138,12 @@ export class Sweeper {
   }
 
   /** Texts that were not sent in their time. */
-  #expired(): Share<FirstPart> {
+  #expired(status: "queued" | "sending"): Share<FirstPart> {
     const { sms, clock } = this.#parts;
     const now = clock.now();
-    const find = () =>
-      (["queued", "sending"] as const).flatMap((status) => sms.messages.expired(status, now, SHARE).map(firstPart));
     return {
       where: "sms expire",
-      find,
+      find: (limit) => sms.messages.expired(status, now, limit).map(firstPart),
       act: ({ messageId }) => {
         const rows = sms.segments.of(messageId);
         const said = rows.find(({ category }) => category !== null);
@@ -170,7 +171,7 @@ export class Sweeper {
     const now = clock.now();
     return {
       where: "sms overdue",
-      find: () => sms.messages.expired("sent", now - receiptGraceMs, SHARE).map(firstPart),
+      find: (limit) => sms.messages.expired("sent", now - receiptGraceMs, limit).map(firstPart),
       act({ messageId }) {
         for (const row of sms.segments.of(messageId)) {
           const isOpen = row.overdue === null && (row.receiptState === null || !isLast(row.receiptState));
@@ -217,7 +218,8 @@ export class Sweeper {
       .map((link) => link.name)
       .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
     if (away.length === 0 || (this.#freedAt.get(name) ?? -Infinity) > clock.now() - FREE_EVERY_MS) return [];
-    this.#freedAt.set(name, clock.now());
+    // Only once they are: what is rolled back is run again.
+    sms.facts.note(() => void this.#freedAt.set(name, clock.now()));
     return sms.work.free(name, away);
   }
 

@@ -10,9 +10,6 @@ import type { Share } from "./unwritten-texts.ts";
 // was killed. A text of one segment is sent once more, marked, under the same user_message_reference; any
 // other is held for a while, since its answer may come late and its receipt tell of it, and then given up.
 
-/** Decided in one transaction. */
-const SHARE = 500;
-
 export interface UnknownParts {
   sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
   routes: ReadonlyMap<string, Route>;
@@ -63,7 +60,7 @@ export function dueDoubts(
 ): Share<SegmentRow> {
   return {
     where: "sms decide",
-    find: () => sms.segments.unknownDue(now, SHARE),
+    find: (limit) => sms.segments.unknownDue(now, limit),
     act({ messageId, seq }) {
       const row = sms.segments.one(messageId, seq);
       return row?.state === "unknown" ? answers.decide(row, now) : [];

@@ -18,14 +18,19 @@ export interface UnwrittenTextsParts {
   nudge: (work: ReadyWork) => void;
 }
 
+/** Done in one transaction. */
+const SHARE = 500;
+/** It is looked behind so many that are kept; more of them are no bug of some texts any more. */
+const MAX_KEPT = 5_000;
+
 type Segment = Pick<SegmentRow, "messageId" | "seq">;
 
 /** Things to do that share a transaction. */
 export interface Share<T extends Segment> {
   /** For the log. */
   where: string;
-  /** Inside a transaction. */
-  find: () => T[];
+  /** Inside a transaction: the first ones, those that are kept among them; what is beyond `limit` comes the next time. */
+  find: (limit: number) => T[];
   /** Inside a transaction; called again, perhaps much later, where it has a bug. */
   act: (each: T) => ReadyWork[];
 }
@@ -39,10 +44,13 @@ export class UnwrittenTexts extends Unwritten<string> {
     this.#parts = parts;
   }
 
-  /** All of a share in one transaction; where one has a bug, each goes alone, and that one is kept. How many there were. */
+  /** Up to 500 in one transaction; where one has a bug, each goes alone, and that one is kept. How many there were. */
   async run<T extends Segment>({ where, find, act }: Share<T>): Promise<number> {
     const { commit, nudge } = this.#parts;
-    const open = () => find().filter((each) => !this.has(keyOf(each)));
+    const open = () => {
+      const found = find(SHARE + Math.min(this.size, MAX_KEPT));
+      return found.filter((each) => !this.has(keyOf(each))).slice(0, SHARE);
+    };
     const one = async (each: T) => {
       for (const work of await commit(() => act(each))) nudge(work);
     };

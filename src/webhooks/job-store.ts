@@ -163,8 +163,8 @@ export function openWebhookJobStore(db: Db) {
         .where(sql.raw("in_flight = 1")) // in the words of its index, or that is not used
         .all()
         .map((row) => ({ ...row, startedAt: null, dotAt: null })),
-    release(id, nextAt) {
-      orm
+    release({ id, attempts }, nextAt) {
+      const freed = orm
         .update(webhookJobs)
         .set({
           inFlight: false,
@@ -173,8 +173,10 @@ export function openWebhookJobStore(db: Db) {
             ? {}
             : { nextAt: sql`CASE WHEN ${webhookJobs.again} IS NULL THEN ${nextAt} ELSE ${webhookJobs.nextAt} END` }),
         })
-        .where(eq(webhookJobs.id, id))
-        .run();
+        .where(and(eq(webhookJobs.id, id), eq(webhookJobs.attempts, attempts), eq(webhookJobs.inFlight, true)))
+        .returning({ laneId: webhookJobs.webhookId, dueAt: webhookJobs.nextAt })
+        .get();
+      return freed ?? null;
     },
   };
 

@@ -126,7 +126,7 @@ function giveBack(on: World): void {
 /** A row is freed whose attempt was taken for lost and goes on. */
 function lose(on: World): void {
   const job = pick(on.random, [...on.life.running.values()]);
-  if (job !== undefined) on.life.stores.queue.release(job.id, null);
+  if (job !== undefined) on.life.stores.queue.release({ id: job.id, attempts: job.attempt }, null);
 }
 
 /** What may come back by mail about an email, whatever became of it. */

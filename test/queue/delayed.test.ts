@@ -82,7 +82,7 @@ describe("of delayed rows the queue tells", () => {
     using on = queue();
     for (const id of [1, 2, 3]) on.add(id);
     const jobs = on.claim();
-    for (const { id } of jobs) on.store.release(id, NOW);
+    for (const { id, attempt } of jobs) on.store.release({ id, attempts: attempt }, NOW);
     expect(on.told).toEqual([MORE, MORE, MORE]);
     on.told.length = 0;
     const [first, second, third] = jobs;
@@ -97,7 +97,7 @@ describe("of delayed rows the queue tells", () => {
     using on = queue();
     on.add(1);
     const old = only(on.claim());
-    on.store.release(1, NOW);
+    on.store.release({ id: 1, attempts: old.attempt }, NOW);
     on.claim();
     on.told.length = 0;
     on.store.defer(old, later);

@@ -165,7 +165,7 @@ describe("the end of an attempt", () => {
     using on = queue();
     on.add(1);
     const old = only(on.claim());
-    on.store.release(1, NOW);
+    on.store.release({ id: 1, attempts: old.attempt }, NOW);
     const current = only(on.claim());
     expect(current.attempt).toBe(2);
     const before = on.row(1);
@@ -225,17 +225,31 @@ describe("after a crash", () => {
   test("the rows in flight are found with what is known of their attempts, and can be freed", () => {
     using on = queue();
     for (const id of [1, 2, 3]) on.add(id);
-    const [first, second] = on.claim(NOW, 2);
+    const [, second] = on.claim(NOW, 2);
     on.store.markDot(second!, NOW + 9);
     expect(on.store.inFlight()).toEqual([
       { id: 1, attempts: 1, startedAt: NOW, dotAt: null },
       { id: 2, attempts: 1, startedAt: NOW, dotAt: NOW + 9 },
     ]);
-    on.store.release(first!.id, NOW + 100);
-    on.store.release(second!.id, null);
+    const [lost, marked] = on.store.inFlight();
+    expect(on.store.release(lost!, NOW + 100)).toEqual({ laneId: on.lane, dueAt: NOW + 100 });
+    expect(on.store.release(marked!, null)).toEqual({ laneId: on.lane, dueAt: NOW + MINUTE });
     expect(on.store.inFlight()).toEqual([]);
     expect(on.row(1)).toMatchObject({ nextAt: NOW + 100, attempts: 1, dotAt: null });
     expect(on.row(2)).toMatchObject({ nextAt: NOW + MINUTE, attempts: 1, dotAt: null });
+  });
+
+  test("a row is freed once: not where it waits already, nor under its next attempt", () => {
+    using on = queue();
+    on.add(1);
+    on.claim();
+    const [lost] = on.store.inFlight();
+    expect(on.store.release(lost!, NOW)).not.toBeNull();
+    expect(on.store.release(lost!, NOW + 100)).toBeNull();
+    expect(on.row(1)?.nextAt).toBe(NOW);
+    on.store.markDot(only(on.claim()), NOW + 9);
+    expect(on.store.release(lost!, NOW)).toBeNull();
+    expect(on.row(1)).toMatchObject({ inFlight: true, attempts: 2, dotAt: NOW + 9 });
   });
 
   test("each lane's first time is found", () => {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { emailQueue } from "../../src/db/schema.ts";
+import { StorageError } from "../../src/db/storage-error.ts";
 import type { Settlement } from "../../src/queue/handler.ts";
 import { turn } from "../db/temporary.ts";
 import { deferral, FINISH, MINUTE, until, workshop } from "./kit.ts";
@@ -170,4 +172,74 @@ test("a bug of all rows stops the sending before there is no end of messages in 
   await until(() => on.attempts.length === 1_300);
   await on.worker.idle();
   expect([on.queue.depth(), on.worker.trouble]).toEqual([0, null]);
+});
+
+/** What the storage says of the transaction that frees a row, or of the next one. */
+const NO_SPACE = new StorageError(Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" }));
+
+test.each(["what follows fails", "it is said to have failed though it is durable"] as const)(
+  "a row that could not be freed at the start is not freed again under its next attempt where %s",
+  async (trouble) => {
+    let isBroken = true;
+    let isFreed = false;
+    using on = workshop({
+      change: (options) => {
+        const release: typeof options.queue.release = (row, nextAt) => {
+          if (isBroken) throw new TypeError("a bug");
+          isFreed = true;
+          return options.queue.release(row, nextAt);
+        };
+        const heads = () => {
+          if (isFreed && trouble === "what follows fails") throw NO_SPACE;
+          return options.queue.heads();
+        };
+        let isTold = false;
+        const commit: typeof options.commit = async (work) => {
+          const value = await options.commit(work);
+          if (!isFreed || isTold || trouble === "what follows fails") return value;
+          isTold = true;
+          throw NO_SPACE;
+        };
+        return { ...options, queue: { ...options.queue, release, heads }, commit };
+      },
+    });
+    const laneId = await on.add(1);
+    const lost = { inFlight: true, attempts: 1, startedAt: 1, nextAt: on.clock.now() + MINUTE };
+    await on.of.committer.commit(() => void on.of.db.orm.update(emailQueue).set(lost).run());
+    await on.worker.start();
+    expect([on.row(1)?.inFlight, on.bugs.map(({ where }) => where)]).toEqual([true, ["recover"]]);
+    isBroken = false;
+    await on.advance(MINUTE);
+    on.worker.nudge(laneId, on.clock.now());
+    await until(() => on.attempts.length === 1);
+    await on.attempts[0]!.context.markDot();
+    await on.advance(MINUTE);
+    await turn(20);
+    expect(on.row(1)).toMatchObject({ inFlight: true, attempts: 2, dotAt: expect.any(Number) as number });
+    expect([on.attempts.length, on.worker.trouble]).toEqual([1, null]);
+    on.attempts[0]!.end(FINISH);
+    await on.worker.idle();
+    expect([on.row(1), on.interrupted]).toEqual([undefined, []]);
+  },
+);
+
+test("a row that could not be freed at the start begins its next attempt by itself once it can be", async () => {
+  let isBroken = true;
+  using on = workshop({
+    change: (options) => {
+      const release: typeof options.queue.release = (row, nextAt) => {
+        if (isBroken) throw new TypeError("a bug");
+        return options.queue.release(row, nextAt);
+      };
+      return { ...options, queue: { ...options.queue, release } };
+    },
+  });
+  await on.add(1);
+  const lost = { inFlight: true, attempts: 1, startedAt: 1, dotAt: 2, nextAt: on.clock.now() + MINUTE };
+  await on.of.committer.commit(() => void on.of.db.orm.update(emailQueue).set(lost).run());
+  await on.worker.start();
+  isBroken = false;
+  await on.advance(MINUTE);
+  await until(() => on.attempts.length === 1);
+  expect([on.attempts[0]!.job.attempt, on.interrupted.length, on.worker.trouble]).toEqual([2, 1, null]);
 });

@@ -17,7 +17,11 @@ function start() {
   const of = temporaryDatabase();
   const ledger = openLedger(of.db);
   const routes = openRoutes([{ ...defaultSmsRoute("vodacom"), failover: ["other"] }, defaultSmsRoute("other")]);
-  const log = { event: () => undefined, bug: (_where: string, error: unknown) => expect(error).toBeUndefined() };
+  const events: string[] = [];
+  const log = {
+    event: (name: string) => void events.push(name),
+    bug: (_where: string, error: unknown) => expect(error).toBeUndefined(),
+  };
   const health = new Health({ routes, steady: { now: () => 0 }, log, pause: () => undefined });
   const receipts = new Receipts({ sms: ledger, routes });
   const pause = () => undefined;
@@ -26,6 +30,7 @@ function start() {
   let leaseEpoch = 0;
   return {
     answers,
+    events,
     health,
     routes,
     ledger,
@@ -174,4 +179,20 @@ test("the parts behind one in doubt go with it where its route's policy has beco
     ["ready", 0],
   ]);
   expect(on.ledger.messages.byId(id)?.possibleDuplicate).toBe(true);
+});
+
+test("a refusal that alarms is told once, after its commit, however often its transaction runs", async () => {
+  using on = start();
+  await on.add(2);
+  const [first, second] = await on.claim(0);
+  if (first === undefined || second === undefined) throw new Error("nothing was claimed");
+  const alarming = { status: 0x15, messageId: "" }; // ESME_RINVSERTYP
+  const refused = on.commit(() => on.answers.answered(first, alarming, 10));
+  const bug = on.commit(() => {
+    on.answers.answered(second, alarming, 10);
+    throw new Error("a bug of a neighbour");
+  });
+  await expect(bug).rejects.toThrow("a bug of a neighbour");
+  await refused;
+  expect(on.events).toEqual(["sms.refused"]);
 });

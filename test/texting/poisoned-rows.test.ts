@@ -173,3 +173,16 @@ test("a text whose end cannot be written when its time is over keeps no other fr
   cure(world);
   await world.until(ids[1] ?? "", ({ status }) => status === "expired");
 });
+
+test("five hundred texts whose ends cannot be written keep no later one from its end", async () => {
+  const clock = fastClock(20);
+  await using world = await startTexting({ link: { port: 1 }, instance: { clock } });
+  await Promise.all(Array.from({ length: 500 }, () => world.text({ to: POISON })));
+  const id = await world.text();
+  poison(world, `BEFORE UPDATE OF status ON sms_message WHEN NEW.recipient = '${POISON}' ${ABORT}`);
+  clock.jump(25 * 3_600_000);
+  await world.until(id, ({ status }) => status === "expired");
+  expect(stateOf(world)).toHaveLength(501);
+  cure(world);
+  await waitUntil("all have ended", 20_000, () => Promise.resolve(!stateOf(world).includes("ready")));
+});

@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import { Unwritten } from "../../src/db/unwritten.ts";
+import { fakeClock } from "../fakes/clock.ts";
+import { turn } from "./temporary.ts";
+
+const MINUTE = 60_000;
+
+test("what is kept is tried once a minute until it is written, and the oldest is named", async () => {
+  const clock = fakeClock();
+  const unwritten = new Unwritten<string>(clock);
+  let tries = 0;
+  const since = clock.now();
+  unwritten.keep("a", () => (++tries < 3 ? Promise.reject(new Error("a bug")) : Promise.resolve()));
+  for (let minute = 1; minute <= 5; minute++) {
+    expect(unwritten.first).toEqual(minute <= 3 ? { key: "a", since } : null);
+    clock.advance(MINUTE);
+    await turn();
+  }
+  expect([tries, unwritten.size]).toEqual([3, 0]);
+});
+
+test("what comes to be kept under a key while an earlier one is written stays, and is written in its turn", async () => {
+  const clock = fakeClock();
+  const unwritten = new Unwritten<string>(clock);
+  const written: string[] = [];
+  const first = Promise.withResolvers<void>();
+  unwritten.keep("a", () => first.promise.then(() => written.push("first")));
+  clock.advance(MINUTE);
+  unwritten.keep("a", () => Promise.resolve(written.push("second")));
+  first.resolve();
+  await turn();
+  expect([written, unwritten.has("a")]).toEqual([["first"], true]);
+  clock.advance(MINUTE);
+  await turn();
+  expect([written, unwritten.has("a")]).toEqual([["first", "second"], false]);
+});
