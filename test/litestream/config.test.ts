@@ -25,7 +25,7 @@ test("without a url nothing is replicated", () => {
 
 test("a bucket is all that an operator writes; the owner is replicated below it", () => {
   const told = daemonOf(read('url = "s3://copies/pombo/"'));
-  const interval = { "sync-interval": "1000ms", "auto-recover": true };
+  const interval = { "sync-interval": "1000ms" };
   expect(told.dbs).toEqual([
     {
       path: "/var/lib/pombo/pombo.db",

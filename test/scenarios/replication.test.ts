@@ -10,7 +10,7 @@ import { within } from "./child.ts";
 import { type CountingMx, startCountingMx } from "./counting-mx.ts";
 import { type Load, startLoad } from "./load.ts";
 import { canUnshare } from "./namespace.ts";
-import { daemonPid, expectAllInReplica, findDaemon, isDaemon, stopInOrder } from "./replicated.ts";
+import { daemonPid, expectAllInReplica, findDaemon, isDaemon, lastStep, stopInOrder } from "./replicated.ts";
 import { bugsOf, createWorld, hasLogged, type Served, type World } from "./world.ts";
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
@@ -112,6 +112,7 @@ test.skipIf(!hasDaemon)(
 test.skipIf(!hasDaemon)("a replica that is away for a while holds up no mail, and has it all afterwards", async () => {
   await using of = await createReplicated();
   const { world, mx, replica } = of;
+  const first = lastStep(join(replica, "copies"), 0);
   await using process = await world.serve();
   const load = of.load(() => Promise.resolve(process));
   await within(
@@ -119,6 +120,7 @@ test.skipIf(!hasDaemon)("a replica that is away for a while holds up no mail, an
     "answers",
     load.until(() => load.accepted.size > 50),
   );
+  await waitUntil("the daemon copies", LIMIT_MS, () => lastStep(join(replica, "copies"), 0) > first);
   renameSync(join(replica, "copies"), join(replica, "away"));
   writeFileSync(join(replica, "copies"), "in the way");
   await waitUntil("the daemon says so", LIMIT_MS, () => hasLogged(process, "replication.says"));
