@@ -98,6 +98,8 @@ export class Supervisor {
   /** The next child is about to be started. */
   #launching: Promise<void> = Promise.resolve();
   #hasAnswered = false;
+  /** It is ended by us, since it does not answer. */
+  #isSilent = false;
   /** Children in a row that ended, or were ended, without an answer. */
   #mute = 0;
   #faultSince: number | null = null;
@@ -158,6 +160,7 @@ export class Supervisor {
     } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
       log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
       this.#answeredAt = now;
+      this.#isSilent = true;
       child.kill("SIGKILL");
     }
     this.#shareCheckpoints();
@@ -236,7 +239,7 @@ export class Supervisor {
     const child = spawn(reader(log, clock, (words) => this.#heard(words)));
     this.#child = child;
     this.#childSince = this.#answeredAt = clock.now();
-    this.#hasAnswered = false;
+    this.#hasAnswered = this.#isSilent = false;
     this.#faultSince = null;
     log.event("replication.started", { pid: child.pid });
     void child.ended.then((code) => this.#ended(child, code));
@@ -271,7 +274,9 @@ export class Supervisor {
     const { clock, log } = this.#parts;
     this.#child = this.#state = null;
     if (this.#isStopping) return;
-    this.#mute = this.#hasAnswered ? 0 : this.#mute + 1;
+    // One that somebody else killed has said nothing of what it has here.
+    if (this.#hasAnswered) this.#mute = 0;
+    else if (code !== null || this.#isSilent) this.#mute += 1;
     if (clock.now() - this.#childSince >= STEADY_MS) this.#backoffMs = BACKOFF_MIN_MS;
     const afterMs = this.#nextBackoff();
     this.#restarts += 1;

@@ -82,6 +82,8 @@ test.skipIf(!hasDaemon)(
       process.signal("SIGKILL");
       await process.ended;
       expect(bugsOf(process)).toEqual([]);
+      // Whatever was killed, its steps lead on from what is in the replica: no whole copy is needed.
+      expect(hasLogged(process, "replication.bridged")).toBe(false);
       // It lives on without its pombo, until the next one ends it.
       expect(isDaemon(orphan)).toBe(true);
       seen.add(orphan);
