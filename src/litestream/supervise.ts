@@ -217,21 +217,25 @@ export class Supervisor {
     const { prepare, clock, log } = this.#parts;
     if (this.#child !== null || this.#isOver) return;
     const isDamaged = this.#isDamaged || this.#mute >= MUTE_LAUNCHES;
-    const reason = await prepare(isDamaged).catch((error: unknown) => {
-      log.bug("replication", error);
-      return error instanceof Error ? error.message : String(error);
-    });
-    if (this.#isOver) return;
-    if (reason === null) {
-      this.#isDamaged = false;
-      if (isDamaged) this.#mute = 0;
-      this.#spawn();
-    } else if (!this.#isStopping) {
-      const afterMs = this.#nextBackoff();
-      this.#lastWords = reason;
-      log.event("replication.waits", { reason, againInMs: afterMs }, "warn");
-      this.#cancelLaunch = clock.after(afterMs, () => this.#launch());
+    let reason: string | null;
+    try {
+      reason = await prepare(isDamaged);
+      if (this.#isOver) return;
+      if (reason === null) {
+        this.#isDamaged = false;
+        if (isDamaged) this.#mute = 0;
+        this.#spawn();
+        return;
+      }
+    } catch (error) {
+      // Its file may be gone, or there is no process to be had: another try may do.
+      reason = error instanceof Error ? error.message : String(error);
     }
+    if (this.#isStopping) return;
+    const afterMs = this.#nextBackoff();
+    this.#lastWords = reason;
+    log.event("replication.waits", { reason, againInMs: afterMs }, "warn");
+    this.#cancelLaunch = clock.after(afterMs, () => this.#launch());
   }
 
   #spawn(): void {

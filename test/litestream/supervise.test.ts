@@ -19,6 +19,7 @@ function supervised() {
     walBytes: 0,
     canSync: true,
     answersAfterMs: 0,
+    cannotStart: false,
     /** Why the first daemon may not run yet. */
     waitsFor: null as string | null,
     whileSyncing: () => undefined as void,
@@ -26,6 +27,7 @@ function supervised() {
     obeys: true,
   };
   const spawn = (line: (text: string) => void): DaemonChild => {
+    if (at.cannotStart) throw new Error("ENOENT: no such file");
     const { promise, resolve } = Promise.withResolvers<number | null>();
     children.push({ end: resolve, say: line });
     done.push("spawn");
@@ -359,4 +361,21 @@ test("after three daemons that never answered what they had here is put away; of
     await pass(61_000);
   }
   expect(done.slice(-2)).toEqual(["put away", "spawn"]);
+});
+
+test("a daemon that cannot be started is tried again, and told; a stop meanwhile ends", async () => {
+  const { begin, supervisor, done, events, pass, at } = supervised();
+  at.cannotStart = true;
+  await begin();
+  await pass(20_000);
+  expect(events.filter((each) => each.includes("ENOENT")).length).toBeGreaterThan(2);
+  at.cannotStart = false;
+  await pass(61_000);
+  expect(done).toContain("spawn");
+  const other = supervised();
+  other.at.cannotStart = true;
+  await other.begin();
+  await other.supervisor.stop(STOP_MS);
+  expect(other.events.at(-1)).toContain('"isComplete":false');
+  expect(supervisor.status.isRunning).toBe(false);
 });
