@@ -15,7 +15,13 @@ export function spawnDaemon(tools: DaemonTools, line: (text: string) => void): D
     // Ctrl+C at a terminal is for pombo alone, which ends it when all is copied.
     detached: true,
   });
-  notePid(tools, child.pid);
+  try {
+    notePid(tools, child.pid);
+  } catch (error) {
+    // On a full disk, say: one that nobody knows of would go on beside the next.
+    child.kill("SIGKILL");
+    throw error;
+  }
   const read = Promise.all([readLines(child.stdout, line), readLines(child.stderr, line)]);
   const ended = child.exited.then(async () => {
     await read;

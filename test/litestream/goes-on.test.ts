@@ -2,7 +2,17 @@
 // what the database holds, or says that it does not. Each of these gave out numbers twice or mixed two states before.
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
@@ -210,3 +220,18 @@ test.skipIf(!hasDaemon)(
     }
   },
 );
+
+test.skipIf(!hasDaemon)("a daemon whose number cannot be noted is ended: it would go on beside the next", async () => {
+  using at = await makeDirectory();
+  // Where the number is written to there is a folder.
+  mkdirSync(join(at.dataDir, "litestream/pid"));
+  const isOne = () =>
+    readdirSync("/proc").some((pid) => {
+      const file = `/proc/${pid}/cmdline`;
+      return /^\d+$/.test(pid) && existsSync(file) && readFileSync(file, "utf8").includes(at.places.config);
+    });
+  await at.running(async () => {
+    await waitUntil("it is told", LIMIT_MS, () => at.events.some((each) => each.startsWith("replication.waits")));
+    await waitUntil("none runs", LIMIT_MS, () => !isOne());
+  });
+});
