@@ -12,8 +12,10 @@ export interface DaemonState {
   lastSyncAt: number | null;
   /** The number of the last transaction that it has seen. */
   transaction: number;
-  /** Why the last look at the database failed; null: it did not. */
+  /** Why the last look at the database failed; null: it did not, or one is under way. */
   fault: string | null;
+  /** It is at it: what it says of the last time holds, and nothing of this one. */
+  isAtIt: boolean;
 }
 
 export interface DaemonControl {
@@ -28,7 +30,7 @@ export interface DaemonControl {
 interface Answers {
   pid?: unknown;
   txid?: unknown;
-  databases?: { path?: unknown; last_sync_at?: unknown; error?: unknown }[];
+  databases?: { path?: unknown; last_sync_at?: unknown; error?: unknown; active?: unknown }[];
 }
 
 export function controlBy(socket: string): DaemonControl {
@@ -67,6 +69,7 @@ export function controlBy(socket: string): DaemonControl {
         lastSyncAt: Number.isNaN(lastSyncAt) ? null : lastSyncAt,
         transaction: position.txid,
         fault: typeof fault === "string" && fault !== "" ? withCure(fault) : null,
+        isAtIt: diagnosis?.databases?.[0]?.active === true,
       };
     },
     async sync(database, limitMs) {

@@ -102,7 +102,8 @@ export class Supervisor {
   #isSilent = false;
   /** Children in a row that ended, or were ended, without an answer. */
   #mute = 0;
-  #faultSince: number | null = null;
+  /** Of the last look that was over. */
+  #fault: string | null = null;
   #isDamaged = false;
   #isStopping = false;
   /** No child may be started any more. */
@@ -129,7 +130,7 @@ export class Supervisor {
       lastSyncAt: this.#lastSyncAt,
       lagMs: Math.max(0, this.#parts.clock.now() - (this.#lastSyncAt ?? this.#startedAt)),
       transaction: this.#state?.transaction ?? null,
-      fault: this.#state === null ? this.#lastWords : this.#state.fault,
+      fault: this.#state === null ? this.#lastWords : this.#fault,
       checkpointsBy: this.#isOurs ? "pombo" : "litestream",
     };
   }
@@ -156,7 +157,7 @@ export class Supervisor {
       this.#answeredAt = now;
       this.#hasAnswered = true;
       this.#lastWords = null;
-      this.#minded(state, now);
+      this.#minded(state);
     } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
       log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
       this.#answeredAt = now;
@@ -180,10 +181,11 @@ export class Supervisor {
     // At a clock that jumps no limit grows, and none is less than a second.
     const left = (atMost: number, forOthers = 0) =>
       Math.min(atMost, Math.max(MIN_LIMIT_MS, limitMs - forOthers - Math.max(0, clock.now() - startedAt)));
-    await this.#within(COME_UP_LIMIT_MS, this.#launching);
-    let wasThere = false;
+    let wasThere = this.#child !== null;
+    const comingUp = () => left(COME_UP_LIMIT_MS, END_SHARE_MS);
+    await this.#within(comingUp(), this.#launching);
     const syncAll = async () => {
-      await this.#comeUp();
+      await this.#comeUp(comingUp());
       if (this.#child === null) return false;
       wasThere = true;
       const within = left(SYNC_LIMIT_MS, END_SHARE_MS);
@@ -244,7 +246,7 @@ export class Supervisor {
     this.#child = child;
     this.#childSince = this.#answeredAt = clock.now();
     this.#hasAnswered = this.#isSilent = false;
-    this.#faultSince = null;
+    this.#fault = null;
     log.event("replication.started", { pid: child.pid });
     void child.ended.then((code) => this.#ended(child, code));
   }
@@ -255,14 +257,13 @@ export class Supervisor {
   }
 
   /** What it says of itself, which holds only where it can read the database. */
-  #minded({ lastSyncAt, fault }: DaemonState, now: number): void {
+  #minded({ lastSyncAt, fault, isAtIt }: DaemonState): void {
+    // While it is at it, it has forgotten what was wrong the last time, and its steps may be none.
+    if (isAtIt) return;
+    this.#fault = fault;
     if (fault === null) {
-      this.#faultSince = null;
       if (lastSyncAt !== null) this.#lastSyncAt = Math.max(this.#lastSyncAt ?? 0, lastSyncAt);
-      return;
-    }
-    this.#faultSince ??= now;
-    if (this.#parts.isDamage(fault) || now - this.#faultSince > LATE_MS) this.#putAway(fault);
+    } else if (this.#parts.isDamage(fault)) this.#putAway(fault);
   }
 
   /** Ends it, so that the next one begins with a whole copy. */
@@ -312,7 +313,7 @@ export class Supervisor {
   #shareCheckpoints(): void {
     const { checkpoints, log } = this.#parts;
     // One that cannot read the database does not bring the log in either.
-    const isWell = this.#state?.fault === null;
+    const isWell = this.#state !== null && this.#fault === null;
     if (isWell && this.#isOurs) {
       this.#isOurs = false;
       checkpoints.leave();
@@ -327,14 +328,14 @@ export class Supervisor {
   }
 
   /** A daemon that has just been started is waited for; where it had just ended there is one more, for what is left. */
-  async #comeUp(): Promise<void> {
+  async #comeUp(limitMs: number): Promise<void> {
     const { control, databases, clock } = this.#parts;
     if (this.#child === null) {
       this.#launch();
-      await this.#within(COME_UP_LIMIT_MS, this.#launching);
+      await this.#within(limitMs, this.#launching);
     }
     let isOver = false;
-    const cancel = clock.after(COME_UP_LIMIT_MS, () => (isOver = true));
+    const cancel = clock.after(limitMs, () => (isOver = true));
     while (!isOver && this.#child !== null && (await control.state(databases.main)) === null)
       await new Promise<void>((resolve) => clock.after(COME_UP_LOOK_MS, resolve));
     cancel();
