@@ -61,7 +61,6 @@ test.skipIf(!hasDaemon)(
       let sent = 0;
       await waitUntil("a whole copy ahead of the steps", LIMIT_MS, async () => {
         await accept(first, world, `Email ${(sent += 1)}`);
-        await Bun.sleep(100);
         return lastStep(replica, WHOLE) > lastStep(replica, STEPS);
       });
       await killBoth(first, world.dataDir);
