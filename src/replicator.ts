@@ -18,6 +18,7 @@ import { endOrphan } from "./litestream/orphan.ts";
 import { type Owner, writeOwner } from "./litestream/owner.ts";
 import { localTransaction, lookAtReplica, ownerOfReplica, type ReplicaLook } from "./litestream/replica.ts";
 import { sameDiskWords } from "./litestream/same-disk.ts";
+import { RestorableCheck } from "./litestream/restorable.ts";
 import { spawnDaemon } from "./litestream/spawn.ts";
 import { type ReplicationStatus, Supervisor } from "./litestream/supervise.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
@@ -185,7 +186,7 @@ async function behindReplica(
   if (reason !== null) edges.log.event("replication.unreachable", { reason }, "warn");
   // Mail does not wait for a replica whose owner cannot be read at the moment.
   const verdict = judgeReplica({
-    look: look.kind === "backup" && reason !== null ? { kind: "unreachable", reason } : look,
+    look: look.kind !== "empty" && reason !== null ? { kind: "unreachable", reason } : look,
     owner,
     instance: stores.workspaces.fact("instance_id") ?? "",
     boots,
@@ -231,7 +232,8 @@ function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: Daemo
       return null;
     },
     isDamage: (words) => isDamageWords(words, places),
-    spawn: (line) => spawnDaemon(tools, line),
+    spawn: (line, snapshotNow) => spawnDaemon(tools, line, snapshotNow),
+    restorable: new RestorableCheck({ look: () => lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS }), ...edges }),
     control: controlBy(places.socket),
     databases: { main: places.database, owner: places.owner },
     checkpoints: {

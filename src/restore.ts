@@ -177,7 +177,12 @@ async function lookFor(tools: DaemonTools, url: string, at: number | null) {
       `The replica at ${url} cannot be read: ${look.reason}. See that it is reachable from here, and that the keys for it are right ([replication], or POMBO_REPLICATION_ACCESS_KEY_ID and POMBO_REPLICATION_SECRET_ACCESS_KEY).`,
     );
   }
-  const isThere = at !== null && (await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS })).kind === "backup";
+  if (look.kind === "broken") {
+    throw new StartError(
+      `The replica at ${url} cannot be restored as it was last: ${look.reason}. --at TIME brings back a state of before they were lost.`,
+    );
+  }
+  const isThere = at !== null && (await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS })).kind !== "empty";
   throw new StartError(
     isThere
       ? `The replica at ${url} does not go back as far as ${timeOf(at)} ([replication] retention). Name a later time, or leave --at out.`

@@ -44,7 +44,7 @@ export async function bridgeNumbers(tools: DaemonTools, options: BridgeOptions):
   ] as const) {
     const look = await lookAtReplica(tools, { limitMs: options.limitMs, database });
     if (look.kind === "unreachable") return look.reason;
-    const copy = look.kind === "backup" ? look.transaction : 0;
+    const copy = look.kind === "empty" ? 0 : look.transaction;
     const last = await lastStepOf(tools, database, options.limitMs);
     if (typeof last !== "number") return last.reason;
     if (!options.isDamaged && leadsOn(state, { last, copy })) continue;

@@ -11,6 +11,8 @@ export interface Places {
   owner: string;
   /** The daemon's configuration, 0600. */
   config: string;
+  /** The same for a daemon that has to take a snapshot at once. */
+  snapshotConfig: string;
   /** What the daemon keeps of each database: without it, it begins with a whole copy. */
   state: string;
   ownerState: string;
@@ -24,6 +26,7 @@ export function placesOf(dataDir: string, databaseFile: string): Places {
     database: databaseFile,
     owner: join(folder, "owner.db"),
     config: join(folder, "litestream.yml"),
+    snapshotConfig: join(folder, "snapshot-now.yml"),
     state: join(folder, "state"),
     ownerState: join(folder, "owner-state"),
     socket: join(dataDir, "lite.sock"),
@@ -33,6 +36,8 @@ export function placesOf(dataDir: string, databaseFile: string): Places {
 /** What the daemon gives its last copying of each of the two databases at a stop. */
 const LAST_SYNC_MS = 8_000;
 const SOCKET_MODE = 0o600;
+/** The daemon takes a snapshot at the next multiple of its interval; it has no other way to be asked for one. */
+export const SNAPSHOT_NOW_MS = 30_000;
 
 /** Its configuration. Written as JSON, which is YAML whose quoting cannot go wrong; for `-no-expand-env`. */
 export function daemonConfig(replication: ReplicationConfig, places: Places): string {

@@ -31,7 +31,7 @@ export function judgeReplica(findings: Findings): Verdict {
   const { look, boots, url, startEmpty } = findings;
   if (boots.length === 0) return judgeEmpty(look, url, startEmpty);
   // Mail does not wait for the replica: what is there is seen when it can be reached.
-  if (look.kind !== "backup") return { kind: "go" };
+  if (look.kind === "empty" || look.kind === "unreachable") return { kind: "go" };
   const strangers = strangersOf(findings, look.transaction);
   if (strangers !== null) return { kind: "refused", words: strangers };
   // What the daemon keeps here may be lost (damaged files, an operator's hand) without anything being of an earlier time.
@@ -55,6 +55,15 @@ export function judgeEmpty(look: ReplicaLook, url: string, startEmpty: boolean):
           `The data directory is empty, and whether the replica at ${url} holds a backup cannot be seen: ${look.reason}. ` +
           'Correct [replication] or make the replica reachable; without replication ([replication] url = "") pombo starts empty.',
       };
+    case "broken":
+      return startEmpty
+        ? { kind: "go" }
+        : {
+            kind: "refused",
+            words:
+              `The data directory is empty, and the replica at ${url} holds a damaged backup: ${look.reason}. ` +
+              "To bring back a state of before the damage: pombo restore --at TIME. To begin anew and give the backup up: pombo serve --start-empty.",
+          };
     case "backup":
       return startEmpty
         ? { kind: "go" }

@@ -63,7 +63,7 @@ async function isGone(pid: number, tools: Known, wait: { clock: Clock; limitMs: 
 function isDaemonOf(pid: number, { places }: Known): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-    return words.includes("replicate") && words.includes(places.config);
+    return words.includes("replicate") && [places.config, places.snapshotConfig].some((each) => words.includes(each));
   } catch {
     return false;
   }

@@ -10,10 +10,13 @@ export type ReplicaLook =
   | { kind: "empty" }
   /** `transaction`: the daemon's number of the last one in it; `at`: when that was written, Unix ms. */
   | { kind: "backup"; transaction: number; at: number }
+  /** Files are missing between those that are there: the last state cannot be restored. `transaction`: the last one seen. */
+  | { kind: "broken"; reason: string; transaction: number }
   | { kind: "unreachable"; reason: string };
 
 /** What the daemon says where nothing can be restored. */
 const NOTHING = "no matching backup files available";
+const GAP = "non-contiguous ltx files";
 
 interface Plan {
   max_txid: string;
@@ -35,16 +38,26 @@ export async function lookAtReplica(
     return { kind: "backup", transaction: Number.parseInt(plan.max_txid, 16), at };
   }
   if (err.includes(NOTHING)) return { kind: "empty" };
+  if (err.includes(GAP)) {
+    const last = await lastStepOf({ run }, database, limitMs, "all");
+    return typeof last === "number"
+      ? { kind: "broken", reason: `files are missing in it (${lastLineOf(err)})`, transaction: last }
+      : { kind: "unreachable", reason: last.reason };
+  }
   return { kind: "unreachable", reason: reasonOf(code, err, limitMs) };
 }
 
-/** The number of the last single step that is in the replica, 0: there is none; or why that cannot be seen. */
+/**
+ * The number of the last step that is in the replica, 0: there is none; or why that cannot be seen. Level 0 holds
+ * single steps, the others those that were joined.
+ */
 export async function lastStepOf(
-  { run }: DaemonTools,
+  { run }: Pick<DaemonTools, "run">,
   database: string,
   limitMs: number,
+  level: "0" | "all" = "0",
 ): Promise<number | { reason: string }> {
-  const { code, out, err } = await run(["ltx", "-level", "0", "-json"], [database], limitMs);
+  const { code, out, err } = await run(["ltx", "-level", level, "-json"], [database], limitMs);
   if (code !== 0) return { reason: reasonOf(code, err, limitMs) };
   const files = JSON.parse(out) as { max_txid: string }[];
   return Math.max(0, ...files.map(({ max_txid: last }) => Number.parseInt(last, 16)));

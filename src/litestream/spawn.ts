@@ -4,10 +4,11 @@ import { notePid } from "./orphan.ts";
 
 const LINE_MAX = 8_192;
 
-/** Starts the daemon for good; what it says comes line by line. */
-export function spawnDaemon(tools: DaemonTools, line: (text: string) => void): DaemonChild {
+/** Starts the daemon for good; what it says comes line by line. `snapshotNow`: it takes a snapshot at once. */
+export function spawnDaemon(tools: DaemonTools, line: (text: string) => void, snapshotNow = false): DaemonChild {
   const { path, places, environment } = tools;
-  const child = Bun.spawn([path, "replicate", "-config", places.config, "-no-expand-env"], {
+  const config = snapshotNow ? places.snapshotConfig : places.config;
+  const child = Bun.spawn([path, "replicate", "-config", config, "-no-expand-env"], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

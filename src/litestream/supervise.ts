@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Trouble } from "../trouble.ts";
 import type { DaemonControl, DaemonState } from "./control.ts";
+import type { RestorableCheck } from "./restorable.ts";
 import { reader } from "./words.ts";
 
 // The supervisor of the replication daemon: it starts the child and starts it again when it ends, looks every few
@@ -53,8 +54,9 @@ export interface SupervisorParts {
   prepare: (isDamaged: boolean) => Promise<string | null>;
   /** Whether its words tell that what it has here is damaged. */
   isDamage: (words: string) => boolean;
-  /** Starts the daemon; `line` is called for each line that it says. */
-  spawn: (line: (text: string) => void) => DaemonChild;
+  /** Starts the daemon; `line` is called for each line that it says. `snapshotNow`: it takes a snapshot at once. */
+  spawn: (line: (text: string) => void, snapshotNow: boolean) => DaemonChild;
+  restorable: RestorableCheck;
   control: DaemonControl;
   databases: { main: string; owner: string };
   /** Who brings the log into the database; called by turns. */
@@ -80,6 +82,8 @@ export interface ReplicationStatus {
   fault: string | null;
   /** Who brings the write-ahead log into the database. */
   checkpointsBy: "litestream" | "pombo";
+  /** Whether the database could be restored from the replica when that was checked last. */
+  isRestorable: boolean;
 }
 
 export class Supervisor {
@@ -132,17 +136,25 @@ export class Supervisor {
       transaction: this.#state?.transaction ?? null,
       fault: this.#state === null ? this.#lastWords : this.#fault,
       checkpointsBy: this.#isOurs ? "pombo" : "litestream",
+      isRestorable: this.#parts.restorable.fault === null,
     };
   }
 
   /** Mail goes on; what is accepted now would be lost with this machine's disk. */
   get trouble(): Trouble | null {
     const { lagMs, isRunning, fault } = this.status;
-    if (lagMs <= LATE_MS) return null;
+    if (lagMs <= LATE_MS) return this.#restoreTrouble;
     const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
     const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : stopped;
     const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
     return { part: "replication", reason, since: this.#lastSyncAt ?? this.#startedAt, isAdvisory: true };
+  }
+
+  get #restoreTrouble(): Trouble | null {
+    const { fault } = this.#parts.restorable;
+    if (fault === null) return null;
+    const reason = `Nothing can be restored from the replica: ${fault.reason}. Something removed files from it. A new snapshot is being taken; until it is there, a lost disk loses everything.`;
+    return { part: "replication", reason, since: fault.since, isAdvisory: true };
   }
 
   /** Looks at once how far it is. */
@@ -158,6 +170,7 @@ export class Supervisor {
       this.#hasAnswered = true;
       this.#lastWords = null;
       this.#minded(state);
+      void this.#checkReplica(state).catch((error: unknown) => log.bug("replication", error));
     } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
       log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
       this.#answeredAt = now;
@@ -242,7 +255,11 @@ export class Supervisor {
 
   #spawn(): void {
     const { spawn, clock, log } = this.#parts;
-    const child = spawn(reader(log, clock, (words) => this.#heard(words)));
+    const snapshotNow = this.#parts.restorable.startDaemon();
+    const child = spawn(
+      reader(log, clock, (words) => this.#heard(words)),
+      snapshotNow,
+    );
     this.#child = child;
     this.#childSince = this.#answeredAt = clock.now();
     this.#hasAnswered = this.#isSilent = false;
@@ -264,6 +281,14 @@ export class Supervisor {
     if (fault === null) {
       if (lastSyncAt !== null) this.#lastSyncAt = Math.max(this.#lastSyncAt ?? 0, lastSyncAt);
     } else if (this.#parts.isDamage(fault)) this.#putAway(fault);
+  }
+
+  /** Whether a restore would succeed is asked of a daemon that is well; of others the lag tells. */
+  async #checkReplica(state: DaemonState): Promise<void> {
+    const child = this.#child;
+    if (child === null || state.fault !== null || state.isAtIt) return;
+    const action = await this.#parts.restorable.observe(state);
+    if (action === "restart" && child === this.#child && !this.#isStopping) child.kill("SIGKILL");
   }
 
   /** Ends it, so that the next one begins with a whole copy. */

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { ReplicationConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { readSecret } from "../named-files.ts";
-import { daemonConfig, daemonEnvironment, type Places, placesOf } from "./config.ts";
+import { daemonConfig, daemonEnvironment, type Places, placesOf, SNAPSHOT_NOW_MS } from "./config.ts";
 import { daemonFolder, openDaemon } from "./daemon.ts";
 
 // All that is needed to run the daemon for a data directory, be it to replicate, to look or to restore.
@@ -41,8 +41,13 @@ export async function openTools(
   const places = placesOf(at.dataDir, at.database);
   const environment = daemonEnvironment(replication, secretOf(replication));
   const path = await openDaemon(at.dataDir);
-  rmSync(places.config, { force: true });
-  writeFileSync(places.config, daemonConfig(replication, places), { mode: 0o600, flag: "wx" });
+  for (const [file, changed] of [
+    [places.config, {}],
+    [places.snapshotConfig, { snapshotIntervalMs: SNAPSHOT_NOW_MS }],
+  ] as const) {
+    rmSync(file, { force: true });
+    writeFileSync(file, daemonConfig({ ...replication, ...changed }, places), { mode: 0o600, flag: "wx" });
+  }
   return {
     path,
     places,

@@ -6,6 +6,7 @@ interface ReplicationFigures {
   isRunning: boolean;
   lastSyncAt: number | null;
   lagMs: number;
+  isRestorable: boolean;
   restarts: number;
 }
 
@@ -34,6 +35,11 @@ export function registerReplication(registry: Registry, { status, drill, isPause
   );
   figure("pombo_replication_last_sync_time_seconds", "When that was, Unix time.", ({ lastSyncAt }) =>
     lastSyncAt === null ? null : lastSyncAt / 1_000,
+  );
+  figure(
+    "pombo_replication_restorable",
+    "1 while the database could be restored from the replica, checked each minute, else 0.",
+    ({ isRestorable }) => (isRestorable ? 1 : 0),
   );
   figure("pombo_replication_restarts_total", "Times that the daemon ended by itself.", ({ restarts }) => restarts);
   figure("pombo_restore_drill_good", "1 when the last restore drill went well, else 0.", () => {

@@ -20,6 +20,8 @@ import { bridgeNumbers, isDamageWords } from "../../src/litestream/bridge.ts";
 import { daemonConfig, placesOf } from "../../src/litestream/config.ts";
 import { controlBy } from "../../src/litestream/control.ts";
 import { daemonVersion, openDaemon } from "../../src/litestream/daemon.ts";
+import { lookAtReplica } from "../../src/litestream/replica.ts";
+import { RestorableCheck } from "../../src/litestream/restorable.ts";
 import { spawnDaemon } from "../../src/litestream/spawn.ts";
 import { Supervisor } from "../../src/litestream/supervise.ts";
 import type { DaemonTools } from "../../src/litestream/tools.ts";
@@ -50,6 +52,8 @@ async function makeDirectory(syncIntervalMs = 100) {
     const replication = { url, endpoint: null, region: "", sftpKeyFile: null, sftpHostKey: null };
     const times = { syncIntervalMs, snapshotIntervalMs: 86_400_000, retentionMs: 3 * 86_400_000 };
     writeFileSync(places.config, daemonConfig({ ...replication, ...times } as never, places));
+    const atOnce = { ...replication, ...times, snapshotIntervalMs: 2_000 };
+    writeFileSync(places.snapshotConfig, daemonConfig(atOnce as never, places));
   };
   configure();
   const tools: DaemonTools = {
@@ -86,26 +90,37 @@ async function makeDirectory(syncIntervalMs = 100) {
       configure();
     },
     steps: () => readdirSync(join(places.state, "ltx/0")).toSorted(),
+    replica: () => url,
     stepsCopied: () => readdirSync(join(url, "ltx/0")),
     /** A pombo's database and supervisor for as long as `work` takes; then all is copied, or it says that it is not. */
-    async running(work: (on: { write: () => void; copied: () => Promise<void> }) => Promise<void>): Promise<void> {
+    async running(
+      work: (on: { write: () => void; copied: () => Promise<void>; supervisor: Supervisor }) => Promise<void>,
+    ): Promise<void> {
       const database = new Database(places.database);
       database.run("PRAGMA wal_autocheckpoint = 0");
+      const log = {
+        event: (name: string, fields: unknown) => void events.push(`${name} ${JSON.stringify(fields)}`),
+        bug: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),
+      };
       const supervisor = new Supervisor({
+        restorable: new RestorableCheck({
+          look: () => lookAtReplica(tools, { limitMs: LIMIT_MS }),
+          clock: systemClock,
+          log,
+          everyMs: 500,
+          recheckEveryMs: 500,
+        }),
         prepare: async (isDamaged) => {
           const made = await bridgeNumbers(tools, { at: Date.now(), limitMs: 10_000, isDamaged });
           return typeof made === "string" ? made : null;
         },
         isDamage: (words) => isDamageWords(words, places),
-        spawn: (line) => spawnDaemon(tools, line),
+        spawn: (line, snapshotNow) => spawnDaemon(tools, line, snapshotNow),
         control,
         databases: { main: places.database, owner: places.owner },
         checkpoints: { leave: () => undefined, take: () => undefined, walBytes: () => 0 },
         clock: systemClock,
-        log: {
-          event: (name, fields) => void events.push(`${name} ${JSON.stringify(fields)}`),
-          bug: (where, error) => void events.push(`bug ${where} ${String(error)}`),
-        },
+        log,
       });
       supervisor.start();
       const write = () => {
@@ -122,7 +137,7 @@ async function makeDirectory(syncIntervalMs = 100) {
         });
       };
       try {
-        await work({ write, copied });
+        await work({ write, copied, supervisor });
       } finally {
         database.close();
         await supervisor.stop(35_000);
@@ -235,3 +250,37 @@ test.skipIf(!hasDaemon)("a daemon whose number cannot be noted is ended: it woul
     await waitUntil("none runs", LIMIT_MS, () => !isOne());
   });
 });
+
+for (const removed of ["", "ltx/9", "ltx/0"]) {
+  test.skipIf(!hasDaemon)(
+    `${removed === "" ? "all files" : `the files of ${removed}`} of the replica are removed while it is written to: a new snapshot is taken`,
+    async () => {
+      using at = await makeDirectory();
+      const took = (name: string) => at.events.filter((each) => each.startsWith(name)).length;
+      await at.running(async ({ copied, write, supervisor }) => {
+        await copied();
+        await waitUntil("a snapshot", LIMIT_MS, () => existsSync(join(at.replica(), "ltx/9")));
+        await copied();
+        rmSync(join(at.replica(), removed), { recursive: true });
+        // Level 0 begins with the whole database: what level 9 held is not needed until the former is cleared.
+        if (removed === "ltx/9") rmSync(join(at.replica(), "ltx/0"), { recursive: true });
+        await waitUntil("it is noticed", LIMIT_MS, async () => {
+          write();
+          await supervisor.look();
+          return took("replication.not_restorable") === 1;
+        });
+        expect(supervisor.trouble).toMatchObject({ part: "replication", isAdvisory: true });
+        expect(supervisor.status.isRestorable).toBe(false);
+        await waitUntil("it is mended", LIMIT_MS, async () => {
+          write();
+          await supervisor.look();
+          return took("replication.restorable") === 1;
+        });
+        expect(supervisor.trouble).toBeNull();
+        await copied();
+      });
+      expect(at.events.filter((each) => each.startsWith("bug"))).toEqual([]);
+      expect(await at.restored()).toEqual(at.content(at.places.database));
+    },
+  );
+}

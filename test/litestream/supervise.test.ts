@@ -1,91 +1,9 @@
 import { expect, test } from "bun:test";
-import type { DaemonControl, DaemonState } from "../../src/litestream/control.ts";
-import { type DaemonChild, Supervisor } from "../../src/litestream/supervise.ts";
 import { turn } from "../db/temporary.ts";
-import { fakeClock } from "../fakes/clock.ts";
+import { supervised } from "./supervised.ts";
 
 const MIB = 1024 * 1024;
 const STOP_MS = 35_000;
-
-/** A supervisor whose daemon does what the test says. */
-function supervised() {
-  const clock = fakeClock();
-  const done: string[] = [];
-  const events: string[] = [];
-  const limits: number[] = [];
-  const children: { end(code: number | null): void; say(line: string): void }[] = [];
-  const at = {
-    state: null as DaemonState | null,
-    walBytes: 0,
-    canSync: true,
-    answersAfterMs: 0,
-    cannotStart: false,
-    /** Why the first daemon may not run yet. */
-    waitsFor: null as string | null,
-    whileSyncing: () => undefined as void,
-    /** A SIGTERM is obeyed. */
-    obeys: true,
-  };
-  const spawn = (line: (text: string) => void): DaemonChild => {
-    if (at.cannotStart) throw new Error("ENOENT: no such file");
-    const { promise, resolve } = Promise.withResolvers<number | null>();
-    children.push({ end: resolve, say: line });
-    done.push("spawn");
-    return {
-      pid: 1_000 + children.length,
-      ended: promise,
-      kill(signal) {
-        done.push(signal);
-        if (signal === "SIGKILL" || at.obeys) resolve(signal === "SIGKILL" ? null : 0);
-      },
-    };
-  };
-  const control: DaemonControl = {
-    pid: () => Promise.resolve(null),
-    async state() {
-      if (at.answersAfterMs > 0) await new Promise<void>((resolve) => clock.after(at.answersAfterMs, resolve));
-      return at.state;
-    },
-    sync(database, limitMs) {
-      limits.push(limitMs);
-      done.push(`sync ${database}`);
-      at.whileSyncing();
-      return turn(2).then(() => at.canSync);
-    },
-  };
-  const supervisor = new Supervisor({
-    prepare(isDamaged) {
-      if (isDamaged) done.push("put away");
-      return Promise.resolve(at.waitsFor);
-    },
-    isDamage: (words) => words.includes("damaged"),
-    spawn,
-    control,
-    databases: { main: "main", owner: "owner" },
-    checkpoints: {
-      leave: () => void done.push("leave"),
-      take: () => void done.push("take"),
-      walBytes: () => at.walBytes,
-    },
-    clock,
-    log: {
-      event: (name, fields) => void events.push(`${name} ${JSON.stringify(fields)}`),
-      bug: (where, error) => void events.push(`bug ${where} ${String(error)}`),
-    },
-  });
-  const pass = async (ms: number, step = 1_000) => {
-    for (let passed = 0; passed < ms; passed += step) {
-      clock.advance(step);
-      await turn(3);
-    }
-  };
-  const begin = async () => {
-    supervisor.start();
-    await turn(3);
-  };
-  const answers = () => (at.state = { lastSyncAt: clock.now(), transaction: 7, fault: null, isAtIt: false });
-  return { clock, begin, limits, supervisor, done, events, children, at, pass, answers };
-}
 
 test("a daemon that ends is started again, later each time, and at once after it ran well", async () => {
   const { begin, supervisor, done, children, pass, clock } = supervised();

@@ -14,10 +14,12 @@ import { createWorld, HOSTNAME, type World } from "./world.ts";
 const MOTO = "moto[server]==5.2.5";
 const TOOLS = join(import.meta.dir, "../../.tools");
 const LIMIT_MS = 30_000;
+const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
 const [ID, SECRET] = ["AKIDPOMBO", "s3cr3t-of-the-test"];
+const CREDENTIALS = { accessKeyId: ID, secretAccessKey: SECRET };
 const THROUGH = ["env", `POMBO_REPLICATION_ACCESS_KEY_ID=${ID}`, `POMBO_REPLICATION_SECRET_ACCESS_KEY=${SECRET}`];
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 /** The command of moto's server, brought when it is missing; null: it cannot be. */
 function bringMoto(): string | null {
@@ -112,6 +114,42 @@ test.skipIf(moto === null || !hasDaemon)(
     await restoreElsewhere(world, service.url);
   },
 );
+
+test.skipIf(moto === null || !hasDaemon || ROUNDS <= 5)(
+  "an emptied bucket is told within a good minute, and a new snapshot is taken by itself (the long run)",
+  async () => {
+    await using service = await startService(moto ?? "");
+    await using mx = await startCountingMx();
+    await using world = await createWorld({ mxPort: mx.port });
+    const replication = { url: "s3://copies/pombo", endpoint: service.url, region: "eu-1" };
+    const how = { config: world.writeConfig("s3.toml", { replication }), through: THROUGH };
+    await using process = await world.serve(how);
+    const load = startLoad({
+      key: world.key,
+      customers: 1,
+      url: () => Promise.resolve(process.url),
+      delivered: { count: () => mx.distinct, until: (isTrue) => mx.until(isTrue) },
+    });
+    const ready = async () => JSON.stringify(await (await fetch(`${process.url}/ready`)).json());
+    await waitUntil("a snapshot", LIMIT_MS, async () =>
+      (await keysIn(service.url)).some((key) => key.startsWith("pombo/0009/")),
+    );
+    const bucket = new Bun.S3Client({ ...CREDENTIALS, endpoint: service.url, bucket: "copies" });
+    for (const key of await keysIn(service.url)) await bucket.delete(key);
+    expect((await keysIn(service.url)).filter((key) => key.startsWith("pombo/0009/"))).toEqual([]);
+    await waitUntil("it is told", 3 * LIMIT_MS, async () => (await ready()).includes("Nothing can be restored"));
+    await waitUntil("it is mended", 3 * LIMIT_MS, async () => !(await ready()).includes("Nothing can be restored"));
+    await load.stop();
+    await stopInOrder(process);
+    expectAllInReplica(world, load, { AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: SECRET });
+  },
+);
+
+/** All keys of the bucket. */
+async function keysIn(url: string): Promise<string[]> {
+  const listed = await (await fetch(`${url}/copies?list-type=2`)).text();
+  return [...listed.matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key = ""]) => key);
+}
 
 /** Another machine has the URL, the service's address and keys, and the recovery key. */
 async function restoreElsewhere(world: World, endpoint: string): Promise<void> {

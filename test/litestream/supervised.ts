@@ -1,0 +1,92 @@
+import type { DaemonControl, DaemonState } from "../../src/litestream/control.ts";
+import type { ReplicaLook } from "../../src/litestream/replica.ts";
+import { RestorableCheck } from "../../src/litestream/restorable.ts";
+import { type DaemonChild, Supervisor } from "../../src/litestream/supervise.ts";
+import { turn } from "../db/temporary.ts";
+import { fakeClock } from "../fakes/clock.ts";
+
+/** A supervisor whose daemon does what the test says. */
+export function supervised() {
+  const clock = fakeClock();
+  const done: string[] = [];
+  const events: string[] = [];
+  const limits: number[] = [];
+  /** Of each daemon: whether it has to take a snapshot at once. */
+  const snapshots: boolean[] = [];
+  const children: { end(code: number | null): void; say(line: string): void }[] = [];
+  const at = {
+    state: null as DaemonState | null,
+    walBytes: 0,
+    canSync: true,
+    answersAfterMs: 0,
+    cannotStart: false,
+    /** Why the first daemon may not run yet. */
+    waitsFor: null as string | null,
+    whileSyncing: () => undefined as void,
+    /** A SIGTERM is obeyed. */
+    obeys: true,
+    replica: { kind: "backup", transaction: 7, at: 0 } as ReplicaLook,
+  };
+  const spawn = (line: (text: string) => void, snapshotNow: boolean): DaemonChild => {
+    if (at.cannotStart) throw new Error("ENOENT: no such file");
+    snapshots.push(snapshotNow);
+    const { promise, resolve } = Promise.withResolvers<number | null>();
+    children.push({ end: resolve, say: line });
+    done.push("spawn");
+    return {
+      pid: 1_000 + children.length,
+      ended: promise,
+      kill(signal) {
+        done.push(signal);
+        if (signal === "SIGKILL" || at.obeys) resolve(signal === "SIGKILL" ? null : 0);
+      },
+    };
+  };
+  const control: DaemonControl = {
+    pid: () => Promise.resolve(null),
+    async state() {
+      if (at.answersAfterMs > 0) await new Promise<void>((resolve) => clock.after(at.answersAfterMs, resolve));
+      return at.state;
+    },
+    sync(database, limitMs) {
+      limits.push(limitMs);
+      done.push(`sync ${database}`);
+      at.whileSyncing();
+      return turn(2).then(() => at.canSync);
+    },
+  };
+  const log = {
+    event: (name: string, fields: unknown) => void events.push(`${name} ${JSON.stringify(fields)}`),
+    bug: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),
+  };
+  const supervisor = new Supervisor({
+    prepare(isDamaged) {
+      if (isDamaged) done.push("put away");
+      return Promise.resolve(at.waitsFor);
+    },
+    isDamage: (words) => words.includes("damaged"),
+    spawn,
+    control,
+    databases: { main: "main", owner: "owner" },
+    checkpoints: {
+      leave: () => void done.push("leave"),
+      take: () => void done.push("take"),
+      walBytes: () => at.walBytes,
+    },
+    clock,
+    log,
+    restorable: new RestorableCheck({ look: () => Promise.resolve(at.replica), clock, log }),
+  });
+  const pass = async (ms: number, step = 1_000) => {
+    for (let passed = 0; passed < ms; passed += step) {
+      clock.advance(step);
+      await turn(3);
+    }
+  };
+  const begin = async () => {
+    supervisor.start();
+    await turn(3);
+  };
+  const answers = () => (at.state = { lastSyncAt: clock.now(), transaction: 7, fault: null, isAtIt: false });
+  return { snapshots, clock, begin, limits, supervisor, done, events, children, at, pass, answers };
+}
