@@ -24,6 +24,8 @@ CREATE TABLE workspace (
   rate_blocked_at   INTEGER,                      -- for its bounces or complaints; null: not
   rate_block_reason TEXT,
   rate_warned_at    INTEGER,                      -- half of such a rate was reached
+  reports_warned_at INTEGER,                      -- with all that was reported by mail it would be blocked
+  reports_warning   TEXT,                         -- that, with its figures
   deleted_at        INTEGER                       -- gone for everybody; what belonged to it is being removed
 ) STRICT;
 CREATE INDEX workspace_newest ON workspace (created_at, id);
@@ -239,6 +241,17 @@ CREATE TABLE usage (
   day          TEXT NOT NULL,                   -- 2026-11-21
   count        INTEGER NOT NULL,
   PRIMARY KEY (workspace_id, name, day)
+) STRICT, WITHOUT ROWID;
+
+-- Complaints and hard bounces that came by mail, by the UTC day of the email and the recipient's domain.
+CREATE TABLE usage_reported (
+  workspace_id INTEGER NOT NULL,
+  day          TEXT NOT NULL,
+  name         TEXT NOT NULL,                   -- as in usage
+  domain       TEXT NOT NULL,                   -- the organizational one
+  count        INTEGER NOT NULL,
+  counted      INTEGER NOT NULL,                -- of them, towards the sending block: see src/plans/rates.ts
+  PRIMARY KEY (workspace_id, day, name, domain)
 ) STRICT, WITHOUT ROWID;
 
 -- The lists' totals, kept in the transactions that change them.

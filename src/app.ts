@@ -182,7 +182,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       clock,
       log,
       isBlocking,
-      blocked: (block) => teller.tellOfBlock(block),
+      notify: (notice) => teller.tellOfRates(notice),
     });
     db.followers.push(rates);
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
@@ -242,7 +242,13 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       return { kind: "command", handle, close: endAll };
     }
     const api = createApi(apiParts);
-    const receiver = buildReceiver({ ...shared, reportedRefusals, counts: counters.inbound, openThread });
+    const receiver = buildReceiver({
+      ...shared,
+      reportedRefusals,
+      counts: counters.inbound,
+      openThread,
+      resolver: checkResolver,
+    });
     closers.push(() => receiver.close());
 
     const replica = { databaseFile: databaseFile(config.dataDir), choice: options.replica ?? {} };

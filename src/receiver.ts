@@ -2,6 +2,7 @@ import type { Edges } from "./app.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
+import type { DnsClient } from "./dns/client.ts";
 import type { Report } from "./dsn/parse.ts";
 import type { RefusalWatch } from "./emails/refusals.ts";
 import type { FindRelay } from "./emails/relay.ts";
@@ -32,6 +33,8 @@ export interface ReceiverParts {
   show: ReportParts["show"];
   counts: Counters["inbound"];
   openThread: () => ThreadPort;
+  /** Of the feedback providers' keys: what strangers make us look up takes no places from mail. */
+  resolver: DnsClient;
 }
 
 /** The worst letter that is known takes a third of a second; who finds a worse one must not hold up the others for long. */
@@ -39,7 +42,7 @@ const PATIENCE = { silenceMs: 5_000, pauseMs: 100, maxPauseMs: 1_000 };
 
 /** `close` ends its thread and loops; a letter that is being read is put off. */
 export function buildReceiver(parts: ReceiverParts) {
-  const { edges, stores, keyring, committer, openThread, ...rest } = parts;
+  const { edges, stores, keyring, committer, openThread, resolver, ...rest } = parts;
   const { clock, random, log } = edges;
   const { commit } = committer;
   const tell = (why: string) => log.bug("thread", new Error(`the thread that reads letters was given up: ${why}`));
@@ -53,6 +56,7 @@ export function buildReceiver(parts: ReceiverParts) {
     log,
     standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
     read: createReader(reading, log),
+    lookupTxt: (name, signal) => resolver.txt(name, signal),
     returnPathKey: keyring.hmacKey("return-path"),
   });
   const stopPurge = purgeInbox({ inbox: stores.inbox, commit, clock, log });

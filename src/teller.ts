@@ -11,6 +11,7 @@ import type { EventType } from "./events/schema.ts";
 import { createRecorder, type Recorder, type Subscribers } from "./events/record.ts";
 import type { Keyring } from "./keyring/seal.ts";
 import { parseRanges } from "./net/address.ts";
+import type { RateNotice } from "./plans/rates.ts";
 import type { PauseView } from "./queue/pause.ts";
 import { Worker } from "./queue/worker.ts";
 import type { Stores } from "./stores.ts";
@@ -53,8 +54,8 @@ export interface Teller {
   look: Look;
   worker: Worker;
   tellOfEmail: TellOfEmail;
-  /** A workspace's sending was blocked for its rates. */
-  tellOfBlock(block: { workspaceId: number; workspace: string; reason: string; at: number }): void;
+  /** A workspace's sending was blocked for its rates, or is half way to that. */
+  tellOfRates(notice: RateNotice): void;
   /** Begins to call, and to forget what is too old. */
   start(): Promise<void>;
   stop(graceMs: number): Promise<void>;
@@ -116,7 +117,7 @@ export function buildTeller(parts: TellerParts): Teller {
     look,
     worker,
     tellOfEmail,
-    tellOfBlock: (block) => tellOfBlock(block, recorder),
+    tellOfRates: (notice) => tellOfRates(notice, recorder),
     async start() {
       await worker.start();
       upkeep.start();
@@ -202,8 +203,7 @@ function subscribersOf(
   };
 }
 
-function tellOfBlock(block: Parameters<Teller["tellOfBlock"]>[0], { record }: Recorder): void {
-  const { workspaceId, workspace, reason, at } = block;
+function tellOfRates({ kind, workspaceId, workspace, reason, at }: RateNotice, { record }: Recorder): void {
   const data = () => ({ workspaceId: workspace, reason });
-  record({ workspaceId, type: "workspace.sending_blocked", resource: workspace, at, data });
+  record({ workspaceId, type: `workspace.sending_${kind}`, resource: workspace, at, data });
 }

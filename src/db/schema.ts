@@ -31,6 +31,8 @@ export const workspaces = sqliteTable(
     rateBlockedAt: integer("rate_blocked_at"),
     rateBlockReason: text("rate_block_reason"),
     rateWarnedAt: integer("rate_warned_at"),
+    reportsWarnedAt: integer("reports_warned_at"),
+    reportsWarning: text("reports_warning"),
     deletedAt: integer("deleted_at"),
   },
   (t) => [index("workspace_newest").on(t.createdAt, t.id)],
@@ -248,6 +250,19 @@ export const usage = sqliteTable(
     count: integer().notNull(),
   },
   (t) => [primaryKey({ columns: [t.workspaceId, t.name, t.day] })],
+);
+
+export const usageReported = sqliteTable(
+  "usage_reported",
+  {
+    workspaceId: integer("workspace_id").notNull(),
+    day: text().notNull(),
+    name: text().notNull(),
+    domain: text().notNull(),
+    count: integer().notNull(),
+    counted: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.workspaceId, t.day, t.name, t.domain] })],
 );
 
 export const emailTotals = sqliteTable(

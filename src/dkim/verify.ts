@@ -62,6 +62,34 @@ export async function verifyMessage(message: Uint8Array, lookupTxt: LookupTxt, a
   return verdicts;
 }
 
+/** Signatures of one domain that bearsSignatureOf looks at: whoever replaces a key signs with two. */
+const MAX_OF_DOMAIN = 2;
+
+/**
+ * Whether a valid signature with exactly this `d=` covers the header it names and the whole body. No other
+ * domain's key is asked for, whatever signatures a stranger adds.
+ */
+export async function bearsSignatureOf(
+  domain: string,
+  message: Uint8Array,
+  lookupTxt: LookupTxt,
+  at: number,
+): Promise<boolean> {
+  const { fields, body } = splitMessage(message);
+  if (message.length - body.length > MAX_HEADER_OCTETS || fields.length > MAX_FIELDS) return false;
+  let looked = 0;
+  for (const field of fields.filter(({ name }) => name === "dkim-signature").slice(0, MAX_SIGNATURES)) {
+    const read = readSignature(field.raw);
+    if (typeof read === "string" || read.domain !== domain || read.length !== null) continue;
+    const others = fields.filter((other) => other !== field);
+    const { result } = await checkSignature(read, { fields: others, body }, { lookupTxt, at });
+    if (result === "pass") return true;
+    looked += 1;
+    if (looked === MAX_OF_DOMAIN) return false;
+  }
+  return false;
+}
+
 type Outcome = Pick<DkimVerdict, "result" | "reason">;
 
 async function checkSignature(

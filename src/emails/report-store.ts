@@ -1,6 +1,6 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { emailQueue, emails } from "../db/schema.ts";
+import { attempts, emailQueue, emails } from "../db/schema.ts";
 import { emailReports } from "../db/schema-inbound.ts";
 import { fast } from "../db/statement.ts";
 import type { EmailState } from "./store.ts";
@@ -32,6 +32,14 @@ export function openReportStore({ orm }: Db) {
   return {
     /** An email without its body, whoever's it is; undefined when it is gone. */
     emailOf: (uid: string): EmailState | undefined => selectEmail.get({ uid }),
+
+    /** The MX host that took an email; null: none has, or it went to a relay. */
+    deliveredTo: (emailId: number): string | null =>
+      orm
+        .select({ host: attempts.host })
+        .from(attempts)
+        .where(and(eq(attempts.emailId, emailId), eq(attempts.outcome, "delivered")))
+        .get()?.host ?? null,
 
     /** What was reported about an email, in that order. */
     of: (emailId: number): ReportRow[] => selectReports.all({ emailId }),

@@ -1,5 +1,7 @@
 import type { Report } from "../dsn/parse.ts";
 import type { Log } from "../log.ts";
+import { organizationalDomain } from "../net/organization.ts";
+import type { ReportedOutcome } from "../plans/rates.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { cleanReply } from "../smtp/reply.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
@@ -28,6 +30,8 @@ export interface Reported {
   reporter: string;
   /** Unix ms. */
   at: number;
+  /** A listed feedback provider has signed it: towards the sending block it counts without a cap. */
+  isFromProvider: boolean;
   /** What the watch of refusals said of it: it is asked once, however often the transaction is run. */
   watched?: { suppression: Suppression | null };
 }
@@ -41,9 +45,7 @@ export interface ReportParts {
   reportedRefusals: RefusalWatch;
   rates: {
     answered(workspaceId: number, isHardBounce: boolean): void;
-    bouncedLater(workspaceId: number, answeredAt: number): void;
-    answeredByComplaint(workspaceId: number): void;
-    complained(workspaceId: number, answeredAt: number): void;
+    reported(workspaceId: number, outcome: ReportedOutcome): void;
   };
   findRelay: FindRelay;
   /** Undefined: the workspace was deleted, and nothing is written of it any more. */
@@ -115,7 +117,7 @@ function takeComplaint(found: EmailState, reported: Reported, parts: ReportParts
   // Who complains is not written to any more, however the email ended; but by one complaint once, so that it
   // does not bring back what somebody has lifted.
   if (changed === null && !(isFirst && noted === "noted")) return { outcome: noted, tell: () => undefined };
-  countComplaint(email, changed, reported.at, parts);
+  countComplaint(email, changed, reported, parts);
   const { workspaceId, recipientAddress: address } = email;
   parts.suppressions.insert({ workspaceId, channel: "email", address, reason: "complaint", createdAt: reported.at });
   return {
@@ -143,17 +145,32 @@ function end(
 
 /** As at sending: of what goes through a relay the recipients' own servers have said nothing to us. */
 function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findRelay }: ReportParts): void {
-  const { workspaceId, deliveredAt } = email;
-  if (before === "delivered" && isHard && deliveredAt !== null) rates.bouncedLater(workspaceId, deliveredAt);
-  if (before === "queued" && findRelay(email.senderDomain) === null) rates.answered(workspaceId, isHard);
+  const { workspaceId, deliveredAt: answeredAt } = email;
+  const bounced = { name: "hard_bounces", domain: domainOf(email) } as const;
+  if (before === "delivered" && isHard && answeredAt !== null) rates.reported(workspaceId, { ...bounced, answeredAt });
+  if (before !== "queued" || findRelay(email.senderDomain) !== null) return;
+  if (isHard) rates.reported(workspaceId, { ...bounced, answeredAt: null });
+  else rates.answered(workspaceId, false);
 }
 
-function countComplaint(email: EmailRow, before: Before | null, now: number, { rates, findRelay }: ReportParts): void {
+function countComplaint(
+  email: EmailRow,
+  before: Before | null,
+  { at, isFromProvider }: Reported,
+  { rates, findRelay }: ReportParts,
+): void {
   const { workspaceId, deliveredAt, sentAt, status, senderDomain } = email;
   if (deliveredAt === null && findRelay(senderDomain) !== null) return;
-  if (before === "queued") rates.answeredByComplaint(workspaceId);
+  const complained = { name: "complaints", domain: isFromProvider ? null : domainOf(email) } as const;
+  if (before === "queued") rates.reported(workspaceId, { ...complained, answeredAt: null });
   // Of what a relay took, or ended in yet another way, nothing was counted.
-  else if (before === "delivered" || status === "bounced") rates.complained(workspaceId, deliveredAt ?? sentAt ?? now);
+  else if (before === "delivered" || status === "bounced")
+    rates.reported(workspaceId, { ...complained, answeredAt: deliveredAt ?? sentAt ?? at });
+}
+
+/** Whose reports are counted together, whatever they say of themselves: plans/rates.ts. */
+function domainOf({ recipientAddress }: EmailRow): string {
+  return organizationalDomain(recipientAddress.slice(recipientAddress.lastIndexOf("@") + 1));
 }
 
 /** Under what reports about recipients of this address's domain are watched. */

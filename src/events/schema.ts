@@ -24,6 +24,7 @@ export const EVENT_TYPES = [
   "suppression.created",
   "suppression.deleted",
   "workspace.quota_warning",
+  "workspace.sending_warning",
   "workspace.sending_blocked",
   "webhook.disabled",
   "webhook.test",

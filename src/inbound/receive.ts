@@ -8,6 +8,7 @@ import { type EmailReport, type ReportParts, takeReport } from "../emails/report
 import type { Random } from "../random.ts";
 import { ThreadGone } from "../threads/line.ts";
 import { keepFor } from "./keep.ts";
+import { isFromProvider, type LookupTxt, providerOf } from "./feedback-provider.ts";
 import type { Destination, Letter, Receive } from "./letter.ts";
 import type { ReadLetter } from "./read.ts";
 import type { InboxStore } from "./store.ts";
@@ -23,9 +24,11 @@ export interface ReceiveParts extends ReportParts {
   inbox: InboxStore;
   read: ReadLetter;
   commit: Commit;
-  clock: Pick<Clock, "now">;
+  clock: Pick<Clock, "now" | "after">;
   random: Random;
   guard: Pick<DiskGuard, "failure" | "trouble">;
+  /** For the keys of feedback providers. */
+  lookupTxt: LookupTxt;
   /** Of the tokens in return paths. */
   returnPathKey: Uint8Array;
   counts: InboundCounts;
@@ -93,15 +96,15 @@ function stepFor(destination: Destination, letter: Letter, parts: ReceiveParts):
 
 /** What came to an email's own return path. */
 async function bounceStep(uid: string, letter: Letter, parts: ReceiveParts): Promise<Step> {
-  const recipient = parts.reports.emailOf(uid)?.email.recipientAddress;
-  if (recipient === undefined) return ignore("the email is gone", uid, parts);
-  const reading = await parts.read({ bytes: letter.bytes, recipient });
+  const email = parts.reports.emailOf(uid)?.email;
+  if (email === undefined) return ignore("the email is gone", uid, parts);
+  const reading = await parts.read({ bytes: letter.bytes, recipient: email.recipientAddress });
   if (reading.kind === "unreadable") return keepStep("bounce", letter, parts);
   const { report } = reading;
   // R44: who reports a bounce has no address to answer to; a person who does means something else. Those
   // who report complaints have one.
   if (letter.envelopeFrom !== "" && report.kind !== "complaint") return ignore("it has a sender", uid, parts);
-  return isBelieved(report) ? reportStep(uid, report, letter, parts) : ignore(whyIgnored(report), uid, parts);
+  return isBelieved(report) ? reportStep(email, report, letter, parts) : ignore(whyIgnored(report), uid, parts);
 }
 
 /** What came to fbl@: which email it is about, its token alone tells. */
@@ -115,7 +118,7 @@ async function complaintStep(letter: Letter, parts: ReceiveParts): Promise<Step>
   // about them: those that are meant come to the return path.
   if (report.kind !== "complaint") return keepStep("fbl", letter, parts);
   const email = findGenuine(report.traces.returnPaths, parts);
-  return email === null ? keepStep("fbl", letter, parts) : reportStep(email.uid, report, letter, parts);
+  return email === null ? keepStep("fbl", letter, parts) : reportStep(email, report, letter, parts);
 }
 
 /** The email of the first token that was made here, for this email and recipient, and not too long ago. */
@@ -145,8 +148,14 @@ function whyIgnored(report: Report): string {
   }
 }
 
-function reportStep(uid: string, report: EmailReport, letter: Letter, parts: ReceiveParts): Step {
-  const reported = { report, reporter: letter.helo, at: parts.clock.now() };
+async function reportStep(
+  { id, uid }: { id: number; uid: string },
+  report: EmailReport,
+  letter: Letter,
+  parts: ReceiveParts,
+): Promise<Step> {
+  const isSigned = report.kind === "complaint" && (await isProvidersOwn(id, letter, parts));
+  const reported = { report, reporter: letter.helo, at: parts.clock.now(), isFromProvider: isSigned };
   return () => {
     const taken = takeReport(uid, reported, parts);
     return {
@@ -156,12 +165,19 @@ function reportStep(uid: string, report: EmailReport, letter: Letter, parts: Rec
           id: uid,
           kind: report.kind,
           outcome: taken.outcome,
+          provider: reported.isFromProvider,
           from: letter.clientAddress,
         });
         taken.tell();
       },
     };
   };
+}
+
+/** Whether a listed provider reports, by its signature, what went to its own servers. Only then a key is looked up. */
+async function isProvidersOwn(id: number, { bytes }: Letter, parts: ReceiveParts): Promise<boolean> {
+  const provider = providerOf(bytes, parts.reports.deliveredTo(id));
+  return provider !== null && isFromProvider(provider, bytes, parts);
 }
 
 function ignore(why: string, uid: string | null, { log }: ReceiveParts): Step {

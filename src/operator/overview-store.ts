@@ -11,6 +11,8 @@ import { fast } from "../db/statement.ts";
 
 /** Of a route's texts, or a webhook's calls, so many are counted. */
 export const MAX_COUNTED = 100_000;
+/** Workspaces with such reports that are named. */
+const MAX_REPORTED = 20;
 /** Rows at the end of a lane among which the last answer is looked for. */
 const LAST_ROWS = 20;
 
@@ -194,6 +196,26 @@ export function openOverviewStore({ orm }: Db) {
         .orderBy(asc(webhookJobs.id))
         .limit(1)
         .get()?.at ?? null,
+
+    /** Workspaces that would be blocked since `from` if all that was reported by mail were true. */
+    reportWarnings: (from: number) =>
+      orm
+        .select({
+          uid: workspaces.uid,
+          name: workspaces.name,
+          at: workspaces.reportsWarnedAt,
+          reason: workspaces.reportsWarning,
+        })
+        .from(workspaces)
+        .where(
+          and(
+            sql`${workspaces.deletedAt} IS NULL`,
+            sql`${workspaces.rateBlockedAt} IS NULL`,
+            gt(workspaces.reportsWarnedAt, from),
+          ),
+        )
+        .limit(MAX_REPORTED)
+        .all(),
 
     /** Workspaces that may not send, the block's kind first; deleted ones left out. */
     stopped: () =>

@@ -10,6 +10,8 @@ import type { InstanceStatus } from "./status-schema.ts";
 // accepting or sending, a pause, a route of texts without a link, a replication that stands still. That a site is
 // blocked or a workspace held is no trouble: the one passes, the other was wanted.
 
+/** How long a warning of reports is told: it is given again each day while it holds. */
+const REPORTS_TOLD_MS = 24 * 60 * 60_000;
 /** Blocked sites, and workspaces, that are named. */
 const MAX_NAMED = 20;
 
@@ -73,6 +75,7 @@ export function statusOf(parts: StatusParts): Status {
     ready: isReadyWith(troubles),
     troubles: [
       ...troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
+      ...overview.reportWarnings(parts.clock.now() - REPORTS_TOLD_MS).map(reportTrouble),
       ...routes.filter(({ route }) => !told.includes(route)).flatMap(routeTrouble),
     ],
     paused: showPause(pause),
@@ -133,6 +136,15 @@ function routeTrouble({ route, links, bound, reason }: Status["sms"][number]): S
   const why = reason === null ? "" : ` (${reason})`;
   const what = `No link of the SMS route ${route} is bound${why}: its texts wait until the provider lets one in`;
   return [{ part: "sms", reason: what, since: null }];
+}
+
+/** Strangers' reports block nobody by themselves: whether they are true is for a person to see. */
+function reportTrouble(warning: ReturnType<OverviewStore["reportWarnings"]>[number]): StatusTrouble {
+  const { name, uid, at, reason } = warning;
+  const what =
+    `Workspace ${name} (${uid}) would be blocked if all reports that came by mail were true: ${reason}. ` +
+    `Look at what it sends, and block it yourself if they are`;
+  return { part: "reports", reason: what, since: timeOrNull(at) };
 }
 
 function showReplication({ state, reason, lastAt, drill }: Replication): NonNullable<Status["replication"]> {

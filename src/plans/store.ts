@@ -1,15 +1,27 @@
-import { and, between, eq, inArray, sql } from "drizzle-orm";
+import { and, between, desc, eq, gte, inArray, lt, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
-import { usage } from "../db/schema.ts";
+import { usage, usageReported } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
 import { Tally } from "../db/tally.ts";
 
+/** What may be reported by mail about an email. */
+export type ReportedName = "hard_bounces" | "complaints";
+
 /**
  * Of the emails sent to the recipients' own servers: those that got an answer about themselves, those of
- * them that bounced hard, and those that were complained about. rates.ts says what follows from them.
+ * them that bounced hard, and those that were complained about; apart, what came by mail beyond its cap.
+ * rates.ts says what follows from them.
  */
-const RATE_NAMES = ["answered", "hard_bounces", "complaints"] as const;
+const RATE_NAMES = ["answered", "hard_bounces", "complaints", "capped_hard_bounces", "capped_complaints"] as const;
 export type RateName = (typeof RATE_NAMES)[number];
+
+/** One day's reports about recipients of one organizational domain. */
+export interface DayOfReports {
+  workspaceId: number;
+  name: ReportedName;
+  domain: string;
+  day: string;
+}
 
 /** What is counted: `emails` and `sms` when they are accepted. */
 export type UsageName = "emails" | "sms" | RateName;
@@ -66,6 +78,44 @@ export function openUsageStore(db: Db) {
       .groupBy(usage.name),
   );
 
+  const addReported = fast(
+    orm
+      .insert(usageReported)
+      .values({
+        workspaceId: p("workspaceId"),
+        day: p("day"),
+        name: p("name"),
+        domain: p("domain"),
+        count: p("count"),
+        counted: p("counted"),
+      })
+      .onConflictDoUpdate({
+        target: [usageReported.workspaceId, usageReported.day, usageReported.name, usageReported.domain],
+        set: {
+          count: sql`${usageReported.count} + excluded.count`,
+          counted: sql`${usageReported.counted} + excluded.counted`,
+        },
+      }),
+  );
+  const sumCounted = fast(
+    orm
+      .select({ counted: sql<number>`COALESCE(SUM(${usageReported.counted}), 0)` })
+      .from(usageReported)
+      .where(
+        and(
+          eq(usageReported.workspaceId, p("workspaceId")),
+          gte(usageReported.day, p("first")),
+          eq(usageReported.name, p("name")),
+          eq(usageReported.domain, p("domain")),
+        ),
+      ),
+  );
+  const removeReported = fast(
+    orm
+      .delete(usageReported)
+      .where(and(eq(usageReported.workspaceId, p("workspaceId")), lt(usageReported.day, p("first")))),
+  );
+
   const unlimited = new Tally<{ workspaceId: number; name: UsageName; day: string }>((counter, amount) => {
     add.run({ ...counter, amount, limit: -1 });
   });
@@ -93,7 +143,13 @@ export function openUsageStore(db: Db) {
     },
     /** Over the UTC days from `first` to `last`, both included. */
     rates(workspaceId: number, first: string, last: string): RateSums {
-      const sums: RateSums = { answered: 0, hard_bounces: 0, complaints: 0 };
+      const sums: RateSums = {
+        answered: 0,
+        hard_bounces: 0,
+        complaints: 0,
+        capped_hard_bounces: 0,
+        capped_complaints: 0,
+      };
       for (const { name, count } of sumRates.all({ workspaceId, first, last })) sums[name as RateName] = count;
       return sums;
     },
@@ -103,6 +159,27 @@ export function openUsageStore(db: Db) {
         .delete(usage)
         .where(and(eq(usage.workspaceId, workspaceId), inArray(usage.name, [...RATE_NAMES])))
         .run();
+      orm.delete(usageReported).where(eq(usageReported.workspaceId, workspaceId)).run();
     },
+    /** How many reports about recipients of a domain were counted of the emails since the UTC day `first`. */
+    countedSince: (of: Omit<DayOfReports, "day">, first: string): number =>
+      sumCounted.get({ ...of, first })?.counted ?? 0,
+    /** Notes `count` more reports, `counted` of which count; what is about emails before the day `first` is forgotten. */
+    addReported(reports: DayOfReports, amount: { count: number; counted: number }, first: string): void {
+      addReported.run({ ...reports, ...amount });
+      removeReported.run({ workspaceId: reports.workspaceId, first });
+    },
+    /** The domain about whose recipients most was reported since the UTC day `first`. */
+    mostReported: (workspaceId: number, name: ReportedName, first: string) =>
+      orm
+        .select({ domain: usageReported.domain, count: sql<number>`SUM(${usageReported.count})` })
+        .from(usageReported)
+        .where(
+          and(eq(usageReported.workspaceId, workspaceId), gte(usageReported.day, first), eq(usageReported.name, name)),
+        )
+        .groupBy(usageReported.domain)
+        .orderBy(desc(sql`SUM(${usageReported.count})`))
+        .limit(1)
+        .get(),
   };
 }

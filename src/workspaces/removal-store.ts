@@ -12,6 +12,7 @@ import {
   lanes,
   suppressions,
   usage,
+  usageReported,
 } from "../db/schema.ts";
 import { events, webhooks } from "../db/schema-events.ts";
 import { emailReports } from "../db/schema-inbound.ts";
@@ -32,6 +33,7 @@ const SHARE_BYTES = 4 * 1024 * 1024;
 const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteColumn[]][] = [
   [emailTotals, [emailTotals.workspaceId, emailTotals.domainId, emailTotals.status]],
   [usage, [usage.workspaceId, usage.name, usage.day]],
+  [usageReported, [usageReported.workspaceId, usageReported.day, usageReported.name, usageReported.domain]],
   [idempotency, [idempotency.workspaceId, idempotency.domainId, idempotency.operation, idempotency.key]],
   [suppressions, [suppressions.id]],
   [heldSuppressions, [heldSuppressions.id]],

@@ -61,7 +61,7 @@ test("four fifths of a quota and the whole of it are told once each", async () =
   ]);
 });
 
-test("a block for its rates is told by the transaction that sets it", async () => {
+test("a block for its rates is told by the transaction that sets it, and so is half the way to it, once a day", async () => {
   await using receiver = startReceiver();
   await using held = await startTold(receiver, { mx: { rcpt: "550 5.1.1 No such user" } });
   const { pombo } = held;
@@ -74,6 +74,10 @@ test("a block for its rates is told by the transaction that sets it", async () =
     workspaceId: pombo.workspace.id,
     reason: expect.stringContaining("bounced hard"),
   });
+  const warnings = receiver.calls.filter(({ event }) => event.type === "workspace.sending_warning");
+  expect(warnings.map(({ event }) => event.data)).toEqual([
+    { workspaceId: pombo.workspace.id, reason: expect.stringContaining("10 of 10 emails answered") },
+  ]);
 });
 
 test("a domain that comes to be verified is told", async () => {

@@ -147,11 +147,12 @@ function report(on: World): void {
   const said = pick(on.random, REPORTS);
   if (found === undefined || said === undefined) return;
   const nothing = () => undefined;
-  const rates = { answered: nothing, bouncedLater: nothing, answeredByComplaint: nothing, complained: nothing };
+  const rates = { answered: nothing, reported: nothing };
   const { log } = edgesOf(on);
   const edges = { log, findRelay: () => null, standingOf: () => ({}), show: (words: string) => words };
   const parts = { ...on.life.stores, ...edges, rates, reportedRefusals: new RefusalWatch() };
-  const { outcome } = takeReport(found.uid, { report: said, reporter: "mx.example.com", at: on.now }, parts);
+  const reported = { report: said, reporter: "mx.example.com", at: on.now, isFromProvider: false };
+  const { outcome } = takeReport(found.uid, reported, parts);
   on.seen.add(`${found.status} ${outcome}`);
 }
 

@@ -171,7 +171,7 @@ test("the same complaint again counts nothing twice, and does not bring back a s
   expect([await suppressedIn(pombo), ratesOf(pombo)]).toEqual([{}, { answered: 1, complaints: 1 }]);
 });
 
-test("five complaints by mail block sending, and webhooks are told of them and of the block", async () => {
+test("five complaints by mail of three domains block sending, and webhooks are told of them, of the way there and of the block", async () => {
   await using receiver = startReceiver();
   await using held = await startHeld(NOON, {
     configure(config) {
@@ -181,15 +181,19 @@ test("five complaints by mail block sending, and webhooks are told of them and o
   });
   const { pombo } = held;
   const ids: string[] = [];
-  for (let n = 0; n < 5; n++) ids.push(await attempted(pombo, { to: `user${n}@example.com` }));
-  const events = ["email.complained", "workspace.sending_blocked"];
+  for (let n = 0; n < 5; n++) {
+    pombo.dns.zone[`loja${n % 3}.test`] = { MX: [[10, "mx.example.com"]] };
+    ids.push(await attempted(pombo, { to: `user@loja${n % 3}.test` }));
+  }
+  const events = ["email.complained", "workspace.*"];
   await pombo.workspace.call("POST", "/api/v1/webhooks", { body: { url: receiver.url, events } });
   for (const id of ids) await pombo.app.receive(complaintAbout(pombo, id));
   const answer = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
   expect([answer.status, answer.body.errors[0].code]).toEqual([403, "SENDING_BLOCKED"]);
-  await receiver.until(() => receiver.calls.length === 6);
+  await receiver.until(() => receiver.calls.length === 7);
   const types = receiver.calls.map(({ event }) => event.type).toSorted();
-  expect(types).toEqual([...Array.from({ length: 5 }, () => "email.complained"), "workspace.sending_blocked"]);
+  const told = ["workspace.sending_blocked", "workspace.sending_warning"];
+  expect(types).toEqual([...Array.from({ length: 5 }, () => "email.complained"), ...told]);
 });
 
 test("a bounce at fbl@ ends nothing, whoever sent it and whatever token it holds: those that are meant come to the return path", async () => {

@@ -1,17 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { Committer } from "../../src/db/commit.ts";
-import { openDatabase } from "../../src/db/open.ts";
 import { usage } from "../../src/db/schema.ts";
-import { StorageError } from "../../src/db/storage-error.ts";
-import type { LogFields } from "../../src/log.ts";
-import { judgeRates, SendingRates, windowAt } from "../../src/plans/rates.ts";
-import { openUsageStore } from "../../src/plans/store.ts";
-import { openWorkspaceStore } from "../../src/workspaces/store.ts";
-import { fakeClock } from "../fakes/clock.ts";
+import { judgeRates, windowAt } from "../../src/plans/rates.ts";
 import { seeded } from "../db/temporary.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-const NOON = Date.UTC(2026, 10, 21, 12);
+import { DAY_MS, NOON, startCounting } from "./counting.ts";
 
 const sums = (answered: number, hard_bounces: number, complaints = 0) => ({ answered, hard_bounces, complaints });
 
@@ -70,56 +61,9 @@ describe("the rates of a window", () => {
   });
 });
 
-function start(isBlocking = true) {
-  const db = openDatabase(":memory:");
-  const clock = fakeClock(NOON);
-  const told: { name: string; fields: LogFields }[] = [];
-  const workspaces = openWorkspaceStore(db);
-  const rates = new SendingRates({
-    usage: openUsageStore(db),
-    workspaces,
-    clock,
-    isBlocking,
-    blocked: () => undefined,
-    log: { event: (name, fields = {}) => void told.push({ name, fields }), bug: () => undefined },
-  });
-  db.followers.push(rates);
-  let isBroken = false;
-  const nothing = () => undefined;
-  const broken = () => {
-    if (isBroken) throw new StorageError(new Error("cannot be written"));
-  };
-  // After the rates: what they wrote is rolled back with it.
-  db.followers.push({ keep: nothing, undo: nothing, flush: broken, reset: nothing });
-  const { commit } = new Committer(db);
-  const newWorkspace = (uid: string) =>
-    commit(() => workspaces.insert({ uid, name: uid, plan: "scale", createdAt: 0 }).id);
-  return {
-    db,
-    clock,
-    told,
-    rates,
-    workspaces,
-    commit,
-    newWorkspace,
-    break: (is: boolean) => (isBroken = is),
-    /** Counts outcomes, all closures in one transaction. */
-    count: (id: number, delivered: number, hard: number) =>
-      Promise.all([
-        ...Array.from({ length: delivered }, () => commit(() => rates.answered(id, false))),
-        ...Array.from({ length: hard }, () => commit(() => rates.answered(id, true))),
-      ]),
-    complain: (id: number, answeredAt: number) => commit(() => rates.complained(id, answeredAt)),
-    block: (id: number) => workspaces.byId(id)?.rateBlockReason ?? null,
-    names: () => told.map(({ name }) => name),
-    counters: () => db.orm.select().from(usage).all(),
-    [Symbol.dispose]: () => db.close(),
-  };
-}
-
 describe("sending", () => {
   test("is blocked in the transaction in which its bounces become too many, and says so once", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     expect(on.workspaces.byId(id)?.rateBlockedAt).toBeNull();
     await on.count(id, 230, 19);
@@ -139,10 +83,14 @@ describe("sending", () => {
       { name: "workspace.sending_warning", fields: { workspace: "one", reason: expect.stringContaining("19 of 249") } },
       { name: "workspace.sending_blocked", fields: { workspace: "one", reason } },
     ]);
+    expect(on.notices).toEqual([
+      { kind: "warning", reason: expect.stringContaining("19 of 249") },
+      { kind: "blocked", reason: on.block(id) ?? "" },
+    ]);
   });
 
   test("costs one row a counter and transaction, however many the outcomes", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     await on.count(id, 300, 5);
     expect(on.counters().map(({ name, day, count }) => [name, day, count])).toEqual([
@@ -152,7 +100,7 @@ describe("sending", () => {
   });
 
   test("is warned about once a day while it stays above half of the limit", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     await on.count(id, 200, 12);
     await on.count(id, 1, 1);
@@ -171,7 +119,7 @@ describe("sending", () => {
   });
 
   test("is judged by seven days: what is older does not count, for it nor against it", async () => {
-    using on = start();
+    using on = startCounting();
     const [bad, good] = [await on.newWorkspace("bad"), await on.newWorkspace("good")];
     await on.count(bad, 0, 19);
     await on.count(good, 1_000, 19);
@@ -189,7 +137,7 @@ describe("sending", () => {
   });
 
   test("is each workspace's own, many in one transaction", async () => {
-    using on = start();
+    using on = startCounting();
     const random = seeded(7);
     const ids = await Promise.all(Array.from({ length: 40 }, (_, n) => on.newWorkspace(`w${n}`)));
     const plan = ids.map((id) => ({
@@ -210,7 +158,7 @@ describe("sending", () => {
   });
 
   test("keeps counters and block together: a transaction that fails takes both, and nobody is told", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     await on.count(id, 0, 9);
     on.break(true);
@@ -227,7 +175,7 @@ describe("sending", () => {
   });
 
   test("is not judged by a closure that was rolled back", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     const refused = on.commit(() => {
       for (let n = 0; n < 30; n++) on.rates.answered(id, true);
@@ -238,7 +186,7 @@ describe("sending", () => {
   });
 
   test("begins a new window when the block is lifted", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     await on.count(id, 0, 19);
     on.clock.advance(DAY_MS);
@@ -255,7 +203,7 @@ describe("sending", () => {
   });
 
   test("lifted in the transaction of outcomes: what came before is forgotten, what comes after counts", async () => {
-    using on = start();
+    using on = startCounting();
     const [id, other] = [await on.newWorkspace("one"), await on.newWorkspace("two")];
     await Promise.all([
       on.count(id, 0, 100),
@@ -273,7 +221,7 @@ describe("sending", () => {
   });
 
   test("a lift that is rolled back forgets nothing", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     await on.count(id, 0, 30);
     const reason = on.block(id);
@@ -286,7 +234,7 @@ describe("sending", () => {
   });
 
   test("other counters of the workspace are left alone by a lift", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     await on.commit(() =>
       on.db.orm.insert(usage).values({ workspaceId: id, name: "emails", day: "x", count: 4 }).run(),
@@ -296,7 +244,7 @@ describe("sending", () => {
   });
 
   test("is blocked for complaints, each counted on the day of the email that it is about", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     const first = on.clock.now();
     await on.count(id, 1_666, 0);
@@ -315,7 +263,7 @@ describe("sending", () => {
   });
 
   test("is not blocked for complaints about what is too old to count, nor for what was never counted", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     const first = on.clock.now();
     await on.count(id, 1_000, 0);
@@ -331,10 +279,11 @@ describe("sending", () => {
   });
 
   test("is blocked for bounces that come back by mail, counted on the day of the email; what was never counted, or is forgotten, counts for nothing", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     const first = on.clock.now();
-    const bounceLater = (at: number) => on.commit(() => on.rates.bouncedLater(id, at));
+    const bounceLater = (at: number) =>
+      on.commit(() => on.rates.reported(id, { name: "hard_bounces", domain: null, answeredAt: at }));
     await on.count(id, 249, 0);
     on.clock.advance(5 * DAY_MS);
     for (let n = 0; n < 30; n++) await bounceLater(on.clock.now());
@@ -346,7 +295,7 @@ describe("sending", () => {
     await bounceLater(first);
     expect(on.counters()).toEqual([]);
     // A complaint that is the only answer there was is one of one.
-    await on.commit(() => on.rates.answeredByComplaint(id));
+    await on.complain(id, null);
     expect(on.counters().map(({ name, count }) => [name, count])).toEqual([
       ["answered", 1],
       ["complaints", 1],
@@ -354,14 +303,14 @@ describe("sending", () => {
   });
 
   test("is never blocked where that is turned off, and counted all the same", async () => {
-    using on = start(false);
+    using on = startCounting(false);
     const id = await on.newWorkspace("one");
     await on.count(id, 0, 30);
     expect([on.block(id), on.names(), on.counters().length]).toEqual([null, [], 2]);
   });
 
   test("goes on as before when the clock is set back", async () => {
-    using on = start();
+    using on = startCounting();
     const id = await on.newWorkspace("one");
     on.clock.advance(DAY_MS);
     await on.count(id, 0, 19);

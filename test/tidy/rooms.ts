@@ -164,6 +164,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "webhooks/secrets.ts",
     "webhooks/subscribed.ts",
     "type webhooks/target.ts",
+    "type plans/rates.ts",
   ],
   "stores.ts": [
     "events",
@@ -224,6 +225,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "receiver.ts": [
     "type app.ts",
     "db",
+    "type dns/client.ts",
     "type dsn/parse.ts",
     "type emails/refusals.ts",
     "type emails/relay.ts",
@@ -342,6 +344,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "plans",
     "plans/block.ts",
     "plans/quota.ts",
+    "type plans/rates.ts",
     "suppressions",
     "threads",
   ],
@@ -349,7 +352,17 @@ export const ROOMS: Record<string, readonly string[]> = {
   ...TEXTING,
   ...REPLICATING,
   // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
-  inbound: ["db", "http", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
+  inbound: [
+    "db",
+    "http",
+    "dkim",
+    "type dns/client.ts",
+    "dsn",
+    "dsn/return-path.ts",
+    "emails/report.ts",
+    "net",
+    "threads",
+  ],
   // Credits and sender ids are the workspaces'.
   sms: [
     "type queue/pause.ts",

@@ -14,6 +14,7 @@ const ROWS: Record<string, string> = {
     "(uid, workspace_id, domain_id, name, prefix, hash, created_at) VALUES ('k{w}', {w}, {w}0, 'x', 'x', 'h{w}', 0)",
   email_total: "VALUES ({w}, {w}0, 'delivered', 5)",
   usage: "VALUES ({w}, 'emails', '2026-11-21', 5)",
+  usage_reported: "VALUES ({w}, '2026-11-21', 'complaints', 'example.com', 5, 2)",
   idempotency: "VALUES ({w}, 0, 'emails', 'k', x'00', '{}', 0)",
   suppression: "(workspace_id, channel, address, reason, created_at) VALUES ({w}, 'email', 'a@b', 'manual', 0)",
   suppression_held:

@@ -1,0 +1,70 @@
+import { splitMessage } from "../dkim/canonicalize.ts";
+import { bearsSignatureOf } from "../dkim/verify.ts";
+import type { Clock } from "../clock.ts";
+import type { Lookup } from "../dns/client.ts";
+
+// Whose complaints count towards the sending block without a cap (plans/rates.ts): providers whose feedback loop
+// is theirs alone and whose reports can be told from forged ones. Three things must agree.
+//
+// - From is the address of the loop, in a header that has one From. Providers let nobody else write under it,
+//   while the domain may sign what each of their users writes: d= alone would believe every user.
+// - A DKIM signature whose d= is that address's domain covers the whole body. SPF adds nothing: it would vouch
+//   for a server, and these sign. A key that cannot be found now is no signature: the report counts up to the cap.
+// - The email went to the provider's own mail server. Whoever has the email may send it on, signature and all, to
+//   a mailbox of his at the provider and complain there, once for each address of his domain.
+
+export interface FeedbackProvider {
+  /** From of its reports; `d=` of their signature is its domain. */
+  from: string;
+  /** Its mail servers are these names or end in them. */
+  mx: readonly string[];
+}
+
+/**
+ * Loops that speak for many providers (Validity's), and providers that do not say how they sign, are left out:
+ * theirs count up to the cap, for each of the domains behind them.
+ */
+const FEEDBACK_PROVIDERS: readonly FeedbackProvider[] = [
+  // Yahoo, AOL and what it hosts: its sender hub names this address and domain.
+  { from: "feedback@arf.mail.yahoo.com", mx: ["yahoodns.net"] },
+  // Outlook.com, Hotmail, Live, MSN (JMRP). Microsoft names the address; should it not sign, nothing is believed.
+  { from: "staff@hotmail.com", mx: ["olc.protection.outlook.com"] },
+];
+
+export type LookupTxt = (name: string, signal: AbortSignal) => Promise<Lookup<string>>;
+
+/** For the keys of one report: its bringer waits for the answer, and for ten minutes at least (RFC 5321 §4.5.3.2.6). */
+const LOOKUP_MS = 5_000;
+
+/** The provider that a report names as its author, where `mx`, the host that took the email, is that provider's. */
+export function providerOf(report: Uint8Array, mx: string | null): FeedbackProvider | null {
+  if (mx === null) return null;
+  const host = mx.toLowerCase();
+  const own = FEEDBACK_PROVIDERS.find((each) => each.mx.some((name) => host === name || host.endsWith(`.${name}`)));
+  return own !== undefined && authorOf(report) === own.from ? own : null;
+}
+
+/** Whether the provider has signed the report. Never rejects, and takes LOOKUP_MS at the longest. */
+export async function isFromProvider(
+  { from }: FeedbackProvider,
+  report: Uint8Array,
+  { lookupTxt, clock }: { lookupTxt: LookupTxt; clock: Pick<Clock, "now" | "after"> },
+): Promise<boolean> {
+  const ending = new AbortController();
+  const cancel = clock.after(LOOKUP_MS, () => ending.abort());
+  try {
+    const domain = from.slice(from.lastIndexOf("@") + 1);
+    return await bearsSignatureOf(domain, report, (name) => lookupTxt(name, ending.signal), clock.now());
+  } finally {
+    cancel();
+  }
+}
+
+/** The address in From; null: there is not one From with one address. The field is cut out as for the signature. */
+function authorOf(report: Uint8Array): string | null {
+  const [field, ...others] = splitMessage(report).fields.filter(({ name }) => name === "from");
+  if (field === undefined || others.length > 0) return null;
+  const value = field.raw.slice(field.raw.indexOf(":") + 1).replaceAll(/\r?\n/g, "");
+  const match = /^(?:[^<>]*<([^<>\s]+)>|([^<>\s]+))$/.exec(value.trim());
+  return (match?.[1] ?? match?.[2] ?? null)?.toLowerCase() ?? null;
+}
