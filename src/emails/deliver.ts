@@ -136,7 +136,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   const route = await findWay(job, { from: email.senderDomain, to: to.domain }, parts);
   if (route.kind !== "hosts") return route;
   context.locate(route.site);
-  if (route.relay === null) parts.refusals.noteReply(DNS_SITE, parts.clock.now());
+  if (route.relay === null) parts.refusals.noteReply(DNS_SITE, email.workspaceId, parts.clock.now());
   if (parts.sites.blockOf(route.site) !== null) return { kind: "unbegun" };
 
   const signed = await composeAndSign(loaded, domain, parts);

@@ -3,12 +3,16 @@
 // directory that is down, a filter that answers "no such user" to whom it does not like, a resolver
 // that lies. The emails bounce, as the server said; but nobody is suppressed until the operator has
 // looked (decisions §4). Those suppressed before it showed are taken back with them.
+//
+// A workspace with a bad list makes such a mass by itself, at any site it likes. So for each workspace there is
+// a mass where its own answers make one, or where it stays one without the answers of whichever other workspace
+// has the most refusals: what one workspace does never changes what becomes of another's recipients.
 
 const WINDOW_MS = 10 * 60_000;
 const MASS = 20;
 const BUCKET_MS = 60_000;
 const MAX_SITES = 5_000;
-/** Suppressed recipients of one site that are remembered for the window; the oldest go first. */
+/** Suppressed recipients of one workspace at one site that are remembered for the window; the oldest go first. */
 const MAX_RECENT = 5_000;
 
 /** Whom a hard answer was about. */
@@ -31,9 +35,10 @@ interface Bucket {
   replies: number;
 }
 
+/** What a site answered about one workspace's mail. */
 interface Watched {
   buckets: Bucket[];
-  /** Suppressed within the window, in that order. */
+  /** Suppressed within the window, in that order, by address. */
   recent: Map<string, { recipient: RefusedRecipient; at: number }>;
 }
 
@@ -44,7 +49,8 @@ export type Suppressing =
 
 /** What sites answered in the last ten minutes. */
 export class RefusalWatch {
-  readonly #sites = new Map<string, Watched>();
+  /** By workspace. */
+  readonly #sites = new Map<string, Map<number, Watched>>();
   readonly #massShare: number;
 
   /** `massShare`: of the answers, above which refusals are a mass. */
@@ -53,13 +59,13 @@ export class RefusalWatch {
   }
 
   /** A site answered about a message, but not that its recipient cannot be. */
-  noteReply(site: string, now: number): void {
-    bucketOf(this.#watched(site), now).replies += 1;
+  noteReply(site: string, workspaceId: number, now: number): void {
+    bucketOf(this.#watched(site, workspaceId, now), now).replies += 1;
   }
 
   /** A site said for good that a recipient cannot be. */
-  noteHard(site: string, now: number): void {
-    const bucket = bucketOf(this.#watched(site), now);
+  noteHard(site: string, workspaceId: number, now: number): void {
+    const bucket = bucketOf(this.#watched(site, workspaceId, now), now);
     bucket.replies += 1;
     bucket.hard += 1;
   }
@@ -70,18 +76,16 @@ export class RefusalWatch {
    * transaction that could not be kept, it counts nothing twice.
    */
   decide(site: string, recipient: RefusedRecipient, now: number): Suppressing {
-    const watched = this.#watched(site);
-    const { hard, replies } = sum(watched, now);
-    const { recent } = watched;
-    for (const [key, { at }] of recent) {
-      if (at > now - WINDOW_MS) break;
-      recent.delete(key);
+    const { recent } = this.#watched(site, recipient.workspaceId, now);
+    const watched = this.#sites.get(site) ?? new Map<number, Watched>();
+    for (const each of watched.values()) forgetOld(each, now);
+    if (this.#isMass(watched, recipient.workspaceId, now)) {
+      const affected = [...watched].filter(([workspaceId]) => this.#isMass(watched, workspaceId, now));
+      const earlier = affected.flatMap(([, each]) => [...each.recent.values()].map(({ recipient: known }) => known));
+      return { kind: "held", earlier };
     }
-    const isMass = hard >= MASS && hard > replies * this.#massShare;
-    if (isMass) return { kind: "held", earlier: [...recent.values()].map((each) => each.recipient) };
-    const key = keyOf(recipient);
-    recent.delete(key);
-    recent.set(key, { recipient, at: now });
+    recent.delete(recipient.address);
+    recent.set(recipient.address, { recipient, at: now });
     const oldest = recent.keys().next();
     if (recent.size > MAX_RECENT && oldest.done === false) recent.delete(oldest.value);
     return { kind: "now" };
@@ -89,28 +93,45 @@ export class RefusalWatch {
 
   /** The `earlier` ones of a decision were taken back, and that is durable. */
   forget(site: string, earlier: RefusedRecipient[]): void {
-    const recent = this.#sites.get(site)?.recent;
-    for (const recipient of earlier) recent?.delete(keyOf(recipient));
+    const watched = this.#sites.get(site);
+    for (const { workspaceId, address } of earlier) watched?.get(workspaceId)?.recent.delete(address);
   }
 
-  #watched(site: string): Watched {
-    let watched = this.#sites.get(site);
-    if (watched !== undefined) {
-      // The one that was not used for longest is forgotten first.
-      this.#sites.delete(site);
-      this.#sites.set(site, watched);
-      return watched;
-    }
+  /** Whether what the site answered is a mass for this workspace. */
+  #isMass(watched: Map<number, Watched>, workspaceId: number, now: number): boolean {
+    const own = sum(watched.get(workspaceId), now);
+    if (this.#isMassOf(own)) return true;
+    const others = [...watched].filter(([id]) => id !== workspaceId).map(([, each]) => sum(each, now));
+    const [, ...rest] = others.toSorted((a, b) => b.hard - a.hard);
+    return this.#isMassOf(rest.reduce((all, each) => add(all, each), own));
+  }
+
+  #isMassOf({ hard, replies }: Answers): boolean {
+    return hard >= MASS && hard > replies * this.#massShare;
+  }
+
+  #watched(site: string, workspaceId: number, now: number): Watched {
+    const known = this.#sites.get(site);
+    // The one that was not used for longest is forgotten first.
+    if (known !== undefined) this.#sites.delete(site);
     const oldest = this.#sites.keys().next();
     if (this.#sites.size >= MAX_SITES && oldest.done === false) this.#sites.delete(oldest.value);
-    watched = { buckets: [], recent: new Map() };
-    this.#sites.set(site, watched);
-    return watched;
+    const workspaces = known ?? new Map<number, Watched>();
+    this.#sites.set(site, workspaces);
+    const watched = workspaces.get(workspaceId);
+    if (watched !== undefined) return watched;
+    for (const [id, { buckets }] of workspaces) if ((buckets.at(-1)?.at ?? 0) <= now - WINDOW_MS) workspaces.delete(id);
+    const made = { buckets: [], recent: new Map() };
+    workspaces.set(workspaceId, made);
+    return made;
   }
 }
 
-function keyOf({ workspaceId, address }: RefusedRecipient): string {
-  return `${workspaceId} ${address}`;
+function forgetOld({ recent }: Watched, now: number): void {
+  for (const [address, { at }] of recent) {
+    if (at > now - WINDOW_MS) break;
+    recent.delete(address);
+  }
 }
 
 function bucketOf({ buckets }: Watched, now: number): Bucket {
@@ -123,13 +144,16 @@ function bucketOf({ buckets }: Watched, now: number): Bucket {
   return made;
 }
 
-function sum({ buckets }: Watched, now: number): { hard: number; replies: number } {
-  let hard = 0;
-  let replies = 0;
-  for (const bucket of buckets) {
-    if (bucket.at <= now - WINDOW_MS) continue;
-    hard += bucket.hard;
-    replies += bucket.replies;
-  }
-  return { hard, replies };
+interface Answers {
+  hard: number;
+  replies: number;
+}
+
+function sum(watched: Watched | undefined, now: number): Answers {
+  const within = (watched?.buckets ?? []).filter(({ at }) => at > now - WINDOW_MS);
+  return within.reduce<Answers>(add, { hard: 0, replies: 0 });
+}
+
+function add(one: Answers, other: Answers): Answers {
+  return { hard: one.hard + other.hard, replies: one.replies + other.replies };
 }

@@ -105,7 +105,7 @@ function watch(email: EmailRow, { report, at }: Reported, parts: ReportParts): S
     const recipient = { workspaceId: email.workspaceId, address: email.recipientAddress };
     return suppressFor({ site, recipient, now: at }, { ...parts, refusals: parts.reportedRefusals });
   }
-  parts.reportedRefusals.noteReply(site, at);
+  parts.reportedRefusals.noteReply(site, email.workspaceId, at);
   return null;
 }
 

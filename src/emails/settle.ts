@@ -189,8 +189,8 @@ function settleTransmitted(
   const { result } = transmission;
   const sentAt = transmission.isReached ? (ending.envelopeAcceptedAt ?? endedAt) : null;
   if (result.kind === "accepted") {
-    parts.refusals.noteReply(ending.site, endedAt);
-    parts.reportedRefusals.noteReply(reportSite(email.recipientAddress), endedAt);
+    parts.refusals.noteReply(ending.site, email.workspaceId, endedAt);
+    parts.reportedRefusals.noteReply(reportSite(email.recipientAddress), email.workspaceId, endedAt);
     // A relay has yet to deliver it.
     const status = ending.relay === null ? "delivered" : "sent";
     const deliveredAt = ending.relay === null ? endedAt : null;
@@ -209,7 +209,8 @@ function settleTransmitted(
     };
   }
   const judgement = judge(transmission, ending.relay);
-  if (!judgement.verdict.isHard && transmission.lastReply !== null) parts.refusals.noteReply(ending.site, endedAt);
+  if (!judgement.verdict.isHard && transmission.lastReply !== null)
+    parts.refusals.noteReply(ending.site, email.workspaceId, endedAt);
   return judgement.verdict.kind === "bounced"
     ? settleBounced(ended, ending, { ...judgement, sentAt, parts })
     : settleDeferred(ended, ending, { ...judgement, sentAt, parts });

@@ -25,7 +25,7 @@ export function suppressFor(
 ): Suppression {
   const { site, recipient, now } = hard;
   const { suppressions, refusals, log } = parts;
-  refusals.noteHard(site, now);
+  refusals.noteHard(site, recipient.workspaceId, now);
   const row = { channel: "email", reason: "hard_bounce", createdAt: now } as const;
   /** Null: nobody was held. */
   let held: { earlier: RefusedRecipient[]; count: number } | null = null;

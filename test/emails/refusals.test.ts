@@ -3,11 +3,11 @@ import { type RefusedRecipient, RefusalWatch, type Suppressing } from "../../src
 
 const MINUTE = 60_000;
 const START = 1_000 * MINUTE;
-const recipient = (n: number) => ({ workspaceId: 1, address: `user${n}@example.com` });
+const recipient = (n: number, workspaceId = 1) => ({ workspaceId, address: `user${n}@example.com` });
 
 /** A hard answer whose consequence is written at once. */
 function hardAnswer(watch: RefusalWatch, site: string, whom: RefusedRecipient, now: number): Suppressing {
-  watch.noteHard(site, now);
+  watch.noteHard(site, whom.workspaceId, now);
   const suppressing = watch.decide(site, whom, now);
   if (suppressing.kind === "held") watch.forget(site, suppressing.earlier);
   return suppressing;
@@ -33,14 +33,14 @@ test("nineteen hard answers suppress, the twentieth does not, and takes the othe
 test("of a site that mostly says something else they suppress, however many", () => {
   const watch = new RefusalWatch();
   for (let n = 0; n < 100; n++) {
-    watch.noteReply("mx.example.com", START + n);
+    watch.noteReply("mx.example.com", 1, START + n);
     expect(hardAnswer(watch, "mx.example.com", recipient(n), START + n).kind).toBe("now");
   }
 });
 
 test("exactly half is not over half", () => {
   const watch = new RefusalWatch();
-  for (let n = 0; n < 20; n++) watch.noteReply("mx.example.com", START);
+  for (let n = 0; n < 20; n++) watch.noteReply("mx.example.com", 1, START);
   expect(hardAnswers(watch, 20, { everyMs: 0 }).at(-1)?.kind).toBe("now");
   expect(hardAnswers(watch, 1).at(-1)?.kind).toBe("held");
 });
@@ -68,12 +68,46 @@ test("a decision asked for again counts nothing twice, and one that was never ke
   const watch = new RefusalWatch();
   const site = "mx.example.com";
   hardAnswers(watch, 18);
-  watch.noteHard(site, START);
+  watch.noteHard(site, 1, START);
   // The transaction is rolled back and tried again, and again.
   for (let time = 0; time < 5; time++) expect(watch.decide(site, recipient(18), START).kind).toBe("now");
-  watch.noteHard(site, START);
+  watch.noteHard(site, 1, START);
   const everybody = { kind: "held", earlier: Array.from({ length: 19 }, (_, n) => recipient(n)) } as const;
   for (let time = 0; time < 3; time++) expect(watch.decide(site, recipient(19), START)).toEqual(everybody);
   watch.forget(site, everybody.earlier);
   expect(watch.decide(site, recipient(19), START)).toEqual({ kind: "held", earlier: [] });
+});
+
+test("one workspace's mass holds its own recipients and nobody else's, before and after it", () => {
+  const watch = new RefusalWatch();
+  const site = "mx.example.com";
+  expect(hardAnswer(watch, site, recipient(0, 2), START).kind).toBe("now");
+  const treated = hardAnswers(watch, 40);
+  expect(treated[19]).toEqual({ kind: "held", earlier: Array.from({ length: 19 }, (_, n) => recipient(n)) });
+  for (let n = 1; n < 19; n++) expect(hardAnswer(watch, site, recipient(n, 2), START).kind).toBe("now");
+});
+
+test("small parts of several workspaces are a mass together, where no one of them makes it", () => {
+  const watch = new RefusalWatch();
+  const site = "mx.example.com";
+  // Five each of four workspaces: without the largest other one there are fifteen.
+  for (let n = 0; n < 20; n++) expect(hardAnswer(watch, site, recipient(n, 1 + (n % 4)), START + n).kind).toBe("now");
+  for (let n = 0; n < 4; n++) expect(hardAnswer(watch, site, recipient(n, 5), START).kind).toBe("now");
+  const last = hardAnswer(watch, site, recipient(4, 5), START);
+  // All five were refused alike, and all of theirs are held.
+  expect([last.kind, last.kind === "held" ? last.earlier.length : 0]).toEqual(["held", 24]);
+});
+
+test("other workspaces' delivered mail shows that a site works", () => {
+  const watch = new RefusalWatch();
+  const site = "mx.example.com";
+  for (let n = 0; n < 100; n++) watch.noteReply(site, 1 + (n % 5), START);
+  for (let n = 0; n < 60; n++) expect(hardAnswer(watch, site, recipient(n, 1 + (n % 5)), START).kind).toBe("now");
+});
+
+test("workspaces whose answers are too old are forgotten", () => {
+  const watch = new RefusalWatch();
+  for (let n = 0; n < 18; n++) hardAnswer(watch, "mx.example.com", recipient(n, n), START);
+  const later = START + 11 * MINUTE;
+  for (let n = 0; n < 19; n++) expect(hardAnswer(watch, "mx.example.com", recipient(n), later).kind).toBe("now");
 });
