@@ -23,6 +23,7 @@ import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { purgeContents } from "./emails/purge.ts";
 import type { Receive } from "./inbound/letter.ts";
+import { KnownReporters } from "./inbound/reporters.ts";
 import { buildKeeper } from "./keeper.ts";
 import { type Purpose, takeInstanceLock } from "./lock.ts";
 import { isReplicated, type ReplicaChoice, type Replicator, startReplicator } from "./replicator.ts";
@@ -188,7 +189,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
     const shared = { config, edges, stores, keyring, committer, guard, pause, findRelay, rates, show };
     const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
-    const sender = buildSender({ ...shared, reportedRefusals, resolver, composer, tellOfEmail });
+    const reporters = new KnownReporters(clock);
+    const sender = buildSender({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const texter = buildTexter({ config, edges, stores, committer, guard, pause, resolver: callResolver, record });
     const others = () => [worker.trouble, dnsWatch.trouble, pause.trouble, replicator?.trouble ?? null];
@@ -247,6 +249,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       reportedRefusals,
       counts: counters.inbound,
       openThread,
+      reporters,
       resolver: checkResolver,
     });
     closers.push(() => receiver.close());

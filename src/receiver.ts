@@ -11,6 +11,7 @@ import { openCertificate } from "./inbound/certificate.ts";
 import type { Receive } from "./inbound/letter.ts";
 import { purgeInbox } from "./inbound/purge.ts";
 import { createReader, type GivenReport } from "./inbound/read.ts";
+import type { KnownReporters } from "./inbound/reporters.ts";
 import { createReceiver } from "./inbound/receive.ts";
 import { type Inbound, startInbound } from "./inbound/server.ts";
 import type { Keyring } from "./keyring/seal.ts";
@@ -33,6 +34,7 @@ export interface ReceiverParts {
   show: ReportParts["show"];
   counts: Counters["inbound"];
   openThread: () => ThreadPort;
+  reporters: KnownReporters;
   /** Of the feedback providers' keys: what strangers make us look up takes no places from mail. */
   resolver: DnsClient;
 }
@@ -74,6 +76,7 @@ export function buildReceiver(parts: ReceiverParts) {
         find: (uid) => stores.emails.returnPathOf(uid),
         certificate: openCertificate({ config: inbound, hostname, clock, random, log }),
         receive: taking,
+        reporters: parts.reporters,
         trouble: () => parts.guard.trouble,
         counts: parts.counts,
         clock,

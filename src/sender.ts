@@ -67,8 +67,14 @@ export interface SenderParts {
   composer: Composer;
   rates: SettleParts["rates"];
   reportedRefusals: RefusalWatch;
+  reporters: SettleParts["reporters"];
   tellOfEmail: TellOfEmail;
   show: SettleParts["show"];
+}
+
+/** What the handler is given of the parts as it stands. */
+function handlerParts({ composer, resolver, reportedRefusals, reporters, rates, tellOfEmail, findRelay }: SenderParts) {
+  return { composer, resolver, reportedRefusals, reporters, rates, tellOfEmail, findRelay };
 }
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
@@ -99,17 +105,12 @@ export function buildSender(parts: SenderParts) {
   const handler = emailHandler({
     ...stores,
     keychain,
-    composer: parts.composer,
-    resolver: parts.resolver,
     pool,
     sites,
     slots,
     refusals: new RefusalWatch(),
-    reportedRefusals: parts.reportedRefusals,
-    rates: parts.rates,
-    tellOfEmail: parts.tellOfEmail,
+    ...handlerParts(parts),
     allowed: parseRanges(email.allowAddresses),
-    findRelay: parts.findRelay,
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
     isIpv6Ready: email.sourceIpv6 !== null,
     clock,

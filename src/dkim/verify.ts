@@ -29,7 +29,7 @@ const MAX_FIELDS = 2_000;
 /** TXT records tried at one name; there should be one (RFC 6376 §3.6.2.2). */
 const MAX_KEY_RECORDS = 4;
 
-type LookupTxt = (name: string) => Promise<Lookup<string>>;
+export type LookupTxt = (name: string) => Promise<Lookup<string>>;
 
 /**
  * One verdict per signature, from the top of the header, at most ten.

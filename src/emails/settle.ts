@@ -65,6 +65,8 @@ export interface SettleParts {
   refusals: RefusalWatch;
   /** What comes back by mail (report.ts): told of each email that was taken. */
   reportedRefusals: RefusalWatch;
+  /** Told of the address of each recipient's server that took an email: a bounce may come from there. */
+  reporters: { note(address: string): void };
   /** Counts what recipients' servers answer, for the sending block (plans/rates.ts). */
   rates: { answered(workspaceId: number, isHardBounce: boolean): void };
   clock: Pick<Clock, "now">;
@@ -205,7 +207,10 @@ function settleTransmitted(
           if (ending.relay === null) parts.rates.answered(email.workspaceId, false);
         } else noteLate(job, { sentAt, deliveredAt }, parts);
       },
-      committed: () => tell(parts, `email.${status}`, ended, describeTransmission(transmission)),
+      committed() {
+        if (ending.relay === null && transmission.address !== null) parts.reporters.note(transmission.address);
+        tell(parts, `email.${status}`, ended, describeTransmission(transmission));
+      },
     };
   }
   const judgement = judge(transmission, ending.relay);

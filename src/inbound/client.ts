@@ -11,12 +11,14 @@ const END_WITHIN_MS = 10_000;
 
 export interface ClientParts {
   id: string;
-  network: string;
+  isKnown: boolean;
   socket: Socket;
   clock: Clock;
   limits: InboundLimits;
   /** Called when the connection had to be ended by force, whether or not its end is told otherwise. */
   gone: () => void;
+  /** Gives its place back; called once the connection is gone. */
+  release: () => void;
 }
 
 /**
@@ -29,11 +31,13 @@ export interface ClientParts {
  */
 export class Client {
   readonly id: string;
-  readonly network: string;
+  /** From a network that brings reports. */
+  readonly isKnown: boolean;
   readonly #clock: Clock;
   readonly #limits: InboundLimits;
   readonly #sockets: Socket[];
   readonly #gone: () => void;
+  readonly #release: () => void;
   #connection: Connection | null = null;
   #phase: "talking" | "reading" | "keeping" = "talking";
   #replies = 0;
@@ -46,13 +50,14 @@ export class Client {
   readonly #cancelSession: () => void;
   #cancelEnd = () => {};
 
-  constructor({ id, network, socket, clock, limits, gone }: ClientParts) {
+  constructor({ id, isKnown, socket, clock, limits, gone, release }: ClientParts) {
     this.id = id;
-    this.network = network;
+    this.isKnown = isKnown;
     this.#clock = clock;
     this.#limits = limits;
     this.#sockets = [socket];
     this.#gone = gone;
+    this.#release = release;
     this.#cancelSession = clock.after(limits.sessionMs, () => this.end("4.4.2 This session has taken too long"));
   }
 
@@ -122,6 +127,7 @@ export class Client {
   /** The connection is gone. */
   forget(): void {
     this.#isEnding = true;
+    this.#release();
     this.#cancelSession();
     this.#cancelSilence();
     this.#cancelMessage();

@@ -1,4 +1,5 @@
 import type { InboundLimits } from "./limits.ts";
+import type { Places, Visitor } from "./places.ts";
 import { type ContentFault, ContentScan } from "./scan.ts";
 
 /** Why a message is not taken. */
@@ -16,12 +17,18 @@ export class Content {
   #fault: MessageFault | null = null;
   #bytes = new Uint8Array();
   readonly #scan = new ContentScan();
-  readonly #limits: InboundLimits;
-  readonly #room: Room;
+  readonly #limits: Pick<InboundLimits, "messageBytes">;
+  readonly #room: Pick<Places, "takeRoom">;
+  readonly #from: Pick<Visitor, "isKnown">;
 
-  constructor(limits: InboundLimits, room: Room) {
+  constructor(
+    limits: Pick<InboundLimits, "messageBytes">,
+    room: Pick<Places, "takeRoom">,
+    from: Pick<Visitor, "isKnown">,
+  ) {
     this.#limits = limits;
     this.#room = room;
+    this.#from = from;
   }
 
   get fault(): MessageFault | null {
@@ -48,7 +55,7 @@ export class Content {
 
   /** Gives the memory back; once the message is kept, or will not be. */
   letGo(): void {
-    this.#room.heldBytes -= this.#bytes.length;
+    this.#room.takeRoom(-this.#bytes.length, this.#from);
     this.#bytes = new Uint8Array();
   }
 
@@ -61,16 +68,10 @@ export class Content {
     if (this.receivedBytes <= this.#bytes.length) return true;
     const wanted = Math.max(FIRST_BYTES, 2 * this.#bytes.length, this.receivedBytes);
     const size = Math.min(wanted, this.#limits.messageBytes);
-    if (this.#room.heldBytes - this.#bytes.length + size > this.#limits.heldBytes) return false;
+    if (!this.#room.takeRoom(size - this.#bytes.length, this.#from)) return false;
     const larger = new Uint8Array(size);
     larger.set(this.#bytes);
-    this.#room.heldBytes += size - this.#bytes.length;
     this.#bytes = larger;
     return true;
   }
-}
-
-/** What all messages take together. */
-export interface Room {
-  heldBytes: number;
 }

@@ -1,7 +1,6 @@
 import { splitMessage } from "../dkim/canonicalize.ts";
-import { bearsSignatureOf } from "../dkim/verify.ts";
+import { bearsSignatureOf, type LookupTxt as LookupKey } from "../dkim/verify.ts";
 import type { Clock } from "../clock.ts";
-import type { Lookup } from "../dns/client.ts";
 
 // Whose complaints count towards the sending block without a cap (plans/rates.ts): providers whose feedback loop
 // is theirs alone and whose reports can be told from forged ones. Three things must agree.
@@ -31,7 +30,7 @@ const FEEDBACK_PROVIDERS: readonly FeedbackProvider[] = [
   { from: "staff@hotmail.com", mx: ["olc.protection.outlook.com"] },
 ];
 
-export type LookupTxt = (name: string, signal: AbortSignal) => Promise<Lookup<string>>;
+export type LookupTxt = (name: string, signal: AbortSignal) => ReturnType<LookupKey>;
 
 /** For the keys of one report: its bringer waits for the answer, and for ten minutes at least (RFC 5321 §4.5.3.2.6). */
 const LOOKUP_MS = 5_000;

@@ -3,9 +3,10 @@ import type { Clock } from "../clock.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Client } from "./client.ts";
-import { Content, type Room } from "./content.ts";
+import { Content } from "./content.ts";
 import type { Destination, Letter, Receive } from "./letter.ts";
 import type { InboundLimits } from "./limits.ts";
+import type { Places } from "./places.ts";
 import type { InboundCounts, Refusals } from "./refusals.ts";
 import { COME_BACK, FAULTS, NOBODY, refusal } from "./replies.ts";
 import { route, type RouteParts } from "./route.ts";
@@ -21,6 +22,7 @@ export interface IntakeParts extends RouteParts {
   log: Log;
   counts: InboundCounts;
   refusals: Refusals;
+  places: Pick<Places, "takeRoom">;
   limits: InboundLimits;
 }
 
@@ -33,7 +35,6 @@ export interface Arrival {
 
 export class Intake {
   readonly #parts: IntakeParts;
-  readonly #room: Room = { heldBytes: 0 };
   /** What the recipients of messages under way are for, as it was judged at RCPT. */
   readonly #destinations = new WeakMap<SMTPServerAddress, Destination>();
 
@@ -62,8 +63,8 @@ export class Intake {
 
   /** Calls `done` once, after the final dot; not at all when the connection ends before. Null: the message is kept. */
   read({ stream, session, client }: Arrival, done: (why: Error | null) => void): void {
-    const { limits, refusals } = this.#parts;
-    const content = new Content(limits, this.#room);
+    const { limits, refusals, places } = this.#parts;
+    const content = new Content(limits, places, client);
     client.startsMessage();
     stream.on("data", (piece: Uint8Array) => {
       content.add(piece);

@@ -6,11 +6,15 @@ export interface InboundLimits {
   readOnBytes: number;
   /** Of all messages that are coming in or being kept. */
   heldBytes: number;
+  /** Of them, those of clients from networks that never brought a report. */
+  strangersBytes: number;
   /** RFC 5321 §4.5.3.1.4 asks for 512, and extensions add to it. */
   commandBytes: number;
   clients: number;
-  /** From one IPv4 address, or one /64 of IPv6. */
-  clientsOfNetwork: number;
+  /** Of them, from networks that never brought a report nor took mail (reporters.ts). */
+  strangers: number;
+  /** From one IPv4 address or one /64 of IPv6; from one /24 or /48; from one /16 or /32. */
+  clientsOfNetwork: readonly number[];
   /** Refused clients that are being told so. */
   refusedAtOnce: number;
   recipients: number;
@@ -35,9 +39,11 @@ export const INBOUND_LIMITS: InboundLimits = {
   messageBytes: 2 * MIB,
   readOnBytes: 8 * MIB,
   heldBytes: 64 * MIB,
+  strangersBytes: 32 * MIB,
   commandBytes: 2 * KIB,
   clients: 100,
-  clientsOfNetwork: 10,
+  strangers: 60,
+  clientsOfNetwork: [10, 20, 40],
   refusedAtOnce: 500,
   recipients: 5,
   messages: 100,

@@ -32,6 +32,8 @@ export interface ReceiveParts extends ReportParts {
   /** Of the tokens in return paths. */
   returnPathKey: Uint8Array;
   counts: InboundCounts;
+  /** Told of the address of each client that brought a report. */
+  reporters: { note(address: string): void };
 }
 
 /** Told of what became of letters, for each destination, once it is durable. */
@@ -168,6 +170,7 @@ async function reportStep(
           provider: reported.isFromProvider,
           from: letter.clientAddress,
         });
+        if (taken.outcome !== "gone") parts.reporters.note(letter.clientAddress);
         taken.tell();
       },
     };

@@ -3,7 +3,7 @@
  * postmaster and abuse. Nothing goes out again: there is no code here that sends, and whoever is no recipient
  * is refused at RCPT, so that this server can neither relay nor answer strangers with bounces of its own.
  *
- * Steps: a place for the client (100 in all, 10 of a network; client.ts) → what it brings is judged, read and
+ * Steps: a place for the client (places.ts, client.ts) → what it brings is judged, read and
  * kept (intake.ts) → 250 after the commit. Trouble of ours answers 451: the sender keeps the message and comes
  * back. This file has the sockets; SMTP itself is the library's.
  */
@@ -12,13 +12,14 @@ import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import type { Clock } from "../clock.ts";
 import type { HostPort } from "../config.ts";
 import type { Log } from "../log.ts";
-import { networkOf } from "../net/address.ts";
+import { networksOf } from "../net/address.ts";
 import { bind } from "./bind.ts";
 import type { Certificate } from "./certificate.ts";
 import { Client } from "./client.ts";
 import { Intake } from "./intake.ts";
 import type { Receive } from "./letter.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
+import { Places } from "./places.ts";
 import { type Crowd, type InboundCounts, Refusals } from "./refusals.ts";
 import { refusal, smtpOptions } from "./replies.ts";
 import type { RouteParts } from "./route.ts";
@@ -27,6 +28,8 @@ export interface InboundParts extends RouteParts {
   listen: HostPort;
   certificate: Certificate;
   receive: Receive;
+  /** Whose place is kept free from strangers. */
+  reporters: { knows(address: string): boolean };
   /** Why nothing may be accepted now; null: all is well. */
   trouble: () => string | null;
   clock: Clock;
@@ -66,6 +69,7 @@ class InboundServer implements Inbound {
   readonly #refused = new Set<Socket>();
   readonly #intake: Intake;
   readonly #refusals: Refusals;
+  readonly #places: Places;
   readonly #endFollow: () => void;
   #lastId = 0;
   #isStopping = false;
@@ -75,7 +79,8 @@ class InboundServer implements Inbound {
     this.#parts = parts;
     this.#limits = parts.limits ?? INBOUND_LIMITS;
     this.#refusals = new Refusals(parts);
-    this.#intake = new Intake({ ...parts, limits: this.#limits, refusals: this.#refusals });
+    this.#places = new Places(this.#limits);
+    this.#intake = new Intake({ ...parts, limits: this.#limits, refusals: this.#refusals, places: this.#places });
     this.#smtp = new SMTPServer({
       ...smtpOptions(parts.hostname, this.#limits),
       ...parts.certificate.pair,
@@ -144,8 +149,9 @@ class InboundServer implements Inbound {
   }
 
   #admit(socket: Socket): void {
-    const network = networkOf(socket.remoteAddress ?? "") ?? "";
-    const why = this.#whyNot(network);
+    const address = socket.remoteAddress ?? "";
+    const visitor = { networks: networksOf(address), isKnown: this.#parts.reporters.knows(address) };
+    const why: Crowd | null = this.#isStopping ? "stopping" : this.#places.whyNot(visitor);
     if (why !== null) {
       this.#refusals.client(why);
       return this.#turnAway(socket);
@@ -153,18 +159,12 @@ class InboundServer implements Inbound {
     const id = String(++this.#lastId);
     const { clock } = this.#parts;
     const gone = () => this.#forget(id);
-    const client = new Client({ id, network, socket, clock, limits: this.#limits, gone });
+    const release = this.#places.take(visitor);
+    const { isKnown } = visitor;
+    const client = new Client({ id, isKnown, socket, clock, limits: this.#limits, gone, release });
     this.#clients.set(id, client);
     this.#smtp.connect(socket, { id });
     for (const connection of this.#smtp.connections) if (connection.id === id) client.follow(connection);
-  }
-
-  #whyNot(network: string): Crowd | null {
-    if (this.#isStopping) return "stopping";
-    if (this.#clients.size >= this.#limits.clients) return "all";
-    let ofNetwork = 0;
-    for (const client of this.#clients.values()) if (client.network === network) ofNetwork += 1;
-    return ofNetwork >= this.#limits.clientsOfNetwork ? "network" : null;
   }
 
   #turnAway(socket: Socket): void {

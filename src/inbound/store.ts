@@ -3,6 +3,7 @@ import type { Db } from "../db/open.ts";
 import { inboundMails } from "../db/schema-inbound.ts";
 import { removeShare } from "../db/shares.ts";
 import type { Position } from "../http/pagination.ts";
+import { networksOf } from "../net/address.ts";
 
 export type InboundMail = typeof inboundMails.$inferSelect;
 /** Without its bytes. */
@@ -17,10 +18,28 @@ const SHARE = 20;
 
 const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
 
-function largestOf<T extends { mailbox: string }>(mails: T[], measure: (mail: T) => number): string | undefined {
-  const sizes = new Map<string, number>();
-  for (const mail of mails) sizes.set(mail.mailbox, (sizes.get(mail.mailbox) ?? 0) + measure(mail));
-  return [...sizes].toSorted(([, a], [, b]) => b - a)[0]?.[0];
+interface Kept {
+  id: number;
+  mailbox: InboundMail["mailbox"];
+  clientAddress: string;
+  bytes: number;
+}
+
+/** The largest group of `mails`; of several such the one that begins first. */
+function largestGroup(mails: Kept[], keyOf: (mail: Kept) => string, measure: (mail: Kept) => number): Kept[] {
+  const groups = [...Map.groupBy(mails, keyOf).values()].map((group) => ({ group, size: sum(group.map(measure)) }));
+  return groups.toSorted((a, b) => b.size - a.size)[0]?.group ?? [];
+}
+
+/**
+ * What goes when there is too much: the oldest, of the mailbox that has the most, of the widest network that has the
+ * most in it, and so on to the single address. A flood washes away itself, and nobody else's mail.
+ */
+function nextToGo(kept: Kept[], measure: (mail: Kept) => number): Kept | undefined {
+  const ofMailbox = largestGroup(kept, ({ mailbox }) => mailbox, measure);
+  const networks = new Map(ofMailbox.map(({ clientAddress }) => [clientAddress, networksOf(clientAddress)]));
+  const byNetwork = [2, 1, 0].map((width) => (mail: Kept) => networks.get(mail.clientAddress)?.[width] ?? "");
+  return byNetwork.reduce((group, keyOf) => largestGroup(group, keyOf, measure), ofMailbox)[0];
 }
 
 export type InboxStore = ReturnType<typeof openInboxStore>;
@@ -30,12 +49,12 @@ export function openInboxStore({ orm }: Db) {
   const { content: _content, ...listed } = getTableColumns(inboundMails);
   const byUid = (uid: string) => eq(inboundMails.uid, uid);
 
-  /** While there are too many or they take too much: the oldest of the mailbox that has the most. A flood of one mailbox washes away itself. */
   function trim(): void {
     const kept = orm
       .select({
         id: inboundMails.id,
         mailbox: inboundMails.mailbox,
+        clientAddress: inboundMails.clientAddress,
         bytes: sql<number>`LENGTH(${inboundMails.content})`,
       })
       .from(inboundMails)
@@ -44,11 +63,10 @@ export function openInboxStore({ orm }: Db) {
     for (;;) {
       const bytes = sum(kept.map((mail) => mail.bytes));
       if (kept.length <= 1 || (kept.length <= MAX_MAILS && bytes <= MAX_BYTES)) return;
-      const measure = kept.length > MAX_MAILS ? () => 1 : (mail: { bytes: number }) => mail.bytes;
-      const largest = largestOf(kept, measure);
-      const oldest = kept.findIndex(({ mailbox }) => mailbox === largest);
-      const [removed] = kept.splice(oldest, 1);
-      if (removed !== undefined) orm.delete(inboundMails).where(eq(inboundMails.id, removed.id)).run();
+      const removed = nextToGo(kept, kept.length > MAX_MAILS ? () => 1 : (mail) => mail.bytes);
+      if (removed === undefined) return;
+      kept.splice(kept.indexOf(removed), 1);
+      orm.delete(inboundMails).where(eq(inboundMails.id, removed.id)).run();
     }
   }
 

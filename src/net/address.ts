@@ -108,6 +108,18 @@ export function networkOf(ip: string): string | null {
   return `${groups.join(":")}::/64`;
 }
 
+/**
+ * The networks that an address lies in, narrowest first: of IPv4 the address, its /24 and its /16, of IPv6 its /64,
+ * its /48 (a site's) and its /32 (what a provider is given). Empty for what is no address.
+ */
+export function networksOf(ip: string): string[] {
+  const written = parseIp(ip);
+  if (!written) return [];
+  const { family, value } = unmapped(written);
+  const [bits, prefixes] = family === 4 ? [32n, [32n, 24n, 16n]] : [128n, [64n, 48n, 32n]];
+  return prefixes.map((prefix) => `${family}:${(value >> (bits - prefix)).toString(16)}/${prefix}`);
+}
+
 /** Whether what is sent to `ip` stays on this machine. */
 export function isLoopback(ip: string): boolean {
   const address = parseIp(ip);

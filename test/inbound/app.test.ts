@@ -167,3 +167,27 @@ test("a stop ends the listener with the rest, and its port is free for the next 
   await pombo.restart();
   expect(pombo.app.inbound).toBe(`127.0.0.1:${port}`);
 });
+
+test("who took mail of ours, or brought a report about it, finds a place in a flood of strangers", async () => {
+  await using pombo = await startInstance();
+  const port = Number(pombo.app.inbound?.split(":")[1]);
+  const greetingOf = async (localAddress: string) => {
+    using talk = await openTalk(port, { localAddress, hears: false });
+    return (await talk.reply()).slice(0, 3);
+  };
+  const first = await deliver(pombo);
+  using bringer = await openTalk(port, { localAddress: "127.40.0.1" });
+  await bringer.message(first.returnPath);
+  const bounce = Buffer.from(report({ groups: [group("5.1.1", "550 5.1.1 No such user")] })).toString("latin1");
+  expect(await bringer.say(`${bounce}\r\n.`)).toStartWith("250");
+  await pombo.app.worker.idle();
+  const flood = await Promise.all(
+    Array.from({ length: 70 }, (_, n) => openTalk(port, { localAddress: `127.${50 + (n % 7)}.0.1`, hears: false })),
+  );
+  const greetings = await Promise.all(flood.map((talk) => talk.reply()));
+  // The bringer has come as a stranger, and has its place.
+  expect(greetings.filter((greeting) => greeting.startsWith("220"))).toHaveLength(59);
+  const asked = ["127.90.0.1", "127.0.0.1", "127.40.0.2", "127.41.0.1"];
+  expect(await Promise.all(asked.map(greetingOf))).toEqual(["421", "220", "220", "421"]);
+  for (const talk of flood) talk.socket.destroy();
+});

@@ -39,6 +39,8 @@ export interface DeskOptions {
   receive?: Receive;
   trouble?: () => string | null;
   find?: (uid: string) => SentEmail | undefined;
+  /** Whether an address is of a network that brings reports; default: each is. */
+  knows?: (address: string) => boolean;
   files?: { certificateFile: string; keyFile: string };
 }
 
@@ -63,6 +65,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     find: options.find ?? ((uid) => emails.get(uid)),
     certificate: openCertificate({ config, hostname: HOSTNAME, clock, random: systemRandom, log }),
     receive: options.receive ?? (async (letter) => void letters.push(letter)),
+    reporters: { knows: options.knows ?? (() => true) },
     trouble: options.trouble ?? (() => null),
     clock,
     log,

@@ -197,6 +197,9 @@ test("commands, errors and messages of a session are counted", async () => {
   expect(await busy.rest()).toBe("");
 });
 
+/** In `count` different networks of the widest kind. */
+const apart = (count: number, from = 1) => Array.from({ length: count }, (_, n) => `127.${from + n}.0.1`);
+
 test("of one network ten clients are let in, of all a hundred, and the next are told to come back later", async () => {
   await using desk = await startDesk();
   const talks: Talk[] = [];
@@ -204,21 +207,76 @@ test("of one network ten clients are let in, of all a hundred, and the next are 
     for (let n = 0; n < 10; n++) talks.push(await desk.client());
     using eleventh = await openTalk(desk.port, { hears: false });
     expect(await eleventh.rest()).toBe(`421 ${HOSTNAME} Too many connections, come back later\r\n`);
-    for (let network = 2; network <= 10; network++) {
-      const localAddress = `127.0.0.${network}`;
+    for (const localAddress of apart(9))
       talks.push(...(await Promise.all(Array.from({ length: 10 }, () => desk.client({ localAddress })))));
-    }
     expect(desk.inbound.clientCount).toBe(100);
-    using another = await openTalk(desk.port, { localAddress: "127.0.0.99", hears: false });
+    using another = await openTalk(desk.port, { localAddress: "127.99.0.1", hears: false });
     expect(await another.rest()).toStartWith("421 ");
     expect(desk.counted).toEqual(["client network", "client all"]);
     talks.pop()?.socket.destroy();
     await until("a place", () => desk.inbound.clientCount === 99);
-    using next = await desk.client({ localAddress: "127.0.0.99" });
+    using next = await desk.client({ localAddress: "127.99.0.1" });
     expect(await next.say("NOOP")).toStartWith("250");
   } finally {
     for (const talk of talks) talk.socket.destroy();
   }
+});
+
+test("of the addresses of one provider forty clients are let in, of a network of its twenty", async () => {
+  await using desk = await startDesk();
+  const addresses = [1, 2, 3].flatMap((net) => [1, 2, 3].map((host) => `127.0.${net}.${host}`));
+  const talks = await Promise.all(
+    addresses.flatMap((localAddress) =>
+      Array.from({ length: 10 }, () => openTalk(desk.port, { hears: false, localAddress })),
+    ),
+  );
+  const greetings = await Promise.all(talks.map((talk) => talk.reply()));
+  expect(greetings.filter((greeting) => greeting.startsWith("220 "))).toHaveLength(40);
+  expect(new Set(desk.counted)).toEqual(new Set(["client network"]));
+  using neighbour = await desk.client({ localAddress: "127.1.0.1" });
+  expect(await neighbour.say("NOOP")).toStartWith("250");
+  for (const talk of talks) talk.socket.destroy();
+});
+
+test("a flood of strangers leaves places, and room for their messages, to those who bring reports", async () => {
+  const known = "127.50.0.1";
+  await using desk = await startDesk({
+    knows: (address) => address === known,
+    limits: { heldBytes: 6 * MIB, strangersBytes: 3 * MIB },
+  });
+  const half = `x\r\n\r\n${"a".repeat(1.5 * MIB)}\r\n`;
+  using flooder = await desk.client({ localAddress: "127.60.0.1" });
+  using second = await desk.client({ localAddress: "127.61.0.1" });
+  for (const talk of [flooder, second]) await talk.message("postmaster");
+  flooder.write(half);
+  second.write(half);
+  second.write(".\r\n");
+  await second.reply();
+  await flooder.say(".");
+  expect(desk.counted).toContain("refused no_room");
+  await flooder.message("postmaster");
+  flooder.write(half);
+
+  const flood = await Promise.all(
+    apart(12).flatMap((localAddress) =>
+      Array.from({ length: 9 }, () => openTalk(desk.port, { hears: false, localAddress })),
+    ),
+  );
+  const greetings = await Promise.all(flood.map((talk) => talk.reply()));
+  expect(greetings.filter((greeting) => greeting.startsWith("220 "))).toHaveLength(58);
+  expect(desk.inbound.clientCount).toBe(60);
+  // Ten of its own address, while nobody else gets in.
+  const { address } = desk.sent();
+  const bringers = await Promise.all(Array.from({ length: 10 }, () => desk.client({ localAddress: known })));
+  for (const bringer of bringers) {
+    await bringer.message(address);
+    expect(await bringer.say("Subject: bounce\r\n\r\n.")).toStartWith("250");
+  }
+  const [bringer] = bringers;
+  await bringer?.message(address);
+  bringer?.write(half);
+  expect(await bringer?.say(".")).toStartWith("250");
+  for (const talk of [...flood, ...bringers]) talk.socket.destroy();
 });
 
 test("500 connections at once cost little memory, all over the cap are told so, and then there is room again", async () => {
@@ -226,7 +284,9 @@ test("500 connections at once cost little memory, all over the cap are told so, 
   Bun.gc(true);
   const before = process.memoryUsage.rss();
   const flood = await Promise.all(
-    Array.from({ length: 500 }, (_, n) => openTalk(desk.port, { hears: false, localAddress: `127.0.1.${n % 100}` })),
+    Array.from({ length: 500 }, (_, n) =>
+      openTalk(desk.port, { hears: false, localAddress: `127.${1 + (n % 50)}.0.1` }),
+    ),
   );
   const greetings = await Promise.all(flood.map((talk) => talk.reply()));
   expect(greetings.filter((greeting) => greeting.startsWith("220 "))).toHaveLength(100);
@@ -240,7 +300,7 @@ test("500 connections at once cost little memory, all over the cap are told so, 
 });
 
 test("of too many refused clients the last get no words", async () => {
-  await using desk = await startDesk({ limits: { clientsOfNetwork: 0, refusedAtOnce: 0 } });
+  await using desk = await startDesk({ limits: { clientsOfNetwork: [0], refusedAtOnce: 0 } });
   using talk = await openTalk(desk.port, { hears: false });
   expect(await talk.rest()).toBe("");
   expect(INBOUND_LIMITS.refusedAtOnce).toBeGreaterThan(INBOUND_LIMITS.clients);

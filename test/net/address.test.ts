@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isRefusedAddress, isWithin, networkOf, parseRanges } from "../../src/net/address.ts";
+import { isRefusedAddress, isWithin, networkOf, networksOf, parseRanges } from "../../src/net/address.ts";
 
 const none = parseRanges([]);
 
@@ -164,4 +164,22 @@ test("a client is an IPv4 address or the /64 of an IPv6 one, in one spelling", (
     ["fe80::1%eth0", null],
   ];
   for (const [ip, network] of cases) expect([ip, networkOf(ip)]).toEqual([ip, network]);
+});
+
+test("the networks that an address lies in are the same for its neighbours, and for each way to write it", () => {
+  const shared = (one: string, other: string) =>
+    networksOf(one).filter((network) => networksOf(other).includes(network));
+  const cases: [one: string, other: string, count: number][] = [
+    ["192.0.2.7", "::ffff:192.0.2.7", 3],
+    ["192.0.2.7", "192.0.2.8", 2],
+    ["192.0.2.7", "192.0.3.7", 1],
+    ["192.0.2.7", "192.1.2.7", 0],
+    ["2001:db8:1:2::1", "2001:DB8:1:2:ffff::", 3],
+    ["2001:db8:1:2::1", "2001:db8:1:3::1", 2],
+    ["2001:db8:1:2::1", "2001:db8:2::1", 1],
+    ["2001:db8::", "2001:db9::", 0],
+    ["0.0.0.1", "::1", 0],
+    ["no address", "no address", 0],
+  ];
+  for (const [one, other, count] of cases) expect([one, other, shared(one, other).length]).toEqual([one, other, count]);
 });

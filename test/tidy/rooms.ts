@@ -74,6 +74,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type emails/prepare.ts",
     "idempotency/purge.ts",
     "type inbound/letter.ts",
+    "inbound/reporters.ts",
     "keys/verify.ts",
     "plans/rates.ts",
     "webhooks/pools.ts",
@@ -234,6 +235,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type inbound/letter.ts",
     "inbound/purge.ts",
     "inbound/read.ts",
+    "type inbound/reporters.ts",
     "inbound/receive.ts",
     "inbound/server.ts",
     "keyring",
@@ -352,17 +354,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ...TEXTING,
   ...REPLICATING,
   // The server, what its letters do, and the operator's inbox; trouble of the storage is no fault of a letter's.
-  inbound: [
-    "db",
-    "http",
-    "dkim",
-    "type dns/client.ts",
-    "dsn",
-    "dsn/return-path.ts",
-    "emails/report.ts",
-    "net",
-    "threads",
-  ],
+  inbound: ["db", "http", "dkim", "dsn", "dsn/return-path.ts", "emails/report.ts", "net", "threads"],
   // Credits and sender ids are the workspaces'.
   sms: [
     "type queue/pause.ts",
