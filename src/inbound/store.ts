@@ -25,6 +25,9 @@ interface Kept {
   bytes: number;
 }
 
+/** Of each client's address. */
+type Networks = ReadonlyMap<string, string[]>;
+
 /** The largest group of `mails`; of several such the one that begins first. */
 function largestGroup(mails: Kept[], keyOf: (mail: Kept) => string, measure: (mail: Kept) => number): Kept[] {
   const groups = [...Map.groupBy(mails, keyOf).values()].map((group) => ({ group, size: sum(group.map(measure)) }));
@@ -35,9 +38,8 @@ function largestGroup(mails: Kept[], keyOf: (mail: Kept) => string, measure: (ma
  * What goes when there is too much: the oldest, of the mailbox that has the most, of the widest network that has the
  * most in it, and so on to the single address. A flood washes away itself, and nobody else's mail.
  */
-function nextToGo(kept: Kept[], measure: (mail: Kept) => number): Kept | undefined {
+function nextToGo(kept: Kept[], networks: Networks, measure: (mail: Kept) => number): Kept | undefined {
   const ofMailbox = largestGroup(kept, ({ mailbox }) => mailbox, measure);
-  const networks = new Map(ofMailbox.map(({ clientAddress }) => [clientAddress, networksOf(clientAddress)]));
   const byNetwork = [2, 1, 0].map((width) => (mail: Kept) => networks.get(mail.clientAddress)?.[width] ?? "");
   return byNetwork.reduce((group, keyOf) => largestGroup(group, keyOf, measure), ofMailbox)[0];
 }
@@ -48,6 +50,9 @@ export type InboxStore = ReturnType<typeof openInboxStore>;
 export function openInboxStore({ orm }: Db) {
   const { content: _content, ...listed } = getTableColumns(inboundMails);
   const byUid = (uid: string) => eq(inboundMails.uid, uid);
+
+  /** Of the mails that were kept last: in a flood all of them are looked at for each that comes. */
+  let networks: Networks = new Map();
 
   function trim(): void {
     const kept = orm
@@ -60,10 +65,13 @@ export function openInboxStore({ orm }: Db) {
       .from(inboundMails)
       .orderBy(inboundMails.id)
       .all();
+    networks = new Map(
+      kept.map(({ clientAddress }) => [clientAddress, networks.get(clientAddress) ?? networksOf(clientAddress)]),
+    );
     for (;;) {
       const bytes = sum(kept.map((mail) => mail.bytes));
       if (kept.length <= 1 || (kept.length <= MAX_MAILS && bytes <= MAX_BYTES)) return;
-      const removed = nextToGo(kept, kept.length > MAX_MAILS ? () => 1 : (mail) => mail.bytes);
+      const removed = nextToGo(kept, networks, kept.length > MAX_MAILS ? () => 1 : (mail) => mail.bytes);
       if (removed === undefined) return;
       kept.splice(kept.indexOf(removed), 1);
       orm.delete(inboundMails).where(eq(inboundMails.id, removed.id)).run();

@@ -109,14 +109,14 @@ test("a flood of one network, or of one provider's, washes nobody else's mail aw
     add("old", "postmaster", "192.0.2.7");
     add("large", "postmaster", "2001:db8:1::1", 30 * 1024 * 1024);
     add("other", "abuse", "203.0.113.1");
-    for (let n = 0; n < MAX_MAILS + 50; n++) add(`host ${n}`, "postmaster", "198.51.100.9");
+    for (let n = 0; n < MAX_MAILS + 20; n++) add(`host ${n}`, "postmaster", "198.51.100.9");
     // Each from a host and a site of its own.
-    for (let n = 0; n < MAX_MAILS + 50; n++) add(`site ${n}`, "postmaster", `2001:db9:${n.toString(16)}::1`);
-    for (let n = 0; n < 4; n++) add(`bytes ${n}`, "postmaster", "198.51.100.9", 40 * 1024 * 1024);
+    for (let n = 0; n < 300; n++) add(`site ${n}`, "postmaster", `2001:db9:${n.toString(16)}::1`);
+    for (let n = 0; n < 3; n++) add(`bytes ${n}`, "postmaster", "198.51.100.9", 40 * 1024 * 1024);
   })();
   const kept = inbox.list(null, 2_000).map(({ uid }) => uid);
-  expect(kept.filter((uid) => !/^(?:host|site) /.test(uid))).toEqual(["bytes 3", "other", "large", "old"]);
-  expect(kept).toContain(`site ${MAX_MAILS + 49}`);
+  expect(kept.filter((uid) => !/^(?:host|site) /.test(uid))).toEqual(["bytes 2", "other", "large", "old"]);
+  expect(kept).toContain("site 299");
 });
 
 test("the oldest goes when there are too many, or when they take too much", () => {
