@@ -10,7 +10,14 @@ import { cleanReply, makeReply, type Reply } from "../smtp/reply.ts";
 import { plain } from "./charset.ts";
 import type { RecipientStatus } from "./delivery-status.ts";
 import { FOREIGN_PHRASES } from "./languages.ts";
-import { BOUNCE_CATEGORIES, CERTAIN_PHRASES, type Phrase, REPORTER_PHRASES } from "./phrases.ts";
+import {
+  ANSWER_PHRASES,
+  BOUNCE_CATEGORIES,
+  CERTAIN_PHRASES,
+  type Phrase,
+  REPORTER_PHRASES,
+  SAID_OF_FILTERED,
+} from "./phrases.ts";
 import { type Command, findCommand, findEnhanced, findReplies, withoutGuesses, withoutReplies } from "./replies.ts";
 
 /** What a report says of one recipient: its fields, and the paragraphs of the text that are about it. */
@@ -48,6 +55,12 @@ interface Evidence {
   /** By the words of the answer or diagnostic, and of the reporter itself. */
   said: Category | null;
   found: Category | null;
+  /** By words of the answer that are plain at whatever command they stand. */
+  answered: Category | null;
+  /** Words of carriers that speak of the user and mean the content. */
+  isSaidOfFiltered: boolean;
+  /** The host that Postfix looked for was not of the recipient's domain: a relay of its own, by its settings. */
+  isOtherHost: boolean;
 }
 
 export function judge(statement: Statement): RecipientBounce {
@@ -78,6 +91,7 @@ function gather(statement: Statement): Evidence {
   const replies = ofDiagnostic.length > 0 ? ofDiagnostic : paragraphs.flatMap(findReplies);
   const reply = chooseReply(replies, statement.status);
   const told = paragraphs.join(" ");
+  const all = plain(`${diagnostic} ${told}`);
   const own = [diagnostic, ...paragraphs].map((text) => plain(withoutReplies(text)));
   return {
     reply,
@@ -88,15 +102,36 @@ function gather(statement: Statement): Evidence {
       findEnhanced(told),
     ]),
     certain: phrase(CERTAIN_PHRASES, [diagnostic, ...paragraphs].map(plain)),
-    command: findCommand(plain(`${diagnostic} ${told}`)),
+    command: findCommand(all),
     said:
       (reply === null ? null : words(reply, statement.status)) ?? words(makeReply(550, [diagnostic]), statement.status),
     found:
       BOUNCE_CATEGORIES[statement.bounceCategory ?? ""] ??
-      phrase(REPORTER_PHRASES, own) ??
-      phrase(FOREIGN_PHRASES, own),
+      phrase([...REPORTER_PHRASES, ...FOREIGN_PHRASES], own, own.map(withoutHedges)),
+    answered: reply === null ? null : phrase([...ANSWER_PHRASES, ...FOREIGN_PHRASES], [plain(reply.text)]),
+    isSaidOfFiltered: SAID_OF_FILTERED.test(all),
+    isOtherHost: namesOtherHost(statement, all),
   };
 }
+
+function namesOtherHost({ finalRecipient, originalRecipient }: Statement, told: string): boolean {
+  const host = LOOKED_FOR.exec(told)?.[1];
+  const domains = [finalRecipient, originalRecipient].flatMap((address) => plain(address ?? "").split("@")[1] ?? []);
+  return host !== undefined && domains.length > 0 && !domains.some((domain) => `.${host}`.endsWith(`.${domain}`));
+}
+
+const LOOKED_FOR = /(?:name service error for (?:name=|domain )?|unable to look up host )([a-z0-9.-]{1,255}[a-z0-9])/;
+
+/** A report that says what may be the reason, or lists several, has not said that it is one. */
+function withoutHedges(text: string): string {
+  return text
+    .split(/(?<=[.!?;])\s/)
+    .filter((sentence) => !HEDGE.test(sentence))
+    .join(" ");
+}
+
+const HEDGE =
+  /\b(?:if|(?:may|might) (?:be|not|no|have)|could be|perhaps|probably|possible (?:reason|cause)s?|either)\b/;
 
 /** In a transcript a refusal goes before a delay, and one whose words are known before one that says nothing. */
 function chooseReply(replies: Reply[], status: string | null): Reply | null {
@@ -130,9 +165,12 @@ function words(reply: Reply, status: string | null): Category | null {
   );
 }
 
-function phrase(table: Phrase[], texts: string[]): Category | null {
-  for (const { category, pattern } of table) if (texts.some((text) => pattern.test(text))) return category;
-  return null;
+/** `certain`: the texts for the categories that suppress, where those are other ones. */
+function phrase(table: Phrase[], texts: string[], certain = texts): Category | null {
+  const found = table.find(({ category, pattern }) =>
+    (HARD.has(category) ? certain : texts).some((text) => pattern.test(text)),
+  );
+  return found?.category ?? null;
 }
 
 /** The server's enhanced code, then the reporter's Status, who knows whether it goes on trying; the basic code where both are missing. */
@@ -142,7 +180,7 @@ function permanent(statement: Statement, { reply, enhanced, found }: Evidence): 
   return found === null || bounceType("bounced", found) === "permanent";
 }
 
-function categorize(statement: Statement, { certain, reply, said, found, enhanced }: Evidence): Category {
+function categorize(statement: Statement, { certain, reply, said, found, answered, enhanced }: Evidence): Category {
   if (certain !== null) return certain;
   // Beside an answer that has no code of its own, the report's is a guess from the basic one.
   const code = reply === null ? enhanced : reply.enhanced;
@@ -151,8 +189,10 @@ function categorize(statement: Statement, { certain, reply, said, found, enhance
   if (!HARD.has(category)) return category;
   // A program's output is not a server's answer.
   if (statement.diagnosticType === "x-unix") return "unknown";
-  // A report that also says that the mailbox is full, or that we may not write to it, suppresses nobody.
-  return found !== null && !HARD.has(found) ? found : category;
+  // Postfix says 5.4.4 where the name server did answer, with records that are no hosts (RFC 7505 before it knew that).
+  if (category === "bad_domain" && found === "no_answer" && code === "5.4.4") return category;
+  // A report that also says that the mailbox is full, that we may not write to it or that a name server failed suppresses nobody.
+  return [found, answered].find((each) => each !== null && !HARD.has(each)) ?? category;
 }
 
 /** RFC 3463 §3.2: subject 1 is the address. The others are as narrow. */
@@ -160,10 +200,16 @@ const SAYS_ADDRESS = /^1\.|^7\.1[378]$|^4\.(?:[14]|310)$/;
 /** The sender, a full mailbox, a size, a policy: whatever the words say. 7.1 is "not authorized", which many servers say of everything. */
 const CONTRADICTS = /^1\.[78]$|^2\.[23]$|^3\.[14]$|^7\.(?!1$|1[378]$)/;
 
-function isAboutTheAddress({ certain, command, reply, enhanced, said, found }: Evidence, category: Category): boolean {
+/** Codes that say nothing: `x.0.0` is none at all, "other" of the protocol and the system, and 7.1. */
+const SAYS_NOTHING = /^(?:[35]\.0|7\.1)$/;
+
+function isAboutTheAddress(evidence: Evidence, category: Category): boolean {
+  const { certain, command, reply, enhanced, said, found, answered, isSaidOfFiltered, isOtherHost } = evidence;
   if (certain === category) return true;
   // R26, R14: an answer to MAIL speaks of the sender, one before it of our host.
   if (command === "mail" || command === "early") return false;
+  if (isSaidOfFiltered && command !== "rcpt") return false;
+  if (category === "bad_domain" && isOtherHost) return false;
   // There is no server to say that a domain is missing: the reporter found it out.
   if (category === "bad_domain" && (reply === null || found === category)) return true;
   // A Status is the reporter's guess where the server refused RCPT and gave no code of that kind.
@@ -178,8 +224,8 @@ function isAboutTheAddress({ certain, command, reply, enhanced, said, found }: E
   if (command === "pipelined") return subject !== "7.1";
   // "Mailbox disabled", where the words agree: of mere filtering it is said with others.
   if (subject === "2.1" && category === "inactive_mailbox") return said === category;
-  // Nobody tells the command: only what the reporter says in its own words, beside what it repeats.
-  return subject === null && found === category;
+  // Nobody tells the command, and no code tells more: the words must be plain, the reporter's own or the answer's.
+  return (subject === null || SAYS_NOTHING.test(subject)) && (found === category || answered === category);
 }
 
 function diagnosticOf(statement: Statement, evidence: Evidence): string | null {

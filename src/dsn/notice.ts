@@ -40,11 +40,13 @@ const COPY_BEGINS = new RegExp(
 /** A line that only a header has; reports that quote the message's fields indent them. */
 const HEADER_LINE =
   /^(?:received: (?:from|by)|return-path: ?<|dkim-signature: |message-id: ?<|mime-version: 1|x-[a-z-]+: )/i;
+/** The copy in a report that has lost its delimiters: nothing else there has such fields. */
+const FIELD_LINE = /^(?:subject|from|to|date|message-id|received|return-path):/i;
 const RULE_CHARACTERS = /^[\s\-_=*#+~.>|]+|[\s\-_=*#+~:|]+$/g;
 
 /** Sentences that say nothing of why. */
 const EMPTY_WORDS =
-  /^(?:hi[.!]|hello|dear |this is (?:the|an automat|a mime|a multi)|(?:i'm|we are|we're) (?:sorry|afraid)|for further (?:assistance|information)|for more information|if you (?:do so|have|need|continue|think|would)|delete your own text|(?:this|a) (?:message|mail|notice|notification|e-mail) (?:was|is|has been) (?:created|generated|sent) automatically|a message that you sent|(?:its )?recipients\.? this is a permanent error|your (?:mail )?message(?:$| to(?:$|:))|the original message was received|the mail system|from (?:\S+@|\S+ \[|localhost)|from ?:|to ?: |subject ?: |sent ?: |date ?: |message-id ?: |cc ?: |thank|regards|reporting-mta|arrival-date|please (?:do not|check|verify|contact|visit)|sorry it didn't work|giving up on )/;
+  /^(?:hi[.!]|hello|dear |this is (?:the|an automat|a mime|a multi)|(?:i'm|we are|we're) (?:sorry|afraid)|for further (?:assistance|information)|for more information|if you (?:do so|have|need|continue|think|would)|delete your own text|(?:this|a) (?:message|mail|notice|notification|e-mail) (?:was|is|has been) (?:created|generated|sent) automatically|a message that you sent|(?:its )?recipients\.? this is a permanent error|your (?:mail )?message(?:$| to(?:$|:))|the original message was received|the mail system|from (?:\S+@|\S+ \[|localhost)|from ?:|to ?: |(?:the )?(?:original )?(?:message )?subject(?: was)? ?: |sent ?: |date ?: |message-id ?: |cc ?: |thank|regards|reporting-mta|arrival-date|please (?:do not|check|verify|contact|visit)|sorry it didn't work|giving up on )/;
 
 export interface Notice {
   /** All of the text but the copy of the message, plain (charset.ts): for what kind of report it is. */
@@ -86,10 +88,15 @@ export function returnedFields(message: Message): Field[] {
   return readFields(part.body.slice(0, end === -1 ? MAX_HEADER_BYTES : Math.min(end, MAX_HEADER_BYTES)));
 }
 
+/** A multipart that is a leaf has lost its delimiters: it is one text, and the only part there is. */
+function isText({ type }: Part, _at: number, { length }: Part[]): boolean {
+  return !NO_TEXT.test(type) || (type.startsWith("multipart/") && length === 1);
+}
+
 /** The text before the first part that came back: plain text if there is any, else what html has. */
 function noticeParts(message: Message): Part[] {
   const end = message.parts.findIndex(isReturned);
-  const before = (end === -1 ? message.parts : message.parts.slice(0, end)).filter(({ type }) => !NO_TEXT.test(type));
+  const before = (end === -1 ? message.parts : message.parts.slice(0, end)).filter(isText);
   // X1 gives the returned message's header as the header of a text part.
   const own = before.filter(
     (part, at) => at === 0 || (valueOf(part.fields, "from") ?? valueOf(part.fields, "return-path")) === null,
@@ -99,11 +106,13 @@ function noticeParts(message: Message): Part[] {
 }
 
 function* noticeLines(part: Part): Generator<string> {
+  const isWhole = part.type.startsWith("multipart/");
   const text = part.type === "text/html" ? textOfHtml(textOf(part)) : textOf(part);
   for (const line of lines(text)) {
     const cut = line.slice(0, MAX_LINE_CHARACTERS);
     const words = plain(cut);
     if (COPY_BEGINS.test(words.replace(RULE_CHARACTERS, "")) || HEADER_LINE.test(cut)) return;
+    if (isWhole && FIELD_LINE.test(cut)) return;
     yield cut;
   }
 }

@@ -92,10 +92,27 @@ export const REPORTER_PHRASES: Phrase[] = [
       /connection (?:timed out|refused)|operation timed out|socket error|network error on destination|did not accept our requests to connect|unable to connect|being unable to connect|server unavailable or busy|no route to host|host (?:or domain )?name lookup failure|dns lookup failure: \S{1,80} try again|temporary (?:lookup|dns) failure|unable to contact|did not respond/,
   },
   {
+    by: "Secureserver: of the sender",
+    category: "policy",
+    pattern: /\bfrom: domain is invalid|provide a valid from\b/,
+  },
+  // That there are two of a name is an error of theirs, which somebody will mend.
+  {
+    by: "Domino, Exchange",
+    category: "unknown",
+    pattern: /several matches found|resolver\.adr\.(?:ambiguous|badprimary|invalidinsmtp|reciplimit)/,
+  },
+  {
+    by: "Postfix, Exim, Google: the name server failed, which says nothing of the domain",
+    category: "no_answer",
+    pattern:
+      /(?:malformed|unexpected) name server reply|host not found, try again|name service error .{0,320}(?:non-recoverable|server failure|refused)|\bservfail\b|host lookup did not complete|name server (?:failure|timeout|timed out)|dns (?:query|server) fail/,
+  },
+  {
     by: "qmail, Exim, Exchange, OpenSMTPD, DMA, Google",
     category: "bad_domain",
     pattern:
-      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no such domain|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|no mx found for|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
+      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no (?:mx|mail exchanger) (?:record )?(?:was )?found|host or domain name not found|host does not accept mail|no such domain|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
   },
   {
     by: "vpopmail, Mail.ru, IMail",
@@ -110,6 +127,29 @@ export const REPORTER_PHRASES: Phrase[] = [
       /no mailbox here by that name|this address no longer accepts mail|unrout(?:e)?able address|unknown (?:local[- ]?(?:part|user)|user|recipient|address)\b|resolver\.adr\.|recip(?:ient)?notfound|(?:address|recipient|account|mailbox|user)(?: name)? (?:not found|couldn't be found|could not be found|was not found|wasn't found|is not recognized|not recognized|not known|is unknown|is invalid|is wrong or no longer valid|is no longer valid|does not exist|doesn't exist|no longer exists?)|no user by that name|not a valid user (?:of|on)|no matches to nameserver query|recipient was invalid|(?:recipient|address) (?:is |was )?not (?:valid|listed)|no such (?:address|account)|wasn't found at|not listed in (?:public|domino)|invalid final delivery userid|address is possibly incorrect|ambiguous (?:recipient|address)|no valid recipients for this mm|e-?mail account (?:that you tried to reach )?does not exist|no such (?:user|mailbox|recipient)/,
   },
 ];
+
+/**
+ * Words of an answer that say that the user is unknown and can mean nothing else, also where nobody
+ * tells which command was refused and no code tells what it was about. Fewer than a server's answer to
+ * RCPT may have (src/smtp/classify-rules.ts), since what is refused may be the content.
+ */
+export const ANSWER_PHRASES: Phrase[] = [
+  ...REPORTER_PHRASES,
+  {
+    by: "all",
+    category: "inactive_mailbox",
+    pattern: /\b(?:disabled|deactivated|inactive|discontinued) (?:mailbox|account|user|recipient)\b|mailbox is frozen/,
+  },
+  {
+    by: "all",
+    category: "invalid_recipient",
+    pattern:
+      /\b(?:no|not an?|unknown|invalid|non-?existent) (?:such |known |valid |local |active |virtual )*(?:user|recipient|mail ?box|mail box|address|addressee|account|alias|person)\b|\b(?:user|recipient|rcpt|mailbox|account|address|addressee)(?: name| address| account)? (?:\S{1,330} )?(?:is |was )?(?:unknown|invalid|does not exist|doesn't exist|not exist|not found|not present)\b|\bnot a registered .{0,20}user\b|^requested action not taken: mailbox unavailable/,
+  },
+];
+
+/** Japanese carriers answer so after DATA to what they filter; to RCPT they write the address before the colon, or none. */
+export const SAID_OF_FILTERED = /\b550:? ?: user unknown|\b550[ -]'?unknown user [^\s<>@]{1,64}@/;
 
 /** PowerMTA's X-PowerMTA-BounceCategory: it has read the answer already. */
 export const BOUNCE_CATEGORIES: Record<string, Category> = {

@@ -170,7 +170,7 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "inactive_mailbox",
     pattern:
-      /(?:mailbox|account|user|recipient|address|addressee|customer|subscriber)(?: that you tried to reach)?(?:'s)?\W{1,4}.{0,24}(?:disabled|inactive|suspended|deactivat\w+|locked|not activ(?:e|ated)|no longer (?:active|in use|accept\w* (?:e-?)?mail|receiv\w* (?:e-?)?mail)|frozen|closed|discontinued|terminated|expired|dormant|unavailable due to inactivity)|(?:disabled|inactive|suspended|deactivated|locked|closed|expired|discontinued|blocked) (?:mailbox|account|user|recipient|mail box|e-?mail account)|is now disabled|mail receiving disabled|(?:mail ?box|account|user) (?:is |was |has been |have been )?(?:deleted|removed|retired|(?:overdue and )?cancell?ed)/,
+      /(?:mailbox|account|user|recipient|address|addressee|customer|subscriber)(?: that you tried to reach)?(?:'s)?\W{1,4}.{0,24}(?:disabled|inactive|suspended|deactivat\w+|(?<!b)locked|not activ(?:e|ated)|no longer (?:active|in use|accept\w* (?:e-?)?mail|receiv\w* (?:e-?)?mail)|frozen|closed|discontinued|terminated|expired|dormant|unavailable due to inactivity)|(?:disabled|inactive|suspended|deactivated|locked|closed|expired|discontinued|blocked) (?:mailbox|account|user|recipient|mail box|e-?mail account)|is now disabled|mail receiving disabled|(?:mail ?box|account|user) (?:is |was |has been |have been )?(?:deleted|removed|retired|(?:overdue and )?cancell?ed)/,
   },
   {
     category: "invalid_recipient",

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { composeMessage } from "../../src/mime/compose.ts";
-import { readReport } from "../../src/dsn/parse.ts";
+import { type BounceReport, readReport } from "../../src/dsn/parse.ts";
 import { isGenuine, readReturnPath, returnPath } from "../../src/dsn/return-path.ts";
 import { mailbox } from "../mime/mailbox.ts";
 import { bytes, group, mail, report } from "./mails.ts";
@@ -122,12 +122,27 @@ test("a text that also tells of a full mailbox suppresses nobody", () => {
   expect(read).toMatchObject({ kind: "bounce", category: "mailbox_full", isHard: false });
 });
 
-test("an answer of unknown stage without an address code suppresses nobody (R39)", () => {
-  expect(readReport(report({ groups: [group("5.0.0", "550 User unknown")] }))).toMatchObject({
-    category: "invalid_recipient",
-    isPermanent: true,
-    isHard: false,
-  });
+test("an answer of unknown stage without an address code suppresses where its words are plain alone (R39)", () => {
+  const isHard = (status: string, said: string) =>
+    (readReport(report({ groups: [group(status, said)] })) as BounceReport).isHard;
+  for (const status of ["5.0.0", "5.5.0", "5.7.1"]) {
+    expect(isHard(status, "550 User unknown")).toBe(true);
+    expect(isHard(status, "554 Rejected: not listed in our directory")).toBe(false);
+    expect(isHard(status, "550 <maria@example.com>: rejected")).toBe(false);
+    expect(isHard(status, "550 Mailbox unavailable")).toBe(false);
+    // As carriers write of what they filter.
+    expect(isHard(status, "550 : User unknown")).toBe(false);
+    expect(isHard(status, "550 Unknown user maria@example.com")).toBe(false);
+    expect(isHard(status, "550 User unknown; quota exceeded")).toBe(false);
+  }
+  const UNAVAILABLE = "550 Requested action not taken: mailbox unavailable (S2017062302)";
+  for (const [status, expected] of [
+    ["5.0.0", true],
+    ["5.5.0", true],
+    ["5.7.1", false],
+  ] as const)
+    expect(isHard(status, UNAVAILABLE)).toBe(expected);
+  for (const status of ["5.2.0", "5.3.4", "5.6.0", "5.7.26"]) expect(isHard(status, "550 User unknown")).toBe(false);
 });
 
 test("words without fields are believed of a mail system only", () => {

@@ -232,7 +232,7 @@ table("hosts", {
       subject: "Undeliverable Message",
       text: "Error: Invalid user address\nError message below:\n550 - Requested action not taken: no such user here\n\nMessage details:\n  Subject: Pedido",
     }),
-    ["invalid_recipient", "bounce"],
+    ["invalid_recipient", "suppress"],
   ],
   "AOL's user who chooses senders": [
     mail({

@@ -5,7 +5,7 @@ import { table } from "./judged.ts";
 // full or blocked, and expired. The texts are ours.
 
 table("OpenSMTPD", {
-  "an unknown recipient": [openSmtpd("550 Invalid recipient: <maria@example.com>"), ["invalid_recipient", "bounce"]],
+  "an unknown recipient": [openSmtpd("550 Invalid recipient: <maria@example.com>"), ["invalid_recipient", "suppress"]],
   "an unknown recipient, with its code": [
     openSmtpd("550 5.1.1 <maria@example.com>: Recipient address rejected: User unknown"),
     ["invalid_recipient", "suppress"],
@@ -218,7 +218,7 @@ table("Postfix's own words", {
       "4.4.3",
       "Host or domain name not found. Name service error for name=example.com type=MX: Host not found, try again",
     ),
-    ["bad_domain", "passing"],
+    ["no_answer", "passing"],
   ],
   "a loop": [postfix("5.4.6", "mail for example.com loops back to myself"), ["protocol", "bounce"]],
   "too many hops": [postfix("5.4.0", "too many hops"), ["protocol", "bounce"]],
@@ -288,7 +288,7 @@ table("Domino", {
   ],
   "several of one name": [
     domino("Recipient user name info maria not unique.  Several matches found in Domino Directory.", "5.0.0"),
-    ["invalid_recipient", "bounce"],
+    ["unknown", "bounce"],
   ],
 });
 

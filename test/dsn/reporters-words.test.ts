@@ -1,0 +1,118 @@
+import { table } from "./judged.ts";
+import { group, mail, report } from "./mails.ts";
+
+// Notices in words alone, or under a code that says nothing: what they may be believed, and what not.
+
+const yahoo = (said: string) =>
+  mail({
+    from: "MAILER-DAEMON@yahoo.com",
+    subject: "Failure Notice",
+    text: `Sorry, we were unable to deliver your message to the following address.\n\n<maria@example.com>:\n${said}\n\n--- Below this line is a copy of the message.\n\nFrom: loja@loja.test\nSubject: 550 user unknown\n\nNo such user`,
+  });
+
+table("Yahoo, which tells no command", {
+  "an answer that names the address": [
+    yahoo("550: <maria@example.com>: User unknown"),
+    ["invalid_recipient", "suppress"],
+  ],
+  "the same words without it, as carriers write of what they filter": [
+    yahoo("550: : User unknown"),
+    ["invalid_recipient", "bounce"],
+  ],
+  "a domain without MX": [yahoo("No mx record found for domain=example.com"), ["bad_domain", "suppress"]],
+  "an answer about us": [yahoo("554: Access from IP address 192.0.2.1 blocked"), ["spam_block", "bounce"]],
+  "an answer that says nothing, above a copy that does": [yahoo("554: Rejected"), ["unknown", "bounce"]],
+});
+
+const gateway = (said: string, subject = "Pedido") =>
+  report({
+    subject: "Mail Delivery Failure",
+    text: `This is the mail delivery agent at gateway.test.\n\nI was unable to deliver your message to the following addresses:\n\nmaria@example.com\n\nReason: ${said}\n\nThe message subject was: ${subject}`,
+    groups: [group("5.0.0", said)],
+  });
+
+table("a gateway that tells no command, under 5.0.0", {
+  "no such user": [gateway("550 maria@example.com... No such user"), ["invalid_recipient", "suppress"]],
+  "a mailbox that is switched off": [gateway("550 Inactive account"), ["inactive_mailbox", "suppress"]],
+  "docomo, of what it filters": [gateway("550 Unknown user maria@example.com"), ["invalid_recipient", "bounce"]],
+  "a sender that it does not believe": [
+    gateway("550 <loja@loja.test> From: Domain is invalid. Please provide a valid From:"),
+    ["policy", "bounce"],
+  ],
+  "a name server of its own that failed": [gateway("550 host name lookup failure"), ["no_answer", "bounce"]],
+  "our own subject, which it repeats": [
+    gateway("550 Service unavailable", "550 5.1.1 User unknown"),
+    ["unknown", "bounce"],
+  ],
+});
+
+const postfix = (said: string, status: string) =>
+  report({
+    text: `<maria@example.com>: ${said}`,
+    groups: [
+      `Final-Recipient: rfc822; maria@example.com\nAction: failed\nStatus: ${status}\nDiagnostic-Code: X-Postfix; ${said}`,
+    ],
+  });
+const lookup = (name: string, result: string) =>
+  `Host or domain name not found. Name service error for name=${name} type=MX: ${result}`;
+
+table("Postfix, of its own name server", {
+  "no such domain": [postfix(lookup("example.com", "Host not found"), "5.4.4"), ["bad_domain", "suppress"]],
+  "no such host of the domain": [
+    postfix(lookup("mx1.example.com", "Host not found"), "5.4.4"),
+    ["bad_domain", "suppress"],
+  ],
+  "no such relay of its own": [
+    postfix(lookup("relay.provedor.test", "Host not found"), "5.4.4"),
+    ["bad_domain", "bounce"],
+  ],
+  "its relay under another name": [
+    postfix("unable to look up host smtp.provedor.test: Name or service not known", "5.4.4"),
+    ["bad_domain", "bounce"],
+  ],
+  "an answer that it could not read": [
+    postfix(lookup("example.com", "Malformed or unexpected name server reply"), "5.0.0"),
+    ["no_answer", "bounce"],
+  ],
+  "records that are no hosts": [
+    postfix(lookup("example.com", "Malformed or unexpected name server reply"), "5.4.4"),
+    ["bad_domain", "suppress"],
+  ],
+  "no answer, and no code of its own": [
+    postfix(lookup("example.com", "Host not found, try again"), "5.0.0"),
+    ["no_answer", "bounce"],
+  ],
+});
+
+table("reports that only suppose", {
+  "what the reason may be": [
+    mail({
+      text: "Your message to maria@example.com could not be delivered.\n\nThe address may be misspelled, or the user does not exist if the account was closed.",
+    }),
+    ["unknown", "bounce"],
+  ],
+  "what it is": [
+    mail({ text: "Your message to maria@example.com could not be delivered.\n\nThe user does not exist." }),
+    ["invalid_recipient", "suppress"],
+  ],
+});
+
+table("a report that has lost its delimiters", {
+  "Sendmail's mail.local": [lost("mail.local: unknown user: maria"), ["invalid_recipient", "suppress"]],
+  "a reason that stands in the copy alone": [lost("mail.local: cannot open file"), ["unknown", "bounce"]],
+});
+
+function lost(said: string): Uint8Array {
+  return mail({
+    from: "Mail Delivery Subsystem <MAILER-DAEMON@mx.test>",
+    subject: "Returned mail: Service unavailable",
+    headers: ['Content-Type: multipart/report; report-type=delivery-status; boundary="=_lost"'],
+    text: [
+      "   ----- The following addresses had permanent fatal errors -----\n<maria@example.com>\n",
+      `   ----- Transcript of session follows -----\n${said}\n554 <maria@example.com>... Service unavailable\n`,
+      "Reporting-MTA: dns; mx.test\n",
+      "Final-Recipient: RFC822; <maria@example.com>\nAction: failed\nStatus: 5.5.0\n",
+      "Subject: Pedido\nFrom: loja@loja.test\n\nunknown user: maria",
+    ].join("\n"),
+  });
+}
