@@ -189,8 +189,6 @@ function categorize(statement: Statement, { certain, reply, said, found, answere
   if (!HARD.has(category)) return category;
   // A program's output is not a server's answer.
   if (statement.diagnosticType === "x-unix") return "unknown";
-  // Postfix says 5.4.4 where the name server did answer, with records that are no hosts (RFC 7505 before it knew that).
-  if (category === "bad_domain" && found === "no_answer" && code === "5.4.4") return category;
   // A report that also says that the mailbox is full, that we may not write to it or that a name server failed suppresses nobody.
   return [found, answered].find((each) => each !== null && !HARD.has(each)) ?? category;
 }

@@ -43,6 +43,9 @@ export const CERTAIN_PHRASES: Phrase[] = [
   },
   { by: "Exchange", category: "invalid_recipient", pattern: /resolver\.adr\.(?:ex)?recip\w{0,10}notfound/ },
   { by: "La Poste, Orange", category: "invalid_recipient", pattern: /\b(?:lpn|ofr)\w{0,4}_416\b/ },
+  { by: "qmail", category: "invalid_recipient", pattern: /\bbad(?:rcptto|recipientto)\b|not in my validrcptto/ },
+  // 521 alone is said of much else.
+  { by: "RFC 7504: no mail is ever taken", category: "bad_domain", pattern: /\b521[ -]5\.3\.2 |\b556[ -]5\.1\.10 / },
   { by: "Symantec Email Security.cloud", category: "invalid_recipient", pattern: /\b542 \S{3,320} rejected\b/ },
 ];
 
@@ -112,7 +115,7 @@ export const REPORTER_PHRASES: Phrase[] = [
     by: "qmail, Exim, Exchange, OpenSMTPD, DMA, Google",
     category: "bad_domain",
     pattern:
-      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no (?:mx|mail exchanger) (?:record )?(?:was )?found|host or domain name not found|host does not accept mail|no such domain|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
+      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no (?:mx|mail exchanger) (?:record )?(?:was )?found|host or domain name not found|host does not accept mail|no such domain|recipient domain must exist|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
   },
   {
     by: "vpopmail, Mail.ru, IMail",
@@ -144,7 +147,7 @@ export const ANSWER_PHRASES: Phrase[] = [
     by: "all",
     category: "invalid_recipient",
     pattern:
-      /\b(?:no|not an?|unknown|invalid|non-?existent) (?:such |known |valid |local |active |virtual )*(?:user|recipient|mail ?box|mail box|address|addressee|account|alias|person)\b|\b(?:user|recipient|rcpt|mailbox|account|address|addressee)(?: name| address| account)? (?:\S{1,330} )?(?:is |was )?(?:unknown|invalid|does not exist|doesn't exist|not exist|not found|not present)\b|\bnot a registered .{0,20}user\b|^requested action not taken: mailbox unavailable/,
+      /\b(?:no|not an?|unknown|invalid|non-?existent) (?:such |known |valid |local |active |virtual )*(?:user|recipient|mail ?box|mail box|address|addressee|account|alias|person)\b|\b(?:user|recipient|rcpt|mailbox|account|address|addressee)(?: name| address| account)? (?:\S{1,330} )?(?:is |was )?(?:unknown|invalid|was not found|does not exist|doesn't exist|not exist|not found|not present)\b|\bnot a registered .{0,20}user\b|^requested action not taken: mailbox unavailable/,
   },
 ];
 

@@ -40,6 +40,18 @@ table("a gateway that tells no command, under 5.0.0", {
     ["policy", "bounce"],
   ],
   "a name server of its own that failed": [gateway("550 host name lookup failure"), ["no_answer", "bounce"]],
+  "a host that takes no mail (RFC 7504)": [
+    gateway("521 5.3.2 <maria@example.com>: System not accepting network messages"),
+    ["bad_domain", "suppress"],
+  ],
+  "a 521 that says nothing of that": [
+    gateway("521 5.2.1 AOL will not accept delivery of this message"),
+    ["inactive_mailbox", "bounce"],
+  ],
+  "qmail's list of addresses that are refused": [
+    gateway("553 sorry, your envelope recipient is in my badrcptto list (#5.7.1)"),
+    ["invalid_recipient", "suppress"],
+  ],
   "our own subject, which it repeats": [
     gateway("550 Service unavailable", "550 5.1.1 User unknown"),
     ["unknown", "bounce"],
@@ -74,9 +86,9 @@ table("Postfix, of its own name server", {
     postfix(lookup("example.com", "Malformed or unexpected name server reply"), "5.0.0"),
     ["no_answer", "bounce"],
   ],
-  "records that are no hosts": [
+  "the same under a code that says more than it knows": [
     postfix(lookup("example.com", "Malformed or unexpected name server reply"), "5.4.4"),
-    ["bad_domain", "suppress"],
+    ["no_answer", "bounce"],
   ],
   "no answer, and no code of its own": [
     postfix(lookup("example.com", "Host not found, try again"), "5.0.0"),
