@@ -140,7 +140,8 @@ function addressesOf(message: Message, notice: Notice): string[] {
   return [...new Set(found)].filter((address) => address.includes("@")).slice(0, MAX_NAMED);
 }
 
-const LEADING_ADDRESS = /^(?:[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?[<"]?([^<>@\s:;,"()]{1,64}@[a-z0-9.-]{1,255})/i;
+const LEADING_ADDRESS =
+  /^(?:[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?[<"]?([^<>@\s:;,"()]{1,64}@[a-z0-9.-]{0,254}[a-z0-9])/i;
 
 function statementOf(address: string | null, paragraphs: string[]): Statement {
   return {

@@ -46,6 +46,8 @@ export const CERTAIN_PHRASES: Phrase[] = [
   { by: "qmail", category: "invalid_recipient", pattern: /\bbad(?:rcptto|recipientto)\b|not in my validrcptto/ },
   // 521 alone is said of much else.
   { by: "RFC 7504: no mail is ever taken", category: "bad_domain", pattern: /\b521[ -]5\.3\.2 |\b556[ -]5\.1\.10 / },
+  // Under 5.7.27, which is the sender's null MX.
+  { by: "Sendmail, of a null MX", category: "bad_domain", pattern: /\b550 host does not accept mail\b/ },
   { by: "Symantec Email Security.cloud", category: "invalid_recipient", pattern: /\b542 \S{3,320} rejected\b/ },
 ];
 
@@ -115,7 +117,7 @@ export const REPORTER_PHRASES: Phrase[] = [
     by: "qmail, Exim, Exchange, OpenSMTPD, DMA, Google",
     category: "bad_domain",
     pattern:
-      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no (?:mx|mail exchanger) (?:record )?(?:was )?found|host or domain name not found|host does not accept mail|no such domain|recipient domain must exist|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
+      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no (?:mx|mail exchanger) (?:record )?(?:was )?found|host or domain name not found|no such domain|recipient domain must exist|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
   },
   {
     by: "vpopmail, Mail.ru, IMail",

@@ -74,7 +74,7 @@ export function findEnhanced(text: string): string | null {
 export type Command = "early" | "mail" | "rcpt" | "content" | "pipelined";
 
 const BEFORE =
-  "(?:in reply to|after|following|>>>|<<<|\\[|our|for|response to|error (?:on|in)|failed on|smtp)[ :]{0,2}";
+  "(?:in reply to|after|following|>>>|<<<|\\[|our|for|response to|error (?:on|in)|failed on|smtp(?: command)?)[ :]{0,2}";
 const said = (command: string, others: string) => new RegExp(`${BEFORE}(?:${command})|${others}`);
 
 const COMMANDS: [Command, RegExp][] = [

@@ -201,7 +201,7 @@ export const TEXT_RULES: TextRule[] = [
   {
     category: "invalid_recipient",
     pattern:
-      /mail ?box unavailable|mailbox name not allowed|no mailbox|invalid (?:name|address)|(?:recipient|address|rcpt) rejected/,
+      /mail ?box unavailable|mailbox name not allowed|no mailbox|invalid (?:name|address)|(?:recipient|address|rcpt) rejected(?! ?:)/,
     enhanced: /^5\.(?:1\.[0-46]|2\.[01]|5\.0|0\.[01])$/,
   },
   {

@@ -96,6 +96,36 @@ table("Postfix, of its own name server", {
   ],
 });
 
+table("what stands behind the answer", {
+  "m-FILTER's command": [
+    mail({
+      subject: "failure notice",
+      text: "maria@example.com\n\n-------server message\n550 unknown user <maria@example.com>\n\n-------SMTP command\nDATA\n\n-------original message",
+    }),
+    ["invalid_recipient", "bounce"],
+  ],
+  "the same where the answer begins with the address": [
+    mail({
+      subject: "failure notice",
+      text: "maria@example.com\n\n-------server message\n550 maria@example.com... No such user\n\n-------SMTP command\nDATA",
+    }),
+    ["invalid_recipient", "bounce"],
+  ],
+  "DragonFly's refusal for a reason that nobody knows": [
+    mail({
+      text: "There was an error delivering your mail to <maria@example.com>.\n\nmx.example.com [192.0.2.9] did not like our RCPT TO:\n550 5.0.0 <maria@example.com>: Recipient address rejected: On hold.",
+    }),
+    ["unknown", "bounce"],
+  ],
+  "Sendmail's null MX, under the sender's code": [
+    report({
+      text: "   ----- The following addresses had permanent fatal errors -----\n<maria@example.com>\n    (reason: 550 Host does not accept mail)\n\n   ----- Transcript of session follows -----\n554 5.0.0 Service unavailable",
+      groups: [group("5.7.27", "550 Host does not accept mail")],
+    }),
+    ["bad_domain", "suppress"],
+  ],
+});
+
 table("reports that only suppose", {
   "what the reason may be": [
     mail({

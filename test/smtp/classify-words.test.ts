@@ -78,6 +78,8 @@ test.each([
   "550 <b+x@bounce.loja.test> rejected",
   "550 Your host name does not exist",
   "550 mailbox is temporarily locked",
+  "550 5.0.0 <maria@example.com>: Recipient address rejected: On hold",
+  "550 5.1.0 <maria@example.com>: Recipient address rejected: Try another day",
   "550 Access from IP address 192.0.2.1 blocked",
   "550 The message has an invalid recipient list header",
   "553 VS10-RT Possible forgery or deactivated due to abuse (#5.1.1) 192.0.2.1",
