@@ -1,43 +1,80 @@
-import { compile } from "html-to-text";
+/**
+ * The text part of an email that came with html alone: what its readers see, as lines. Email html
+ * is tables: some lay the page out, some are rows of data, and nothing in them tells which. Here a
+ * row whose cells are a line each is one line with gaps; other cells stand below one another. Pure,
+ * in one pass.
+ */
+import { decodeHTML } from "entities";
+import { attribute, attributeOf, readTags } from "./html-tags.ts";
+import { TextPage } from "./text-page.ts";
 
-// The text part of an email that came with html alone. html-to-text reads layout, links and lists
-// well, but its defaults are a hole: 20,000 nested elements overflow the stack and a megabyte of
-// paragraphs stops the loop for a quarter of a second; 150 quotes in one another, each writing its
-// mark before every line, make megabytes of 20 KB. So it gets limits, and what is beyond them is
-// stripped plainly, in one pass.
-
-/** Longer html is stripped plainly. */
-const MAX_CONVERTED = 200_000;
-const MAX_DEPTH = 200;
-const MAX_CHILD_NODES = 20_000;
-/** Elements open at once, those never closed included: its parser is quadratic in them. */
-const MAX_OPEN = 1_000;
-/** Quotes and lists in one another: each indents every line in it. */
-const MAX_INDENTED = 20;
 /** The interface's limit on a text part holds for a made one too. */
 const MAX_TEXT = 100_000;
 
-/** Made at its first use: a start has the thread for it, and rarely this one. */
-let converter: ((html: string) => string) | null = null;
-
-function convert(html: string): string {
-  converter ??= compile({
-    wordwrap: 78,
-    limits: { maxDepth: MAX_DEPTH, maxChildNodes: MAX_CHILD_NODES, maxInputLength: MAX_CONVERTED },
-    selectors: [
-      { selector: "img", format: "skip" },
-      { selector: "a", options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
-    ],
-  });
-  return converter(html);
-}
-
 /** A plain-text rendering of `html`, at most 100,000 code points; may be empty. */
 export function textFromHtml(html: string): string {
-  return cut(html.length > MAX_CONVERTED || isTooDeep(html) ? strip(html) : convertOrStrip(html));
+  // An email may hide all of itself, until styles or scripts show it that are not looked at here.
+  return cut(read(html, true) || read(html, false));
 }
 
-const TAG = /<(\/?)([a-z][a-z\d]*)/gi;
+function read(html: string, isHiddenSkipped: boolean): string {
+  const page = new TextPage(MAX_TEXT);
+  /** Within such an element nothing is read; how many of its name are open. */
+  let skipped = "";
+  let depth = 0;
+  let preformatted = 0;
+
+  readTags(html, {
+    isFull: () => page.isFull,
+    text(raw) {
+      if (skipped !== "") return;
+      const text = raw.includes("&") ? decodeHTML(raw) : raw;
+      const seen = UNSEEN.test(text) ? text.replaceAll(ALL_UNSEEN, "") : text;
+      if (preformatted > 0) page.preformatted(seen);
+      else page.write(seen);
+    },
+    open(name, attributes) {
+      if (skipped === "p" && BLOCKS.has(name)) skipped = "";
+      if (skipped !== "") {
+        if (name === skipped) depth++;
+        return;
+      }
+      if (NOT_READ.has(name) || (isHiddenSkipped && isHidden(attributes))) {
+        if (!isWhole(name, attributes)) [skipped, depth] = [name, 1];
+        return;
+      }
+      if (name === "pre") preformatted++;
+      open(page, name, attributes);
+    },
+    close(name) {
+      if (skipped !== "") {
+        if (name === skipped && --depth === 0) skipped = "";
+        return;
+      }
+      if (name === "pre") preformatted = Math.max(0, preformatted - 1);
+      close(page, name);
+    },
+  });
+  return page.text();
+}
+
+/** What only makes room, or tells where a word may be broken. */
+const UNSEEN = /[\0\u00ad\u200b\u2060\ufeff]|\u034f/;
+const ALL_UNSEEN = new RegExp(UNSEEN.source, "g");
+
+/** Read by nobody, or no text: of a choice only one is meant. */
+const NOT_READ = new Set([
+  "template",
+  "select",
+  "datalist",
+  "svg",
+  "math",
+  "object",
+  "audio",
+  "video",
+  "canvas",
+  "textarea",
+]);
 const VOID = new Set([
   "area",
   "base",
@@ -49,96 +86,121 @@ const VOID = new Set([
   "input",
   "link",
   "meta",
-  "param",
   "source",
   "track",
   "wbr",
 ]);
-const INDENTING = new Set(["blockquote", "ul", "ol"]);
 
-/** Counts tags without reading what they mean: a text of an email that errs here is stripped plainly, which reads well too. */
-function isTooDeep(html: string): boolean {
-  let open = 0;
-  let indented = 0;
-  for (const [, slash, written = ""] of html.matchAll(TAG)) {
-    const name = written.toLowerCase();
-    if (VOID.has(name)) continue;
-    const step = slash === "/" ? -1 : 1;
-    open = Math.max(0, open + step);
-    if (INDENTING.has(name)) indented = Math.max(0, indented + step);
-    if (open > MAX_OPEN || indented > MAX_INDENTED) return true;
-  }
-  return false;
+/** Whether the element has no end tag. */
+function isWhole(name: string, attributes: string): boolean {
+  return VOID.has(name) || (FOREIGN.has(name) && attributes.endsWith("/"));
 }
 
-function convertOrStrip(html: string): string {
-  try {
-    return convert(html);
-  } catch {
-    // Nesting that its parser cannot stand.
-    return strip(html);
+const FOREIGN = new Set(["svg", "math"]);
+
+const STYLE = attribute("style");
+const HIDDEN = /(?:^|[\s"'])hidden(?=[\s"'/=]|$)/i;
+/** Preheaders among it: they are a line for the list of an inbox, and stand in the text, where they are seen, a second time. */
+const HIDING =
+  /display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden|max-height\s{0,9}:\s{0,9}0(?:px)?\s{0,9}(?:[;!]|$)/i;
+
+function isHidden(attributes: string): boolean {
+  if (attributes === "") return false;
+  const style = attributeOf(attributes, STYLE);
+  if (style !== null && HIDING.test(style)) return true;
+  return HIDDEN.test(attributes) && HIDDEN.test(attributes.replaceAll(/"[^"]*"|'[^']*'/g, "x"));
+}
+
+/** How far the text in and after such an element stands from that before it: 1 a new line, 2 an empty one between. */
+const BLOCKS = new Map<string, 1 | 2>([
+  ...["p", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "hr", "blockquote", "dl", "table", "ul", "ol"].map(
+    (name): [string, 2] => [name, 2],
+  ),
+  ...["div", "center", "section", "article", "header", "footer", "main", "nav", "aside", "address", "figure"].map(
+    (name): [string, 1] => [name, 1],
+  ),
+  ...["figcaption", "form", "fieldset", "legend", "caption", "li", "dt", "dd", "body", "tr", "td", "th"].map(
+    (name): [string, 1] => [name, 1],
+  ),
+]);
+
+const HREF = attribute("href");
+const ALT = attribute("alt");
+const START = attribute("start");
+
+function open(page: TextPage, name: string, attributes: string): void {
+  const distance = BLOCKS.get(name);
+  if (distance !== undefined) page.block(distance);
+  switch (name) {
+    case "br":
+      return page.lineBreak();
+    case "hr":
+      return page.rule();
+    case "a":
+      return page.openLink(addressOf(attributes));
+    case "img":
+      return page.word(valueOf(attributes, ALT));
+    case "ul":
+      return page.openList(null);
+    case "ol":
+      return page.openList(startOf(attributes));
+    case "li":
+      return page.item();
+    case "blockquote":
+      return page.openQuote();
+    case "table":
+      return page.openTable();
+    case "tr":
+      return page.openRow();
+    case "td":
+    case "th":
+      return page.openCell();
   }
 }
 
-/** Not the head as a whole: it may end without a tag, where the body begins. */
-const SKIPPED = /<(script|style|title|template)\b[^>]*>/iy;
-const BREAKING = /^\/?(?:p|div|br|tr|li|ul|ol|table|h[1-6]|section|article|header|footer|blockquote|hr|pre)\b/i;
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
-
-/** Tags out, block ends to line ends, the common entities decoded: linear in the input. */
-function strip(html: string): string {
-  const kept: string[] = [];
-  let at = 0;
-  while (at < html.length) {
-    const open = html.indexOf("<", at);
-    if (open < 0) break;
-    kept.push(html.slice(at, open));
-    // HTML §13.2.5.6: what follows makes it a tag; else it is a character of the text, as in "a < b".
-    const isTag = /[a-z/!?]/i.test(html.charAt(open + 1));
-    if (!isTag) kept.push("<");
-    at = isTag ? endOfTag(html, open, kept) : open + 1;
+function close(page: TextPage, name: string): void {
+  switch (name) {
+    case "a":
+      return page.closeLink();
+    case "td":
+    case "th":
+      return page.closeCell();
+    case "tr":
+      return page.closeRow();
+    case "table":
+      page.closeTable();
+      break;
+    case "ul":
+    case "ol":
+      return page.closeList();
+    case "blockquote":
+      page.closeQuote();
+      break;
   }
-  kept.push(html.slice(at));
-  return kept
-    .join("")
-    .replaceAll(/&(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,6});/gi, (whole, name: string) => decodeEntity(name) ?? whole)
-    .replaceAll(/[ \t\r\f]+/g, " ")
-    .replaceAll(/ ?\n ?/g, "\n")
-    .replaceAll(/\n{3,}/g, "\n\n")
-    .trim();
+  const distance = BLOCKS.get(name);
+  if (distance !== undefined) page.block(distance);
 }
 
-/** Where reading goes on after the tag at `open`. */
-function endOfTag(html: string, open: number, kept: string[]): number {
-  if (html.startsWith("<!--", open)) {
-    const end = html.indexOf("-->", open + 4);
-    return end < 0 ? html.length : end + 3;
-  }
-  SKIPPED.lastIndex = open;
-  const skipped = SKIPPED.exec(html);
-  if (skipped !== null) {
-    const ending = new RegExp(`</${skipped[1] ?? ""}`, "gi");
-    ending.lastIndex = SKIPPED.lastIndex;
-    const end = ending.exec(html);
-    if (end === null) return html.length;
-    open = end.index;
-  }
-  const close = html.indexOf(">", open);
-  if (close < 0) return html.length;
-  if (BREAKING.test(html.slice(open + 1, Math.min(close, open + 16)))) kept.push("\n");
-  return close + 1;
+function valueOf(attributes: string, pattern: RegExp): string {
+  const value = attributeOf(attributes, pattern) ?? "";
+  return (value.includes("&") ? decodeHTML(value) : value).replaceAll(ALL_UNSEEN, "").trim();
 }
 
-function decodeEntity(name: string): string | null {
-  if (!name.startsWith("#")) return ENTITIES[name.toLowerCase()] ?? null;
-  const code = /^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
-  const isCharacter = code >= 0x20 && code <= 0x10_ff_ff && !(code >= 0xd8_00 && code <= 0xdf_ff);
-  return isCharacter ? String.fromCodePoint(code) : null;
+/** Where a link leads; empty where only a browser could follow it. */
+function addressOf(attributes: string): string {
+  const href = valueOf(attributes, HREF).replaceAll(/\s+/g, "");
+  return /^(?:#|javascript:|data:|$)/i.test(href) ? "" : href.replace(/^mailto:([^?]*).*/i, "$1");
+}
+
+function startOf(attributes: string): number {
+  const start = Number.parseInt(attributeOf(attributes, START) ?? "1", 10);
+  return Math.abs(start) < 1_000_000 ? start : 1;
 }
 
 function cut(text: string): string {
-  const shown = text.replaceAll("\0", "");
-  if (shown.length <= MAX_TEXT) return shown;
-  const short = shown.slice(0, MAX_TEXT);
-  return short.isWellFormed() ? short : short.slice(0, -1);
+  if (text.length <= MAX_TEXT) return text.toWellFormed();
+  return text
+    .slice(0, MAX_TEXT)
+    .replace(/[\ud800-\udbff]$/, "")
+    .toWellFormed();
 }
