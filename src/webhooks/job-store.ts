@@ -168,10 +168,12 @@ export function openWebhookJobStore(db: Db) {
         .update(webhookJobs)
         .set({
           inFlight: false,
-          // What was asked for again is due already.
+          // Due since its event: events of a resource keep their order, those that wait behind it among them.
           ...(nextAt === null
             ? {}
-            : { nextAt: sql`CASE WHEN ${webhookJobs.again} IS NULL THEN ${nextAt} ELSE ${webhookJobs.nextAt} END` }),
+            : {
+                nextAt: sql`MIN(${nextAt}, COALESCE((SELECT created_at FROM event WHERE event.id = event_id), ${nextAt}))`,
+              }),
         })
         .where(and(eq(webhookJobs.id, id), eq(webhookJobs.attempts, attempts), eq(webhookJobs.inFlight, true)))
         .returning({ laneId: webhookJobs.webhookId, dueAt: webhookJobs.nextAt })

@@ -57,7 +57,10 @@ export function webhookRoutes(parts: AgainParts) {
           tag: TAG,
           summary: "Make a webhook",
           description:
-            "Its secret is shown in this answer only: calls are signed with it, as Standard Webhooks has it.",
+            "Its secret is shown in this answer only: calls are signed with it, as Standard Webhooks has it. " +
+            "Every event is delivered at least once: a copy has the same webhook-id. Order by its " +
+            "timestamp, not by its arrival: the first calls about one resource are made in the order of its events, over a " +
+            "restart too, but a call that failed is made again after later events, and so may a copy be.",
           responses: answers(201, WebhookWithSecret, [400, 401, 402, 403, 413, 415, 422, 503]),
         }),
       },

@@ -254,7 +254,7 @@ test("a delivered record tells when it was sent and delivered, and its Message-I
 test("a text part is made from html alone, kept when given, and left out when it is the empty string", async () => {
   await using pombo = await startInstance();
   const cases: [changes: Record<string, unknown>, text: string | null][] = [
-    [{ html: "<h2>Total</h2><p>100 MT</p>" }, "TOTAL\n\n100 MT"],
+    [{ html: "<h2>Total</h2><p>100 MT</p>" }, "Total\n\n100 MT"],
     [{ html: "<p>a", text: "b" }, "b"],
     [{ html: "<p>a", text: "" }, null],
     [{ html: "", text: "b" }, "b"],
