@@ -296,7 +296,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();
-    closers.push(() => texter.stop(0));
+    closers.push(async () => void (await texter.stop(0)));
     await texter.start();
     closers.push(() => removal.stop());
     keeper.begin();
@@ -312,15 +312,16 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         composing.close();
       });
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
-      await Promise.all([
-        server.stop(requestGraceMs),
-        socket.stop(requestGraceMs),
-        inbound?.stop(graceMs),
+      const [emails, webhooks, texts] = await Promise.all([
         worker.stop(graceMs),
         teller.stop(graceMs),
         texter.stop(given ?? TEXTER_GRACE_MS),
+        server.stop(requestGraceMs),
+        socket.stop(requestGraceMs),
+        inbound?.stop(graceMs),
       ]);
       cancel();
+      if (emails + webhooks + texts > 0) tellUnrecorded({ emails, webhooks, texts }, log);
       await pool.close();
       await endAll();
     };
@@ -348,6 +349,15 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     await endAll();
     throw error;
   }
+}
+
+/** The storage failed until the end of a stop. */
+function tellUnrecorded(of: { emails: number; webhooks: number; texts: number }, log: Log): void {
+  const words =
+    "The database could not be written: what came of so many emails, webhook calls and texts is not recorded. The next " +
+    "start frees them. Emails that may have been delivered go out again, marked possibleDuplicate; calls are made again; " +
+    "texts are taken for ones whose answer was lost.";
+  log.event("pombo.unrecorded", { ...of, words }, "warn");
 }
 
 /** By this address it is found beside the source and inside the executable. */

@@ -56,8 +56,8 @@ export interface Texter {
   release(): void;
   /** Recovers what the last run left, and connects. */
   start(): Promise<void>;
-  /** Claims nothing more, waits for answers up to `graceMs`, unbinds, writes all that is known. */
-  stop(graceMs: number): Promise<void>;
+  /** Claims nothing more, waits for answers up to `graceMs`, unbinds, writes all that is known; how much could not be. */
+  stop(graceMs: number): Promise<number>;
   /** Looks at once for what is overdue. */
   sweep(): Promise<void>;
   links: Pick<Links, "views">;
@@ -158,7 +158,7 @@ function lifeOf(of: {
       isStarted = true;
     },
     async stop(graceMs) {
-      if (!isStarted) return;
+      if (!isStarted) return 0;
       isStarted = false;
       sweeper.stop();
       unwritten.stop();
@@ -168,6 +168,7 @@ function lifeOf(of: {
       // What cannot be written now is found at the next start: in flight, its outcome unknown.
       await writer.idle();
       writer.stop();
+      return writer.length;
     },
   };
 }
