@@ -6,6 +6,8 @@ import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import type { Trouble } from "../trouble.ts";
 import type { AttemptContext, Handler, Settlement } from "./handler.ts";
+import { bringNear } from "./bring-near.ts";
+import { DueTimer } from "./due-timer.ts";
 import { type Lane, Lanes } from "./lanes.ts";
 import { lookUpOwners } from "./owners.ts";
 import { freeInterrupted, mendLost, type RecoverParts } from "./recover.ts";
@@ -36,8 +38,6 @@ const WATCH_EVERY_MS = 60_000;
 const MAX_SENT_BY_BUGS = 3;
 /** After the sessions' time a stop tries so long more to write what came of them, while the storage fails. */
 const RECORD_GRACE_MS = 18_000;
-/** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
-const MAX_TIMER_MS = 60_000;
 
 export interface WorkerOptions {
   queue: WorkerQueue;
@@ -72,8 +72,7 @@ export class Worker {
   #claiming = 0;
   #isTickQueued = false;
   #recovery: "due" | "running" | "done" = "due";
-  #cancelTimer: (() => void) | null = null;
-  #timerDueAt: number | null = null;
+  readonly #timer: DueTimer;
   #cancelWatch: (() => void) | null = null;
   /** Since when it has been starting, or stopping. */
   #changingSince: number;
@@ -83,6 +82,7 @@ export class Worker {
     this.#options = options;
     this.#changingSince = options.clock.now();
     this.#unwritten = new UnwrittenEnds(options);
+    this.#timer = new DueTimer(options.clock, () => this.#tickSoon());
     const { workspaceOf, isHeld } = lookUpOwners(options);
     this.#lanes = new Lanes(options.maxJobsPerLane, workspaceOf, options.gate, isHeld);
     this.#isHeld = isHeld;
@@ -114,6 +114,14 @@ export class Worker {
   /** These lanes were removed, with all that waited in them. */
   forgetLanes(laneIds: readonly number[]): void {
     for (const laneId of laneIds) this.#lanes.forget(laneId);
+  }
+
+  /** The clock was set back: what waits for a time that lies ahead now is brought near. Rejects with StorageError. */
+  async followSetBack(): Promise<void> {
+    const heads = await bringNear(this.#options);
+    this.#lanes.forgetTimes();
+    for (const { laneId, dueAt } of heads) this.#lanes.wake(laneId, dueAt);
+    this.#tickSoon();
   }
 
   /** Resolves when nothing runs and nothing is due now, but what is held. */
@@ -152,7 +160,7 @@ export class Worker {
   async stop(graceMs: number): Promise<number> {
     this.#changingSince = this.#options.clock.now();
     this.#stopping.abort();
-    this.#cancelTimer?.();
+    this.#timer.set(null);
     this.#cancelWatch?.();
     this.#unwritten.stop();
     this.#unsubscribeGuard?.();
@@ -221,21 +229,7 @@ export class Worker {
       free -= next.room;
       void this.#claim(next.lane, next.room);
     }
-    this.#setTimer(free > 0 ? this.#lanes.nextInHeapAt() : null);
-  }
-
-  #setTimer(dueAt: number | null): void {
-    if (dueAt === this.#timerDueAt && dueAt !== null) return;
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
-    this.#timerDueAt = dueAt;
-    if (dueAt === null) return;
-    const { clock } = this.#options;
-    const delayMs = Math.min(Math.max(0, dueAt - clock.now()), MAX_TIMER_MS);
-    this.#cancelTimer = clock.after(delayMs, () => {
-      this.#timerDueAt = null;
-      this.#tickSoon();
-    });
+    this.#timer.set(free > 0 ? this.#lanes.nextInHeapAt() : null);
   }
 
   async #claim(lane: Lane, limit: number): Promise<void> {

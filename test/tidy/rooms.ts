@@ -261,6 +261,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "own-addresses.ts": [],
   "lock.ts": [],
   "clock.ts": [],
+  "clock-watch.ts": [],
   "random.ts": [],
   "id.ts": [],
   "log.ts": [],
