@@ -31,7 +31,9 @@ import { isReplicated, type ReplicaChoice, type Replicator, startReplicator } fr
 import { type Log, redact } from "./log.ts";
 import { openLookups } from "./lookups.ts";
 import { openInstance } from "./opening.ts";
+import { openThread } from "./open-thread.ts";
 import { createOperatorApi } from "./operator-api.ts";
+import { PageCheck } from "./page-check.ts";
 import { SendingRates } from "./plans/rates.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
 import type { Worker } from "./queue/worker.ts";
@@ -42,7 +44,7 @@ import { buildSender } from "./sender.ts";
 import type { SmsStores, Stores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
 import { buildTexter, type Texter, TEXTER_GRACE_MS } from "./texter.ts";
-import { ThreadLine, type ThreadPort } from "./threads/line.ts";
+import { ThreadLine } from "./threads/line.ts";
 import { isReadyWith } from "./trouble.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
@@ -197,8 +199,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const texter = buildTexter({ config, edges, stores, committer, guard, pause, resolver: callResolver, record });
     const clockWatch = watchClock({ edges, worker, teller, texter, stores });
     closers.push(() => clockWatch.stop());
+    const pages = new PageCheck({ dataDir: config.dataDir, databaseFile: databaseFile(config.dataDir), clock, log });
+    closers.push(() => pages.stop());
     const others = () =>
-      [worker, dnsWatch, pause, clockWatch].map(({ trouble }) => trouble).concat(replicator?.trouble ?? null);
+      [worker, dnsWatch, pause, clockWatch, pages].map(({ trouble }) => trouble).concat(replicator?.trouble ?? null);
     const troubles = () => [...guard.troubles, ...others(), ...texter.troubles()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log };
@@ -236,7 +240,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       beside: options.beside ?? null,
       makeKeys: edges.makeKeys ?? generateKeyPairs,
       texter,
-      overseen: { db, sites, texter, counters, pause, replicator: () => replicator },
+      overseen: { db, sites, texter, counters, pause, pages, replicator: () => replicator },
     });
     // Made when a command first asks: at a start nobody waits for it.
     let operatorApi: ReturnType<typeof createOperatorApi> | null = null;
@@ -384,9 +388,4 @@ function watchClock(of: Pick<AppOptions, "edges"> & Pick<App, "worker" | "teller
       await texter.followSetBack(step, isStart, note);
     },
   });
-}
-
-/** By this address it is found beside the source and inside the executable. */
-export function openThread(): ThreadPort {
-  return new globalThis.Worker(new URL("./thread.ts", import.meta.url));
 }

@@ -1,12 +1,14 @@
 import { existsSync } from "node:fs";
 import type { AppOptions } from "./app.ts";
 import { walBytesOf } from "./db/checkpoints.ts";
+import { findDamageAtStart } from "./db/damage.ts";
 import { syncLogAnew } from "./db/log-sync.ts";
 import { type Db, openDatabase } from "./db/open.ts";
 import { StartError } from "./errors.ts";
 import { databaseFile, notSetUp } from "./ground.ts";
 import { endDaemonOf } from "./litestream/orphan.ts";
 import { takeLock } from "./lock.ts";
+import { cureOf } from "./page-check.ts";
 import { isReplicated, requireNoBackup } from "./replicator.ts";
 import { settleUpdate, sha256Of } from "./update/settle.ts";
 
@@ -33,7 +35,10 @@ export async function openInstance({ config, edges, updateId, replica }: AppOpti
   }
   const isUnclean = walBytesOf(file) > 0;
   const db = openDatabase(file, { isReplicated: isReplicated(config) });
-  if (isUnclean) settleLog(db, file);
+  if (isUnclean) {
+    settleLog(db, file);
+    requireWhole(db, file, dataDir);
+  }
   return db;
 }
 
@@ -49,6 +54,16 @@ function settleLog(db: Db, file: string): void {
         "failing (df, journalctl -k), then start pombo again.",
     );
   }
+}
+
+/** What a start stands on is read after a crash. From a damaged queue mail would be lost or sent twice, and writing spreads it. */
+function requireWhole(db: Db, file: string, dataDir: string): void {
+  const damage = findDamageAtStart(db.sqlite);
+  if (damage.length === 0) return;
+  db.close();
+  throw new StartError(
+    `Pages of the database ${file} are damaged (${damage.join("; ")}). Nothing was accepted or sent. ${cureOf(dataDir)}`,
+  );
 }
 
 function reasonOf(error: unknown): string {
