@@ -2,6 +2,7 @@ import type { AnyElysia } from "elysia";
 import { createApi } from "./api.ts";
 import { apiPartsOf } from "./api-parts.ts";
 import type { Clock } from "./clock.ts";
+import { ClockWatch } from "./clock-watch.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard, ReadFree } from "./db/guard.ts";
@@ -30,7 +31,9 @@ import { isReplicated, type ReplicaChoice, type Replicator, startReplicator } fr
 import { type Log, redact } from "./log.ts";
 import { openLookups } from "./lookups.ts";
 import { openInstance } from "./opening.ts";
+import { openThread } from "./open-thread.ts";
 import { createOperatorApi } from "./operator-api.ts";
+import { PageCheck } from "./page-check.ts";
 import { SendingRates } from "./plans/rates.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
 import type { Worker } from "./queue/worker.ts";
@@ -38,10 +41,10 @@ import type { Random } from "./random.ts";
 import type { SessionTimeouts } from "./smtp/session.ts";
 import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
-import type { SmsStores } from "./stores.ts";
+import type { SmsStores, Stores } from "./stores.ts";
 import { buildTeller, type Teller } from "./teller.ts";
 import { buildTexter, type Texter, TEXTER_GRACE_MS } from "./texter.ts";
-import { ThreadLine, type ThreadPort } from "./threads/line.ts";
+import { ThreadLine } from "./threads/line.ts";
 import { isReadyWith } from "./trouble.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
@@ -146,11 +149,12 @@ export type Started =
 export async function start(options: AppOptions, purpose: Purpose, releaseLock: () => void): Promise<Started> {
   const { config, edges } = options;
   const { clock, random, log } = edges;
+  const steady = edges.steady ?? clock;
   const db = await openInstance(options);
   let replicator: Replicator | null = null;
   let stopsSince: number | null = null;
   const endReplication = () => {
-    const passedMs = Math.max(0, clock.now() - (stopsSince ?? clock.now()));
+    const passedMs = steady.now() - (stopsSince ?? steady.now());
     return replicator?.end(Math.max(REPLICA_SHARE_MS, STOP_BUDGET_MS - passedMs));
   };
   const close = () => closeDatabase(db, { isReplicated: isReplicated(config) });
@@ -193,7 +197,12 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const sender = buildSender({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
     const texter = buildTexter({ config, edges, stores, committer, guard, pause, resolver: callResolver, record });
-    const others = () => [worker.trouble, dnsWatch.trouble, pause.trouble, replicator?.trouble ?? null];
+    const clockWatch = watchClock({ edges, worker, teller, texter, stores });
+    closers.push(() => clockWatch.stop());
+    const pages = new PageCheck({ dataDir: config.dataDir, databaseFile: databaseFile(config.dataDir), clock, log });
+    closers.push(() => pages.stop());
+    const others = () =>
+      [worker, dnsWatch, pause, clockWatch, pages].map(({ trouble }) => trouble).concat(replicator?.trouble ?? null);
     const troubles = () => [...guard.troubles, ...others(), ...texter.troubles()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log };
@@ -231,7 +240,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       beside: options.beside ?? null,
       makeKeys: edges.makeKeys ?? generateKeyPairs,
       texter,
-      overseen: { db, sites, texter, counters, pause, replicator: () => replicator },
+      overseen: { db, sites, texter, counters, pause, pages, replicator: () => replicator },
     });
     // Made when a command first asks: at a start nobody waits for it.
     let operatorApi: ReturnType<typeof createOperatorApi> | null = null;
@@ -254,6 +263,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     closers.push(() => receiver.close());
 
+    await clockWatch.start(lastTimeOf(stores));
     const replica = { databaseFile: databaseFile(config.dataDir), choice: options.replica ?? {} };
     replicator = await startReplicator({ config, edges, db, stores, commit, pause, registry, ...replica });
     const { settle } = replicator;
@@ -296,14 +306,14 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();
-    closers.push(() => texter.stop(0));
+    closers.push(async () => void (await texter.stop(0)));
     await texter.start();
     closers.push(() => removal.stop());
     keeper.begin();
     await teller.start();
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
-      stopsSince ??= clock.now();
+      stopsSince ??= steady.now();
       keeper.settle();
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
@@ -312,15 +322,16 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         composing.close();
       });
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
-      await Promise.all([
-        server.stop(requestGraceMs),
-        socket.stop(requestGraceMs),
-        inbound?.stop(graceMs),
+      const [emails, webhooks, texts] = await Promise.all([
         worker.stop(graceMs),
         teller.stop(graceMs),
         texter.stop(given ?? TEXTER_GRACE_MS),
+        server.stop(requestGraceMs),
+        socket.stop(requestGraceMs),
+        inbound?.stop(graceMs),
       ]);
       cancel();
+      if (emails + webhooks + texts > 0) tellUnrecorded({ emails, webhooks, texts }, log);
       await pool.close();
       await endAll();
     };
@@ -350,7 +361,31 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
   }
 }
 
-/** By this address it is found beside the source and inside the executable. */
-export function openThread(): ThreadPort {
-  return new globalThis.Worker(new URL("./thread.ts", import.meta.url));
+/** The storage failed until the end of a stop. */
+function tellUnrecorded(of: { emails: number; webhooks: number; texts: number }, log: Log): void {
+  const words =
+    "The database could not be written: what came of so many emails, webhook calls and texts is not recorded. The next " +
+    "start frees them. Emails that may have been delivered go out again, marked possibleDuplicate; calls are made again; " +
+    "texts are taken for ones whose answer was lost.";
+  log.event("pombo.unrecorded", { ...of, words }, "warn");
+}
+
+function lastTimeOf({ workspaces }: Pick<Stores, "workspaces">): number | null {
+  const at = Number(workspaces.fact("last_at") ?? Number.NaN);
+  return Number.isFinite(at) ? at : null;
+}
+
+/** Everything that waits for a stored time follows when the clock is set back. */
+function watchClock(of: Pick<AppOptions, "edges"> & Pick<App, "worker" | "teller" | "texter"> & { stores: Stores }) {
+  const { edges, worker, teller, texter, stores } = of;
+  return new ClockWatch({
+    ...edges,
+    steady: edges.steady ?? edges.clock,
+    async follow(step, isStart) {
+      await Promise.all([worker.followSetBack(), teller.worker.followSetBack()]);
+      // Last, and with the note that it is done: texts must not follow the same step twice.
+      const note = () => stores.workspaces.setFact("last_at", String(edges.clock.now()));
+      await texter.followSetBack(step, isStart, note);
+    },
+  });
 }

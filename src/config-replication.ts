@@ -36,7 +36,7 @@ export const ReplicationSchema = Type.Object({
   ),
   syncIntervalMs: duration(
     ["100ms", "1h"],
-    "How often changes are copied: at most so much is lost with the disk.",
+    "How often changes are copied. With the disk is lost what came since the last copy: some seconds of it under load.",
     "1s",
   ),
   snapshotIntervalMs: duration(["10m", "7d"], "How often a whole copy is made, from which a restore begins.", "6h"),

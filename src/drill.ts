@@ -13,6 +13,7 @@ import { type Drill, readDrill, writeDrill } from "./litestream/drill.ts";
 import { bringFromReplica } from "./litestream/replica.ts";
 import { openTools } from "./litestream/tools.ts";
 import { takeLock } from "./lock.ts";
+import { cureOf, findDamageAside } from "./page-check.ts";
 
 // A restore drill: what is in the replica is restored beside the database, checked whole, compared with what the
 // database holds, and removed. It reads the replica and the database alone, so that it may be made at any time.
@@ -78,6 +79,11 @@ async function attempt({ config, signal }: DrillParts): Promise<Pick<Drill, "out
     const restored = marksOf(copy, { isInUse: false });
     const lack = live === null ? null : lackOf(restored, live, marksOf(database, { isInUse: true }));
     if (lack !== null) return bad(lack);
+    const damage = live === null ? [] : await findDamageAside(database, signal);
+    if (damage.length > 0)
+      return bad(
+        `The replica is whole, but pages of the database in use are damaged (${damage.join("; ")}). ${cureOf(dataDir)}`,
+      );
     const { newestEmail, newestText, workspaces, domains } = restored;
     const compared = live === null ? "there is no database here to compare it with" : "as the database has them";
     const words = `Restored and whole: emails up to number ${newestEmail}, texts up to number ${newestText}, ${count(workspaces, "workspace")}, ${count(domains, "domain")}; ${compared}.`;

@@ -1,9 +1,14 @@
 import { existsSync } from "node:fs";
 import type { AppOptions } from "./app.ts";
+import { walBytesOf } from "./db/checkpoints.ts";
+import { findDamageAtStart } from "./db/damage.ts";
+import { syncLogAnew } from "./db/log-sync.ts";
 import { type Db, openDatabase } from "./db/open.ts";
+import { StartError } from "./errors.ts";
 import { databaseFile, notSetUp } from "./ground.ts";
 import { endDaemonOf } from "./litestream/orphan.ts";
 import { takeLock } from "./lock.ts";
+import { cureOf } from "./page-check.ts";
 import { isReplicated, requireNoBackup } from "./replicator.ts";
 import { settleUpdate, sha256Of } from "./update/settle.ts";
 
@@ -28,5 +33,39 @@ export async function openInstance({ config, edges, updateId, replica }: AppOpti
     await requireNoBackup(config, file, replica ?? {});
     throw notSetUp(dataDir);
   }
-  return openDatabase(file, { isReplicated: isReplicated(config) });
+  const isUnclean = walBytesOf(file) > 0;
+  const db = openDatabase(file, { isReplicated: isReplicated(config) });
+  if (isUnclean) {
+    settleLog(db, file);
+    requireWhole(db, file, dataDir);
+  }
+  return db;
+}
+
+/** What an earlier run left in the log is on the disk before anything is built on it. */
+function settleLog(db: Db, file: string): void {
+  try {
+    syncLogAnew(db, file);
+  } catch (error) {
+    db.close();
+    throw new StartError(
+      `${file}-wal cannot be written to the disk: ${reasonOf(error)}. It holds what was accepted last, and nothing may be ` +
+        "built on it before it is on the disk. Nothing was accepted or sent. See whether the disk is full, read-only or " +
+        "failing (df, journalctl -k), then start pombo again.",
+    );
+  }
+}
+
+/** What a start stands on is read after a crash. From a damaged queue mail would be lost or sent twice, and writing spreads it. */
+function requireWhole(db: Db, file: string, dataDir: string): void {
+  const damage = findDamageAtStart(db.sqlite);
+  if (damage.length === 0) return;
+  db.close();
+  throw new StartError(
+    `Pages of the database ${file} are damaged (${damage.join("; ")}). Nothing was accepted or sent. ${cureOf(dataDir)}`,
+  );
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

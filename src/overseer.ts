@@ -12,6 +12,7 @@ import { openOperatorQueueStore } from "./operator/queue-store.ts";
 import type { Replication, StatusParts } from "./operator/status.ts";
 import type { TraceParts } from "./operator/trace.ts";
 import { openTraceStore } from "./operator/trace-store.ts";
+import type { PageCheck } from "./page-check.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
 import type { Replicator } from "./replicator.ts";
 import type { LinkView } from "./sms/links.ts";
@@ -27,6 +28,7 @@ export interface Overseen {
   sites: Sites;
   texter: Texter;
   counters: Counters;
+  pages: Pick<PageCheck, "check">;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   /** Null: it does not run yet. */
   replicator: () => Pick<Replicator, "status" | "trouble" | "advice" | "drill"> | null;
@@ -55,7 +57,7 @@ export interface OverseerParts {
 
 export function overseerParts(built: Built): OverseerParts {
   const { stores, common, worker, teller, config, guard, troubles } = built;
-  const { db, sites, texter, counters, pause, replicator } = built.overseen;
+  const { db, sites, texter, counters, pause, pages, replicator } = built.overseen;
   const paused = () => pause.pause;
   const { clock } = common;
   const { segments } = stores.sms;
@@ -96,6 +98,7 @@ export function overseerParts(built: Built): OverseerParts {
       overview,
       build: BUILD,
       startedAt: clock.now(),
+      checkPages: () => pages.check(),
       troubles,
       paused,
       runningEmails: () => worker.runningCount,

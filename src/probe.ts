@@ -1,4 +1,4 @@
-import { type AppOptions, lockHeld, openThread, start } from "./app.ts";
+import { type AppOptions, lockHeld, start } from "./app.ts";
 import type { Clock } from "./clock.ts";
 import { closeDatabase, openDatabase } from "./db/open.ts";
 import { openKeychain } from "./domains/keychain.ts";
@@ -6,6 +6,7 @@ import { StartError } from "./errors.ts";
 import { databaseFile, openGround } from "./ground.ts";
 import { openTools } from "./litestream/tools.ts";
 import { type Lock, takeLock } from "./lock.ts";
+import { openThread } from "./open-thread.ts";
 import { isReplicated } from "./replicator.ts";
 import { prepareAtOnce } from "./db/statement.ts";
 import { ThreadLine } from "./threads/line.ts";

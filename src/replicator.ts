@@ -94,7 +94,10 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
     dataDir,
     mark,
     changes: () => changesSoFar(db),
-    write: (value) => stores.workspaces.setFact("marker", value),
+    write: (value) => {
+      stores.workspaces.setFact("marker", value);
+      noteTime(parts);
+    },
     commit,
     ...edges,
   });
@@ -166,11 +169,18 @@ async function writeStart(parts: ReplicatorParts, tools: DaemonTools | null): Pr
   const paused = past === null ? null : pause.begin(past);
   const written = commit(() => {
     stores.workspaces.setFact("marker", JSON.stringify(mark));
+    noteTime(parts);
     if (past !== null) doubtWaiting(db.sqlite);
   });
   await Promise.all([paused, written]);
   if (past !== null) edges.log.event("delivery.paused", { reason: past }, "warn");
   return mark;
+}
+
+/** It goes back only when all that waits has followed a clock that was set back: clock-watch.ts. */
+function noteTime({ edges, stores: { workspaces } }: ReplicatorParts): void {
+  const lastAt = Number(workspaces.fact("last_at") ?? 0);
+  workspaces.setFact("last_at", String(Math.max(lastAt, edges.clock.now())));
 }
 
 /** Why the replica shows this database to be one of an earlier time; null: it does not. */

@@ -80,13 +80,15 @@ function handlerParts({ composer, resolver, reportedRefusals, reporters, rates, 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
 export function buildSender(parts: SenderParts) {
   const { config, edges, stores, committer, guard } = parts;
-  const { clock, random, log } = edges;
+  const { clock, log } = edges;
+  const steady = edges.steady ?? clock;
   const { email, hostname } = config;
   requireSources(email);
   const keychain = openKeychain(stores.domains, parts.keyring);
   const rules = [...config.site.map(toRules), ...PROVIDERS];
   const pool = new SessionPool({
-    clock,
+    clock: steady,
+    wall: clock,
     heloName: hostname,
     localAddress: email.sourceIpv4,
     localIpv6: email.sourceIpv6,
@@ -96,6 +98,7 @@ export function buildSender(parts: SenderParts) {
   });
   const sites = new Sites({
     clock,
+    steady,
     maxSessions: email.sessionsPerDestination,
     rules,
     tell: (site, block) => tellOfSite(site, block, log),
@@ -113,10 +116,8 @@ export function buildSender(parts: SenderParts) {
     allowed: parseRanges(email.allowAddresses),
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
     isIpv6Ready: email.sourceIpv6 !== null,
-    clock,
-    random,
+    ...edges,
     hostname,
-    log,
     show,
   });
   const worker = new Worker({
@@ -124,9 +125,7 @@ export function buildSender(parts: SenderParts) {
     handler,
     commit: committer.commit,
     guard,
-    clock,
-    random,
-    log,
+    ...edges,
     scheduleMs: email.retryMs,
     // No more than sessions: a job that waits for one must not take the place of one that would not.
     maxJobs: email.maxSessions,

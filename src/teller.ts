@@ -58,7 +58,8 @@ export interface Teller {
   tellOfRates(notice: RateNotice): void;
   /** Begins to call, and to forget what is too old. */
   start(): Promise<void>;
-  stop(graceMs: number): Promise<void>;
+  /** With how many calls' outcomes could not be recorded. */
+  stop(graceMs: number): Promise<number>;
 }
 
 export function buildTeller(parts: TellerParts): Teller {
@@ -125,8 +126,9 @@ export function buildTeller(parts: TellerParts): Teller {
     async stop(graceMs) {
       upkeep.stop();
       listeners.close();
-      await worker.stop(Math.min(graceMs, STOP_GRACE_MS));
+      const unrecorded = await worker.stop(Math.min(graceMs, STOP_GRACE_MS));
       caller.close();
+      return unrecorded;
     },
   };
 }

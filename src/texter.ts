@@ -1,6 +1,7 @@
 import type { OperatorParts } from "./api.ts";
 import type { Edges } from "./app.ts";
 import type { Clock } from "./clock.ts";
+import type { SetBack } from "./clock-watch.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
@@ -56,8 +57,10 @@ export interface Texter {
   release(): void;
   /** Recovers what the last run left, and connects. */
   start(): Promise<void>;
-  /** Claims nothing more, waits for answers up to `graceMs`, unbinds, writes all that is known. */
-  stop(graceMs: number): Promise<void>;
+  /** Claims nothing more, waits for answers up to `graceMs`, unbinds, writes all that is known; how much could not be. */
+  stop(graceMs: number): Promise<number>;
+  /** The clock was set back; `note` is written with what follows. `isStart`: since the last run. Rejects with StorageError. */
+  followSetBack(step: SetBack, isStart: boolean, note: () => void): Promise<void>;
   /** Looks at once for what is overdue. */
   sweep(): Promise<void>;
   links: Pick<Links, "views">;
@@ -129,6 +132,13 @@ export function buildTexter(parts: TexterParts): Texter {
     release: () => dispatcher.release(),
     ...lifeOf({ recover, sms, dispatcher, links, trials, sweeper, writer, unwritten }),
     sweep: () => sweeper.sweep(),
+    followSetBack({ fromMs, toMs }, isStart, note) {
+      if (!isStart) return sweeper.followSetBack(note);
+      return commit(() => {
+        sms.work.moveTimes({ byMs: toMs - fromMs, beforeMs: fromMs });
+        note();
+      });
+    },
     links,
     ...figuresOf({ routes, links, receipts, sms, clock, unwritten }),
     operator: { overview, trials, prefixes: config.sms.prefixes },
@@ -158,7 +168,7 @@ function lifeOf(of: {
       isStarted = true;
     },
     async stop(graceMs) {
-      if (!isStarted) return;
+      if (!isStarted) return 0;
       isStarted = false;
       sweeper.stop();
       unwritten.stop();
@@ -168,6 +178,7 @@ function lifeOf(of: {
       // What cannot be written now is found at the next start: in flight, its outcome unknown.
       await writer.idle();
       writer.stop();
+      return writer.length;
     },
   };
 }

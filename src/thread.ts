@@ -1,3 +1,4 @@
+import { findDamage } from "./db/damage.ts";
 import { plainKeyReader } from "./dkim/keys.ts";
 import { openLibcrypto } from "./dkim/libcrypto.ts";
 import { poolSigner } from "./dkim/sign.ts";
@@ -9,7 +10,7 @@ import { answerCalls, type Answers, type Calls } from "./threads/line.ts";
 
 // The second entry of the executable: a thread that prepares emails when they are accepted
 // (src/emails/preparer.ts), composes and signs them when they are sent (src/emails/composer.ts) or reads what
-// comes back about them (src/inbound/read.ts).
+// comes back about them (src/inbound/read.ts), or looks for damaged pages (src/page-check.ts).
 
 declare const self: {
   addEventListener(type: "message", listener: (event: MessageEvent<Calls>) => void): void;
@@ -19,7 +20,8 @@ declare const self: {
 const keysOf = plainKeyReader();
 let signRsa: typeof poolSigner | null = null;
 
-function run(input: GivenContent | ComposeInput | GivenReport): unknown {
+function run(input: GivenContent | ComposeInput | GivenReport | { databaseFile: string }): unknown {
+  if ("databaseFile" in input) return findDamage(input.databaseFile);
   if ("bytes" in input) return readReport(input.bytes, input.recipient);
   if (!("uid" in input)) return prepareContent(input);
   signRsa ??= openLibcrypto() ?? poolSigner;

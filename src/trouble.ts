@@ -1,6 +1,6 @@
 /** What keeps a part of pombo from working at the moment, for the operator. */
 export interface Trouble {
-  part: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms";
+  part: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock";
   /** Of SMS: the route. */
   about?: string;
   /** One sentence or two: what is wrong, and what to do or what happens by itself. */

@@ -11,8 +11,12 @@ export const status: OperatorCommand = {
   about:
     "Shows how the instance is on one screen: what waits, what goes wrong and what to do. Ends with 0 when all is well, 1 when there are troubles, 3 when no instance runs.",
   isOfRunning: true,
-  async run({ api }) {
-    const seen = await api.call<Status>("GET", "/operator/status");
+  options: {
+    check: { about: "read all pages of the database first, and tell of damaged ones; takes seconds a gigabyte" },
+  },
+  async run({ api, given }) {
+    const query = given.isSet("check") ? "?check=true" : "";
+    const seen = await api.call<Status>("GET", `/operator/status${query}`);
     const exitCode = seen.troubles.length > 0 ? 1 : 0;
     return { kind: "words", data: seen, words: screen(seen), exitCode };
   },

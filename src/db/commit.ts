@@ -7,7 +7,8 @@ import type { Follower } from "./tally.ts";
 // in one BEGIN IMMEDIATE … COMMIT, and their promises settle after the COMMIT: one fsync serves them all,
 // and those of the next turns too while each brings more (for 5 ms).
 // A closure that throws is rolled back alone; trouble with the storage (disk full, I/O, read-only)
-// rejects the whole batch, since nothing of it is durable. What throws where followers write what the closures
+// rejects the whole batch, since nothing of it is durable; where the COMMIT itself failed, its StorageError may say that
+// this is not known. What throws where followers write what the closures
 // of a batch come to is a bug of one of them, and not the storage: the batch is run again in halves, until that
 // one is alone and rejects with it.
 //
@@ -133,14 +134,16 @@ export class Committer {
   #runBatch(batch: Pending[]): void {
     const startedAt = this.#now();
     let results: Ran[];
+    let isCommit = false;
     try {
       results = this.#runClosures(batch);
       this.#flushFollowers();
+      isCommit = true;
       this.#commit.run();
     } catch (error) {
       this.#rollBack();
       if (error instanceof FollowerBug) return this.#narrow(batch, error);
-      const failure = new StorageError(error);
+      const failure = new StorageError(error, { isCommit });
       for (const pending of batch) pending.reject(failure);
       this.#hooks.failed?.(failure);
       return;

@@ -3,18 +3,28 @@ import { SQLiteError } from "bun:sqlite";
 /** What SQLite reports when the storage under it fails, as opposed to a wrong statement or value. */
 const STORAGE_CODES = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN|NOMEM|BUSY|LOCKED|CORRUPT|NOTADB|PROTOCOL)/;
 
-/** A transaction that could not be made durable: nothing of it was kept. */
+/**
+ * What a failed COMMIT reports when it has certainly kept nothing. After the others (a write or a sync that failed) the
+ * transaction may stand whole in the write-ahead log: here it counts as rolled back, and the next commit overwrites
+ * it; but a start that comes before that finds it there, and takes it for committed.
+ */
+const ROLLED_BACK_CODES = /^SQLITE_(FULL|READONLY|BUSY|LOCKED|CONSTRAINT)/;
+
+/** A transaction that could not be made durable: nothing of it was kept, unless `isUnknown`. */
 export class StorageError extends Error {
   /** SQLite's code, for example SQLITE_FULL. */
   readonly code: string;
+  /** A crash now may bring it back: nobody knows yet whether it was kept. */
+  readonly isUnknown: boolean;
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, { isCommit = false } = {}) {
     const code = sqliteCode(cause);
     super(`the database cannot be written: ${code} ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
     this.name = "StorageError";
     this.code = code;
+    this.isUnknown = isCommit && !ROLLED_BACK_CODES.test(code);
   }
 }
 

@@ -41,7 +41,8 @@ An answer that is not 2xx holds \`errors\`, a list with one item for each fault:
 (\`emails[3].from\`) and a \`hint\` with what to do. All faults of a body's form come in one answer; what depends on
 more than the request (verified domains, sender ids, credits) is looked at after that. 4xx means that
 the request has to change, or that something has to happen first; 429 and 503 that the same request can be
-sent again, after the seconds that \`Retry-After\` says. Nothing is ever half done.
+sent again, after the seconds that \`Retry-After\` says. Nothing is ever half done. When the disk fails in the middle
+of a request, a 503 says that nobody knows whether it was accepted: this is what the next header is for.
 
 ### Sending once
 

@@ -1,7 +1,7 @@
 import { Elysia, type ValidationError } from "elysia";
 import type { TypeCheck } from "@sinclair/typebox/compiler";
 import type { TSchema } from "@sinclair/typebox";
-import { isStorageError } from "../db/storage-error.ts";
+import { isStorageError, StorageError } from "../db/storage-error.ts";
 import { AppError, type ErrorCode, type ErrorItem } from "../errors.ts";
 import { hideKeys, type Log } from "../log.ts";
 import { pathOf } from "./path.ts";
@@ -85,6 +85,11 @@ export function methodNotAllowed(method: string, allow: string[]): AppError {
 
 function toAppError(code: unknown, error: unknown, bug: (error: unknown) => void): AppError {
   if (error instanceof AppError) return error;
+  if (error instanceof StorageError && error.isUnknown) {
+    return new AppError("UNAVAILABLE", "The disk failed while this was stored; whether it was accepted is not known", {
+      hint: "Send the same request again in a few seconds, with the same Idempotency-Key: then nothing is done twice. If it had none, look first whether it is there.",
+    });
+  }
   if (isStorageError(error)) {
     return new AppError("UNAVAILABLE", "Nothing can be stored at the moment; nothing was accepted", {
       hint: "Send the same request again in a few seconds.",

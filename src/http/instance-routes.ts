@@ -12,7 +12,9 @@ const Readiness = Type.Object({
   reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
   trouble: Type.Array(
     Type.Object({
-      part: Type.String({ examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms"] }),
+      part: Type.String({
+        examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms", "clock"],
+      }),
       reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
       since: Type.String({ format: "date-time" }),
     }),

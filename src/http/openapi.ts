@@ -14,7 +14,7 @@ const DESCRIPTIONS: Record<number, string> = {
   422: "The request is not valid; one item per fault",
   429: "Too many requests; nothing was done",
   500: "A fault of pombo's own; nothing was half done",
-  503: "Nothing can be stored at the moment; nothing was accepted",
+  503: "Nothing can be stored at the moment; nothing was accepted, unless the message says that this is not known",
 };
 
 /** The body of every answer that is not 2xx. `x-name`: the document holds it once, under this name. */

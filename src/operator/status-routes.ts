@@ -1,18 +1,30 @@
 import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
 import { operatorCaller } from "../http/auth.ts";
 import { answers, describe } from "../http/openapi.ts";
 import { TAG } from "./queue-routes.ts";
 import { statusOf, type StatusParts } from "./status.ts";
 import { InstanceStatus } from "./status-schema.ts";
 
+const Query = Type.Object({
+  check: Type.Optional(
+    Type.Union([Type.Literal("true"), Type.Literal("false")], {
+      description:
+        "With true the pages of the database are read first; damaged ones stand among the troubles. Takes seconds a gigabyte.",
+    }),
+  ),
+});
+
 export function operatorStatusRoutes(parts: StatusParts) {
   return new Elysia({ name: "operator status", prefix: "/api/v1/operator/status" }).get(
     "",
-    ({ request }) => {
+    async ({ request, query }) => {
       operatorCaller(request);
+      if (query.check === "true") await parts.checkPages();
       return { data: statusOf(parts) };
     },
     {
+      query: Query,
       detail: describe({
         tag: TAG,
         summary: "How the instance is",

@@ -44,6 +44,8 @@ export interface StatusParts {
   /** Unix ms. */
   startedAt: number;
   troubles: () => Trouble[];
+  /** Looks for damaged pages; what it finds is a trouble. */
+  checkPages: () => Promise<void>;
   paused: () => Pause;
   runningEmails: () => number;
   /** Of the last `minutes`. */

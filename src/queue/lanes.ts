@@ -175,6 +175,17 @@ export class Lanes {
     this.#lanes.delete(laneId);
   }
 
+  /** The clock was set back: what lanes wait for is no time any more. Work is to be told of anew. */
+  forgetTimes(): void {
+    for (const lane of this.#lanes.values()) {
+      lane.pausedUntil = 0;
+      if (lane.place < 0) continue;
+      this.#heap.remove(lane);
+      lane.dueAt = null;
+      this.#settle(lane);
+    }
+  }
+
   /** When the first lane that may start something is due, or null. */
   nextDueAt(): number | null {
     return (this.#turns.first ?? this.#heap.first)?.dueAt ?? null;

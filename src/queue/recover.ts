@@ -48,8 +48,21 @@ export async function freeInterrupted(parts: RecoverParts): Promise<LaneHead[]> 
   return commit(() => queue.heads());
 }
 
-/** Frees rows whose attempt was lost while running, each after the delay of its claim. Never rejects. */
-export async function freeLost(lost: InterruptedJob[], parts: RecoverParts): Promise<LaneHead[]> {
+/** Rows in flight that nobody here works on would wait for ever: a bug, told and mended. */
+export function mendLost(isRunning: (id: number) => boolean, parts: RecoverParts): void {
+  const { queue, unwritten, log } = parts;
+  try {
+    const lost = queue.inFlight().filter(({ id }) => !isRunning(id) && !unwritten.has(id));
+    if (lost.length === 0) return;
+    log.bug("watch", new Error(`${lost.length} rows in flight without an attempt`));
+    void freeLost(lost, parts).then(parts.freed);
+  } catch (error) {
+    log.bug("watch", error);
+  }
+}
+
+/** Each after the delay of its claim. Never rejects. */
+async function freeLost(lost: InterruptedJob[], parts: RecoverParts): Promise<LaneHead[]> {
   try {
     await Promise.all(lost.map((row) => free(row, null, parts)));
     return await parts.commit(() => parts.queue.heads());

@@ -2,6 +2,7 @@ import { and, asc, eq, gt, lte, min, count, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { emailQueue } from "../db/schema.ts";
+import { openBringNear } from "./bring-near-store.ts";
 import { followDelayed, STANDING } from "./delayed-store.ts";
 import { openHastening } from "./hasten-store.ts";
 import type { Deferral, InterruptedJob, Job, LaneHead, NewRow, QueueCounts } from "./job.ts";
@@ -17,7 +18,17 @@ export type QueueStore = ReturnType<typeof openQueueStore>;
 /** What the worker needs of a queue: the emails' or another whose rows are claimed as these are. */
 export type WorkerQueue = Pick<
   QueueStore,
-  "workspaceOf" | "claim" | "headOf" | "markDot" | "finish" | "defer" | "giveBack" | "heads" | "inFlight" | "release"
+  | "workspaceOf"
+  | "claim"
+  | "headOf"
+  | "markDot"
+  | "finish"
+  | "defer"
+  | "giveBack"
+  | "heads"
+  | "inFlight"
+  | "release"
+  | "bringNear"
 >;
 
 /** Prepares the statements of the queue; `counts` is told of every row that comes to be delayed or ceases to be. */
@@ -107,6 +118,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   return {
     ...openLaneIds(orm),
     ...openHastening(orm),
+    ...openBringNear(orm),
 
     /** Queues the email `id`. */
     add(row: NewRow): void {

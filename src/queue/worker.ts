@@ -6,9 +6,11 @@ import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import type { Trouble } from "../trouble.ts";
 import type { AttemptContext, Handler, Settlement } from "./handler.ts";
+import { bringNear } from "./bring-near.ts";
+import { DueTimer } from "./due-timer.ts";
 import { type Lane, Lanes } from "./lanes.ts";
 import { lookUpOwners } from "./owners.ts";
-import { freeInterrupted, freeLost, type RecoverParts } from "./recover.ts";
+import { freeInterrupted, mendLost, type RecoverParts } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
 import type { PauseView } from "./pause.ts";
 import type { SiteGate } from "./site-places.ts";
@@ -34,8 +36,8 @@ const AGAIN_MS = 1_000;
 const WATCH_EVERY_MS = 60_000;
 /** The attempt after which one that a bug broke off behind its dot waits for the end of its life. */
 const MAX_SENT_BY_BUGS = 3;
-/** A longer wait is taken in steps: setTimeout counts to 2^31 ms, and the time may be set meanwhile. */
-const MAX_TIMER_MS = 60_000;
+/** After the sessions' time a stop tries so long more to write what came of them, while the storage fails. */
+const RECORD_GRACE_MS = 18_000;
 
 export interface WorkerOptions {
   queue: WorkerQueue;
@@ -63,12 +65,14 @@ export class Worker {
   readonly #unwritten: UnwrittenEnds;
   readonly #stopping = new AbortController();
   readonly #cutOff = new AbortController();
+  readonly #givingUp = new AbortController();
+  /** Ends of attempts that a stop gave up writing. */
+  #unrecorded = 0;
   readonly #idleWaiters: (() => void)[] = [];
   #claiming = 0;
   #isTickQueued = false;
   #recovery: "due" | "running" | "done" = "due";
-  #cancelTimer: (() => void) | null = null;
-  #timerDueAt: number | null = null;
+  readonly #timer: DueTimer;
   #cancelWatch: (() => void) | null = null;
   /** Since when it has been starting, or stopping. */
   #changingSince: number;
@@ -78,6 +82,7 @@ export class Worker {
     this.#options = options;
     this.#changingSince = options.clock.now();
     this.#unwritten = new UnwrittenEnds(options);
+    this.#timer = new DueTimer(options.clock, () => this.#tickSoon());
     const { workspaceOf, isHeld } = lookUpOwners(options);
     this.#lanes = new Lanes(options.maxJobsPerLane, workspaceOf, options.gate, isHeld);
     this.#isHeld = isHeld;
@@ -111,6 +116,14 @@ export class Worker {
     for (const laneId of laneIds) this.#lanes.forget(laneId);
   }
 
+  /** The clock was set back: what waits for a time that lies ahead now is brought near. Rejects with StorageError. */
+  async followSetBack(): Promise<void> {
+    const heads = await bringNear(this.#options);
+    this.#lanes.forgetTimes();
+    for (const { laneId, dueAt } of heads) this.#lanes.wake(laneId, dueAt);
+    this.#tickSoon();
+  }
+
   /** Resolves when nothing runs and nothing is due now, but what is held. */
   idle(): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
@@ -141,18 +154,23 @@ export class Worker {
 
   /**
    * Stops: nothing new is claimed, attempts not begun are given back, running ones get `graceMs` to
-   * end, then their connections are cut. Resolves when every outcome is recorded.
+   * end, then their connections are cut. Resolves when every outcome is recorded, or with how many could not be: these
+   * rows stay in flight, as a crash leaves them.
    */
-  async stop(graceMs: number): Promise<void> {
+  async stop(graceMs: number): Promise<number> {
     this.#changingSince = this.#options.clock.now();
     this.#stopping.abort();
-    this.#cancelTimer?.();
+    this.#timer.set(null);
     this.#cancelWatch?.();
     this.#unwritten.stop();
     this.#unsubscribeGuard?.();
-    const cancelGrace = this.#options.clock.after(graceMs, () => this.#cutOff.abort());
+    const { clock } = this.#options;
+    const cancelGrace = clock.after(graceMs, () => this.#cutOff.abort());
+    const cancelRecording = clock.after(graceMs + RECORD_GRACE_MS, () => this.#givingUp.abort());
     await this.idle();
     cancelGrace();
+    cancelRecording();
+    return this.#unrecorded;
   }
 
   get #recoverParts(): RecoverParts {
@@ -211,21 +229,7 @@ export class Worker {
       free -= next.room;
       void this.#claim(next.lane, next.room);
     }
-    this.#setTimer(free > 0 ? this.#lanes.nextInHeapAt() : null);
-  }
-
-  #setTimer(dueAt: number | null): void {
-    if (dueAt === this.#timerDueAt && dueAt !== null) return;
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
-    this.#timerDueAt = dueAt;
-    if (dueAt === null) return;
-    const { clock } = this.#options;
-    const delayMs = Math.min(Math.max(0, dueAt - clock.now()), MAX_TIMER_MS);
-    this.#cancelTimer = clock.after(delayMs, () => {
-      this.#timerDueAt = null;
-      this.#tickSoon();
-    });
+    this.#timer.set(free > 0 ? this.#lanes.nextInHeapAt() : null);
   }
 
   async #claim(lane: Lane, limit: number): Promise<void> {
@@ -319,6 +323,7 @@ export class Worker {
         return await this.#write(job, whatIsLeft);
       } catch (error) {
         if (isStorageError(error)) {
+          if (this.#givingUp.signal.aborted) return void (this.#unrecorded += 1);
           await new Promise<void>((resolve) => clock.after(AGAIN_MS, resolve));
           continue;
         }
@@ -377,21 +382,13 @@ export class Worker {
     }
   }
 
-  /** Rows in flight that nobody here works on would wait for ever: a bug, told and mended. */
   #watch(): void {
-    const { clock, queue, guard, log } = this.#options;
+    const { clock, guard } = this.#options;
     if (this.#stopping.signal.aborted) return; // during the recovery at the start
     this.#cancelWatch = clock.after(WATCH_EVERY_MS, () => {
       this.#watch();
       if (this.#claiming > 0 || guard.failure !== null || this.#recovery !== "done") return;
-      try {
-        const lost = queue.inFlight().filter(({ id }) => !this.#running.has(id) && !this.#unwritten.has(id));
-        if (lost.length === 0) return;
-        log.bug("watch", new Error(`${lost.length} rows in flight without an attempt`));
-        void freeLost(lost, this.#recoverParts).then(this.#recoverParts.freed);
-      } catch (error) {
-        log.bug("watch", error);
-      }
+      mendLost((id) => this.#running.has(id), this.#recoverParts);
     });
   }
 }

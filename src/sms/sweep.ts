@@ -16,7 +16,7 @@ import type { Links } from "./links.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
-import type { TextClock } from "./text-clock.ts";
+import type { Jump, TextClock } from "./text-clock.ts";
 import { dueDoubts } from "./unknown.ts";
 import type { Share, UnwrittenTexts } from "./unwritten-texts.ts";
 import type { WorkStore } from "./work-store.ts";
@@ -95,7 +95,8 @@ export class Sweeper {
       for (const work of await commit(act)) nudge(work);
     };
     const steps = [
-      () => this.#followJump(),
+      // One backwards is followed when all follow it: followSetBack.
+      () => (clock.jump === null || clock.jump.byMs < 0 ? null : this.#follow(clock.jump, () => undefined)),
       () => unwritten.run(this.#expired("queued")),
       () => unwritten.run(this.#expired("sending")),
       () => unwritten.run(this.#overdue()),
@@ -125,12 +126,20 @@ export class Sweeper {
     }
   }
 
-  /** The wall clock was put right: the stored times go with it. */
-  async #followJump(): Promise<void> {
-    const { sms, clock, log, commit, nudge, dispatcher } = this.#parts;
+  /** The clock was set back; `note` is written with what follows from that. Rejects with StorageError. */
+  async followSetBack(note: () => void): Promise<void> {
+    const { clock, commit } = this.#parts;
     const { jump } = clock;
-    if (jump === null) return;
-    await commit(() => sms.work.moveTimes(jump));
+    await (jump !== null && jump.byMs < 0 ? this.#follow(jump, note) : commit(note));
+  }
+
+  /** The wall clock was put right: the stored times go with it. */
+  async #follow(jump: Jump, note: () => void): Promise<void> {
+    const { sms, clock, log, commit, nudge, dispatcher } = this.#parts;
+    await commit(() => {
+      sms.work.moveTimes(jump);
+      note();
+    });
     clock.follow(jump);
     dispatcher.forgetTimers();
     log.event("sms.clock_jumped", { byS: Math.round(jump.byMs / 1_000) }, "warn");

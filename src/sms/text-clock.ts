@@ -6,8 +6,8 @@ import type { Clock } from "../clock.ts";
 
 /** A drift of less is followed as it is. */
 const JUMP_MS = 5_000;
-/** More is no correction: the machine slept. */
-const LONGEST_JUMP_MS = 2 * 3_600_000;
+/** More, forwards, is no correction: the machine slept. */
+export const LONGEST_JUMP_MS = 2 * 3_600_000;
 
 /** A jump of `byMs`; what was accepted after `beforeMs` (of the old time) had the new time already. */
 export interface Jump {
@@ -41,7 +41,7 @@ export class TextClock implements Clock {
   get jump(): Jump | null {
     const wall = this.#wall.now();
     const byMs = this.#jumpAt(wall);
-    if (Math.abs(byMs) > JUMP_MS && Math.abs(byMs) <= LONGEST_JUMP_MS)
+    if (byMs < -JUMP_MS || (byMs > JUMP_MS && byMs <= LONGEST_JUMP_MS))
       return { byMs: Math.round(byMs), beforeMs: Math.floor(wall - byMs) };
     this.#offset += byMs;
     return null;

@@ -1,8 +1,8 @@
-import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, notBetween, notInArray, or, sql } from "drizzle-orm";
+import { and, asc, eq, gt, gte, inArray, isNotNull, isNull, lte, notBetween, notInArray, or, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
-import type { Jump } from "./text-clock.ts";
+import { type Jump, LONGEST_JUMP_MS } from "./text-clock.ts";
 import { CLAIMED } from "./segment-claim-store.ts";
 import { type FoundSegment, IS_READY, type ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow } from "./segment-store.ts";
@@ -10,6 +10,8 @@ import type { SegmentRow } from "./segment-store.ts";
 // What the dispatcher asks of the segments beside their moves: whole texts, work that changes its route, and what
 // a receipt without a known id may be about.
 
+/** After a far step back, what would wait for longer waits so much: about what SMSCs are given when they ask for time. */
+const SOON_MS = 60_000;
 /** A jump is seen within so much. */
 const SINCE_JUMP_MS = 2_000;
 
@@ -128,7 +130,10 @@ export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number |
     moveTimes({ byMs, beforeMs }: Jump): void {
       texts.forget(null);
       const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS, beforeMs + byMs];
-      const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
+      // So far back, the clock may be right again: only what has a time that lies ahead now is of the time of before.
+      const isFar = byMs < -LONGEST_JUMP_MS;
+      const isOldBefore = isFar ? gt(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
+      const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : isOldBefore;
       const old = orm
         .select({ id: smsMessages.id })
         .from(smsMessages)
@@ -143,6 +148,14 @@ export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number |
         .update(smsMessages)
         .set({ expiresAt: sql`${smsMessages.expiresAt} + ${byMs}` })
         .where(and(sql.raw("is_final = 0"), isOld))
+        .run();
+      if (!isFar) return;
+      // Older texts that were put off by the time of before.
+      const soon = until + SOON_MS;
+      orm
+        .update(smsSegments)
+        .set({ nextAt: soon })
+        .where(and(IS_READY, gt(smsSegments.nextAt, soon)))
         .run();
     },
 

@@ -47,7 +47,9 @@ export class Dialogue {
   /** A line each: milliseconds since the beginning, `>` for us and `<` for the server. */
   text(): string {
     const startedAt = this.#lines[0]?.at ?? 0;
-    return this.#lines.flatMap((line) => wordsOf(line).map((words) => `${line.at - startedAt} ${words}`)).join("\n");
+    return this.#lines
+      .flatMap((line) => wordsOf(line).map((words) => `${Math.round(line.at - startedAt)} ${words}`))
+      .join("\n");
   }
 
   #note(said: string | Reply, isSecret: boolean): void {

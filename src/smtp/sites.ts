@@ -45,6 +45,7 @@ export interface SiteBlock {
   reason: string;
 }
 
+/** Its times are those of the steady clock. */
 interface Site {
   rules: SiteRules | null;
   /** Sessions it may have now; grows in fractions. */
@@ -66,6 +67,8 @@ interface Site {
 
 export interface SitesOptions {
   clock: Pick<Clock, "now">;
+  /** What a site is to be left alone for is measured with it. */
+  steady: Pick<Clock, "now">;
   /** The limit where no rule says another. */
   maxSessions: number;
   /** The operator's entries, then the provider table. */
@@ -87,7 +90,7 @@ export class Sites {
     const site = this.#sites.get(name);
     if (site === undefined) return Math.min(START_SESSIONS, this.#limitOf(rulesFor(hostOf(name), this.#options.rules)));
     if (this.#isPaced(site)) return 1;
-    const isNarrow = site.narrow !== null && site.narrow.until > this.#options.clock.now();
+    const isNarrow = site.narrow !== null && site.narrow.until > this.#now();
     return Math.floor(Math.min(site.window, isNarrow ? (site.narrow?.sessions ?? 1) : Infinity));
   }
 
@@ -95,10 +98,10 @@ export class Sites {
   blockOf(name: string): SiteBlock | null {
     const site = this.#sites.get(name);
     if (site === undefined) return null;
-    const now = this.#options.clock.now();
-    if (site.block !== null && site.block.until > now) return site.block;
+    const now = this.#now();
+    if (site.block !== null && site.block.until > now) return this.#shown(site.block);
     if (this.#isPaced(site) && site.pace !== null && site.pace.nextAt > now)
-      return { until: site.pace.nextAt, reason: "the site asked for less mail" };
+      return this.#shown({ until: site.pace.nextAt, reason: "the site asked for less mail" });
     return null;
   }
 
@@ -112,7 +115,7 @@ export class Sites {
   /** A message is about to be sent to it. */
   begin(name: string): void {
     const site = this.#sites.get(name);
-    if (site !== undefined && site.pace !== null) site.pace.nextAt = this.#options.clock.now() + site.pace.intervalMs;
+    if (site !== undefined && site.pace !== null) site.pace.nextAt = this.#now() + site.pace.intervalMs;
   }
 
   /** Learns from what became of a message. */
@@ -196,7 +199,7 @@ export class Sites {
 
   #reactionToBlocking(site: Site, category: string, isGreeting: boolean): Reaction | null {
     if (category !== BLOCKED_CATEGORY) return null;
-    const now = this.#options.clock.now();
+    const now = this.#now();
     site.refusedAt = [...site.refusedAt.filter((at) => at > now - BLOCKED_AFTER.withinMs), now].slice(
       -BLOCKED_AFTER.count,
     );
@@ -204,7 +207,7 @@ export class Sites {
   }
 
   #react(name: string, site: Site, reaction: Reaction, said: string): void {
-    const now = this.#options.clock.now();
+    const now = this.#now();
     const until = now + reaction.forMs;
     switch (reaction.kind) {
       case "suspend":
@@ -218,23 +221,32 @@ export class Sites {
         site.slowAt = [...site.slowAt.filter((at) => at > now - PACED_AFTER.withinMs), now].slice(-PACED_AFTER.count);
         if (site.slowAt.length < PACED_AFTER.count) return this.#block(name, site, reaction.intervalMs, said);
         site.pace = { intervalMs: reaction.intervalMs, until, nextAt: now + reaction.intervalMs, successes: 0 };
-        this.#options.tell(name, { until: site.pace.nextAt, reason: said });
+        this.#options.tell(name, this.#shown({ until: site.pace.nextAt, reason: said }));
     }
   }
 
   #block(name: string, site: Site, forMs: number, reason: string): void {
-    const until = this.#options.clock.now() + forMs;
+    const until = this.#now() + forMs;
     if (site.block !== null && site.block.until >= until) return;
     site.block = { until, reason };
-    this.#options.tell(name, site.block);
+    this.#options.tell(name, this.#shown(site.block));
+  }
+
+  #now(): number {
+    return this.#options.steady.now();
+  }
+
+  /** With its end as the wall clock shows it. */
+  #shown({ until, reason }: SiteBlock): SiteBlock {
+    return { until: this.#options.clock.now() + Math.ceil(until - this.#now()), reason };
   }
 
   #isBlocked(site: Site): boolean {
-    return site.block !== null && site.block.until > this.#options.clock.now();
+    return site.block !== null && site.block.until > this.#now();
   }
 
   #isPaced(site: Site): boolean {
-    return site.pace !== null && site.pace.until > this.#options.clock.now();
+    return site.pace !== null && site.pace.until > this.#now();
   }
 
   #limitOf(rules: SiteRules | null): number {

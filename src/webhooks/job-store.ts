@@ -5,6 +5,7 @@ import { removeShare } from "../db/shares.ts";
 import { fast } from "../db/statement.ts";
 import type { Deferral, InterruptedJob, Job, LaneHead } from "../queue/job.ts";
 import type { WorkerQueue } from "../queue/store.ts";
+import { openBringNear } from "./bring-near-store.ts";
 
 // The queue of the calls, as the worker of src/queue takes it: a lane is a webhook. Calls are made at least
 // once: one that a crash cut off is made again, under the same event's id.
@@ -127,6 +128,7 @@ export function openWebhookJobStore(db: Db) {
   );
 
   const queue: WorkerQueue = {
+    ...openBringNear(orm),
     workspaceOf: (laneId) => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
     claim({ laneId, now, limit, retryAt }): Job[] {
       return selectDue.all({ laneId, now, limit }).map((row) => {

@@ -18,10 +18,11 @@ export type InstanceFact =
   | "last_write"
   | "update_probation"
   | "marker"
+  | "last_at"
   | "delivery_paused";
 
 /** What an installation that accepts and sends nothing writes all the same. */
-const ASIDE: readonly InstanceFact[] = ["last_write", "marker"];
+const ASIDE: readonly InstanceFact[] = ["last_write", "marker", "last_at"];
 
 /** Workspaces whose rows are remembered. */
 const MAX_REMEMBERED = 10_000;

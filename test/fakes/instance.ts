@@ -74,8 +74,8 @@ export interface Instance {
   enableSms(workspace: Workspace, credits?: number): Promise<void>;
   /** A send that works; members may be replaced. */
   email(changes?: Record<string, unknown>): Record<string, unknown>;
-  /** Ends the app and starts it again on the same data. */
-  restart(): Promise<void>;
+  /** Ends the app and starts it again on the same data, after what is done `between`. */
+  restart(between?: () => void): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -191,8 +191,9 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
       text: "Bom dia",
       ...changes,
     }),
-    async restart() {
+    async restart(between) {
       await app.stop(0);
+      between?.();
       app = await start();
     },
     async [Symbol.asyncDispose]() {

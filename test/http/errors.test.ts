@@ -167,6 +167,17 @@ describe("what a route throws", () => {
     expect(told.bugs).toEqual([]);
   });
 
+  test("is a COMMIT of unknown outcome: 503 without the promise that nothing was accepted", async () => {
+    const told = await answerTo(new StorageError(sqliteError(), { isCommit: true }));
+    expect(told.text).toContain("nothing was accepted"); // readonly: certainly rolled back
+    const failed = Object.assign(new Error("disk I/O error"), { name: "SQLiteError", code: "SQLITE_IOERR_FSYNC" });
+    const unknown = await answerTo(new StorageError(failed, { isCommit: true }));
+    expect(unknown.status).toBe(503);
+    expect(unknown.text).not.toContain("nothing was accepted");
+    expect(unknown.text).toContain("Idempotency-Key");
+    expect(unknown.bugs).toEqual([]);
+  });
+
   test("is what the caller can mend: told as it is, and no bug", async () => {
     const told = await answerTo(new AppError("LAST_KEY", "words", { hint: "h" }));
     expect(told.status).toBe(409);

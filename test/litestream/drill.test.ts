@@ -1,6 +1,6 @@
 // Restore drills: the replica restored for a look, each week or when it is asked for.
 import { expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
@@ -63,6 +63,31 @@ test.skipIf(!hasDaemon)(
     expect(metrics).toContain("\npombo_restore_drill_good 1\n");
     expect(metrics).toMatch(/\npombo_restore_drill_age_seconds \d/);
     expect(pombo.bugs).toEqual([]);
+  },
+);
+
+test.skipIf(!hasDaemon)(
+  "a drill finds damaged pages of the database in use, of which the replica knows nothing",
+  async () => {
+    await using of = await startReplicated();
+    const file = join(of.pombo.directory, "pombo.db");
+    expect((await of.drill()).outcome).toBe("good");
+    // Into the file, so that no log stands before it.
+    of.pombo.app.db.sqlite.run("PRAGMA wal_checkpoint(PASSIVE)");
+    const { rootpage } = of.pombo.app.db.sqlite
+      .query<{ rootpage: number }, []>("SELECT rootpage FROM sqlite_schema WHERE name = 'attempt'")
+      .get() ?? { rootpage: 0 };
+    const descriptor = openSync(file, "r+");
+    writeSync(descriptor, Buffer.alloc(4_096, 0xa5), 0, 4_096, 4_096 * (rootpage - 1));
+    closeSync(descriptor);
+    const made = await of.drill();
+    expect(made).toMatchObject({
+      outcome: "bad",
+      words: expect.stringContaining("pages of the database in use are damaged (attempt: "),
+    });
+    expect((await of.pombo.operator.call("GET", "/ready", { key: null })).body.trouble).toMatchObject([
+      { part: "replication", reason: expect.stringContaining("pombo restore --from URL") },
+    ]);
   },
 );
 

@@ -178,7 +178,7 @@ describe("a stop", () => {
     expect(on.row(1)).toMatchObject({ lastReply: "cut off", inFlight: false });
   });
 
-  test("waits for the storage to take the last ends, however long, since they would be sent again", async () => {
+  test("waits for the storage to take the last ends for 18 s beyond the grace, since they would be sent again", async () => {
     using on = workshop();
     await on.worker.start();
     await on.add(1);
@@ -187,13 +187,29 @@ describe("a stop", () => {
     on.setWritable(false);
     on.attempts[0]!.end(FINISH);
     await until(() => on.guard.failure !== null);
-    const stopped = on.worker.stop(1_000).then(() => (isStopped = true));
-    for (let second = 0; second < 60; second++) await on.advance(1_000);
+    const stopped = on.worker.stop(1_000).finally(() => (isStopped = true));
+    for (let second = 0; second < 18; second++) await on.advance(1_000);
     expect(isStopped).toBe(false);
     on.setWritable(true);
     await on.advance(1_000);
-    await stopped;
+    expect(await stopped).toBe(0);
     expect(on.row(1)).toBeUndefined();
+  });
+
+  test("gives up what the storage does not take in that time, says how many, and leaves them as a crash does", async () => {
+    using on = workshop();
+    await on.worker.start();
+    for (const id of [1, 2]) await on.add(id, { destination: `${id}.test` });
+    await until(() => on.attempts.length === 2);
+    on.setWritable(false);
+    for (const attempt of on.attempts) attempt.end(FINISH);
+    await until(() => on.guard.failure !== null);
+    const stopped = on.worker.stop(1_000);
+    for (let second = 0; second < 20; second++) await on.advance(1_000);
+    expect(await stopped).toBe(2);
+    on.setWritable(true);
+    await on.advance(MINUTE);
+    expect([on.row(1)?.inFlight, on.row(2)?.inFlight]).toEqual([true, true]);
   });
 
   test("while the storage fails and nothing runs is over at once", async () => {

@@ -3,8 +3,10 @@
 // server's 250 and the record of it. The clock stands still, so that the guard's tries are counted.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { randomBytes } from "node:crypto";
+import { allowLoopback } from "../api/webhook-kit.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
+import { startReceiver } from "../fakes/receiver.ts";
 import { waitUntil } from "../peers/process.ts";
 import { within } from "./child.ts";
 import { record } from "./mail.ts";
@@ -204,6 +206,56 @@ test("a stop waits until what was delivered can be recorded", async () => {
   await within(LIMIT_MS, "the stop", restarted);
   expect(await record(pombo, id)).toMatchObject({ status: "delivered", attempts: 1, possibleDuplicate: false });
   expect(pombo.mx.messages).toHaveLength(1);
+});
+
+test("a stop while nothing can be written ends in time, says what could not be recorded, and the next start marks it", async () => {
+  const clock = fakeClock();
+  await using pombo = await startInstance({ clock, configure: allowLoopback });
+  await using receiver = startReceiver();
+  const hook = { url: receiver.url, events: ["email.delivered"] };
+  expect((await pombo.workspace.call("POST", "/api/v1/webhooks", { body: hook })).status).toBe(201);
+  const answer = Promise.withResolvers<Response>();
+  receiver.answer = () => answer.promise;
+  await post(pombo);
+  await within(
+    LIMIT_MS,
+    "the call",
+    receiver.until(() => receiver.calls.length === 1),
+  );
+  pombo.mx.script.dot = () => {
+    READ_ONLY.begin(pombo);
+    return "250 2.0.0 Queued";
+  };
+  const { id } = (await post(pombo)).body.data;
+  await unwell(pombo);
+  answer.resolve(new Response(null, { status: 204 }));
+  await Bun.sleep(50);
+  const stopped = pombo.restart();
+  // As long as a stop may take beside the replica.
+  for (let second = 0; second < 45; second += 1) {
+    clock.advance(1_000);
+    await Bun.sleep(2);
+  }
+  await within(LIMIT_MS, "the stop", stopped);
+  expect(pombo.events.find(({ name }) => name === "pombo.unrecorded")?.fields).toMatchObject({
+    emails: 1,
+    webhooks: 1,
+    texts: 0,
+  });
+  receiver.answer = () => new Response(null, { status: 204 });
+  pombo.mx.script.dot = "250 2.0.0 Queued";
+  clock.advance(10 * 60_000);
+  await pombo.app.worker.idle();
+  expect(await record(pombo, id)).toMatchObject({ status: "delivered", attempts: 2, possibleDuplicate: true });
+  expect(pombo.mx.messages).toHaveLength(3);
+  await within(
+    LIMIT_MS,
+    "the calls",
+    receiver.until(() => receiver.calls.length === 3),
+  );
+  const [first, again] = receiver.calls.map(({ headers }) => headers["webhook-id"]);
+  expect(again).toBe(first);
+  expect(pombo.bugs).toEqual([]);
 });
 
 test("with less free space or fewer free inodes than the limit nothing new is taken, while queued mail goes out", async () => {

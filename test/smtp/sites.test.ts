@@ -13,9 +13,11 @@ const SITE = "mx1.example.net,mx2.example.net";
 
 function start(maxSessions = 20) {
   let now = 1_000_000;
+  let setBackMs = 0;
   const told: [string, SiteBlock | null][] = [];
   const sites = new Sites({
-    clock: { now: () => now },
+    clock: { now: () => now - setBackMs },
+    steady: { now: () => now },
     maxSessions,
     rules: PROVIDERS,
     tell: (site, block) => told.push([site, block]),
@@ -25,6 +27,7 @@ function start(maxSessions = 20) {
     sites,
     told,
     advance: (ms: number) => (now += ms),
+    setBack: (ms: number) => (setBackMs += ms),
     accept: (site = SITE) => learn({ kind: "accepted", reply: makeReply(250, ["ok"]), isReusable: true }, site),
     fail: (site = SITE, stage: Stage = "connect") =>
       learn({ kind: "broken", stage, reason: "connection refused", isDotSent: false }, site),
@@ -109,6 +112,18 @@ describe("a site that cannot be reached (R33)", () => {
     expect(on.told.at(-1)).toEqual([SITE, null]);
     for (let i = 0; i < 4; i++) on.fail();
     expect(on.blockedFor()).toBe(0);
+  });
+
+  test("is left alone as long as was meant when the clock is set back, and its end is told by that clock", () => {
+    const on = start();
+    for (let failure = 0; failure < 5; failure += 1) on.fail();
+    const until = on.sites.blockOf(SITE)?.until ?? 0;
+    on.setBack(24 * HOUR);
+    expect(on.sites.blockOf(SITE)?.until).toBe(until - 24 * HOUR);
+    on.advance(MINUTE - 1);
+    expect(on.sites.blockOf(SITE)).not.toBeNull();
+    on.advance(1);
+    expect(on.sites.blockOf(SITE)).toBeNull();
   });
 
   test("failures that come side by side are one block", () => {

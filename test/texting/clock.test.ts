@@ -11,7 +11,7 @@ setDefaultTimeout(40_000);
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-for (const hours of [1, -1]) {
+for (const hours of [1, -1, -24]) {
   test(`a jump of ${hours} h neither expires what waits, nor makes it due, nor keeps it`, async () => {
     const clock = shiftedClock();
     await using world = await startTexting({
@@ -48,6 +48,25 @@ for (const hours of [1, -1]) {
     expect((await judged(world, [full, throttled, next, late])).broken).toEqual([]);
   });
 }
+
+test("set back by a day between two runs, texts wait no longer for it", async () => {
+  const clock = shiftedClock();
+  await using world = await startTexting({
+    script: { rules: [{ count: 1, answer: { status: 0x58 } }] },
+    instance: { clock, steady: steadyClock },
+  });
+  const throttled = await world.text({ to: "+258840000002" });
+  await world.smsc.until({ answers: 1 });
+  await waitUntil("its answer is written", 5_000, () => world.segments()[0]?.state === "ready");
+  clock.shift(-24 * HOUR);
+  await world.instance.restart();
+  await world.until(throttled, ({ status }) => status === "delivered");
+  const back = world.instance.events.filter(({ name }) => name === "clock.set_back");
+  expect(back).toHaveLength(1);
+  await world.instance.restart();
+  expect(world.instance.events.filter(({ name }) => name === "clock.set_back")).toEqual(back);
+  expect((await judged(world, [throttled])).broken).toEqual([]);
+});
 
 test("a small drift is followed, a sleep of many hours is time that has passed", () => {
   const [wall, steady] = [fakeClock(1_000_000), fakeClock(0)];

@@ -3,6 +3,7 @@
 /** Files beside main.ts that know no room, for everybody. */
 export const FOR_ALL = [
   "clock.ts",
+  "clock-watch.ts",
   "random.ts",
   "id.ts",
   "log.ts",

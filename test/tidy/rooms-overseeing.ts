@@ -5,6 +5,7 @@ export const OVERSEEING: Record<string, readonly string[]> = {
   "overseer.ts": [
     "type api-parts.ts",
     "ground.ts",
+    "type page-check.ts",
     "type texter.ts",
     "type db/open.ts",
     "metrics",

@@ -12,8 +12,13 @@ export const REPLICATING: Record<string, readonly string[]> = {
     "type workspaces/store.ts",
     "update",
   ],
+  // What comes before there is a database.
+  "opening.ts": ["type app.ts", "ground.ts", "lock.ts", "page-check.ts", "replicator.ts", "db", "litestream", "update"],
+  // Damaged pages, looked for on a thread of its own.
+  "open-thread.ts": ["type threads/line.ts"],
+  "page-check.ts": ["open-thread.ts", "threads"],
   // The replica restored for a look.
-  "drill.ts": ["type app.ts", "ground.ts", "lock.ts", "db", "litestream"],
+  "drill.ts": ["type app.ts", "ground.ts", "lock.ts", "page-check.ts", "db", "litestream"],
   // The database brought back; and a new key where the old one is lost.
   "restore.ts": [
     "app.ts",

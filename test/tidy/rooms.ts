@@ -12,7 +12,7 @@ const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
 
 /** Files that import none of ours. */
 const LEAVES =
-  "own-addresses.ts lock.ts clock.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
+  "own-addresses.ts lock.ts clock.ts clock-watch.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
     " ",
   );
 
@@ -20,7 +20,15 @@ export const ROOMS: Record<string, readonly string[]> = {
   ...Object.fromEntries(LEAVES.map((file) => [file, []])),
   "main.ts": ["cli"],
   // The entry of the second thread.
-  "thread.ts": ["threads", "dkim", "dsn", "emails/compose.ts", "emails/prepare.ts", "type inbound/read.ts"],
+  "thread.ts": [
+    "db/damage.ts",
+    "threads",
+    "dkim",
+    "dsn",
+    "emails/compose.ts",
+    "emails/prepare.ts",
+    "type inbound/read.ts",
+  ],
   cli: [
     "app.ts",
     "ground.ts",
@@ -53,6 +61,8 @@ export const ROOMS: Record<string, readonly string[]> = {
     "replicator.ts",
     "keeper.ts",
     "opening.ts",
+    "open-thread.ts",
+    "page-check.ts",
     "type domains/watch.ts",
     "emails/refusals.ts",
     "teller.ts",
@@ -80,7 +90,17 @@ export const ROOMS: Record<string, readonly string[]> = {
     "webhooks/pools.ts",
   ],
   "offline.ts": ["app.ts", "lock.ts"],
-  "probe.ts": ["replicator.ts", "app.ts", "ground.ts", "lock.ts", "db", "domains/keychain.ts", "litestream", "threads"],
+  "probe.ts": [
+    "open-thread.ts",
+    "replicator.ts",
+    "app.ts",
+    "ground.ts",
+    "lock.ts",
+    "db",
+    "domains/keychain.ts",
+    "litestream",
+    "threads",
+  ],
   // Of the API the operator's routes alone.
   "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
@@ -256,18 +276,6 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type stores.ts",
     "workspaces/removal.ts",
   ],
-  // What comes before there is a database.
-  "opening.ts": ["type app.ts", "ground.ts", "lock.ts", "replicator.ts", "db", "litestream", "update"],
-  "own-addresses.ts": [],
-  "lock.ts": [],
-  "clock.ts": [],
-  "random.ts": [],
-  "id.ts": [],
-  "log.ts": [],
-  "errors.ts": [],
-  "build.ts": [],
-  "trouble.ts": [],
-  "named-files.ts": [],
   "config.ts": [
     "config-read.ts",
     "config-relay.ts",
