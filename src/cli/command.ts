@@ -26,6 +26,8 @@ import { WORKSPACE_COMMANDS } from "./workspace.ts";
 /** The process around a command. */
 export interface Terminal {
   env: Record<string, string | undefined>;
+  /** The words behind the program's name. */
+  args: readonly string[];
   /** One line, or several, to standard output. */
   out: (text: string) => void;
   /** Bytes to standard output, as they are. */
@@ -150,14 +152,20 @@ const COMMANDS: readonly Command[] = [
     name: "update",
     arguments: ["FILE|URL"],
     options: {
-      sha256: { value: "HEX", about: "its checksum (a URL's is looked for at URL.sha256)" },
+      sha256: { value: "HEX", about: "its checksum; of a URL the signature at URL.minisig counts all the same" },
+      "allow-downgrade": { about: "from a URL: also a version before this one" },
       config: { value: "FILE", about: "the configuration, as for serve" },
     },
     about:
       "Put another pombo in the place of this one. It is tried first; while it has accepted and sent nothing, all goes back when it fails.",
     run: (given, terminal) =>
       update(
-        { from: given.argument("FILE|URL"), sha256: given.text("sha256"), config: given.text("config") },
+        {
+          from: given.argument("FILE|URL"),
+          sha256: given.text("sha256"),
+          allowDowngrade: given.isSet("allow-downgrade"),
+          config: given.text("config"),
+        },
         terminal,
       ),
   },

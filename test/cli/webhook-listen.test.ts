@@ -62,6 +62,7 @@ function listen(api: string, forward: string | undefined) {
   const said = { out: [] as string[], err: [] as string[] };
   const stop = Promise.withResolvers<string>();
   const terminal = {
+    args: [],
     env: {},
     out: (text: string) => void said.out.push(text),
     err: (text: string) => void said.err.push(text),

@@ -12,7 +12,7 @@ const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
 
 /** Files that import none of ours. */
 const LEAVES =
-  "own-addresses.ts lock.ts clock.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
+  "own-addresses.ts lock.ts clock.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts plain-file.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
     " ",
   );
 
