@@ -10,6 +10,7 @@ import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeCon
 import { becomeOwner } from "./owner.ts";
 import { readConfig } from "./settings.ts";
 import { type NewInstance, setUpInstance } from "./set-up.ts";
+import { jsonLine } from "./words.ts";
 
 export interface InitOptions {
   config: string | undefined;
@@ -41,7 +42,7 @@ export function init(options: InitOptions, terminal: Terminal): void {
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...made };
-  terminal.out(options.json ? JSON.stringify(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
+  terminal.out(options.json ? jsonLine(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
 }
 
 function existing(file: string, options: InitOptions, terminal: Terminal): Plan {

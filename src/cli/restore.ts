@@ -14,7 +14,7 @@ import { readTime } from "./queue-choice.ts";
 import { bugsOnly } from "./operator.ts";
 import { PLACES, readConfig } from "./settings.ts";
 import { becomeOwner } from "./owner.ts";
-import { count, plain, timeText } from "./words.ts";
+import { count, jsonLine, plain, timeText } from "./words.ts";
 
 // `pombo restore`: the machine is gone, and there is a replica and the recovery key. The configuration is not in
 // the replica: it is used where there is one, else a new one is written as by pombo init.
@@ -29,6 +29,7 @@ const OPTIONS: Command["options"] = {
   "data-dir": { value: "DIR", about: "for a new configuration: where everything is kept (/var/lib/pombo)" },
   endpoint: { value: "URL", about: "for a new configuration: the address of an S3 service that is not Amazon's" },
   "sftp-key-file": { value: "FILE", about: "for a new configuration: the private key for sftp" },
+  "sftp-host-key": { value: "KEY", about: "for a new configuration: the sftp server's public key, ssh-ed25519 AAAA…" },
   drill: { about: "only see whether it could be: into a folder beside the database, compared with it, and removed" },
   json: { about: "one line of JSON for programs" },
 };
@@ -74,9 +75,7 @@ async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> 
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, ...jsonOf(restored) };
-  terminal.out(
-    given.isSet("json") ? JSON.stringify(shown) : summary(restored, { file, config, isNew: plan.text !== null }),
-  );
+  terminal.out(given.isSet("json") ? jsonLine(shown) : summary(restored, { file, config, isNew: plan.text !== null }));
 }
 
 /** Ends with 0 when it went well. */
@@ -92,11 +91,13 @@ async function drill(given: Given, terminal: Terminal): Promise<void> {
   const { outcome, words, tookMs } = made;
   if (outcome !== "good") terminal.ends(1);
   const seconds = (tookMs / 1_000).toLocaleString("en", { maximumFractionDigits: 1 });
-  terminal.out(given.isSet("json") ? JSON.stringify(made) : `${outcome}: ${plain(words)} It took ${seconds} s.`);
+  terminal.out(given.isSet("json") ? jsonLine(made) : `${outcome}: ${plain(words)} It took ${seconds} s.`);
 }
 
 function existing(file: string, given: Given, terminal: Terminal): Plan {
-  const idle = ["hostname", "data-dir", "endpoint", "sftp-key-file"].find((option) => given.text(option) !== undefined);
+  const idle = ["hostname", "data-dir", "endpoint", "sftp-key-file", "sftp-host-key"].find(
+    (option) => given.text(option) !== undefined,
+  );
   if (idle !== undefined) {
     throw new UsageError(`--${idle} is for a new configuration, and there is one at ${file}: change it there.`);
   }
@@ -109,6 +110,7 @@ function planned(file: string, given: Given, terminal: Terminal): Plan {
     url: given.text("from"),
     endpoint: given.text("endpoint"),
     sftp_key_file: given.text("sftp-key-file"),
+    sftp_host_key: given.text("sftp-host-key"),
   });
   const given_ = Object.fromEntries(more.filter((entry): entry is [string, string] => entry[1] !== undefined));
   if (given_["url"] === undefined) {

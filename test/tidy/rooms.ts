@@ -285,7 +285,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   "config-sms.ts": ["config-setting.ts"],
   "config-sms-check.ts": ["type config-sms.ts", "type config-toml.ts"],
   "config-relay.ts": ["config-setting.ts", "type config-toml.ts", "net"],
-  "config-replication.ts": ["config-setting.ts", "type config-toml.ts"],
+  "config-replication.ts": ["config-setting.ts", "config-toml.ts"],
 
   db: [],
   queue: ["db"],
