@@ -71,8 +71,11 @@ says "and knows what was known" "First" workspaces
 is "nothing of root's is in the data after the updates" test -z "$(find /var/lib/pombo ! -user pombo)"
 says "the executable is root's" "^755 root$" stat -c "%a %U" /usr/local/bin/pombo
 
+is "it stops" systemctl stop pombo.service
+says "in order" "success" property Result
+says "and said so" "pombo.stopped" journalctl -u pombo --no-pager -n 3
+
 # A database that is another file: said once, and not tried again and again.
-systemctl stop pombo.service
 mv /var/lib/pombo/pombo.db /var/lib/pombo/kept.db
 runuser -u pombo -- sh -c 'echo "no database" >/var/lib/pombo/pombo.db'
 systemctl start pombo.service || true
@@ -85,11 +88,6 @@ mv /var/lib/pombo/kept.db /var/lib/pombo/pombo.db
 systemctl reset-failed pombo.service
 systemctl start pombo.service
 is "with its database it answers" until_answers
-
-is "it stops" systemctl stop pombo.service
-says "in order" "success" property Result
-says "and said so" "pombo.stopped" journalctl -u pombo --no-pager -n 3
-systemctl start pombo.service
 
 says "uninstalls, and says what it leaves" "/var/lib/pombo" ./install.sh --uninstall
 is "the service is gone" refuses systemctl is-active --quiet pombo.service

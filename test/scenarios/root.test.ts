@@ -84,6 +84,24 @@ for (const [name, words] of Object.entries({
   );
 }
 
+test_("a link that comes and goes under root's feet leads it nowhere", () =>
+  withOthersWorld(async ({ dataDir, configFile }, victim) => {
+    const swap = `cd ${dataDir}; cp pombo.db kept; while :; do
+      ln -s ${victim} a; mv -T a pombo.db; cp kept b; mv -T b pombo.db; ln -s ${victim} c; mv -T c lock; rm lock; done`;
+    const swapper = Bun.spawn([...AS_NOBODY, "sh", "-c", swap], { stdout: "ignore", stderr: "ignore" });
+    try {
+      for (let round = 0; round < 8; round += 1) {
+        const { code, stderr } = await runPombo(["workspace", "list", "--config", configFile]);
+        expect([code === null, stderr]).toEqual([false, expect.not.stringMatching(/^\s+at /m)]);
+      }
+    } finally {
+      swapper.kill("SIGKILL");
+      await swapper.exited;
+    }
+    expect(readdirSync(dataDir).filter((each) => lstatSync(join(dataDir, each)).uid !== NOBODY)).toEqual([]);
+  }),
+);
+
 test_("pipes and links in the place of what pombo notes beside them stop nobody", () =>
   withOthersWorld(async ({ dataDir, configFile }, victim) => {
     for (const name of ["lock.pid", "marker", "lock.pid.new", "marker.new", "update.json.new"]) {
