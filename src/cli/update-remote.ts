@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Terminal } from "./command.ts";
+import { passedOn } from "./environment.ts";
 import { CommandError, type FailureCode } from "./failure.ts";
 import type { Owner } from "./owner.ts";
 import type { Hands } from "./update-hands.ts";
@@ -26,7 +27,7 @@ export function startHands(binary: string, { uid }: Owner, { env, args }: Pick<T
     // A session of its own: what a person breaks off must find hands to put things back.
     detached: true,
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...env, [HANDS_FOR]: String(uid) },
+    env: { ...passedOn(env), [HANDS_FOR]: String(uid) },
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise<void>((resolve) => {

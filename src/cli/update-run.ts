@@ -183,6 +183,8 @@ function staysWords({ journal, unit, binary }: Update, trouble: string): string 
 function probe({ draft, configFile, journal, running, env, clock }: Update): Promise<string | null> {
   const child = spawn(draft, ["serve", "--probe", "--config", configFile], {
     env: { ...(running?.env ?? passedOn(env)), [UPDATE_ID]: journal.id },
+    // A session of its own: who can change the owner's processes must not reach the screen of root by this one.
+    detached: true,
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";

@@ -163,7 +163,12 @@ async function askVersion({ draft, version }: Brought): Promise<VersionRecord> {
 
 function readVersion(draft: string): Promise<VersionRecord> {
   return new Promise((resolve, reject) => {
-    const child = spawn(draft, ["version", "--json"], { env: {}, stdio: ["ignore", "pipe", "ignore"] });
+    const child = spawn(draft, ["version", "--json"], {
+      env: {},
+      // As the probe (update-run.ts).
+      detached: true,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     let said = "";
     const cancel = systemClock.after(ASK_VERSION_MS, () => child.kill("SIGKILL"));
     const fail = (why: string) => reject(new CommandError(`What was given is no pombo (${why}). Nothing was changed.`));

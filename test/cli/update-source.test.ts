@@ -1,5 +1,5 @@
 // Where `pombo update` takes a new executable from: what must be true of it before anything of it is run.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +16,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "pombo-source-"));
   draft = join(folder, "pombo.new");
 });
+afterEach(() => rmSync(draft, { force: true }));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function executable(filling: string): Uint8Array<ArrayBuffer> {
