@@ -1,18 +1,22 @@
 #!/bin/sh
 # Installs pombo on a server with systemd, or updates what is installed. As root:
 #   ./install.sh ./pombo-linux-x64                          from a file of this machine
-#   ./install.sh https://example.net/pombo-linux-x64        from the network, checked against URL.sha256
+#   ./install.sh https://example.net/pombo-linux-x64        from the network, checked by URL.minisig and URL.sha256
 #   ./install.sh https://example.net/pombo/                 the same, for this machine's processor
 #   ./install.sh                                            from dist/ of a checkout, where script/build puts it
 # Options:
 #   --hostname NAME   set it up too (pombo init) and start it: the name of this server in its address's reverse DNS
 #   --sha256 HEX      what the executable's checksum must be
+#   --public-key KEY  the key of the releases, as minisign prints it, had from somewhere else than the executable
 #   --uninstall       take the service and the executable away; data, configuration and user stay
 #   --purge           with --uninstall: those too. What was accepted and not delivered yet is lost with them
 #   --unit            print the systemd unit, and do nothing else
 # Run again it updates: the new executable is tried first, and goes back by itself if it fails (pombo update). It
 # never touches configuration or data. What you change about the service belongs into a drop-in (systemctl edit pombo).
 set -eu
+
+# Of the releases that come with this file; without it --public-key, or the key that the installed pombo was built with.
+PUBLIC_KEY=
 
 BINARY=/usr/local/bin/pombo
 UNIT=/etc/systemd/system/pombo.service
@@ -26,7 +30,6 @@ fail() { printf '%s\n' "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
 # Not in a chroot or an image, where systemctl may be there and nobody answers it.
 has_systemd() { [ -d /run/systemd/system ] && has systemctl; }
-as_pombo() { if has runuser; then runuser -u pombo -- "$@"; else setpriv --reuid pombo --regid pombo --clear-groups -- "$@"; fi; }
 
 unit() {
   cat <<EOF
@@ -44,6 +47,8 @@ Group=pombo
 ExecStart=$BINARY serve --config $CONFIG
 Restart=always
 RestartSec=5
+# What a start cannot change: the database is damaged, or not pombo's (pombo help exit-codes).
+RestartPreventExitStatus=78
 
 # A stop lets deliveries that are under way end, records what came of them and has the replica synced: at most 60 s.
 TimeoutStopSec=90
@@ -91,18 +96,19 @@ WantedBy=multi-user.target
 EOF
 }
 
-source="" sha256="" hostname="" action=install purge=""
+source="" sha256="" public_key=$PUBLIC_KEY hostname="" action=install purge=""
 while [ $# -gt 0 ]; do
   case "$1" in
-    --hostname | --sha256) [ $# -ge 2 ] || fail "$1 needs a value." ;;
+    --hostname | --sha256 | --public-key) [ $# -ge 2 ] || fail "$1 needs a value." ;;
   esac
   case "$1" in
     --hostname) hostname=$2; shift ;;
     --sha256) sha256=$2; shift ;;
+    --public-key) public_key=$2; shift ;;
     --uninstall) action=uninstall ;;
     --purge) purge=yes ;;
     --unit) unit; exit 0 ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) fail "install.sh has no option $1. install.sh --help says what it has." ;;
     *) [ -z "$source" ] || fail "One executable can be installed, not $source and $1."; source=$1 ;;
   esac
@@ -146,10 +152,72 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
 fetch() {
-  if has curl; then curl -fsSL --proto '=https' --connect-timeout 20 -o "$2" "$1"
-  elif has wget; then wget -q --https-only -O "$2" "$1"
+  if has curl; then curl -fsSL --proto '=https' --proto-redir '=https' --connect-timeout 20 -o "$2" "$1"
+  elif has wget; then fetch_by_wget "$1" "$2"
   else fail "Neither curl nor wget is here to bring $1: install one, or give a file."; fi
 }
+
+# wget follows to http too, so each hop is asked for by itself.
+fetch_by_wget() {
+  at=$1 hops=0
+  while [ "$hops" -le 5 ]; do
+    case "$at" in https://*) ;; *) return 1 ;; esac
+    if wget -q --max-redirect=0 --server-response -O "$2" "$at" 2>"$work/headers"; then return 0; fi
+    at=$(sed -n 's/^ *[Ll]ocation: *\([^ ]*\).*/\1/p' "$work/headers" | tr -d '\r' | tail -n 1)
+    hops=$((hops + 1))
+  done
+  return 1
+}
+
+# Ends with 0 when URL.minisig is the key's signature of the executable, says so when nothing here can tell, and fails else.
+verify() {
+  if [ -z "$public_key" ] && [ -x "$BINARY" ]; then
+    public_key=$("$BINARY" version --json 2>/dev/null | sed -n 's/.*"releaseKey":"\([A-Za-z0-9+\/]*\)".*/\1/p')
+  fi
+  if [ -z "$public_key" ]; then
+    say "NOT VERIFIED: no key of the releases is known here (--public-key), so that the executable and its checksum are what $source says, and nobody else."
+    return 0
+  fi
+  printf %s "$public_key" | grep -Eqx 'RW[A-Za-z0-9+/]{54}' || fail "--public-key is no public key of minisign's: RW and 54 characters more."
+  fetch "$source.minisig" "$work/pombo.minisig" || fail "The signature at $source.minisig could not be had. Nothing was changed."
+  sed -n 3p "$work/pombo.minisig" | tr '\t' '\n' | grep -qx "\(trusted comment: \)\{0,1\}file:${source##*/}" ||
+    fail "The signature at $source.minisig is of another file than ${source##*/}. Nothing was changed."
+  if has minisign; then
+    minisign -Vqm "$work/pombo" -x "$work/pombo.minisig" -P "$public_key" || fail "$source is not what its signature was made for. Nothing was changed."
+  elif has openssl && has base64 && openssl version | grep -q '^OpenSSL [3-9]'; then
+    verify_by_openssl || fail "$source is not what its signature was made for. Nothing was changed."
+  else
+    say "NOT VERIFIED: neither minisign nor openssl 3 is here to see whether the signature at $source.minisig is right."
+    return 0
+  fi
+  new=$(sed -n 3p "$work/pombo.minisig" | tr '\t' '\n' | sed -n 's/^\(trusted comment: \)\{0,1\}version://p')
+  old=$("$BINARY" version --json 2>/dev/null | sed -n 's/.*"version":"\([0-9A-Za-z.+-]*\)".*/\1/p') || true
+  if [ -n "$old" ] && [ "$new" != "$old" ] && [ "$(printf '%s\n%s\n' "$new" "$old" | sort -V | tail -n 1)" = "$old" ]; then
+    fail "$source is pombo ${new:-of no version}, and $old is installed: what was mended since would be open again. If you want it, bring it here as a file, and run pombo update FILE. Nothing was changed."
+  fi
+  say "Verified: $(sed -n 's/^trusted comment: //p' "$work/pombo.minisig" | tr '\t' ' ')"
+}
+
+# A key and a signature of minisign's are two letters and eight octets of a name, and then what openssl knows.
+verify_by_openssl() (
+  cd "$work"
+  sed -n 2p pombo.minisig | base64 -d >first && sed -n 4p pombo.minisig | base64 -d >global
+  printf %s "$public_key" | base64 -d >key
+  [ "$(wc -c <first)" -eq 74 ] && [ "$(wc -c <global)" -eq 64 ] && [ "$(wc -c <key)" -eq 42 ] || return 1
+  # The same key by its name.
+  [ "$(dd if=first bs=1 skip=2 count=8 2>/dev/null | od -An -tx1)" = "$(dd if=key bs=1 skip=2 count=8 2>/dev/null | od -An -tx1)" ] || return 1
+  # RFC 8410: what stands before an Ed25519 key.
+  { printf '\060\052\060\005\006\003\053\145\160\003\041\000'; tail -c 32 key; } >key.der
+  tail -c 64 first >signature
+  case "$(head -c 2 first)" in
+    ED) openssl dgst -blake2b512 -binary pombo >signed ;;
+    Ed) ln -s pombo signed ;;
+    *) return 1 ;;
+  esac
+  { cat signature; sed -n 3p pombo.minisig | sed 's/^trusted comment: //' | tr -d '\r\n'; } >trusted
+  openssl pkeyutl -verify -pubin -keyform DER -inkey key.der -rawin -in signed -sigfile signature >/dev/null 2>&1 &&
+    openssl pkeyutl -verify -pubin -keyform DER -inkey key.der -rawin -in trusted -sigfile global >/dev/null 2>&1
+)
 
 bring() {
   if [ -z "$source" ]; then
@@ -167,6 +235,7 @@ bring() {
         fetch "$source.sha256" "$work/sha256" || fail "The checksum at $source.sha256 could not be had: give it with --sha256. Nothing was changed."
         sha256=$(cut -c 1-64 "$work/sha256" | head -n 1)
       fi
+      verify
       ;;
     http://*) fail "$source is not https: anybody on the way could change it." ;;
     *)
@@ -196,8 +265,10 @@ if ! id pombo >/dev/null 2>&1; then
   useradd --system --user-group --home-dir "$DATA" --no-create-home --shell /usr/sbin/nologin pombo
 fi
 install -d -o pombo -g pombo -m 0700 "$DATA"
-# pombo init writes here; what runs cannot (ProtectSystem).
-install -d -o pombo -g pombo -m 0750 /etc/pombo
+# What the configuration says root does too (pombo update): it is root's, and pombo reads it.
+install -d -o root -g pombo -m 0750 /etc/pombo
+# Of earlier installations, whose folder was pombo's. One with a second name is left: what else it is nobody knows.
+find /etc/pombo -xdev -mindepth 1 -maxdepth 1 -type f -links 1 -user pombo -exec chown -h root:pombo {} + -exec chmod 0640 {} +
 
 if [ -d /etc/systemd/system ]; then
   unit >"$work/unit"
@@ -216,11 +287,11 @@ fi
 say "$what is installed."
 
 if [ ! -f "$CONFIG" ] && [ -n "$hostname" ]; then
-  as_pombo "$BINARY" init --config "$CONFIG" --data-dir "$DATA" --hostname "$hostname"
+  "$BINARY" init --config "$CONFIG" --data-dir "$DATA" --hostname "$hostname"
 fi
 if [ ! -f "$CONFIG" ]; then
   say "" "Set it up, with the name that the server's address has in reverse DNS:"
-  say "  sudo -u pombo pombo init --config $CONFIG --hostname mail.example.net"
+  say "  sudo pombo init --config $CONFIG --hostname mail.example.net"
   if has_systemd; then say "Then start it: sudo systemctl enable --now pombo"; fi
   exit 0
 fi

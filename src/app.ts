@@ -7,6 +7,7 @@ import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard, ReadFree } from "./db/guard.ts";
 import { closeDatabase, type Db } from "./db/open.ts";
+import { unusable } from "./db/unusable.ts";
 import { generateKeyPairs, type KeyPairs } from "./dkim/keys.ts";
 import type { DomainWatch } from "./domains/watch.ts";
 import type { StoredBody } from "./emails/body.ts";
@@ -357,7 +358,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
   } catch (error) {
     closers.shift(); // the lock is released by the caller
     await endAll();
-    throw error;
+    throw unusable(error, databaseFile(config.dataDir)) ?? error;
   }
 }
 

@@ -3,6 +3,7 @@ declare const POMBO_VERSION: string | undefined;
 declare const POMBO_COMMIT: string | undefined;
 declare const POMBO_LITESTREAM: string | undefined;
 declare const POMBO_LITESTREAM_SHA256: string | undefined;
+declare const POMBO_RELEASE_PUBLIC_KEY: string | undefined;
 
 /** What this binary was made from. */
 export const BUILD = {
@@ -10,6 +11,9 @@ export const BUILD = {
   commit: typeof POMBO_COMMIT === "string" ? POMBO_COMMIT : "unknown",
   /** The embedded daemon; null: built without one; undefined: a run from source, which has it beside it. */
   litestream: litestream(),
+  /** By which updates from the network are known, as minisign prints it; null: built without one. */
+  releaseKey:
+    typeof POMBO_RELEASE_PUBLIC_KEY === "string" && POMBO_RELEASE_PUBLIC_KEY !== "" ? POMBO_RELEASE_PUBLIC_KEY : null,
 };
 
 function litestream(): { version: string; sha256: string } | null | undefined {

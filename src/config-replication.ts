@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { duration, special, text } from "./config-setting.ts";
-import type { Mistake } from "./config-toml.ts";
+import { type Mistake, showText } from "./config-toml.ts";
 
 // `[replication]`: where the database is copied to all the time. The url is all that most need; secrets are in
 // files or in the environment.
@@ -31,7 +31,7 @@ export const ReplicationSchema = Type.Object({
   sftpKeyFile: special<string | null>("optional_path", "The private key for sftp, in OpenSSH's form.", ""),
   sftpHostKey: special<string | null>(
     "account",
-    'The server\'s public key for sftp, such as "ssh-ed25519 AAAA…"; empty = any is believed.',
+    'The server\'s public key for sftp, such as "ssh-ed25519 AAAA…": by it the server is known.',
     "",
   ),
   syncIntervalMs: duration(
@@ -51,6 +51,14 @@ export type ReplicationConfig = Static<typeof ReplicationSchema> & {
   secretAccessKey?: string;
   network?: Record<string, string>;
 };
+
+const HOST_KEY = /^(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]+={0,2}( .*)?$/;
+
+function hostKeyWords(url: string): string {
+  const [, host = "HOST", port] = /^sftp:\/\/[^@/]*@([^:/]+)(?::(\d+))?\//i.exec(url) ?? [];
+  const asked = `ssh-keyscan -t ed25519 ${port === undefined ? "" : `-p ${port} `}${host}`;
+  return `the server's public key, "ssh-ed25519 AAAA…": ${asked} prints it behind the name; compare it with what the server's operator publishes`;
+}
 
 /** What the environment adds, and what must fit together. `replication` may be incomplete where mistakes were noted. */
 export function completeReplication(
@@ -77,6 +85,11 @@ export function completeReplication(
   }
   if (url?.startsWith("sftp:") && replication.sftpKeyFile === null) {
     note("sftp_key_file", "nothing", "the private key that the sftp server knows");
+  }
+  // Without it whoever stands on the way would be given the database.
+  const { sftpHostKey } = replication;
+  if (url?.startsWith("sftp:") && !HOST_KEY.test(sftpHostKey ?? "")) {
+    note("sftp_host_key", sftpHostKey === null ? "nothing" : showText(sftpHostKey), hostKeyWords(url));
   }
   if (snapshotIntervalMs > retentionMs) {
     note("snapshot_interval", "more than retention", "at most retention, or nothing could be restored at times");

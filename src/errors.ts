@@ -74,5 +74,10 @@ export class AppError extends Error implements ErrorDetails {
  * and what to do. main prints it without a stack and exits with 1.
  */
 export class StartError extends Error {
-  override readonly name = "StartError";
+  override readonly name: string = "StartError";
+}
+
+/** The same, and to start again changes nothing: main exits with 78 (EX_CONFIG), at which systemd does not try it. */
+export class FinalStartError extends StartError {
+  override readonly name = "FinalStartError";
 }

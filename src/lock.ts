@@ -1,8 +1,9 @@
 import { Database } from "bun:sqlite";
-import { closeSync, fchownSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, lstatSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
 import { StartError } from "./errors.ts";
+import { readPlainFile } from "./plain-file.ts";
 
 // One instance per data directory. <data_dir>/lock is an SQLite file held in BEGIN EXCLUSIVE for life:
 // the lock is the kernel's, so it is gone the moment its holder is, kill -9 included, and no stale file
@@ -35,6 +36,9 @@ export type LockFile = "lock" | "update.lock" | "drill.lock";
  * Throws StartError when the directory cannot be used.
  */
 export function takeLock(dataDir: string, purpose: Purpose = "instance", name: LockFile = "lock"): Lock {
+  // Root becomes the directory's owner before it touches anything there (cli/owner.ts).
+  if (process.geteuid?.() === 0 && (statSync(dataDir, { throwIfNoEntry: false })?.uid ?? 0) !== 0)
+    throw new Error(`root was about to work on ${dataDir}, which belongs to another user`);
   const path = join(dataDir, name);
   const pidPath = join(dataDir, `${name}.pid`);
   const database = openLockFile(path, dataDir);
@@ -88,11 +92,7 @@ function free(database: Database): void {
 function openLockFile(path: string, dataDir: string): Database {
   try {
     // SQLite would create it readable by others. "ax" opens nothing when it exists (see above).
-    const descriptor = openSync(path, "ax", 0o600);
-    const { uid, gid } = statSync(dataDir);
-    // Made by root, it would keep pombo's own user out for good.
-    if (process.geteuid?.() === 0) fchownSync(descriptor, uid, gid);
-    closeSync(descriptor);
+    closeSync(openSync(path, "ax", 0o600));
   } catch (error) {
     if (codeOf(error) === "ENOENT") {
       throw new StartError(
@@ -101,6 +101,8 @@ function openLockFile(path: string, dataDir: string): Database {
     }
     if (codeOf(error) !== "EEXIST") throw unusable(path, error);
   }
+  if (!lstatSync(path).isFile())
+    throw new StartError(`${path} is not the lock file of pombo: find out who put it there, and delete it.`);
   try {
     return new Database(path, { readwrite: true });
   } catch (error) {
@@ -119,7 +121,7 @@ function writeHolder(pidPath: string, purpose: Purpose): void {
 /** The file may still be that of a holder killed earlier: a PID that no longer lives is not told. */
 function readHolder(pidPath: string): { pid: number | null; byCommand?: true } {
   try {
-    const text = readFileSync(pidPath, "utf8").slice(0, PID_TEXT_MAX);
+    const text = readPlainFile(pidPath, PID_TEXT_MAX) ?? "";
     const [, digits, command] = /^([1-9]\d*)( command)?\n$/.exec(text) ?? [];
     if (digits === undefined || !isAlive(Number(digits))) return { pid: null };
     return { pid: Number(digits), ...(command === undefined ? {} : { byCommand: true }) };

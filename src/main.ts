@@ -1,6 +1,6 @@
 import { runCommand, type Terminal } from "./cli/command.ts";
 import { CommandError } from "./cli/failure.ts";
-import { StartError } from "./errors.ts";
+import { FinalStartError, StartError } from "./errors.ts";
 import { errorText } from "./log.ts";
 
 // The only reader of argv and env, and the only place that ends the process.
@@ -44,6 +44,8 @@ function lineWriter(stream: NodeJS.WriteStream): Writer {
 const DEFAULT_WIDTH = 80;
 /** What a shell shows for a program that SIGPIPE has ended. */
 const BROKEN_PIPE_EXIT = 141;
+/** EX_CONFIG of sysexits.h, which install.sh tells systemd not to start again at. */
+const FINAL_EXIT = 78;
 
 /** The first signal asks for an orderly end; a second one does not wait for it. */
 function stopSignal(): Promise<string> {
@@ -65,6 +67,7 @@ async function main(): Promise<void> {
   let isOutliving = false;
   const terminal: Terminal = {
     env: process.env,
+    args: process.argv.slice(2),
     out: (text) => out.write(text),
     write: (bytes) => out.writeBytes(bytes),
     err: (text) => err.write(text),
@@ -92,11 +95,12 @@ async function main(): Promise<void> {
   // A bug, but of one request or one attempt: what is under way elsewhere should not end with it.
   process.on("unhandledRejection", (error) => tellBug(error));
   try {
-    await runCommand(process.argv.slice(2), terminal);
+    await runCommand([...terminal.args], terminal);
   } catch (error) {
     const isForPeople = error instanceof StartError || error instanceof CommandError;
     terminal.err(isForPeople ? error.message : errorText(error));
-    process.exitCode = error instanceof CommandError ? error.exitCode : 1;
+    process.exitCode =
+      error instanceof CommandError ? error.exitCode : error instanceof FinalStartError ? FINAL_EXIT : 1;
   }
   // Whatever timer or socket a part forgot must not keep a stopped process alive.
   await Promise.all([out.flushed(), err.flushed()]);

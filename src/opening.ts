@@ -1,10 +1,10 @@
-import { existsSync } from "node:fs";
 import type { AppOptions } from "./app.ts";
 import { walBytesOf } from "./db/checkpoints.ts";
 import { findDamageAtStart } from "./db/damage.ts";
 import { syncLogAnew } from "./db/log-sync.ts";
 import { type Db, openDatabase } from "./db/open.ts";
 import { StartError } from "./errors.ts";
+import { requireDatabaseFile, unusable } from "./db/unusable.ts";
 import { databaseFile, notSetUp } from "./ground.ts";
 import { endDaemonOf } from "./litestream/orphan.ts";
 import { takeLock } from "./lock.ts";
@@ -16,7 +16,15 @@ import { settleUpdate, sha256Of } from "./update/settle.ts";
 // that was never set up is left as it is.
 
 /** Throws StartError. The lock is held. */
-export async function openInstance({ config, edges, updateId, replica }: AppOptions): Promise<Db> {
+export async function openInstance(options: AppOptions): Promise<Db> {
+  try {
+    return await open(options);
+  } catch (error) {
+    throw unusable(error, databaseFile(options.config.dataDir)) ?? error;
+  }
+}
+
+async function open({ config, edges, updateId, replica }: AppOptions): Promise<Db> {
   const { dataDir } = config;
   const file = databaseFile(dataDir);
   await settleUpdate({
@@ -29,7 +37,7 @@ export async function openInstance({ config, edges, updateId, replica }: AppOpti
     endDaemon: () => endDaemonOf(dataDir, file, edges.clock),
   });
   // Opening would make an empty one, which then stands in the way of init.
-  if (!existsSync(file)) {
+  if (!requireDatabaseFile(file)) {
     await requireNoBackup(config, file, replica ?? {});
     throw notSetUp(dataDir);
   }

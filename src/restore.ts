@@ -226,12 +226,6 @@ function makeDirectory(directory: string): void {
       `The data directory ${directory} cannot be made (${reason}). Name another, or make it as root and give it to this user.`,
     );
   }
-  const { uid } = statSync(directory);
-  if (process.geteuid?.() === 0 && uid !== 0) {
-    throw new StartError(
-      `${directory} belongs to another user, who could not read what root writes there: run this as that user (sudo -u pombo pombo restore …).`,
-    );
-  }
 }
 
 function keyOf(text: string): Uint8Array {

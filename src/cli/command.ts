@@ -18,14 +18,16 @@ import { SUPPRESSION_COMMANDS } from "./suppression.ts";
 import { trace } from "./trace.ts";
 import { update } from "./update.ts";
 import { versionRecord, versionText } from "./version.ts";
-import { listenToEvents } from "./webhook-listen.ts";
+import { listenKey, listenToEvents } from "./webhook-listen.ts";
 import { nearest } from "../similar.ts";
-import { plain } from "./words.ts";
+import { jsonLine, plain } from "./words.ts";
 import { WORKSPACE_COMMANDS } from "./workspace.ts";
 
 /** The process around a command. */
 export interface Terminal {
   env: Record<string, string | undefined>;
+  /** The words behind the program's name. */
+  args: readonly string[];
   /** One line, or several, to standard output. */
   out: (text: string) => void;
   /** Bytes to standard output, as they are. */
@@ -77,7 +79,8 @@ const COMMANDS: readonly Command[] = [
     options: {
       forward: { value: "URL", about: "post each event there, as a webhook is called" },
       api: { value: "URL", about: `the API (${DEFAULT_API})` },
-      key: { value: "KEY", about: "a workspace's API key; better in the variable POMBO_KEY" },
+      "key-file": { value: "FILE", about: "a workspace's API key, in a file; or in the variable POMBO_KEY" },
+      key: { value: "KEY", about: "refused: other users of the machine can read what stands on a command line" },
       json: { about: "a line of JSON an event, for programs" },
     },
     about: "Shows a workspace's events on a developer's machine, and forwards them.",
@@ -85,7 +88,7 @@ const COMMANDS: readonly Command[] = [
       listenToEvents(
         {
           api: (given.text("api") ?? DEFAULT_API).replace(/\/+$/, ""),
-          key: given.text("key") ?? terminal.env["POMBO_KEY"],
+          key: listenKey({ onLine: given.text("key"), file: given.text("key-file"), env: terminal.env }),
           forward: given.text("forward"),
           json: given.isSet("json"),
         },
@@ -150,14 +153,20 @@ const COMMANDS: readonly Command[] = [
     name: "update",
     arguments: ["FILE|URL"],
     options: {
-      sha256: { value: "HEX", about: "its checksum (a URL's is looked for at URL.sha256)" },
+      sha256: { value: "HEX", about: "its checksum; of a URL the signature at URL.minisig counts all the same" },
+      "allow-downgrade": { about: "from a URL: also a version before this one" },
       config: { value: "FILE", about: "the configuration, as for serve" },
     },
     about:
       "Put another pombo in the place of this one. It is tried first; while it has accepted and sent nothing, all goes back when it fails.",
     run: (given, terminal) =>
       update(
-        { from: given.argument("FILE|URL"), sha256: given.text("sha256"), config: given.text("config") },
+        {
+          from: given.argument("FILE|URL"),
+          sha256: given.text("sha256"),
+          allowDowngrade: given.isSet("allow-downgrade"),
+          config: given.text("config"),
+        },
         terminal,
       ),
   },
@@ -166,7 +175,7 @@ const COMMANDS: readonly Command[] = [
     arguments: [],
     options: { json: JSON_OPTION },
     about: "Say what this is.",
-    run: (given, terminal) => terminal.out(given.isSet("json") ? JSON.stringify(versionRecord()) : versionText()),
+    run: (given, terminal) => terminal.out(given.isSet("json") ? jsonLine(versionRecord()) : versionText()),
   },
   ...[
     WORKSPACE_COMMANDS,

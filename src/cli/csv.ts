@@ -34,7 +34,7 @@ function readRecord(text: string, start: number): Read | { fault: string; end: n
     if ("fault" in field) {
       return { fault: field.fault, end: field.fault === UNCLOSED ? text.length : afterLine(text, field.end) };
     }
-    fields.push(field.value);
+    fields.push(unguarded(field.value));
     if (text[field.end] !== ",") return { fields, end: afterLine(text, field.end) };
     at = field.end + 1;
   }
@@ -93,9 +93,21 @@ function countLines(text: string, from: number, to: number): number {
   return text.slice(from, to).match(LINE_END)?.length ?? 0;
 }
 
+/**
+ * What a spreadsheet would compute. Numbers, as phone numbers are, it may: they do nothing. A value that has its
+ * apostrophes already gets one more, so that reading takes away what writing has added and nothing else.
+ */
+const FORMULA = /^'*(?![+-]\d+$)[=+\-@\t\r]/;
+
+/** The value that stands in a file: before what would be a formula is an apostrophe, as spreadsheets have it. */
+function unguarded(value: string): string {
+  return value.startsWith("'") && FORMULA.test(value) ? value.slice(1) : value;
+}
+
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
 /** A record without its line's end, which RFC 4180 has as CRLF. */
 export function csvLine(fields: readonly string[]): string {
-  return fields.map((field) => (NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(",");
+  const guarded = fields.map((field) => (FORMULA.test(field) ? `'${field}` : field));
+  return guarded.map((field) => (NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(",");
 }

@@ -21,6 +21,7 @@ import { startSandboxSmsc } from "../sandbox/smsc.ts";
 import { openTexts } from "../sandbox/text-store.ts";
 import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../sandbox/zone.ts";
 import type { Terminal } from "./command.ts";
+import { becomeOwner } from "./owner.ts";
 import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./dev-config.ts";
 import { furnish, type SandboxKeys } from "./dev-furnish.ts";
 import { setUpInstance } from "./set-up.ts";
@@ -47,6 +48,7 @@ const OWN_EVENTS = ["workspace.created", "sender_id.added", "credits.granted"];
 const OWN_LINKS_EVENTS = ["smpp.bound", "smpp.unbound", "smpp.throttled"];
 
 export async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
+  if (options.data !== undefined) becomeOwner(options.data);
   const directory = options.data === undefined ? makeTemporary() : makeDirectory(resolve(options.data));
   const closers: (() => Promise<void> | void)[] = [];
   if (options.data === undefined) closers.push(() => rmSync(directory, { recursive: true, force: true }));

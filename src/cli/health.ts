@@ -1,5 +1,6 @@
 import { socketFile } from "../http/socket.ts";
 import type { Terminal } from "./command.ts";
+import { becomeOwner } from "./owner.ts";
 import { CommandError } from "./failure.ts";
 import { findInstance } from "./settings.ts";
 
@@ -13,6 +14,7 @@ export interface HealthOptions {
 /** `pombo health`: whether the instance answers, for what restarts a container. Its troubles do not count. */
 export async function health(options: HealthOptions, terminal: Terminal): Promise<void> {
   const { dataDir } = findInstance(options, terminal.env);
+  becomeOwner(dataDir);
   if (!(await isAnswering(dataDir, ASK_MS)))
     throw new CommandError(`No pombo answers on ${dataDir} within ${ASK_MS / 1_000} s.`);
   terminal.out("pombo answers.");

@@ -37,6 +37,7 @@ const EXIT_CODES = [
   [2, "not understood, or not confirmed: nothing was done"],
   [3, "of pombo status: no instance runs; of pombo sms test: taken by the SMSC, and no receipt said more"],
   [4, "of pombo sms test: refused, not answered or not delivered"],
+  [78, "the database cannot be used until a person changes it: starting again does not help"],
   [130, "of pombo serve and dev: ended by a second signal before all was in order"],
   [141, "whoever read the output had seen enough"],
 ] as const;

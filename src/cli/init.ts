@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { databaseFile } from "../ground.ts";
 import { parseHostPort } from "../config.ts";
@@ -6,9 +6,11 @@ import { StartError } from "../errors.ts";
 import { systemClock } from "../clock.ts";
 import { systemRandom } from "../random.ts";
 import type { Terminal } from "./command.ts";
-import { DEFAULT_CONFIG, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
+import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
+import { becomeOwner } from "./owner.ts";
 import { readConfig } from "./settings.ts";
 import { type NewInstance, setUpInstance } from "./set-up.ts";
+import { jsonLine } from "./words.ts";
 
 export interface InitOptions {
   config: string | undefined;
@@ -30,16 +32,17 @@ export function init(options: InitOptions, terminal: Terminal): void {
   const { config } = plan;
   const givenKey = terminal.env["POMBO_INSTANCE_KEY"] === "" ? undefined : terminal.env["POMBO_INSTANCE_KEY"];
   // First of all: keys that are shown once must not be made before everything else has worked.
-  if (plan.text !== null) writeConfig(file, plan.text, terminal);
+  if (plan.text !== null) writeConfig(file, plan.text, { dataDir: config.dataDir, terminal });
+  becomeOwner(config.dataDir);
   let made: NewInstance;
   try {
     made = setUpInstance(config, { random: systemRandom, now: systemClock.now(), givenKey });
   } catch (error) {
-    if (!isByHand) rmSync(file, { force: true });
+    if (!isByHand) forgetConfig(file, terminal);
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, hostname: config.hostname, ...made };
-  terminal.out(options.json ? JSON.stringify(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
+  terminal.out(options.json ? jsonLine(shown) : summary({ ...shown, bounceHost: config.email.bounceHost }));
 }
 
 function existing(file: string, options: InitOptions, terminal: Terminal): Plan {

@@ -1,10 +1,11 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { closeSync, fchmodSync, fchownSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { hostname as machineName } from "node:os";
 import { dirname, resolve } from "node:path";
 import example from "../../config.example.toml" with { type: "text" };
 import { type Config, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 import type { Terminal } from "./command.ts";
+import { isRoot, ownerBesideRoot } from "./owner.ts";
 import { plain } from "./words.ts";
 
 // The configuration of an instance that has none yet: the example, with what was said on the command line.
@@ -54,18 +55,39 @@ function optionOf(key: string): string {
 }
 
 /** Writes it where there is none; a folder that is made for it is told. Throws StartError. */
-export function writeConfig(file: string, text: string, { err }: Pick<Terminal, "err">): void {
+export function writeConfig(
+  file: string,
+  text: string,
+  { dataDir, terminal: { err } }: { dataDir: string; terminal: Pick<Terminal, "err"> },
+): void {
   try {
     const made = mkdirSync(dirname(file), { recursive: true });
-    // A password may be written into it. Of root's it is not known here who runs pombo and must read it.
-    const mode = process.geteuid?.() === 0 ? 0o644 : 0o640;
-    writeFileSync(file, text, { mode, flag: "wx" });
+    const descriptor = openSync(file, "wx", 0o640);
+    try {
+      // A password may be written into it. Of root's it stays root's; who runs pombo may read it.
+      const owner = ownerBesideRoot(dataDir);
+      if (owner !== null) fchownSync(descriptor, 0, owner.gid);
+      else if (isRoot()) fchmodSync(descriptor, 0o644);
+      writeFileSync(descriptor, text);
+    } finally {
+      closeSync(descriptor);
+    }
     if (made !== undefined) err(`There was no folder ${plain(dirname(file))}: it was made for the configuration.`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
       `The configuration ${file} cannot be written (${reason}). Name another file with --config; nothing was set up.`,
     );
+  }
+}
+
+/** What was written for a set-up that failed: the next one may be told another thing. */
+export function forgetConfig(file: string, { err }: Pick<Terminal, "err">): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // Root wrote it, and has become the owner of the data directory since.
+    err(`The configuration ${plain(file)} was written: correct it there where it is wrong, or delete it.`);
   }
 }
 

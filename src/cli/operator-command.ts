@@ -2,6 +2,7 @@ import { systemClock } from "../clock.ts";
 import type { Terminal } from "./command.ts";
 import type { Command, Given, Option } from "./definition.ts";
 import { type OperatorApi, operatorApi } from "./operator.ts";
+import { becomeOwner } from "./owner.ts";
 import { findInstance } from "./settings.ts";
 import { type Column, tableLines } from "./table.ts";
 import { jsonLine } from "./words.ts";
@@ -55,6 +56,7 @@ export function operatorCommand(entry: OperatorCommand): Command {
     about: entry.about,
     async run(given, terminal) {
       const place = findInstance({ config: given.text("config"), dataDir: given.text("data-dir") }, terminal.env);
+      becomeOwner(place.dataDir);
       const api = operatorApi(place, terminal, systemClock, entry.isOfRunning === true);
       const isJson = given.isSet("json");
       try {

@@ -1,5 +1,5 @@
-import { existsSync, rmSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { systemClock } from "../clock.ts";
 import { type Config, parseConfig, readReplicaUrl } from "../config.ts";
 import { drillReplica } from "../drill.ts";
@@ -9,11 +9,12 @@ import { type Restored, restoreInstance } from "../restore.ts";
 import type { Terminal } from "./command.ts";
 import type { Command, Given } from "./definition.ts";
 import { CommandError, UsageError } from "./failure.ts";
-import { DEFAULT_CONFIG, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
+import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
 import { readTime } from "./queue-choice.ts";
 import { bugsOnly } from "./operator.ts";
 import { PLACES, readConfig } from "./settings.ts";
-import { count, plain, timeText } from "./words.ts";
+import { becomeOwner } from "./owner.ts";
+import { count, jsonLine, plain, timeText } from "./words.ts";
 
 // `pombo restore`: the machine is gone, and there is a replica and the recovery key. The configuration is not in
 // the replica: it is used where there is one, else a new one is written as by pombo init.
@@ -28,6 +29,7 @@ const OPTIONS: Command["options"] = {
   "data-dir": { value: "DIR", about: "for a new configuration: where everything is kept (/var/lib/pombo)" },
   endpoint: { value: "URL", about: "for a new configuration: the address of an S3 service that is not Amazon's" },
   "sftp-key-file": { value: "FILE", about: "for a new configuration: the private key for sftp" },
+  "sftp-host-key": { value: "KEY", about: "for a new configuration: the sftp server's public key, ssh-ed25519 AAAA…" },
   drill: { about: "only see whether it could be: into a folder beside the database, compared with it, and removed" },
   json: { about: "one line of JSON for programs" },
 };
@@ -40,6 +42,12 @@ export const restore: Command = {
     "Brings the database back from its replica into an empty data directory. Delivery stays paused until you say what becomes of what was in the queue.",
   run: restoreDatabase,
 };
+
+interface RecoveryKey {
+  /** Null: it is lost. */
+  read: () => string | null;
+  isKeyOfEnvironment: boolean;
+}
 
 async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> {
   if (given.isSet("drill")) return drill(given, terminal);
@@ -54,20 +62,20 @@ async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> 
   const config: Config = { ...plan.config, replication: { ...plan.config.replication, url } };
   const key = keyOf(given, config, terminal);
   // First of all, as pombo init does: it is of use without the rest.
-  if (plan.text !== null) writeConfig(file, plan.text, terminal);
+  if (plan.text !== null) writeConfig(file, plan.text, { dataDir: config.dataDir, terminal });
+  becomeOwner(config.dataDir);
   terminal.err(`Restoring from ${plain(url)} into ${plain(config.dataDir)} …`);
   let restored: Restored;
   try {
     const edges = { clock: systemClock, random: systemRandom, log: bugsOnly(terminal.err) };
-    restored = await restoreInstance({ config, at: atMs, ...key, edges });
+    const { isKeyOfEnvironment } = key;
+    restored = await restoreInstance({ config, at: atMs, recoveryKey: key.read(), isKeyOfEnvironment, edges });
   } catch (error) {
-    if (plan.text !== null) rmSync(file, { force: true });
+    if (plan.text !== null) forgetConfig(file, terminal);
     throw error;
   }
   const shown = { config: file, dataDir: config.dataDir, ...jsonOf(restored) };
-  terminal.out(
-    given.isSet("json") ? JSON.stringify(shown) : summary(restored, { file, config, isNew: plan.text !== null }),
-  );
+  terminal.out(given.isSet("json") ? jsonLine(shown) : summary(restored, { file, config, isNew: plan.text !== null }));
 }
 
 /** Ends with 0 when it went well. */
@@ -77,16 +85,19 @@ async function drill(given: Given, terminal: Terminal): Promise<void> {
   if (idle !== undefined)
     throw new UsageError(`--${idle} does not go with --drill, which is of the configuration's replica.`);
   const config = readConfig(given.text("config"), terminal.env);
+  becomeOwner(config.dataDir);
   if (config.replication.url === null) throw new CommandError("Nothing is replicated: there is no [replication] url.");
   const made = await drillReplica({ config, edges: { clock: systemClock } });
   const { outcome, words, tookMs } = made;
   if (outcome !== "good") terminal.ends(1);
   const seconds = (tookMs / 1_000).toLocaleString("en", { maximumFractionDigits: 1 });
-  terminal.out(given.isSet("json") ? JSON.stringify(made) : `${outcome}: ${plain(words)} It took ${seconds} s.`);
+  terminal.out(given.isSet("json") ? jsonLine(made) : `${outcome}: ${plain(words)} It took ${seconds} s.`);
 }
 
 function existing(file: string, given: Given, terminal: Terminal): Plan {
-  const idle = ["hostname", "data-dir", "endpoint", "sftp-key-file"].find((option) => given.text(option) !== undefined);
+  const idle = ["hostname", "data-dir", "endpoint", "sftp-key-file", "sftp-host-key"].find(
+    (option) => given.text(option) !== undefined,
+  );
   if (idle !== undefined) {
     throw new UsageError(`--${idle} is for a new configuration, and there is one at ${file}: change it there.`);
   }
@@ -99,6 +110,7 @@ function planned(file: string, given: Given, terminal: Terminal): Plan {
     url: given.text("from"),
     endpoint: given.text("endpoint"),
     sftp_key_file: given.text("sftp-key-file"),
+    sftp_host_key: given.text("sftp-host-key"),
   });
   const given_ = Object.fromEntries(more.filter((entry): entry is [string, string] => entry[1] !== undefined));
   if (given_["url"] === undefined) {
@@ -119,7 +131,8 @@ function readUrl(from: string | undefined): string | undefined {
   throw new UsageError(`--from must be ${mistake?.expected ?? "a replica"}; not ${plain(from)}.`);
 }
 
-function keyOf(given: Given, { secrets }: Config, { env }: Terminal) {
+/** Which key it is; what is in the data directory is for its owner to read, what was named elsewhere perhaps for root alone. */
+function keyOf(given: Given, { secrets, dataDir }: Config, { env }: Terminal): RecoveryKey {
   const ofEnvironment = env["POMBO_INSTANCE_KEY"] ?? "";
   const keyFile = given.text("key-file");
   const ways = [given.isSet("new-key"), keyFile !== undefined, ofEnvironment !== ""].filter(Boolean).length;
@@ -128,8 +141,8 @@ function keyOf(given: Given, { secrets }: Config, { env }: Terminal) {
       "Say in one way alone which key it is: --key-file, --new-key or the variable POMBO_INSTANCE_KEY.",
     );
   }
-  if (given.isSet("new-key")) return { recoveryKey: null, isKeyOfEnvironment: false };
-  if (ofEnvironment !== "") return { recoveryKey: ofEnvironment, isKeyOfEnvironment: true };
+  if (given.isSet("new-key")) return { read: () => null, isKeyOfEnvironment: false };
+  if (ofEnvironment !== "") return { read: () => ofEnvironment, isKeyOfEnvironment: true };
   const inPlace = existsSync(secrets.instanceKeyFile) ? secrets.instanceKeyFile : undefined;
   const file = keyFile ?? inPlace;
   if (file === undefined) {
@@ -137,7 +150,10 @@ function keyOf(given: Given, { secrets }: Config, { env }: Terminal) {
       "The recovery key is needed, which pombo init printed when the instance was made: put it into a file (chmod 600) and name that with --key-file. If it is lost, --new-key goes on without it.",
     );
   }
-  return { recoveryKey: readRecoveryKey(file), isKeyOfEnvironment: false };
+  if (file === inPlace || resolve(file).startsWith(join(dataDir, "/")))
+    return { read: () => readRecoveryKey(file), isKeyOfEnvironment: false };
+  const text = readRecoveryKey(file);
+  return { read: () => text, isKeyOfEnvironment: false };
 }
 
 function jsonOf({ contents, restorePoint, at, mayRun, newKey }: Restored) {

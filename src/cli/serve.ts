@@ -7,6 +7,7 @@ import { probeInstance } from "../probe.ts";
 import { systemRandom } from "../random.ts";
 import type { ReplicaChoice } from "../replicator.ts";
 import type { Terminal } from "./command.ts";
+import { becomeOwner } from "./owner.ts";
 import { readConfig } from "./settings.ts";
 
 export interface ServeOptions {
@@ -19,6 +20,7 @@ export interface ServeOptions {
 /** `pombo serve`: runs the instance until SIGTERM or SIGINT. */
 export async function serve(options: ServeOptions, terminal: Terminal): Promise<void> {
   const config = readConfig(options.config, terminal.env);
+  becomeOwner(config.dataDir);
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: terminal.env });
   const log = jsonLog({
     write: terminal.out,

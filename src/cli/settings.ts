@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Config, dataDirOf, formatMistakes, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
+import { become, isRoot, ownerOf } from "./owner.ts";
 
 type Environment = Record<string, string | undefined>;
 
@@ -74,8 +75,9 @@ function findFile(named: string | undefined, env: Environment): string {
 
 function readOrExplain(file: string): string {
   try {
-    return readFileSync(file, "utf8");
+    return readText(file);
   } catch (error) {
+    if (error instanceof StartError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") {
       throw new StartError(
@@ -90,8 +92,25 @@ function readOrExplain(file: string): string {
 
 function read(file: string): string | null {
   try {
-    return readFileSync(file, "utf8");
+    return readText(file);
   } catch {
     return null;
+  }
+}
+
+/**
+ * What it says is where this process will work: of one that is not root's, root takes no orders. It becomes the
+ * owner of the file, and does what that user may.
+ */
+function readText(file: string): string {
+  // O_NONBLOCK: opening a pipe by mistake would wait for ever.
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(descriptor);
+    if (!found.isFile()) throw new Error("it is no plain file");
+    if (isRoot() && found.uid !== 0) become(ownerOf(found));
+    return readFileSync(descriptor, "utf8");
+  } finally {
+    closeSync(descriptor);
   }
 }

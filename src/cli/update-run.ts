@@ -1,22 +1,22 @@
 import { spawn } from "node:child_process";
-import { copyFileSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { Clock } from "../clock.ts";
-import { copyDatabase, syncFolderOf } from "../db/snapshot.ts";
+import { copyDatabase } from "../db/snapshot.ts";
 import { endDaemonOf } from "../litestream/orphan.ts";
 import { takeLock } from "../lock.ts";
 import { type Journal, removeJournal, snapshotFile, type Stage, writeJournal } from "../update/journal.ts";
-import { isUntouched, putBack, sha256Of } from "../update/settle.ts";
+import { isUntouched, putBack } from "../update/settle.ts";
 import { CommandError } from "./failure.ts";
 import { UPDATE_ID } from "./serve.ts";
+import { passedOn } from "./environment.ts";
+import type { Hands, Running } from "./update-hands.ts";
 import {
   type Outputs,
   outputsOf,
-  type Running,
   startByHand,
   type Started,
   startUnit,
   stopRunning,
-  type Unit,
   waitForLock,
   watchStart,
 } from "./update-instance.ts";
@@ -34,9 +34,10 @@ export interface Update {
   journal: Journal;
   running: Running | null;
   /** To be started afterwards; also where an earlier update was cut off with it stopped. */
-  unit: Unit | null;
+  unit: string | null;
   /** Of the probe, where nothing runs whose it could be. */
   env: Record<string, string | undefined>;
+  hands: Hands;
   clock: Clock;
   say: (text: string) => void;
 }
@@ -50,20 +51,18 @@ const SAID_MAX = 2_000;
 
 /** All of it, from the stop to the start. Throws CommandError when it ends with the old executable, or not well. */
 export async function runUpdate(update: Update): Promise<void> {
-  const { binary, dataDir, journal, running, unit, clock, say } = update;
+  const { binary, dataDir, journal, running, unit, hands, clock, say } = update;
   say(`From pombo ${journal.from} to ${journal.to}.`);
   enter(update, "stopping");
-  const outputs = running !== null && unit === null ? outputsOf(running.pid) : null;
+  const outputs = running !== null && unit === null ? outputsOf(running.pid, say) : null;
   let started: Started | null;
   try {
     await copyAndProbe(update);
-    keepPrevious(binary);
     enter(update, "starting");
-    renameSync(update.draft, binary);
-    syncFolderOf(binary);
+    await hands.replace();
   } catch (error) {
     await undo(update);
-    restartOld(update, outputs);
+    await restartOld(update, outputs);
     throw error;
   }
   if (unit === null && running === null) {
@@ -73,7 +72,7 @@ export async function runUpdate(update: Update): Promise<void> {
   say(`Starting pombo ${journal.to} …`);
   let trouble: string | null = null;
   try {
-    started = startIt(update, outputs);
+    started = await startIt(update, outputs);
     trouble = await watchStart(dataDir, started, clock);
   } catch (error) {
     started = null;
@@ -87,10 +86,12 @@ export async function runUpdate(update: Update): Promise<void> {
 }
 
 async function copyAndProbe(update: Update): Promise<void> {
-  const { running, dataDir, database, clock, say, journal } = update;
-  if (running !== null) say(`Stopping pombo (${running.unit?.name ?? `process ${running.pid}`}) …`);
+  const { running, dataDir, database, hands, clock, say, journal } = update;
+  if (running !== null) say(`Stopping pombo (${running.unit ?? `process ${running.pid}`}) …`);
   const lock =
-    running === null ? await waitForLock(dataDir, LET_GO_MS, clock) : await stopRunning(running, dataDir, clock);
+    running === null
+      ? await waitForLock(dataDir, LET_GO_MS, clock)
+      : await stopRunning(running, dataDir, { hands, clock });
   if (lock === null) throw new CommandError("pombo was started in the middle: run this again. Nothing was changed.");
   try {
     // Of a pombo that was killed the daemon lives on, and has the database open.
@@ -112,7 +113,7 @@ async function copyAndProbe(update: Update): Promise<void> {
 
 /** Everything is as it was. `held`: the data directory's lock, which it lets go of. */
 async function undo(update: Update, held: Awaited<ReturnType<typeof waitForLock>> = null): Promise<void> {
-  const { binary, dataDir, database, journal, clock } = update;
+  const { dataDir, database, journal, hands, clock } = update;
   if (journal.stage !== "stopping") {
     const lock = held ?? (await waitForLock(dataDir, LET_GO_MS, clock));
     if (lock === null) throw new CommandError(`Something holds ${dataDir}: end it, then start pombo. Nothing is lost.`);
@@ -120,8 +121,7 @@ async function undo(update: Update, held: Awaited<ReturnType<typeof waitForLock>
       enter(update, "going-back");
       const endDaemon = () => endDaemonOf(dataDir, database, clock);
       await putBack({ dataDir, databaseFile: database, endDaemon });
-      const isReplaced = (await sha256Of(binary)) === journal.sha256;
-      if (isReplaced) renameSync(`${binary}.previous`, binary);
+      await hands.putBack();
     } finally {
       lock.release();
     }
@@ -129,20 +129,20 @@ async function undo(update: Update, held: Awaited<ReturnType<typeof waitForLock>
   removeJournal(dataDir);
 }
 
-function startIt({ unit, binary, running, clock }: Update, outputs: Outputs | null): Started {
-  if (unit !== null) return startUnit(unit);
+async function startIt({ unit, binary, running, hands, clock }: Update, outputs: Outputs | null): Promise<Started> {
+  if (unit !== null) return startUnit(unit, hands);
   if (running === null || outputs === null) throw new Error("what did not run is not to be started");
   return startByHand(binary, running, outputs, clock);
 }
 
-function restartOld(update: Update, outputs: Outputs | null): void {
+async function restartOld(update: Update, outputs: Outputs | null): Promise<void> {
   if (update.unit === null && update.running === null) return;
   // It may run still: the one step that fails with it running is the stop.
   const lock = takeLock(update.dataDir, "command");
   if (lock.kind === "held") return;
   lock.release();
   update.say(`Starting pombo ${update.journal.from} again …`);
-  startIt(update, outputs);
+  await startIt(update, outputs);
 }
 
 /** The new one is not well. Throws CommandError in each case. */
@@ -160,18 +160,18 @@ async function goBack(update: Update, start: { started: Started | null; outputs:
   const lock = await waitForLock(dataDir, LET_GO_MS, clock);
   if (lock === null || !isUntouched(database, journal.id)) {
     lock?.release();
-    if (lock !== null) startIt(update, outputs);
+    if (lock !== null) await startIt(update, outputs);
     throw stays();
   }
   await undo(update, lock);
-  restartOld(update, outputs);
+  await restartOld(update, outputs);
   throw new CommandError(
     `pombo ${journal.to} did not get ready (${trouble}). It had accepted and sent nothing, so ${journal.from} is back, with the database as it was.`,
   );
 }
 
 function staysWords({ journal, unit, binary }: Update, trouble: string): string {
-  const start = unit === null ? "start it again as before" : `systemctl start ${unit.name}`;
+  const start = unit === null ? "start it again as before" : `systemctl start ${unit}`;
   return (
     `pombo ${journal.to} is not well: ${trouble}. It has accepted or sent something already, so it stays: to go back would lose what was ` +
     `accepted and send again what was sent. Nothing is lost; it goes on at its next start (${start}). Look at its log; a version ` +
@@ -180,13 +180,12 @@ function staysWords({ journal, unit, binary }: Update, trouble: string): string 
 }
 
 /** Null: it can. Else what it said. */
-function probe({ draft, configFile, database, journal, running, env, clock }: Update): Promise<string | null> {
-  const { uid, gid } = statSync(database);
-  const isOthers = process.geteuid?.() === 0 && uid !== 0;
+function probe({ draft, configFile, journal, running, env, clock }: Update): Promise<string | null> {
   const child = spawn(draft, ["serve", "--probe", "--config", configFile], {
-    env: { ...(running?.env ?? env), [UPDATE_ID]: journal.id },
+    env: { ...(running?.env ?? passedOn(env)), [UPDATE_ID]: journal.id },
+    // A session of its own: who can change the owner's processes must not reach the screen of root by this one.
+    detached: true,
     stdio: ["ignore", "ignore", "pipe"],
-    ...(isOthers ? { uid, gid } : {}),
   });
   let said = "";
   child.stderr?.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-SAID_MAX)));
@@ -204,16 +203,4 @@ function probe({ draft, configFile, database, journal, running, env, clock }: Up
 function enter(update: Update, stage: Stage): void {
   update.journal.stage = stage;
   writeJournal(update.dataDir, update.journal);
-}
-
-/** The executable that is about to be replaced stays beside it. */
-function keepPrevious(binary: string): void {
-  const draft = `${binary}.previous.new`;
-  rmSync(draft, { force: true });
-  try {
-    linkSync(binary, draft);
-  } catch {
-    copyFileSync(binary, draft);
-  }
-  renameSync(draft, `${binary}.previous`);
 }

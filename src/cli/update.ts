@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
-import { existsSync, realpathSync, renameSync, rmSync, statfsSync } from "node:fs";
+import { realpathSync, statfsSync, statSync } from "node:fs";
 import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
-import { databaseBytes, readSchema, syncFolderOf } from "../db/snapshot.ts";
+import { databaseBytes, readSchema } from "../db/snapshot.ts";
+import { requireDatabaseFile, unusable } from "../db/unusable.ts";
 import { databaseFile } from "../ground.ts";
 import { newId } from "../id.ts";
 import { endDaemonOf } from "../litestream/orphan.ts";
@@ -13,9 +14,12 @@ import { settle, sha256Of, updateUnderWay } from "../update/settle.ts";
 import type { Terminal } from "./command.ts";
 import { CommandError } from "./failure.ts";
 import { configFileOf, readConfig } from "./settings.ts";
-import { findRunning, type Running, unitNamed } from "./update-instance.ts";
+import { become, isRoot, ownerBesideRoot } from "./owner.ts";
+import { type Hands, localHands, type Running } from "./update-hands.ts";
+import { findRunning } from "./update-instance.ts";
+import { HANDS_FOR, serveHands, startHands } from "./update-remote.ts";
 import { runUpdate, type Update } from "./update-run.ts";
-import { bringExecutable, type Source } from "./update-source.ts";
+import type { Brought, Source } from "./update-source.ts";
 import { nameOf, versionRecord, type VersionRecord } from "./version.ts";
 
 // `pombo update`: puts another executable in the place of this one. In order: it is brought and checked; the
@@ -34,40 +38,64 @@ const SAID_MAX = 2_000;
 
 export async function update(options: UpdateOptions, terminal: Terminal): Promise<void> {
   const binary = ownBinary();
-  const configFile = configFileOf(options.config, terminal.env);
-  const config = readConfig(configFile, terminal.env);
+  const { env } = terminal;
+  const handsFor = (uid: number) => localHands({ binary, source: options, uid, env });
+  const asked = env[HANDS_FOR];
+  if (asked !== undefined) return serveHands(handsFor(Number(asked)), terminal);
+  const configFile = configFileOf(options.config, env);
+  requireRootsConfig(configFile);
+  const config = readConfig(configFile, env);
   const { dataDir } = config;
-  const lock = takeLock(dataDir, "command", "update.lock");
-  if (lock.kind === "held") throw updateUnderWay(lock.pid);
-  const draft = `${binary}.new`;
+  const owner = ownerBesideRoot(dataDir);
+  const hands = owner === null ? handsFor(process.geteuid?.() ?? 0) : startHands(binary, owner, terminal);
+  if (owner !== null) become(owner);
   try {
-    terminal.outliveSession();
-    void terminal
-      .stopSignal()
-      .then(() =>
-        terminal.err("An update ends by itself. A second signal breaks it off; the next start puts that right."),
-      );
-    const sha256 = await bringExecutable({ from: options.from, sha256: options.sha256 }, draft);
-    if (sha256 === (await sha256Of(binary))) return terminal.out(`${binary} is this executable already.`);
-    const next = await askVersion(draft);
-    if (!existsSync(databaseFile(dataDir))) return replaceOnly(binary, draft, next, terminal);
-    await updateInstance({ binary, draft, configFile, sha256, next }, config, terminal);
+    const lock = takeLock(dataDir, "command", "update.lock");
+    if (lock.kind === "held") throw updateUnderWay(lock.pid);
+    try {
+      await updateLocked({ binary, configFile, hands }, config, terminal);
+    } finally {
+      lock.release();
+    }
   } finally {
-    rmSync(draft, { force: true });
-    lock.release();
+    await hands.end();
   }
 }
 
 interface Given {
   binary: string;
-  draft: string;
   configFile: string;
-  sha256: string;
-  next: VersionRecord;
+  hands: Hands;
 }
 
-async function updateInstance(given: Given, config: Config, terminal: Terminal): Promise<void> {
-  const { binary, next, sha256 } = given;
+async function updateLocked(given: Given, config: Config, terminal: Terminal): Promise<void> {
+  const { binary, hands } = given;
+  terminal.outliveSession();
+  void terminal
+    .stopSignal()
+    .then(() =>
+      terminal.err("An update ends by itself. A second signal breaks it off; the next start puts that right."),
+    );
+  const brought = await hands.bring();
+  if (brought === null) return terminal.out(`${binary} is this executable already.`);
+  const next = await askVersion(brought);
+  const database = databaseFile(config.dataDir);
+  try {
+    if (requireDatabaseFile(database)) return await updateInstance({ ...given, brought, next }, config, terminal);
+  } catch (error) {
+    throw unusable(error, database) ?? error;
+  }
+  // Nothing was set up yet.
+  await hands.replace();
+  terminal.out(`pombo ${nameOf(next)} is in its place: ${binary}.`);
+}
+
+async function updateInstance(
+  { brought, next, ...given }: Given & { brought: Brought; next: VersionRecord },
+  config: Config,
+  terminal: Terminal,
+): Promise<void> {
+  const { binary, hands } = given;
   const { dataDir } = config;
   const database = databaseFile(dataDir);
   requireRoom(config, database);
@@ -76,20 +104,30 @@ async function updateInstance(given: Given, config: Config, terminal: Terminal):
     throw new CommandError(
       `pombo ${nameOf(next)} is older than the database (schema ${schema}; it knows ${next.schema}): it would refuse it. Nothing was changed.`,
     );
-  const running = await findRunning(dataDir, binary, systemClock);
+  const running = await findRunning(dataDir, hands, systemClock);
   const left = await takeOver({ binary, dataDir, database }, running);
-  const unit = running?.unit ?? unitNamed(left?.unit ?? null);
+  const isAdopted = running === null && typeof left?.unit === "string" && (await hands.adopt(left.unit));
+  const unit = running?.unit ?? (isAdopted ? left.unit : null);
+  const { draft, sha256 } = brought;
   const journal = {
     id: newId(systemClock.now(), systemRandom),
     stage: "stopping" as const,
     sha256,
     from: nameOf(versionRecord()),
     to: nameOf(next),
-    unit: unit?.name ?? null,
+    unit,
   };
   const { env } = terminal;
   const say = (text: string) => terminal.out(text);
-  await runUpdate({ ...given, dataDir, database, journal, running, unit, env, clock: systemClock, say });
+  await runUpdate({ ...given, draft, dataDir, database, journal, running, unit, env, clock: systemClock, say });
+}
+
+/** It says which folder root goes to. */
+function requireRootsConfig(file: string): void {
+  if (!isRoot() || statSync(file, { throwIfNoEntry: false })?.uid === 0) return;
+  throw new CommandError(
+    `${file} does not belong to root, and says what root would do: give it to root (chown root:pombo, chmod 640), or run the update as its owner. Nothing was changed.`,
+  );
 }
 
 /** What an update left that was cut off is settled as a start would; its journal, or null. */
@@ -114,10 +152,23 @@ async function takeOver(
   return left;
 }
 
-/** Throws CommandError when it is no pombo. */
-function askVersion(draft: string): Promise<VersionRecord> {
+/** Throws CommandError when it is no pombo, or not the one that its signature speaks of. */
+async function askVersion({ draft, version }: Brought): Promise<VersionRecord> {
+  const record = await readVersion(draft);
+  if (version === null || record.version === version) return record;
+  throw new CommandError(
+    `Its signature is of pombo ${version}, and the executable says that it is ${record.version}. Nothing was changed.`,
+  );
+}
+
+function readVersion(draft: string): Promise<VersionRecord> {
   return new Promise((resolve, reject) => {
-    const child = spawn(draft, ["version", "--json"], { env: {}, stdio: ["ignore", "pipe", "ignore"] });
+    const child = spawn(draft, ["version", "--json"], {
+      env: {},
+      // As the probe (update-run.ts).
+      detached: true,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     let said = "";
     const cancel = systemClock.after(ASK_VERSION_MS, () => child.kill("SIGKILL"));
     const fail = (why: string) => reject(new CommandError(`What was given is no pombo (${why}). Nothing was changed.`));
@@ -135,13 +186,6 @@ function askVersion(draft: string): Promise<VersionRecord> {
       }
     });
   });
-}
-
-/** Nothing was set up yet. */
-function replaceOnly(binary: string, draft: string, next: VersionRecord, terminal: Terminal): void {
-  renameSync(draft, binary);
-  syncFolderOf(binary);
-  terminal.out(`pombo ${nameOf(next)} is in its place: ${binary}.`);
 }
 
 function requireRoom({ dataDir, disk }: Config, database: string): void {

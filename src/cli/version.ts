@@ -15,6 +15,8 @@ export interface VersionRecord {
   arch: string;
   /** How many migrations it knows: of a database with more it keeps off. */
   schema: number;
+  /** By which it knows updates from the network, as minisign prints it; null: it takes files of its machine alone. */
+  releaseKey: string | null;
 }
 
 export function versionRecord(): VersionRecord {
@@ -28,6 +30,7 @@ export function versionRecord(): VersionRecord {
     litestream: daemonVersion(),
     arch: process.arch,
     schema: MIGRATIONS.length,
+    releaseKey: BUILD.releaseKey,
   };
 }
 

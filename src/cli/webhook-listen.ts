@@ -1,11 +1,12 @@
 import { BUILD } from "../build.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { readSecret } from "../named-files.ts";
 import { systemRandom } from "../random.ts";
 import { makeSecret, showSecret, signatureHeaders } from "../webhooks/sign.ts";
 import type { Terminal } from "./command.ts";
 import { CommandError } from "./failure.ts";
 import { Forwarder } from "./forwarder.ts";
-import { count } from "./words.ts";
+import { count, jsonLine, plain } from "./words.ts";
 
 // `pombo webhook listen`: a workspace's events on a developer's machine, without a public address. It asks
 // the API for what happens, prints a line an event, and posts each to a local URL as a webhook would
@@ -52,6 +53,24 @@ const MOST_WAITING = 1_000;
 /** While none are taken, so often it says that it listens. */
 const STILL_HERE_MS = 20_000;
 
+/** The key to listen with; undefined: there is none. Throws CommandError where it stands on the command line, or cannot be read. */
+export function listenKey(given: {
+  onLine: string | undefined;
+  file: string | undefined;
+  env: Terminal["env"];
+}): string | undefined {
+  if (given.onLine !== undefined)
+    throw new CommandError(
+      "--key is not taken: other users of this machine can read what stands on a command line, and the shell keeps it. Put the key into the variable POMBO_KEY, or into a file (chmod 600) that --key-file names.",
+      2,
+    );
+  if (given.file === undefined) return given.env["POMBO_KEY"];
+  const faults: string[] = [];
+  const key = readSecret(given.file, "--key-file", faults);
+  if (faults.length > 0 || key === null) throw new CommandError(faults.join("\n"));
+  return key;
+}
+
 /** Listens until a signal. Throws CommandError when the API refuses the key. */
 export async function listenToEvents(
   options: ListenOptions,
@@ -61,7 +80,7 @@ export async function listenToEvents(
   const { key } = options;
   if (key === undefined || key === "")
     throw new CommandError(
-      "There is no API key: put a workspace's key into the variable POMBO_KEY, or give it with --key.",
+      "There is no API key: put a workspace's key into the variable POMBO_KEY, or into a file and name that with --key-file.",
     );
   const ending = new AbortController();
   const { signal } = ending;
@@ -79,7 +98,7 @@ export async function listenToEvents(
   terminal.err(`Listening to the events of this workspace${where}. Ctrl-C ends it.`);
   if (options.forward !== undefined) terminal.err(`They are signed with this secret: ${showSecret(secret)}`);
   const take = (event: Event) => {
-    const print = (said: string) => terminal.out(options.json ? JSON.stringify(event) : `${lineOf(event)}${said}`);
+    const print = (said: string) => terminal.out(options.json ? jsonLine(event) : plain(`${lineOf(event)}${said}`));
     const { forward: url } = options;
     if (url === undefined) return print("");
     forwarder.add(resourceOf(event), async () => print(await forward(event, url, { secret, clock, signal })));
@@ -167,7 +186,9 @@ async function ask(
   const [first] = answer.errors ?? [];
   // Its own trouble passes; a wrong key does not.
   if (response.status >= 500 || response.status === 429) throw new Error(first?.message ?? "");
-  throw new CommandError(`${api} answered ${response.status}: ${first?.message ?? ""}. ${first?.hint ?? ""}`.trim());
+  throw new CommandError(
+    plain(`${api} answered ${response.status}: ${first?.message ?? ""}. ${first?.hint ?? ""}`.trim()),
+  );
 }
 
 /** What became of it, for the line. */

@@ -1,11 +1,12 @@
 import { constants, type Database } from "bun:sqlite";
-import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
-import { StartError } from "../errors.ts";
+import { FinalStartError, StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES } from "./checkpoints.ts";
 import { fingerprintOf, MIGRATIONS } from "./migrations.ts";
 import { SteadyDatabase } from "./steady.ts";
 import type { Follower } from "./tally.ts";
+import { requireDatabaseFile, requireOwnDatabase, unusable } from "./unusable.ts";
 
 // The one database connection of the process: opened with the pragmas that make a commit durable,
 // then brought to the schema of this binary.
@@ -31,7 +32,8 @@ export interface Db {
 
 /**
  * Opens (or creates, 0600) the database file and applies the migrations it lacks. Throws StartError
- * when the file belongs to a newer pombo or to a build that was never released, or the SQLite here is too old.
+ * when it cannot be used (unusable.ts), belongs to a newer pombo or to a build that was never released, or the SQLite
+ * here is too old.
  * `isReplicated`: its write-ahead log is the replication daemon's to bring in.
  */
 export function openDatabase(file: string, { isReplicated = false } = {}): Db {
@@ -40,13 +42,23 @@ export function openDatabase(file: string, { isReplicated = false } = {}): Db {
     // is opened by SQLite alone: POSIX drops all locks that the process has on a file when it closes any descriptor of
     // it, also those of a connection that was closed and waits for its statements to be collected. Without them an
     // sqlite3 that somebody ends beside us takes the log away.
-    if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
-    chmodSync(file, 0o600);
+    if (!requireDatabaseFile(file)) closeSync(openSync(file, "ax", 0o600));
+    if ((lstatSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600);
   }
+  try {
+    return openSqlite(file, isReplicated);
+  } catch (error) {
+    throw unusable(error, file) ?? error;
+  }
+}
+
+function openSqlite(file: string, isReplicated: boolean): Db {
   const sqlite = new SteadyDatabase(file, { create: true, readwrite: true, strict: true });
   try {
     // Before the pragmas: one of them writes to the file.
-    const version = readVersion(sqlite, file);
+    const version = readNumber(sqlite, "user_version");
+    requireOwnDatabase(sqlite, file, version);
+    requireKnown(sqlite, file, version);
     applyPragmas(sqlite);
     if (isReplicated) keepLog(sqlite);
     requireSqlite(sqlite);
@@ -93,21 +105,19 @@ function requireSqlite(sqlite: Database): void {
   }
 }
 
-function readVersion(sqlite: Database, file: string): number {
-  const version = readNumber(sqlite, "user_version");
+function requireKnown(sqlite: Database, file: string, version: number): void {
   if (version > MIGRATIONS.length) {
-    throw new StartError(
+    throw new FinalStartError(
       `The database ${file} was written by a newer pombo (schema ${version}; this one knows ${MIGRATIONS.length}). ` +
         "Start the newer pombo again, or restore a backup made before the update.",
     );
   }
   if (version > 0 && readNumber(sqlite, "application_id") !== fingerprintOf(version)) {
-    throw new StartError(
+    throw new FinalStartError(
       `The database ${file} was made by an unreleased build of pombo, whose tables were others: this one cannot use it. ` +
         "Begin with a new folder (pombo dev: another --data; pombo serve: another data_dir, then pombo init), or start the build that made it.",
     );
   }
-  return version;
 }
 
 function readNumber(sqlite: Database, pragma: "user_version" | "application_id"): number {

@@ -1,15 +1,5 @@
 import { Database } from "bun:sqlite";
-import {
-  closeSync,
-  existsSync,
-  fchmodSync,
-  fchownSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { closeSync, existsSync, fchmodSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { StartError } from "../errors.ts";
@@ -32,12 +22,9 @@ export async function copyDatabase(file: string, copy: string, patienceMs = BUSY
   bringInLog(file, patienceMs);
   const draft = `${copy}.new`;
   rmSync(draft, { force: true });
-  const owner = statSync(file);
   try {
     // Made here, for the owner alone, so that what is copied was never readable by others.
-    const descriptor = openSync(draft, "wx", 0o600);
-    fchownSync(descriptor, owner.uid, owner.gid);
-    closeSync(descriptor);
+    closeSync(openSync(draft, "wx", 0o600));
     await copyFile(file, draft);
     syncFile(draft, 0o600);
     renameSync(draft, copy);

@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { readPlainFile } from "../plain-file.ts";
 
 // The marker: a file beside the database that says how far the database has come, as the database says of itself.
 // A database put back from a backup is behind it, or has none beside it.
@@ -10,6 +11,8 @@ export interface Mark {
   transaction: number;
 }
 
+/** Of twenty starts and a number. */
+const MARK_MAX_BYTES = 16 * 1024;
 /** Starts that are remembered. */
 const BOOTS = 20;
 
@@ -34,7 +37,7 @@ export function readMark(text: string | null): Mark | null {
 
 export function readMarker(dataDir: string): Mark | null {
   try {
-    return readMark(readFileSync(markerFile(dataDir), "utf8"));
+    return readMark(readPlainFile(markerFile(dataDir), MARK_MAX_BYTES));
   } catch {
     return null;
   }
@@ -43,7 +46,8 @@ export function readMarker(dataDir: string): Mark | null {
 /** Synced and renamed into place: after a power cut it is the new one or the one before, and never half a one. */
 export function writeMarker(dataDir: string, mark: Mark): void {
   const file = markerFile(dataDir);
-  const descriptor = openSync(`${file}.new`, "w", 0o600);
+  rmSync(`${file}.new`, { force: true });
+  const descriptor = openSync(`${file}.new`, "wx", 0o600);
   try {
     writeSync(descriptor, JSON.stringify(mark));
     fsyncSync(descriptor);

@@ -1,17 +1,8 @@
-import {
-  closeSync,
-  fchownSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { syncFolderOf } from "../db/snapshot.ts";
 import { StartError } from "../errors.ts";
+import { readPlainFile } from "../plain-file.ts";
 
 // What an update has done so far, in a file of the data directory, so that whatever ends it (kill -9, a power cut)
 // the next start knows what it finds. Written before each step that the words of its stage speak of.
@@ -53,14 +44,14 @@ function journalFile(dataDir: string): string {
 /** Null: no update is under way, or was cut off. Throws StartError when the file is not a journal. */
 export function readJournal(dataDir: string): Journal | null {
   const file = journalFile(dataDir);
-  let text: string;
+  let journal: Journal | null = null;
   try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
+    const text = readPlainFile(file, JOURNAL_MAX_BYTES);
+    if (text === null) return null;
+    journal = parse(text);
+  } catch {
+    // No file of an update's.
   }
-  const journal = text.length > JOURNAL_MAX_BYTES ? null : parse(text);
   if (journal !== null) return journal;
   throw new StartError(
     `${file} is not what pombo update wrote there. Find out who changed it. If the database ${join(dataDir, "pombo.db")} is the one you want to go on with, delete ${file}.`,
@@ -74,8 +65,6 @@ export function writeJournal(dataDir: string, journal: Journal): void {
   rmSync(draft, { force: true });
   const descriptor = openSync(draft, "wx", 0o600);
   try {
-    const { uid, gid } = statSync(dataDir);
-    if (process.geteuid?.() === 0) fchownSync(descriptor, uid, gid);
     writeFileSync(descriptor, `${JSON.stringify(journal)}\n`);
     fsyncSync(descriptor);
   } finally {

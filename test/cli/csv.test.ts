@@ -77,11 +77,37 @@ test.each([
   [["two\nlines", "a\rb"], '"two\nlines","a\rb"'],
   [[" spaces ", "in between"], '" spaces ",in between'],
   [["", ""], ","],
+  // What a spreadsheet would compute.
+  [["=1+1", "+a@x", "-a@x", "@sum(a1)"], "'=1+1,'+a@x,'-a@x,'@sum(a1)"],
+  [["\t=1", "\r=1", '=cmd|"/c calc"!a1'], `'\t=1,"'\r=1","'=cmd|""/c calc""!a1"`],
+  [["'=1", "''=1", "'a", "a=1", "o'neil@x"], "''=1,'''=1,'a,a=1,o'neil@x"],
+  // Phone numbers are numbers.
+  [["+258841234567", "-12", "+", "+1+1"], "+258841234567,-12,'+,'+1+1"],
 ])("%j is written as %j", (fields, line) => {
   expect(csvLine(fields)).toBe(line);
 });
 
-const PIECES = ["a", "@", ",", '"', '""', "\n", "\r\n", "\r", " ", "\t", "é", "😀", "=", ";", "x".repeat(300)];
+const PIECES = [
+  "a",
+  "@",
+  ",",
+  '"',
+  '""',
+  "\n",
+  "\r\n",
+  "\r",
+  " ",
+  "\t",
+  "é",
+  "😀",
+  "=",
+  ";",
+  "'",
+  "+",
+  "-",
+  "1",
+  "x".repeat(300),
+];
 
 test("what is written is read back, whatever the values hold", () => {
   for (let seed = 1; seed <= 300; seed += 1) {

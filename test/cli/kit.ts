@@ -95,6 +95,7 @@ export async function runHere(args: string[], options: Screen & { env?: Record<s
   const input = Buffer.from(options.input ?? "");
   try {
     await runCommand(args, {
+      args: [],
       env: options.env ?? {},
       out: (text) => void (said.out += `${text}\n`),
       write: (bytes) => void (said.out += Buffer.from(bytes).toString("latin1")),

@@ -153,6 +153,7 @@ test("what answers and is no pombo is told", async () => {
 });
 
 const NOBODY = {
+  args: [],
   env: {},
   out: () => undefined,
   err: () => undefined,

@@ -1,8 +1,10 @@
 // Listening with a program that is slow, or an API that is away: the real sockets, both played by the test.
 import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Forwarder } from "../../src/cli/forwarder.ts";
-import { listenToEvents } from "../../src/cli/webhook-listen.ts";
-import { turn } from "../db/temporary.ts";
+import { listenKey, listenToEvents } from "../../src/cli/webhook-listen.ts";
+import { temporaryFolder, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { startReceiver } from "../fakes/receiver.ts";
 
@@ -57,11 +59,12 @@ function startApi(total: number, resourceOf: (number: number) => string) {
   };
 }
 
-function listen(api: string, forward: string | undefined) {
+function listen(api: string, forward: string | undefined, json = false) {
   const clock = fakeClock();
   const said = { out: [] as string[], err: [] as string[] };
   const stop = Promise.withResolvers<string>();
   const terminal = {
+    args: [],
     env: {},
     out: (text: string) => void said.out.push(text),
     err: (text: string) => void said.err.push(text),
@@ -75,7 +78,7 @@ function listen(api: string, forward: string | undefined) {
     ends: () => undefined,
     outliveSession: () => undefined,
   };
-  const ended = listenToEvents({ api, key: "svc_x", forward, json: false }, terminal, clock);
+  const ended = listenToEvents({ api, key: "svc_x", forward, json }, terminal, clock);
   return {
     clock,
     said,
@@ -188,4 +191,29 @@ test("at most sixteen are on their way at once", async () => {
   const ended = forwarder.end();
   for (const end of ends) end();
   expect(await ended).toBe(2);
+});
+
+test("nothing in an event moves a terminal, as a line or as JSON", async () => {
+  const hostile = "a\u009b2J\u001b[31m\u202e\nb";
+  await using api = startApi(1, () => hostile);
+  for (const json of [false, true]) {
+    const on = listen(api.url, undefined, json);
+    while (on.said.out.length === 0) await turn();
+    const [line = ""] = on.said.out;
+    expect(line).not.toMatch(/[\p{Cc}\u202e]/u);
+    if (json) expect((JSON.parse(line) as { data: { id: string } }).data.id).toBe(hostile);
+    await on.end();
+  }
+});
+
+test("the key is in the environment or in a file, and refused on the command line", () => {
+  const env = { POMBO_KEY: "svc_env" };
+  using folder = temporaryFolder();
+  const file = join(folder.path, "key");
+  writeFileSync(file, "svc_file\n");
+  expect(listenKey({ onLine: undefined, file: undefined, env })).toBe("svc_env");
+  expect(listenKey({ onLine: undefined, file, env })).toBe("svc_file");
+  expect(() => listenKey({ onLine: undefined, file: `${file}-not-there`, env })).toThrow("cannot be read");
+  expect(() => listenKey({ onLine: "svc_line", file: undefined, env })).toThrow(/POMBO_KEY.*--key-file/);
+  expect(() => listenKey({ onLine: "svc_line", file: undefined, env })).not.toThrow("svc_line");
 });

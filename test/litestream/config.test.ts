@@ -99,7 +99,20 @@ for (const [what, lines, env, keys] of [
     { POMBO_REPLICATION_SECRET_ACCESS_KEY: "x" },
     ["replication.secret_access_key_file"],
   ],
-  ["sftp without a key", 'url = "sftp://a@box.example.net/x"', {}, ["replication.sftp_key_file"]],
+  [
+    "sftp without a key",
+    'url = "sftp://a@box.example.net/x"\nsftp_host_key = "ssh-ed25519 AAAA"',
+    {},
+    ["replication.sftp_key_file"],
+  ],
+  ...["", "ssh-ed25519", "box.example.net ssh-ed25519 AAAA", "ssh-dss AAAA", "SHA256:abc"].map(
+    (key): [string, string, Record<string, string>, string[]] => [
+      `sftp with "${key}" as the server's key`,
+      `url = "sftp://a@box.example.net/x"\nsftp_key_file = "/etc/pombo/sftp"\nsftp_host_key = "${key}"`,
+      {},
+      ["replication.sftp_host_key"],
+    ],
+  ),
   [
     "whole copies rarer than they are kept",
     'url = "/mnt/x"\nsnapshot_interval = "48h"\nretention = "24h"',

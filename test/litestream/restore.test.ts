@@ -2,7 +2,6 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import {
-  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -354,14 +353,3 @@ test.skipIf(!hasDaemon)(
 
 const isRoot = process.geteuid?.() === 0;
 if (!isRoot) console.warn("SKIPPED: giving a folder to another user takes root.");
-test.skipIf(!hasDaemon || !isRoot)(
-  "root does not restore into the folder of another user, who could not read it",
-  async () => {
-    await using of = await startElsewhere();
-    mkdirSync(of.dataDir);
-    chownSync(of.dataDir, 65_534, 65_534);
-    const { code, err } = await of.restore("--from", of.replica, "--key-file", of.keyFile);
-    expect([code, err]).toEqual([1, expect.stringContaining("belongs to another user")]);
-    expectNothingThere(of);
-  },
-);

@@ -35,6 +35,10 @@ says "with the right to port 25 and no other" "0000000000000400" of_process CapE
 says "without new privileges" "1$" of_process NoNewPrivs
 says "with filtered system calls" "2$" of_process Seccomp
 says "its data is its own" "^700 pombo$" stat -c "%a %U" /var/lib/pombo
+says "its configuration is root's, for it to read" "^640 root pombo$" stat -c "%a %U %G" /etc/pombo/config.toml
+says "in a folder that it cannot write to" "^750 root pombo$" stat -c "%a %U %G" /etc/pombo
+says "a command of root's" "no workspaces" pombo workspace list --config /etc/pombo/config.toml
+is "leaves nothing of root's in the data" test -z "$(find /var/lib/pombo ! -user pombo)"
 says "port 25 is open" ":0019 " cat /proc/net/tcp /proc/net/tcp6
 says "a command by the service's user" "api\|key\|svc_" runuser -u pombo -- pombo workspace create First --plan starter --config /etc/pombo/config.toml
 says "it starts at boot" "enabled" systemctl is-enabled pombo.service
@@ -64,10 +68,26 @@ is "it is another one" refuses test "$(pombo version)" = "$before"
 is "it answers" until_answers
 says "and knows what was known" "First" workspaces
 
+is "nothing of root's is in the data after the updates" test -z "$(find /var/lib/pombo ! -user pombo)"
+says "the executable is root's" "^755 root$" stat -c "%a %U" /usr/local/bin/pombo
+
 is "it stops" systemctl stop pombo.service
 says "in order" "success" property Result
 says "and said so" "pombo.stopped" journalctl -u pombo --no-pager -n 3
+
+# A database that is another file: said once, and not tried again and again.
+mv /var/lib/pombo/pombo.db /var/lib/pombo/kept.db
+runuser -u pombo -- sh -c 'echo "no database" >/var/lib/pombo/pombo.db'
+systemctl start pombo.service || true
+for _ in 1 2 3 4 5 6 7 8 9 10; do systemctl is-failed --quiet pombo.service && break; sleep 0.5; done
+is "a start that cannot succeed is given up" systemctl is-failed --quiet pombo.service
+says "and says why" "is no database" journalctl -u pombo --no-pager -n 5
+says "with 78" "78" property ExecMainStatus
+rm /var/lib/pombo/pombo.db
+mv /var/lib/pombo/kept.db /var/lib/pombo/pombo.db
+systemctl reset-failed pombo.service
 systemctl start pombo.service
+is "with its database it answers" until_answers
 
 says "uninstalls, and says what it leaves" "/var/lib/pombo" ./install.sh --uninstall
 is "the service is gone" refuses systemctl is-active --quiet pombo.service

@@ -76,14 +76,14 @@ export async function buildNext(folder: string): Promise<string> {
   return binary;
 }
 
-/** Builds the pombo of this checkout, where the one under test is its source. */
-export async function buildThis(folder: string): Promise<string> {
-  const binary = join(folder, "pombo-this");
-  await build(PROJECT, "0.1.0", binary);
+/** Builds the pombo of this checkout, where the one under test is its source, or is to know a key of releases. */
+export async function buildThis(folder: string, releaseKey = ""): Promise<string> {
+  const binary = join(folder, `pombo-this${releaseKey === "" ? "" : "-knowing"}`);
+  await build(PROJECT, "0.1.0", binary, releaseKey);
   return binary;
 }
 
-async function build(sources: string, version: string, binary: string): Promise<void> {
+async function build(sources: string, version: string, binary: string, releaseKey = ""): Promise<void> {
   const daemon = await packDaemon(dirname(binary));
   const child = Bun.spawn(
     [
@@ -92,6 +92,7 @@ async function build(sources: string, version: string, binary: string): Promise<
       ...["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"],
       ...["--define", `POMBO_VERSION="${version}"`, "--define", 'POMBO_COMMIT="test"'],
       ...["--define", `POMBO_LITESTREAM="${daemon.version}"`, "--define", `POMBO_LITESTREAM_SHA256="${daemon.sha256}"`],
+      ...["--define", `POMBO_RELEASE_PUBLIC_KEY="${releaseKey}"`],
       ...["--outfile", binary],
     ],
     { cwd: sources, stdin: "ignore", stdout: "ignore", stderr: "pipe" },

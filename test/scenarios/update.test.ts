@@ -4,9 +4,11 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AUTHORITY, RELAY_CERTIFICATE } from "../fakes/certificates.ts";
+import { makeReleaseKey } from "../fakes/release-key.ts";
 import { waitUntil } from "../peers/process.ts";
 import { type Child, within } from "./child.ts";
-import { NEXT_VERSION } from "./next-build.ts";
+import { buildThis, NEXT_VERSION } from "./next-build.ts";
 import { daemonPid, findDaemon, isDaemon, stopInOrder, subjectsInReplica } from "./replicated.ts";
 import { queueDepth, readEmails } from "./stored.ts";
 import { type Builds, createUpdateWorld, LIMIT_MS, makeBuilds, type UpdateWorld } from "./update-world.ts";
@@ -101,7 +103,7 @@ test("what cannot be the next pombo is refused before anything is stopped", asyn
     [[builds.next, "--sha256", "0".repeat(64)], /not what its checksum says/],
     [[builds.next, "--sha256", "abc"], /64 hexadecimal digits/],
     [["http://127.0.0.1:1/pombo"], /not https/],
-    [["https://127.0.0.1:1/pombo"], /--sha256/],
+    [["https://127.0.0.1:1/pombo"], /built without the public key of its releases/],
   ];
   for (const [[file = "", ...more], words] of cases) {
     await using child = at.update(file, more);
@@ -115,20 +117,38 @@ test("what cannot be the next pombo is refused before anything is stopped", asyn
   expect(leftovers(at)).toEqual([]);
 });
 
-test("an executable comes from the network with its checksum, and not with another", async () => {
-  await using at = await createUpdateWorld(builds);
-  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(Bun.file(builds.next)) });
+test("an executable comes from the network with its signature, and not without", async () => {
+  const key = makeReleaseKey();
+  await using at = await createUpdateWorld({ ...builds, old: await buildThis(folder, key.publicKey) });
+  const authority = join(folder, "authority.pem");
+  writeFileSync(authority, AUTHORITY);
+  const pages = new Map<string, string | Blob>([["/pombo-next", Bun.file(builds.next)]]);
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    tls: RELAY_CERTIFICATE,
+    fetch: ({ url }) => {
+      const page = pages.get(new URL(url).pathname);
+      return page === undefined ? new Response(null, { status: 404 }) : new Response(page);
+    },
+  });
+  const tryIt = async () => {
+    const args = ["update", `${server.url.href}pombo-next`, "--config", at.world.configFile];
+    await using child = at.run(args, { NODE_EXTRA_CA_CERTS: authority });
+    const { code } = await end(child);
+    return { code, stdout: child.stdout(), stderr: child.stderr() };
+  };
   try {
-    const hash = new Bun.CryptoHasher("sha256").update(readFileSync(builds.next)).digest("hex");
-    await using child = at.update(`${server.url.href}pombo`, ["--sha256", hash]);
-    expect(await end(child)).toEqual({ code: 0, signal: null });
+    expect(await tryIt()).toMatchObject({ code: 1, stderr: expect.stringMatching(/signature .* cannot be had/) });
+    const content = readFileSync(builds.next);
+    pages.set("/pombo-next.minisig", key.sign(content, "version:0.3.0\tfile:pombo-next"));
+    expect(await tryIt()).toMatchObject({ code: 1, stderr: expect.stringContaining("says that it is 0.2.0") });
+    expect(leftovers(at)).toEqual([]);
+    pages.set("/pombo-next.minisig", key.sign(content, "version:0.2.0\tfile:pombo-next"));
     // It did not run, and so was not started.
-    expect(child.stdout()).toContain("not started");
+    expect(await tryIt()).toMatchObject({ code: 0, stdout: expect.stringContaining("not started"), stderr: "" });
     expect(await at.version()).toBe(NEXT_VERSION);
     expect(at.holder()).toBeNull();
-    await at.serve();
-    await send(at, "fresh");
-    await untilDelivered(at, "fresh");
     expect(leftovers(at)).toEqual([]);
   } finally {
     await server.stop(true);

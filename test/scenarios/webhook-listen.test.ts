@@ -59,7 +59,7 @@ test("a developer's machine gets the events of the sandbox, by listening and by 
     listening.signal("SIGINT");
     expect(await within(LIMIT_MS, "its end", listening.ended)).toEqual({ code: 0, signal: null });
 
-    const refused = await runPombo(["webhook", "listen", "--api", ready.url, "--key", "svc_wrong"]);
+    const refused = await runPombo(["webhook", "listen", "--api", ready.url], { env: { POMBO_KEY: "svc_wrong" } });
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("401")]);
     const without = await runPombo(["webhook", "listen", "--api", ready.url], { env: { POMBO_KEY: "" } });
     expect([without.code, without.stderr]).toEqual([1, expect.stringContaining("POMBO_KEY")]);

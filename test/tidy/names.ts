@@ -12,6 +12,7 @@ export const FOR_ALL = [
   "build.ts",
   "trouble.ts",
   "named-files.ts",
+  "plain-file.ts",
 ];
 
 /** Nouns of the product. From outside only their doors are used; what else is, is listed by file. */

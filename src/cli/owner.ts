@@ -1,0 +1,95 @@
+import { lstatSync, readFileSync, type Stats } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { StartError } from "../errors.ts";
+import { plain } from "./words.ts";
+
+// Who works on a data directory: its owner. What the service's user can write, that user can also have replaced: by
+// links to files of root's, by a database that is made to deceive. So root becomes the owner before the first file
+// of the directory is looked at, for good, and reads no configuration of another user as root.
+
+export interface Owner {
+  uid: number;
+  gid: number;
+}
+
+export function isRoot(): boolean {
+  return process.geteuid?.() === 0;
+}
+
+/** From here on this process is the data directory's owner, where root has started it. Throws StartError. */
+export function becomeOwner(dataDir: string): void {
+  const owner = ownerBesideRoot(dataDir);
+  if (owner !== null) become(owner);
+}
+
+/**
+ * The owner of a data directory that is not root's own, while root asks; null: there is nobody to become. Of one that
+ * is not there yet, that of the folder that it will be made in. Throws StartError where root must not go.
+ */
+export function ownerBesideRoot(dataDir: string): Owner | null {
+  if (!isRoot()) return null;
+  const { path, stats } = nearest(resolve(dataDir));
+  if (stats.isSymbolicLink())
+    throw new StartError(
+      `${plain(path)} is a link, and root follows none to a data directory: name the folder that it leads to as data_dir.`,
+    );
+  if (stats.uid !== 0) return ownerOf(stats);
+  requireWayOfRoot(path);
+  return null;
+}
+
+/** Of a file or folder. The group is never root's. */
+export function ownerOf({ uid, gid }: Stats): Owner {
+  return { uid, gid: gid === 0 ? groupOfUser(uid) : gid };
+}
+
+/** For good: uid, gid, and none of root's other groups. Throws StartError where this is not allowed. */
+export function become({ uid, gid }: Owner): void {
+  try {
+    process.setgroups?.([]);
+    process.setgid?.(gid);
+    process.setuid?.(uid);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `Root works on a data directory as its owner (uid ${uid}), and may not become that here (${reason}): run pombo as that user.`,
+    );
+  }
+  const isStill = process.getuid?.() !== uid || process.geteuid?.() !== uid || process.getegid?.() !== gid;
+  if (isStill) throw new Error("this process did not become the owner of the data directory");
+}
+
+function nearest(path: string): { path: string; stats: Stats } {
+  for (let at = path; ; at = dirname(at)) {
+    const stats = lstatSync(at, { throwIfNoEntry: false });
+    if (stats !== undefined) return { path: at, stats };
+  }
+}
+
+const OTHERS_WRITE = 0o002;
+const STICKY = 0o1000;
+
+/** Whoever could rename a folder on the way would choose where root works. */
+function requireWayOfRoot(path: string): void {
+  for (let at = path; ; at = dirname(at)) {
+    const { uid, mode } = lstatSync(at);
+    const isOpen = (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0 && !lstatSync(at).isSymbolicLink();
+    if (uid !== 0 || isOpen)
+      throw new StartError(
+        `${plain(path)} belongs to root, and ${plain(at)} on the way to it can be changed by others: give both one owner, and run pombo as that user.`,
+      );
+    if (at === dirname(at)) return;
+  }
+}
+
+const NOBODYS_GROUP = 65_534;
+
+/** The one that the user logs in with. */
+function groupOfUser(uid: number): number {
+  const row = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"))
+    .find((fields) => fields[2] === String(uid));
+  const gid = Number(row?.[3] ?? NOBODYS_GROUP);
+  return Number.isInteger(gid) && gid > 0 ? gid : NOBODYS_GROUP;
+}

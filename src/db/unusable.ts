@@ -1,0 +1,84 @@
+import { type Database, SQLiteError } from "bun:sqlite";
+import { lstatSync, type Stats } from "node:fs";
+import { FinalStartError, StartError } from "../errors.ts";
+
+// A database that cannot be used, said in words: what was found, what it means, and the way out. Where nothing but a
+// person can change it the error is final: to start again and again would help nobody.
+
+const BESIDE = ["-wal", "-shm"];
+
+/** Before it is opened. False: there is none. Throws StartError where something else stands in its place. */
+export function requireDatabaseFile(file: string): boolean {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  for (const path of [file, ...BESIDE.map((end) => file + end)]) {
+    const stats = path === file ? found : lstatSync(path, { throwIfNoEntry: false });
+    if (stats !== undefined) requireOwnFile(path, stats);
+  }
+  // With SQLite it would be a new database, and the log beside it be thrown away; so would one of a single byte.
+  if (found.size > 1) return true;
+  throw new FinalStartError(
+    `The database ${file} is empty, and pombo leaves none so. If pombo was never used here, delete it and run pombo init again. ${restoreWords(file)}`,
+  );
+}
+
+function requireOwnFile(path: string, stats: Stats): void {
+  if (!stats.isFile()) {
+    const what = stats.isSymbolicLink() ? "a link" : stats.isDirectory() ? "a folder" : "no plain file";
+    throw new FinalStartError(
+      `${path} is ${what}, where a file of the database must be. Find out who put it there; put the file itself back, or the folder that it is in as data_dir.`,
+    );
+  }
+  const own = process.geteuid?.();
+  if (own === 0 || stats.uid === own) return;
+  throw new StartError(
+    `${path} belongs to another user (uid ${stats.uid}), and pombo runs as uid ${own}: give it back (chown ${own} ${path}), or run pombo as the user that the data directory belongs to. A program that was run there as root, such as sqlite3, leaves files like this.`,
+  );
+}
+
+/** Before anything is written to it: whether it is a database of pombo's at all. `version`: its migrations. */
+export function requireOwnDatabase(sqlite: Database, file: string, version: number): void {
+  const tables = sqlite
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .all()
+    .map(({ name }) => name);
+  // The table has been there since the first version.
+  if (tables.includes("instance") || (version === 0 && tables.length === 0)) return;
+  throw new FinalStartError(
+    `${file} is a database, and not one of pombo's: it was put in the place of pombo's by mistake, or data_dir names the wrong folder. ${restoreWords(file)}`,
+  );
+}
+
+/** What an error of SQLite's at a start means for the operator; null: it is another error. */
+export function unusable(error: unknown, file: string): StartError | null {
+  const root = rootOf(error);
+  if (root === null) return null;
+  const { code = "" } = root;
+  const said = `${root.message.replace(/\.$/, "")}, ${code}`;
+  if (code === "SQLITE_NOTADB")
+    return new FinalStartError(
+      `${file} is no database: it is another file, or its beginning was overwritten (${said}). ${restoreWords(file)}`,
+    );
+  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_IOERR_SHORT_READ")
+    return new FinalStartError(
+      `The database ${file} is damaged: it was cut off, or parts of it were overwritten (${said}). ${restoreWords(file)}`,
+    );
+  if (code.startsWith("SQLITE_FULL"))
+    return new StartError(`The database ${file} cannot be written: the disk is full (${said}). Make room.`);
+  if (/^SQLITE_(READONLY|CANTOPEN|IOERR|PERM|AUTH)/.test(code))
+    return new StartError(
+      `The database ${file} cannot be read or written (${said}): see that its disk is well and not mounted read-only, and that ${file}, ${BESIDE.map((end) => file + end).join(", ")} and their folder belong to the user that pombo runs as.`,
+    );
+  return null;
+}
+
+function restoreWords(file: string): string {
+  return `Keep ${file} and what stands beside it (${BESIDE.map((end) => `${file}${end}`).join(", ")}): move them away. Then bring the database back from its replica with pombo restore, or put your last backup of it there.`;
+}
+
+/** drizzle wraps the driver's errors, once. */
+function rootOf(error: unknown): SQLiteError | null {
+  for (let root = error, depth = 0; root instanceof Error && depth < 5; root = root.cause, depth += 1)
+    if (root instanceof SQLiteError) return root;
+  return null;
+}

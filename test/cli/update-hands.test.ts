@@ -1,0 +1,176 @@
+// What an update does with root's rights, and what it believes of a process that may be in the hands of others.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { passedOn } from "../../src/cli/environment.ts";
+import { type Hands, localHands } from "../../src/cli/update-hands.ts";
+import { serveHands } from "../../src/cli/update-remote.ts";
+
+const uid = process.geteuid?.() ?? -1;
+let folder = "";
+let binary = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "pombo-hands-"));
+  chmodSync(folder, 0o755);
+  binary = join(folder, "pombo");
+  copyFileSync("/bin/sleep", binary);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const source = (from: string) => ({ from, sha256: undefined, allowDowngrade: false });
+const hands = (changes = {}) => localHands({ binary, source: source(binary), uid, env: {}, ...changes });
+
+async function withProcess(command: string[], env: Record<string, string>, run: (pid: number) => Promise<void>) {
+  const child = Bun.spawn(command, { env, stdout: "ignore", stderr: "ignore" });
+  try {
+    await run(child.pid);
+  } finally {
+    child.kill("SIGKILL");
+    await child.exited;
+  }
+}
+
+test("of an environment what pombo may be told goes on, and nothing that changes how programs run", () => {
+  const hostile = {
+    LD_PRELOAD: "/x.so",
+    LD_LIBRARY_PATH: "/x",
+    BUN_OPTIONS: "-r x",
+    NODE_OPTIONS: "x",
+    PATH: "/x",
+    HOME: "/x",
+    GCONV_PATH: "/x",
+  };
+  const useful = { POMBO_INSTANCE_KEY: "k", HTTPS_PROXY: "p", SSL_CERT_FILE: "f", TZ: "Africa/Maputo", LANG: "C" };
+  const { PATH, ...passed } = passedOn({ ...hostile, ...useful, POMBO_NOT_SET: undefined });
+  expect(passed).toEqual(useful);
+  expect(PATH).not.toContain("/x");
+});
+
+test("a process is looked at: its words and its environment, without what is hostile in it", async () => {
+  await withProcess([binary, "60"], { LD_PRELOAD: "/nothing.so", POMBO_INSTANCE_KEY: "k" }, async (pid) => {
+    const found = await hands().inspect(pid);
+    expect(found).toMatchObject({ pid, unit: null, args: ["60"] });
+    expect(found.env).toEqual({ ...passedOn({}), POMBO_INSTANCE_KEY: "k" });
+  });
+});
+
+test("one of another user, another executable and numbers that are none are refused", async () => {
+  const ask = async (by: Hands, pid: number) => by.inspect(pid);
+  await withProcess([binary, "60"], {}, async (pid) => {
+    await expect(ask(hands({ uid: uid + 1 }), pid)).rejects.toThrow(
+      "not of the user that the data directory belongs to",
+    );
+  });
+  const evil = join(folder, "evil\n[31m");
+  copyFileSync("/bin/sleep", evil);
+  await withProcess([evil, "60"], {}, async (pid) => {
+    const refused = ask(hands(), pid);
+    await expect(refused).rejects.toThrow("is another executable");
+    // Root is not told to run it, and nothing in its name moves the screen.
+    await expect(refused).rejects.not.toThrow(/run .*evil|\n/);
+  });
+  for (const pid of [0, -1, 1, Number.NaN, 1.5, 4_194_305])
+    await expect(ask(hands(), pid)).rejects.toThrow("Nothing was changed");
+});
+
+test("a unit that somebody else names is not started: it must run this executable", async () => {
+  for (const name of ["debug-shell.service", "../x.service", "reboot.target", "-H evil.service", ""])
+    expect(await hands().adopt(name)).toBe(false);
+  await expect((async () => hands().start())()).rejects.toThrow("No unit");
+});
+
+test("what was brought takes the place, unless somebody changed it meanwhile, and goes back", async () => {
+  const next = join(folder, "next");
+  copyFileSync("/bin/cat", next);
+  const before = readFileSync(binary);
+  const by = hands({ source: source(next) });
+  expect(await hands().bring()).toBeNull();
+  const brought = await by.bring();
+  expect(brought).toMatchObject({ draft: `${binary}.new`, version: null });
+  await by.replace();
+  expect(readFileSync(binary)).toEqual(readFileSync(next));
+  expect(readFileSync(`${binary}.previous`)).toEqual(before);
+  await by.putBack();
+  expect(readFileSync(binary)).toEqual(before);
+  await by.putBack();
+  expect(readFileSync(binary)).toEqual(before);
+  await by.bring();
+  writeFileSync(`${binary}.new`, "another");
+  await expect(by.replace()).rejects.toThrow("not what was brought");
+  expect(readFileSync(binary)).toEqual(before);
+  await by.end();
+});
+
+test("a link in the place of the draft is not written through", async () => {
+  const next = join(folder, "next");
+  copyFileSync("/bin/cat", next);
+  const victim = join(folder, "victim");
+  writeFileSync(victim, "precious", { mode: 0o600 });
+  symlinkSync(victim, `${binary}.new`);
+  const by = hands({ source: source(next) });
+  await by.bring();
+  expect([readFileSync(victim, "utf8"), statSync(victim).mode & 0o777]).toEqual(["precious", 0o600]);
+  await by.end();
+});
+
+// Whose own the executable is matters to root alone.
+test.skipIf(uid !== 0)("root replaces no executable that others could change", () => {
+  for (const mode of [0o775, 0o757]) {
+    chmodSync(folder, mode);
+    expect(() => hands()).toThrow("can be changed by others than root");
+  }
+  chmodSync(folder, 0o755);
+});
+
+test("the process that stays root obeys its verbs, answers each with one line, and ends with whoever asks", async () => {
+  const done: string[] = [];
+  const fake: Hands = {
+    bring: () => Promise.resolve(null),
+    inspect: (pid) => Promise.reject(new Error(`no ${pid}`)),
+    adopt: (unit) => Promise.resolve(unit === "pombo.service"),
+    stop: async () => void done.push("stop"),
+    start: async () => void done.push("start"),
+    hasFailed: () => Promise.resolve(false),
+    replace: async () => void done.push("replace"),
+    putBack: async () => void done.push("putBack"),
+    end: async () => void done.push("end"),
+  };
+  const asked = [
+    { verb: "adopt", given: "pombo.service" },
+    { verb: "inspect", given: "x; rm -rf /" },
+    { verb: "stop" },
+    { verb: "__proto__" },
+    { verb: "constructor" },
+    "not JSON",
+  ].map((each) => `${typeof each === "string" ? each : JSON.stringify(each)}\n`);
+  const out: string[] = [];
+  async function* input() {
+    for (const each of asked) {
+      yield Buffer.from(each.slice(0, 5));
+      yield Buffer.from(each.slice(5));
+    }
+    yield Buffer.from("x".repeat(10_000));
+    yield Buffer.from('\n{"verb":"start"}\n');
+  }
+  await serveHands(fake, { input, out: (text) => void out.push(text) });
+  expect(out.map((line) => JSON.parse(line) as object)).toEqual([
+    { value: true },
+    { fault: "no NaN", exitCode: 1 },
+    { value: null },
+    { fault: "there is no such verb", exitCode: 1 },
+    { fault: "there is no such verb", exitCode: 1 },
+    { fault: expect.any(String), exitCode: 1 },
+  ]);
+  // What is no question any more ends it.
+  expect(done).toEqual(["stop", "end"]);
+});
