@@ -3,7 +3,7 @@ import { walBytesOf } from "./db/checkpoints.ts";
 import { findDamageAtStart } from "./db/damage.ts";
 import { syncLogAnew } from "./db/log-sync.ts";
 import { type Db, openDatabase } from "./db/open.ts";
-import { StartError } from "./errors.ts";
+import { FinalStartError, StartError } from "./errors.ts";
 import { requireDatabaseFile, unusable } from "./db/unusable.ts";
 import { databaseFile, notSetUp } from "./ground.ts";
 import { endDaemonOf } from "./litestream/orphan.ts";
@@ -69,7 +69,7 @@ function requireWhole(db: Db, file: string, dataDir: string): void {
   const damage = findDamageAtStart(db.sqlite);
   if (damage.length === 0) return;
   db.close();
-  throw new StartError(
+  throw new FinalStartError(
     `Pages of the database ${file} are damaged (${damage.join("; ")}). Nothing was accepted or sent. ${cureOf(dataDir)}`,
   );
 }

@@ -44,7 +44,7 @@ test("damaged pages are told with what to do: at a start after a crash where it 
   }
   damage(file, "email_queue");
   const refused = await runPombo(["serve", "--config", world.configFile]);
-  expect(refused.code).toBe(1);
+  expect(refused.code).toBe(78);
   expect(refused.stderr).toContain(`Pages of the database ${file} are damaged (email_queue: `);
   expect(refused.stderr).toContain("Nothing was accepted or sent.");
   expect(refused.stderr).toContain("pombo restore --from URL");
