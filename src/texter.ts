@@ -8,6 +8,7 @@ import type { DnsClient } from "./dns/client.ts";
 import type { RecordFact } from "./events/record.ts";
 import type { PauseView } from "./queue/pause.ts";
 import { Answers } from "./sms/answers.ts";
+import { Backlog } from "./sms/backlog.ts";
 import { Dispatcher } from "./sms/dispatch.ts";
 import { Health } from "./sms/health.ts";
 import { answerHelp, type HelpParts } from "./sms/help.ts";
@@ -63,7 +64,7 @@ export interface Texter {
   links: Pick<Links, "views">;
   /** For the metrics. */
   figures(): TextFigures;
-  /** Routes that are away while texts wait for them. */
+  /** Routes that are away while texts wait for them, or get more than they send. */
   troubles(): Trouble[];
   operator: OperatorParts["sms"];
 }
@@ -120,8 +121,10 @@ export function buildTexter(parts: TexterParts): Texter {
   const trying = { routes, routing, references: sms.references, links: () => links };
   const trials = new Trials({ ...trying, commit, clock, steady, random, log });
   const overview = linkOverview({ routes, links, store: sms.links, isAllShown: config.log.addresses === "full" });
+  const waiting = new WaitingCount(sms, clock);
+  const backlog = new Backlog({ routes, waiting, links, isPaused: () => paused.isPaused, clock, steady });
   const swept = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats, dispatcher };
-  const sweeper = new Sweeper({ ...swept, nudge, unwritten, commit, clock, log });
+  const sweeper = new Sweeper({ ...swept, backlog, nudge, unwritten, commit, clock, log });
   const now = () => clock.now();
   const recover = () => recoverTexts({ sms, routes, routing, answers, commit, now, log, unwritten });
   return {
@@ -130,7 +133,7 @@ export function buildTexter(parts: TexterParts): Texter {
     ...lifeOf({ recover, sms, dispatcher, links, trials, sweeper, writer, unwritten }),
     sweep: () => sweeper.sweep(),
     links,
-    ...figuresOf({ routes, links, receipts, sms, clock, unwritten }),
+    ...figuresOf({ routes, links, receipts, sms, clock, waiting, backlog, unwritten }),
     operator: { overview, trials, prefixes: config.sms.prefixes },
   };
 }
@@ -197,10 +200,11 @@ function figuresOf(of: {
   receipts: Receipts;
   sms: SmsStores;
   clock: Clock;
+  waiting: WaitingCount;
+  backlog: Pick<Backlog, "troubles">;
   unwritten: Pick<UnwrittenTexts, "trouble">;
 }): Pick<Texter, "figures" | "troubles"> {
-  const { routes, links, receipts, sms, clock, unwritten } = of;
-  const waiting = new WaitingCount(sms, clock);
+  const { routes, links, receipts, sms, clock, waiting, backlog, unwritten } = of;
   const look = {
     unboundMs: (route: string) => links.unboundMs(route),
     hasWaiting: (route: string) => sms.work.hasWaiting(route),
@@ -214,7 +218,11 @@ function figuresOf(of: {
       }),
       ...sms.counted,
     }),
-    troubles: () => [...troublesOf(routes, clock.now(), look), ...[unwritten.trouble ?? []].flat()],
+    troubles: () => [
+      ...troublesOf(routes, clock.now(), look),
+      ...backlog.troubles,
+      ...[unwritten.trouble ?? []].flat(),
+    ],
   };
 }
 

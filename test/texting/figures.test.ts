@@ -32,7 +32,7 @@ test("the metrics tell how links stand and what became of texts", async () => {
     `pombo_sms_submits_total{${LINK},outcome="unanswered"} 0`,
     `pombo_sms_receipts_total{${LINK},state="delivered"} 1`,
     `pombo_sms_receipts_total{${LINK},state="rejected"} 0`,
-    `pombo_sms_link_throttled_total{${LINK}} 1`,
+    `pombo_sms_link_throttled_total{${LINK}} 0`,
     `pombo_sms_link_ends_total{${LINK},why="lost"} 0`,
     `pombo_sms_inbound_total{${LINK}} 0`,
     `pombo_sms_waiting{route="vodacom"} 0`,
@@ -44,7 +44,7 @@ test("the metrics tell how links stand and what became of texts", async () => {
     "pombo_sms_possible_duplicates_total 0",
   ])
     expect(text).toContain(`${line}\n`);
-  expect(text).toMatch(/pombo_sms_link_rate\{.*\} 5000\n/);
+  expect(text).toMatch(/pombo_sms_link_rate\{.*\} 10000\n/);
 });
 
 test("a lost answer, a receipt that fits nothing and a text received are counted", async () => {
