@@ -51,7 +51,7 @@ test("a lost answer, a receipt that fits nothing and a text received are counted
   await using world = await startMeasured({
     script: { rules: [{ count: 1, answer: { end: "half", receipt: { states: [] } } }], receipts: { ids: "unknown" } },
   });
-  const id = await world.text();
+  const id = await world.text({ body: "Bom dia" });
   await world.until(id, ({ status }) => status === "sent");
   await world.smsc.deliver("loja", {
     command: "deliver_sm",
