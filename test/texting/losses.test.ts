@@ -52,9 +52,12 @@ test("receipts under our reference tell that what was given up had arrived; the 
 });
 
 test("a text sent twice, both answers lost, is delivered by receipts of ids that nobody told us", async () => {
-  const receipt = { ids: "unknown", tlvs: [], text: "no_text", delayMs: 1_500 } as const;
   await using world = await startTexting({
-    script: { rules: [{ count: 2, answer: { end: "half", receipt } }] },
+    script: {
+      rules: [
+        { count: 2, answer: { end: "half", receipt: { ids: "unknown", tlvs: [], text: "no_text", delayMs: 1_500 } } },
+      ],
+    },
     configure: (config) => void (config.sms.unknownWaitMs = 300),
   });
   const id = await world.text();
