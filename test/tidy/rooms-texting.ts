@@ -8,6 +8,7 @@ export const TEXTING = {
     "sms/answers.ts",
     "events",
     "sms/dispatch.ts",
+    "sms/backlog.ts",
     "sms/health.ts",
     "sms/help.ts",
     "sms/link-overview.ts",
