@@ -45,7 +45,7 @@ const WORDS: [word: string, status: string, deliveryState: string, category: str
   ["ACKED", "sent", "accepted", null],
   ["ACCEPTD", "sent", "accepted", null],
   ["0", "sent", "enroute", null],
-  ["UNKNOWN", "sent", "enroute", null],
+  ["UNKNOWN", "sent", "unknown", null],
 ];
 
 test("every state in a vendor's own word", async () => {
