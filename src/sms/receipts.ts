@@ -1,7 +1,8 @@
 import type { Facts } from "../db/facts.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { Inbound } from "../smpp/pdu.ts";
-import { categoryOfError } from "./failure.ts";
+import { categoryOfError, isUnknownSubscriber } from "./failure.ts";
+import type { LastWord } from "./invalid-numbers.ts";
 import { isSameNumber, numberKey } from "./number.ts";
 import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey } from "./receipt-id.ts";
@@ -33,6 +34,8 @@ export interface ReceiptParts {
     facts: Pick<Facts, "note">;
   };
   routes: ReadonlyMap<string, Route>;
+  /** Outside of transactions: what the network said of a number, for good. */
+  ended?: (word: LastWord) => void;
 }
 
 /** What of a receipt's PDU counts beside what it says. */
@@ -194,8 +197,19 @@ export class Receipts {
       category: isBad ? categoryOfError(receipt, errors) : null,
       reason: null,
     };
+    if (isLast(next)) this.#tellEnd(row, receipt, now);
     this.#parts.sms.segments.receipt(row, { state: segmentStateOf(next), receiptState: next, now }, said);
     return releaseParts(row, now, this.#parts.sms.segments);
+  }
+
+  /** Once a message, however many parts it has. */
+  #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
+    const { sms, routes, ended } = this.#parts;
+    const address = sms.messages.byId(messageId)?.recipient;
+    if (ended === undefined || address === undefined || sms.segments.of(messageId).some(isOver)) return;
+    const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
+    const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
+    sms.facts.note(() => ended({ route, workspaceId, address, isInvalid, at }));
   }
 
   #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
