@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { waitUntil } from "../peers/process.ts";
-import { startTexting, type TextWorld, type TextWorldOptions } from "./world.ts";
+import { fastClock, startTexting, type TextWorld, type TextWorldOptions } from "./world.ts";
 
 function startMeasured(options: TextWorldOptions = {}): Promise<TextWorld> {
   return startTexting({
@@ -104,4 +104,34 @@ test("a route without a link is a trouble while texts wait for it, and the insta
   expect(text).toContain(`pombo_sms_link_bound{${LINK}} 0\n`);
   expect(text).toContain('pombo_sms_waiting{route="vodacom"} 1\n');
   expect(text).toContain(`pombo_sms_link_ends_total{${LINK},why="refused"} 1\n`);
+});
+
+test("a route that gets more texts than its SMSC takes is a trouble, and the instance stays ready", async () => {
+  const clock = fastClock(20);
+  await using world = await startTexting({
+    script: { rules: [{ answer: { status: 0x58 } }] },
+    instance: { clock },
+  });
+  const ready = async () => {
+    const response = await fetch(`${world.instance.app.url}/ready`);
+    return {
+      status: response.status,
+      body: (await response.json()) as { trouble: { part: string; reason: string }[] },
+    };
+  };
+  let nth = 0;
+  const isTold = async () => {
+    const texts = Array.from({ length: 20 }, () =>
+      world.text({ to: `+2588411${String((nth += 1)).padStart(5, "0")}` }),
+    );
+    await Promise.all(texts);
+    clock.jump(60_000);
+    return (await ready()).body.trouble.length > 0;
+  };
+  await waitUntil("it is told", 15_000, isTold);
+  const { status, body } = await ready();
+  expect([status, body.trouble[0]?.part]).toEqual([200, "sms"]);
+  expect(body.trouble[0]?.reason).toContain("The SMS route vodacom gets more texts than it sends");
+  const seen = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
+  expect(seen.troubles[0].reason).toContain("gets more texts than it sends");
 });
