@@ -6,12 +6,15 @@ import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
 import type { DnsClient } from "./dns/client.ts";
+import { RefusalWatch } from "./emails/refusals.ts";
 import type { RecordFact } from "./events/record.ts";
 import type { PauseView } from "./queue/pause.ts";
 import { Answers } from "./sms/answers.ts";
+import { Backlog } from "./sms/backlog.ts";
 import { Dispatcher } from "./sms/dispatch.ts";
 import { Health } from "./sms/health.ts";
 import { answerHelp, type HelpParts } from "./sms/help.ts";
+import { InvalidNumbers } from "./sms/invalid-numbers.ts";
 import { linkOverview } from "./sms/link-overview.ts";
 import { Links } from "./sms/links.ts";
 import { type ReceiverParts, receiveText } from "./sms/receive.ts";
@@ -66,7 +69,7 @@ export interface Texter {
   links: Pick<Links, "views">;
   /** For the metrics. */
   figures(): TextFigures;
-  /** Routes that are away while texts wait for them. */
+  /** Routes that are away while texts wait for them, or get more than they send. */
   troubles(): Trouble[];
   operator: OperatorParts["sms"];
 }
@@ -81,7 +84,9 @@ export function buildTexter(parts: TexterParts): Texter {
   const { sms, suppressions } = stores;
   const routes = openRoutes(config.sms.routes);
   const { unknownWaitMs, receiptGraceMs } = config.sms;
-  const receipts = new Receipts({ sms, routes });
+  const isThere = (workspaceId: number) => stores.workspaces.byId(workspaceId) !== undefined;
+  const numbers = new InvalidNumbers({ refusals: new RefusalWatch(), suppressions, isThere, commit, log });
+  const receipts = new Receipts({ sms, routes, ended: (word) => numbers.told(word) });
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const health = new Health({ routes, steady, log, pause });
   const answers = new Answers({ sms, routes, receipts, health, unknownWaitMs, log, pause });
@@ -123,8 +128,10 @@ export function buildTexter(parts: TexterParts): Texter {
   const trying = { routes, routing, references: sms.references, links: () => links };
   const trials = new Trials({ ...trying, commit, clock, steady, random, log });
   const overview = linkOverview({ routes, links, store: sms.links, isAllShown: config.log.addresses === "full" });
+  const waiting = new WaitingCount(sms, clock);
+  const backlog = new Backlog({ routes, waiting, links, isPaused: () => paused.isPaused, clock, steady });
   const swept = { sms, routes, answers, receipts, receiver, receiptGraceMs, links, health, repeats, dispatcher };
-  const sweeper = new Sweeper({ ...swept, nudge, unwritten, commit, clock, log });
+  const sweeper = new Sweeper({ ...swept, backlog, nudge, unwritten, commit, clock, log });
   const now = () => clock.now();
   const recover = () => recoverTexts({ sms, routes, routing, answers, commit, now, log, unwritten });
   return {
@@ -140,7 +147,7 @@ export function buildTexter(parts: TexterParts): Texter {
       });
     },
     links,
-    ...figuresOf({ routes, links, receipts, sms, clock, unwritten }),
+    ...figuresOf({ routes, links, receipts, sms, clock, waiting, backlog, unwritten }),
     operator: { overview, trials, prefixes: config.sms.prefixes },
   };
 }
@@ -208,10 +215,11 @@ function figuresOf(of: {
   receipts: Receipts;
   sms: SmsStores;
   clock: Clock;
+  waiting: WaitingCount;
+  backlog: Pick<Backlog, "troubles">;
   unwritten: Pick<UnwrittenTexts, "trouble">;
 }): Pick<Texter, "figures" | "troubles"> {
-  const { routes, links, receipts, sms, clock, unwritten } = of;
-  const waiting = new WaitingCount(sms, clock);
+  const { routes, links, receipts, sms, clock, waiting, backlog, unwritten } = of;
   const look = {
     unboundMs: (route: string) => links.unboundMs(route),
     hasWaiting: (route: string) => sms.work.hasWaiting(route),
@@ -225,7 +233,11 @@ function figuresOf(of: {
       }),
       ...sms.counted,
     }),
-    troubles: () => [...troublesOf(routes, clock.now(), look), ...[unwritten.trouble ?? []].flat()],
+    troubles: () => [
+      ...troublesOf(routes, clock.now(), look),
+      ...backlog.troubles,
+      ...[unwritten.trouble ?? []].flat(),
+    ],
   };
 }
 

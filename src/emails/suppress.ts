@@ -40,7 +40,7 @@ export function suppressFor(
         return;
       }
       const { earlier } = suppressing;
-      const taken = earlier.filter((each) => suppressions.takeBack(each));
+      const taken = earlier.filter((each) => suppressions.takeBack({ ...each, ...row }));
       for (const each of [...taken, recipient]) suppressions.hold({ ...each, ...row, site });
       held = { earlier, count: taken.length + 1 };
     },

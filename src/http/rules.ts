@@ -49,6 +49,10 @@ interface TextOptions {
 /** Text on one line, as a pattern that every dialect understands. */
 export const ONE_LINE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$";
 
+/** The same with something to see in it. */
+const NAME =
+  "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*[^\\s\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029][^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$";
+
 /**
  * A string of `minLength` to `maxLength` Unicode code points (TypeBox would count UTF-16 units) without
  * lone surrogates. `check` may refuse the value with a sentence.
@@ -63,7 +67,7 @@ export function text(options: TextOptions, check?: (value: string) => string | n
     if (length > maxLength) return `must have at most ${maxLength.toLocaleString("en")} characters`;
     return check?.(value) ?? null;
   };
-  const line = check === lineFault ? { pattern: ONE_LINE } : {};
+  const line = check === lineFault ? { pattern: ONE_LINE } : check === nameFault ? { pattern: NAME } : {};
   return ruled<string>(
     { type: "string", ...(minLength > 0 ? { minLength } : {}), ...line, ...options },
     leafRule(faultIn),
@@ -73,6 +77,11 @@ export function text(options: TextOptions, check?: (value: string) => string | n
 /** For `text`: what is written into lists, logs and terminals stands on one line and moves no cursor. */
 export function lineFault(value: string): string | null {
   return /[\p{Cc}\u2028\u2029]/u.test(value) ? "must not hold control characters or line breaks" : null;
+}
+
+/** For `text`: a line by which people know a thing. */
+export function nameFault(value: string): string | null {
+  return lineFault(value) ?? (/\P{White_Space}/u.test(value) ? null : "must not be blank");
 }
 
 /** A whole number in a query, where every value comes as text. */

@@ -82,7 +82,7 @@ function undelivered(deliveryState: string, failureCategory: string, status = "u
   return { status, deliveryState, failureCategory };
 }
 
-function failed(failureCategory: string, deliveryState = "pending"): MagicNumber["ends"] {
+function failed(failureCategory: string, deliveryState = "rejected"): MagicNumber["ends"] {
   return { status: "failed", deliveryState, failureCategory };
 }
 

@@ -28,6 +28,15 @@ export class UnreadablePdu extends Error {
 const lengthsRead = new WeakSet<Readable>();
 const bytesRead = new WeakMap<PDU, Buffer>();
 
+/** Messages for us whose body ends before its last mandatory field: of these the header alone was read. */
+const cutShort = new WeakSet<PDU>();
+
+/** The mandatory fields of §4.6.1 and §4.7.1: octets, `t` for a text to its NUL, `b` for a length and so many octets. */
+const BODIES: Record<number, readonly (number | "t" | "b")[]> = {
+  0x05: ["t", 2, "t", 2, "t", 3, "t", "t", 4, "b"],
+  0x103: ["t", 2, "t", 2, "t", 3],
+};
+
 let isHardened = false;
 
 /** The package, hardened at the first call. */
@@ -45,6 +54,11 @@ export function isMidPdu(stream: Readable): boolean {
 /** A PDU as it came. */
 export function bytesOf(pdu: PDU): Buffer {
   return bytesRead.get(pdu) ?? Buffer.alloc(0);
+}
+
+/** The package takes what is missing for empty: a text that lost its end would be acknowledged. */
+export function isCutShort(pdu: PDU): boolean {
+  return cutShort.has(pdu);
 }
 
 function harden(): void {
@@ -109,10 +123,32 @@ function readPdu(stream: Readable, length: number): PDU | false {
   bytes.writeUInt32BE(length, 0);
   bytes.set(rest, 4);
   try {
-    const pdu = new smpp.PDU(bytes);
+    const isCut = !hasWholeBody(bytes);
+    const pdu = new smpp.PDU(isCut ? headerOf(bytes) : bytes);
+    if (isCut) cutShort.add(pdu);
     bytesRead.set(pdu, bytes);
     return pdu;
   } catch (error) {
     throw new UnreadablePdu(error instanceof Error ? error.message : String(error), bytes.readUInt32BE(12));
   }
+}
+
+/** As of a PDU without a body. */
+function headerOf(bytes: Buffer): Buffer {
+  const header = Buffer.from(bytes.subarray(0, MIN_PDU_BYTES));
+  header.writeUInt32BE(MIN_PDU_BYTES, 0);
+  return header;
+}
+
+function hasWholeBody(bytes: Buffer): boolean {
+  let at = MIN_PDU_BYTES;
+  for (const field of BODIES[bytes.readUInt32BE(4)] ?? []) {
+    if (field === "t") {
+      const end = bytes.indexOf(0, at);
+      at = end < 0 ? Infinity : end + 1;
+    } else at += field === "b" ? 1 + (bytes[at] ?? 0) : field;
+    // The next one begins within it, or it ends here.
+    if (at > bytes.length) return false;
+  }
+  return true;
 }

@@ -223,7 +223,7 @@ export class Link<S extends Segment> {
         events.seen?.("out", pdu);
         events.writing?.(segment, pdu);
       },
-      throttled: (status, ratePerSecond) => events.throttled?.(status, ratePerSecond),
+      throttled: (slowed) => events.throttled?.(slowed),
       answered: ({ settled, ...answer }) =>
         events.answered({
           ...answer,

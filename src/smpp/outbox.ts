@@ -43,6 +43,12 @@ export interface Unsent<S> {
   reason: string;
 }
 
+export interface Slowed {
+  ratePerSecond: number;
+  /** It was not told of in the last minute. */
+  isNews: boolean;
+}
+
 export interface OutboxEvents<S> {
   /** `free` segments may be sent now. */
   ready(free: number): void;
@@ -53,8 +59,8 @@ export interface OutboxEvents<S> {
   lost(segments: S[], reason: string): void;
   /** It is about to be written, as these bytes. */
   writing?(segment: S, pdu: Buffer): void;
-  /** The SMSC said that we are too fast, and the link slowed down to so many segments a second. */
-  throttled?(status: number, ratePerSecond: number): void;
+  /** The SMSC said that we are too fast, and the link slowed down. */
+  throttled?(slowed: Slowed): void;
 }
 
 export interface OutboxOptions<S> {
@@ -66,6 +72,7 @@ export interface OutboxOptions<S> {
 
 /** A window less than half empty is refilled after so much, so that claims come in batches. */
 const REFILL_MS = 2;
+const TELL_EVERY_MS = 60_000;
 /** What the SMSC answers when it and we do not agree on the state of the session. */
 const OUT_OF_STEP: readonly number[] = [STATUS.invalidLength, STATUS.invalidCommand, STATUS.wrongBindState];
 
@@ -80,6 +87,7 @@ export class Outbox<S extends Segment> {
   #isStopped = false;
   #isOffering = false;
   #cancelOffer: (() => void) | null = null;
+  #toldThrottledAt = -Infinity;
 
   constructor({ settings, clock, log, events }: OutboxOptions<S>) {
     this.#settings = settings;
@@ -184,8 +192,9 @@ export class Outbox<S extends Segment> {
     const window = this.#window;
     const answer = window.answer(sequence);
     if (answer.kind === "stray") return session.stray(raw.isNack ? "generic_nack" : "submit_sm_resp");
-    const { segment, isLate } = answer;
-    if (this.#rate.answered(raw.status, this.#clock.now())) this.#tellThrottled(raw.status);
+    const { segment, sentAt, isLate } = answer;
+    const now = this.#clock.now();
+    if (this.#rate.answered(raw.status, sentAt, now)) this.#tellThrottled(raw.status, now);
     const settled = () => {
       if (window.settle(sequence) && window === this.#window) this.offer();
     };
@@ -234,9 +243,13 @@ export class Outbox<S extends Segment> {
     this.#cancelOffer = null;
   }
 
-  #tellThrottled(status: number): void {
-    const fields = { link: this.#settings.name, status: hex(status), ratePerSecond: this.#rate.perSecond };
-    this.#log.event("smpp.throttled", fields);
-    this.#events.throttled?.(status, this.#rate.perSecond);
+  /** At its limit a link slows down every few seconds: operators are told of that once a minute. */
+  #tellThrottled(status: number, now: number): void {
+    const isNews = now - this.#toldThrottledAt >= TELL_EVERY_MS;
+    const { perSecond: ratePerSecond } = this.#rate;
+    this.#events.throttled?.({ ratePerSecond, isNews });
+    if (!isNews) return;
+    this.#toldThrottledAt = now;
+    this.#log.event("smpp.throttled", { link: this.#settings.name, status: hex(status), ratePerSecond });
   }
 }

@@ -4,7 +4,7 @@
  * numbers are those of the SMPP 3.4 specification.
  */
 import type { PDU } from "smpp";
-import { bytesOf, library } from "./library.ts";
+import { bytesOf, isCutShort, library } from "./library.ts";
 import type { LinkSettings } from "./settings.ts";
 
 /** SMPP 3.4. */
@@ -50,17 +50,20 @@ export type Pdu =
   /** `bytes`: the PDU as it came. */
   | { kind: "submit_answer"; sequence: number; status: number; messageId: string; bytes: Buffer }
   | { kind: "inbound"; sequence: number; message: Inbound }
+  /** A message whose body ends too early (§4.6.1). */
+  | { kind: "cut_message"; sequence: number; command: Inbound["command"]; bytes: Buffer }
   | { kind: "nack"; sequence: number; status: number; bytes: Buffer }
-  | { kind: "enquire" | "enquire_answer" | "unbind" | "unbind_answer" | "outbind"; sequence: number }
+  | { kind: "enquire" | "enquire_answer" | "unbind" | "unbind_answer" | "outbind" | "alert"; sequence: number }
   /** A command that no SMSC sends to us, or nobody knows. */
   | { kind: "stranger"; sequence: number; command: string; isAnswer: boolean };
 
-const PLAIN_KINDS: Record<string, "enquire" | "enquire_answer" | "unbind" | "unbind_answer" | "outbind"> = {
+const PLAIN_KINDS: Record<string, "enquire" | "enquire_answer" | "unbind" | "unbind_answer" | "outbind" | "alert"> = {
   enquire_link: "enquire",
   enquire_link_resp: "enquire_answer",
   unbind: "unbind",
   unbind_resp: "unbind_answer",
   outbind: "outbind",
+  alert_notification: "alert",
 };
 
 /** What the package has read, typed. */
@@ -73,7 +76,9 @@ export function understand(pdu: PDU): Pdu {
       return { kind: "submit_answer", sequence, status, messageId: text(pdu["message_id"]), bytes: bytesOf(pdu) };
     case "deliver_sm":
     case "data_sm":
-      return { kind: "inbound", sequence, message: readInbound(command, pdu) };
+      return isCutShort(pdu)
+        ? { kind: "cut_message", sequence, command, bytes: bytesOf(pdu) }
+        : { kind: "inbound", sequence, message: readInbound(command, pdu) };
     case "bind_transceiver_resp":
     case "bind_transmitter_resp":
     case "bind_receiver_resp":

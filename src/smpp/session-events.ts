@@ -62,7 +62,7 @@ export interface SessionOptions {
 /** The bytes of what says something of a message; null: it only keeps the session. */
 export function contentOf(pdu: Pdu): Buffer | null {
   if (pdu.kind === "inbound") return pdu.message.bytes;
-  return pdu.kind === "submit_answer" || pdu.kind === "nack" ? pdu.bytes : null;
+  return pdu.kind === "submit_answer" || pdu.kind === "nack" || pdu.kind === "cut_message" ? pdu.bytes : null;
 }
 
 export function answerOf(pdu: Extract<Pdu, { kind: "submit_answer" | "nack" }>): RawAnswer {

@@ -167,6 +167,8 @@ export class SmppSession {
         return this.#events.answered(pdu.sequence, answerOf(pdu));
       case "inbound":
         return this.#receive(pdu.sequence, pdu.message);
+      case "cut_message":
+        return this.#refuseCut(pdu);
       case "bind_answer":
         return this.#takeBindAnswer(pdu.sequence, pdu.status, false);
       case "nack":
@@ -182,6 +184,9 @@ export class SmppSession {
         return this.#watched.phase === "unbinding" ? this.#finish() : this.stray(pdu.kind);
       case "outbind":
         return this.stray(pdu.kind);
+      // A subscriber can be reached again, which we asked nobody to tell us; it has no answer (§4.12.1).
+      case "alert":
+        return;
       case "stranger":
         this.stray(pdu.command);
         if (!pdu.isAnswer) this.#wire.write(encodeNack(pdu.sequence, STATUS.invalidCommand));
@@ -220,6 +225,15 @@ export class SmppSession {
       this.#answerUnbind();
     };
     this.#events.received(message, acknowledge, { session: this.#life, sequence });
+  }
+
+  /** Its length is right, so that what follows can be read; a broken connection would only bring it again. */
+  #refuseCut({ sequence, command, bytes }: Extract<Pdu, { kind: "cut_message" }>): void {
+    const told = { link: this.#settings.name, command, octets: bytes.length };
+    this.#log.event("smpp.cut_message", told, "warn");
+    const answer = encodeAcknowledgement(command, sequence, STATUS.invalidMessageLength);
+    this.#events.seen?.("out", answer);
+    this.#wire.write(answer);
   }
 
   #takeUnbind(sequence: number): void {

@@ -1,6 +1,7 @@
 /** command_status (SMPP 3.4 §5.1.3), as far as a link decides by them. */
 export const STATUS = {
   ok: 0x00,
+  invalidMessageLength: 0x01,
   invalidLength: 0x02,
   invalidCommand: 0x03,
   wrongBindState: 0x04,

@@ -13,7 +13,8 @@ interface Waiting<S> {
 }
 
 export type Answered<S> =
-  | { kind: "answered"; segment: S; isLate: boolean }
+  /** `sentAt`: when it was written; -Infinity of a late one, which is too old to count. */
+  | { kind: "answered"; segment: S; sentAt: number; isLate: boolean }
   /** A sequence number that we did not send, or whose answer has come already. */
   | { kind: "stray" };
 
@@ -56,7 +57,7 @@ export class Window<S> {
     this.#late.delete(sequence);
     this.#answered.add(sequence);
     this.#timeoutsInARow = 0;
-    return { kind: "answered", segment, isLate: waiting === undefined };
+    return { kind: "answered", segment, sentAt: waiting?.sentAt ?? -Infinity, isLate: waiting === undefined };
   }
 
   /** What the answer means is committed. False: it was already. */

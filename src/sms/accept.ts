@@ -30,7 +30,7 @@ import { withoutBody } from "./show.ts";
 import type { MessageStore, NewMessage } from "./store.ts";
 
 // Accepting a text. One closure decides and writes everything: the replay of an idempotent answer, the
-// workspace's block, sender id, suppression, plan, route, credits, the rows of message and segments, the
+// workspace's block, plan, sender id, suppression, route, credits, the rows of message and segments, the
 // stored answer. The text is encoded and split here, once: what is sent, sent again and paid for is settled
 // with the 202.
 
@@ -94,9 +94,10 @@ function decide({ caller, item, idempotency }: SmsAcceptRequest, parts: SmsAccep
   // Bounces and complaints of its email block its email alone.
   const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
   if (blocked !== null) throw blocked;
+  // Before anything that a plan with SMS alone can put right.
+  if (!parts.planOf(workspaceId).sms) throw notInPlan();
   const sender = chooseSender(workspaceId, item.from, parts);
   refuseSuppressed(workspaceId, item.to, parts);
-  if (!parts.planOf(workspaceId).sms) throw notInPlan();
   const route = parts.routing.find(item.to);
   if (route === null) throw noRoute(item.to);
   const text = prepareText(item.body, { coding: route.coding, folding: workspace.smsFolding });

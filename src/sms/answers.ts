@@ -85,8 +85,7 @@ export class Answers {
       sms,
       routes,
       unknownWaitMs,
-      proofOf: (each) => receipts.proofOf(each, sms.messages.byId(each.messageId)?.recipient ?? null),
-      prove: (each, orphan, at) => receipts.prove(each, orphan, at),
+      prove: (each, at) => receipts.prove(each, sms.messages.byId(each.messageId)?.recipient ?? null, at),
     });
   }
 
@@ -159,6 +158,8 @@ export class Answers {
     const { segments } = this.#parts.sms;
     const { messageId, priority, workspaceId } = row;
     if (acceptFirst(row, now, segments)) return [];
+    const proved = row.resends === 0 ? null : this.#proveFirst(row, now);
+    if (proved !== null) return proved;
     switch (step.kind) {
       case "retry": {
         const nextAt = dueBeside(row, now + step.afterMs, this.#parts.sms);
@@ -184,6 +185,12 @@ export class Answers {
       case "accepted":
         throw new Error(`${said.providerStatus ?? ""}: no refusal`);
     }
+  }
+
+  /** The second submit was refused; a receipt of the first may have come meanwhile. */
+  #proveFirst(row: SegmentRow, now: number): ReadyWork[] | null {
+    const { receipts, sms } = this.#parts;
+    return receipts.prove(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
   }
 
   /** The route that takes a refused text over, which happens once. */

@@ -75,7 +75,8 @@ function objectionTo(
   // What was begun is ended: half a text helps nobody. Who asks for help gets it.
   if (row.seq > 1 || message.isHelp) return null;
   const suppressed = suppressions.reasonForNumber(row.workspaceId, message.recipient);
-  return suppressed === null ? null : { ...SILENT, category: "opted_out", state: "failed" };
+  if (suppressed === null) return null;
+  return { ...SILENT, category: suppressed === "invalid_number" ? "unknown_subscriber" : "opted_out", state: "failed" };
 }
 
 const SILENT: Words = { providerStatus: null, providerCode: null, category: null, reason: null };

@@ -41,19 +41,19 @@ export interface EncodedText {
 
 /**
  * Why a body cannot be sent, to follow the member's name, or null: half of a surrogate pair, or a C0
- * control character that is no line break. No alphabet of SMS has them.
+ * control character that is no line break or tab. No alphabet of SMS has them.
  */
 export function bodyFault(body: string): string | null {
   if (!body.isWellFormed()) return "must be valid Unicode: it holds half of a surrogate pair";
   // oxlint-disable-next-line no-control-regex
-  const [control] = /[\u0000-\u0009\u000b\u000c\u000e-\u001f]/.exec(body) ?? [];
+  const [control] = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/.exec(body) ?? [];
   if (control === undefined) return null;
-  return `must not hold control characters other than line breaks: it has ${codePointName(control)}`;
+  return `must not hold control characters other than line breaks and tabs: it has ${codePointName(control)}`;
 }
 
-/** The normal form in which a text is counted and sent. */
+/** The normal form in which a text is counted and sent. No alphabet of SMS has a tab, and phones show none: a space. */
 export function normalForm(body: string): string {
-  return body.normalize("NFC");
+  return body.replaceAll("\t", " ").normalize("NFC");
 }
 
 /** The alphabets that a route may use, the one to be preferred first. */

@@ -57,6 +57,24 @@ export function categoryOfError(
   return err !== null && /^\d{1,9}$/.test(err) ? (GSM_ERRORS.get(Number(err)) ?? null) : null;
 }
 
+/** 3GPP TS 29.002: unknownSubscriber. 5, unidentifiedSubscriber, leaves open whether the number is anybody's. */
+const UNKNOWN_SUBSCRIBER = 1;
+
+/**
+ * Whether a receipt says that nobody has the number: by the network's own error (TLV 0x0423), or by a word that the
+ * route has for its vendor's. `err` alone is not believed: 001 is "absent" with one vendor and "unknown" with another.
+ */
+export function isUnknownSubscriber(
+  receipt: { err: string | null; networkError: NetworkError | null },
+  overrides: ErrorOverrides = new Map(),
+): boolean {
+  if (categoryOfError(receipt, overrides) !== "unknown_subscriber") return false;
+  const { networkError, err } = receipt;
+  if (networkError?.network === "gsm" && networkError.code === UNKNOWN_SUBSCRIBER) return true;
+  const codes = [networkError === null ? null : String(networkError.code), err];
+  return codes.some((code) => code !== null && (overrides.has(code) || overrides.has(withoutZeros(code))));
+}
+
 function withoutZeros(code: string): string {
   return code.replace(/^0+(?=.)/, "");
 }

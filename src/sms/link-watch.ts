@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import type { LinkState } from "../smpp/link.ts";
 import type { Unbound } from "../smpp/kept-session.ts";
+import type { Slowed } from "../smpp/outbox.ts";
 import { outcomeOf } from "../smpp/outcome.ts";
 import type { Direction } from "../smpp/session-events.ts";
 import { adviceOnBind } from "./link-advice.ts";
@@ -118,8 +119,10 @@ export class LinkWatch {
     };
   }
 
-  throttled(ratePerSecond: number): LinkEvent {
+  /** Null: that it is throttled is known. */
+  throttled({ ratePerSecond, isNews }: Slowed): LinkEvent | null {
     this.counts.throttled += 1;
+    if (!isNews) return null;
     return { kind: "throttled", detail: `${Math.round(ratePerSecond * 10) / 10} a second from now on` };
   }
 

@@ -199,7 +199,7 @@ export class Links {
         },
         received: (...given) => this.#received({ route: name, watch }, ...given),
         seen: (direction, pdu) => watch.seen(direction, pdu),
-        throttled: (_, ratePerSecond) => this.#note(settings.name, watch.throttled(ratePerSecond)),
+        throttled: (slowed) => this.#note(settings.name, watch.throttled(slowed)),
         bound: (role) => {
           this.#note(settings.name, watch.bound(role));
           this.#noteBinds(open);

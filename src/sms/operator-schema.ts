@@ -37,7 +37,9 @@ export const OperatorLink = Type.Object({
   retryAt: orNull(time("When it connects again."), {}),
   window: Type.Object({ size: Type.Integer({ minimum: 1 }), used: count }),
   rate: Type.Object({
-    configured: Type.Number({ description: "Segments a second." }),
+    configured: Type.Number({
+      description: "Segments a second, at most; while the provider throttles, as many as it takes.",
+    }),
     now: Type.Number({ description: "Less, while the SMSC said that this was too fast." }),
   }),
   ids: nullableText(

@@ -13,6 +13,8 @@ interface Cost {
 }
 
 export interface Preview extends Cost {
+  /** The body as it will be sent. */
+  sentText: string;
   /** Characters of the body that force UCS-2, each once; empty when the body as written needs none. */
   offending: string[];
   /** The body with its letters replaced, where that takes fewer segments: as it will be sent when the workspace folds, else as it could be. */
@@ -28,6 +30,7 @@ export function preview(body: string, rules: TextRules): Preview {
   const folded = sent.isFolded ? sent : foldedText(sent, { ...rules, folding: "portuguese" });
   return {
     ...costOf(sent),
+    sentText: sent.sentText,
     offending: offendingIn(body, rules.coding),
     folded: folded === null ? null : { body: folded.sentText, ...costOf(folded) },
     unitsUsed: sent.split.unitsUsed,

@@ -2,8 +2,9 @@
  * Reads a delivery receipt: what happened to which message. SMPP 3.4 names three TLVs for that and shows
  * a text in its appendix B as an example, of which every vendor has made its own. So: what the TLVs say
  * counts first, and each key of the text is searched by itself, in any order and case, in Latin-1. Each
- * comes alone: an id in a TLV and the state in the text is common. Dates are not read: vendors' clocks
- * and zones differ, and when we received the receipt is what counts. Pure, in bounded time, never throws.
+ * comes alone: an id in a TLV and the state in the text is common. Vendors' clocks and zones differ, and when
+ * we received the receipt is what counts; the submit date is read only to tell which message is meant where
+ * the id does not. Pure, in bounded time, never throws.
  */
 import { networkErrorText, type NetworkError, readNetworkError } from "./failure.ts";
 import { readHeader } from "./header.ts";
@@ -48,6 +49,8 @@ export interface Receipt {
   errorCode: string | null;
   /** How the message itself begins, as far as it says (20 characters in appendix B); null: it does not. */
   text: string | null;
+  /** Its `submit date` as if that were UTC, Unix ms: the SMSC's clock and zone are unknown. Null: none that can be read. */
+  submitDate: number | null;
 }
 
 /** SMPP 3.4 §5.2.12: bits 5 to 2 of esm_class say what kind of message it is. */
@@ -106,6 +109,7 @@ export function readReceipt(delivery: Delivery): Receipt | null {
     networkError,
     errorCode: isTold ? networkErrorText(networkError) : fields.err,
     text: fields.text,
+    submitDate: dateOf(fields.submitDate),
   };
 }
 
@@ -144,7 +148,7 @@ const MAX_OWN_TEXT = 40;
 /** The keys of appendix B, as they begin what follows a value that is missing. */
 const KEYS = "id|sub|dlvrd|submit ?date|done ?date|stat|err|text";
 
-function fieldsOf(text: string): Record<"id" | "stat" | "err" | "text", string | null> {
+function fieldsOf(text: string): Record<"id" | "stat" | "err" | "submitDate" | "text", string | null> {
   // The beginning of the message itself comes after "text:" and may hold anything, "stat:" too.
   const [head = "", ...own] = text.split(/(?<![a-z])text\s*:/i);
   const searched = /(?<![a-z])(?:id|stat)\s*:/i.test(head) ? head : text;
@@ -152,6 +156,7 @@ function fieldsOf(text: string): Record<"id" | "stat" | "err" | "text", string |
     id: valueOf(searched, "id", 65),
     stat: valueOf(searched, "stat", 32),
     err: valueOf(searched, "err", 32),
+    submitDate: valueOf(searched, "submit ?date", 14),
   };
   return { ...values, text: searched === text ? null : clean(own.join("text:"), MAX_OWN_TEXT) };
 }
@@ -159,6 +164,20 @@ function fieldsOf(text: string): Record<"id" | "stat" | "err" | "text", string |
 function valueOf(text: string, key: string, maxLength: number): string | null {
   const pattern = new RegExp(`(?<![a-z])${key}\\s{0,3}:\\s{0,3}(?!(?:${KEYS})\\s{0,3}:)([^\\s,;]+)`, "i");
   return clean(pattern.exec(text)?.[1] ?? "", maxLength);
+}
+
+/** YYMMDDhhmm as in appendix B, and what vendors make of it: with seconds, and with the century. */
+function dateOf(written: string | null): number | null {
+  if (written === null || !/^(?:\d{10}|\d{12}|\d{14})$/.test(written)) return null;
+  // Of twelve digits that begin with 20 these are the century: 2020 is over.
+  const hasCentury = written.length === 14 || (written.length === 12 && written.startsWith("20"));
+  const digits = hasCentury ? written : `20${written}`;
+  const [year = 0, month = 0, day = 0] = [digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)].map(Number);
+  const [hour = 0, minute = 0, second = 0] = [digits.slice(8, 10), digits.slice(10, 12), digits.slice(12, 14)].map(
+    Number,
+  );
+  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59) return null;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** Printable characters alone; null where none is left. */

@@ -1,17 +1,18 @@
 import type { Facts } from "../db/facts.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { Inbound } from "../smpp/pdu.ts";
-import { categoryOfError } from "./failure.ts";
-import { isSameNumber, numberKey, toE164 } from "./number.ts";
+import { categoryOfError, isUnknownSubscriber } from "./failure.ts";
+import type { LastWord } from "./invalid-numbers.ts";
+import { isSameNumber, numberKey } from "./number.ts";
 import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey } from "./receipt-id.ts";
 import { isLast, type Receipt } from "./receipt.ts";
-import { isAbout, isSameSender } from "./receipt-match.ts";
 import type { Route } from "./route-settings.ts";
-import type { FoundSegment, ReadyWork } from "./segment-read-store.ts";
+import type { ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
 import { advance, segmentStateOf } from "./status.ts";
 import type { MessageStore } from "./store.ts";
+import { type KeptReceipt, Uncertain } from "./uncertain.ts";
 import { releaseParts } from "./unknown.ts";
 import type { WorkStore } from "./work-store.ts";
 
@@ -22,23 +23,20 @@ import type { WorkStore } from "./work-store.ts";
 const AGREEING = 20;
 /** What is learned of a route: its conversion. */
 export const LEARNED = "ids";
-/** How far back a segment without an answer may have been sent. */
-const LOOK_BACK_MS = 72 * 3_600_000;
 
 export interface ReceiptParts {
   sms: {
     segments: SegmentStore;
-    work: Pick<WorkStore, "withoutAnswer">;
+    work: Pick<WorkStore, "openTo">;
     orphans: ReturnType<typeof openOrphanStore>;
     links: Pick<LinkStore, "learned" | "learn">;
     messages: Pick<MessageStore, "byId">;
     facts: Pick<Facts, "note">;
   };
   routes: ReadonlyMap<string, Route>;
+  /** Outside of transactions: what the network said of a number, for good. */
+  ended?: (word: LastWord) => void;
 }
-
-/** As an orphan. */
-type KeptReceipt = Receipt & { sender: string };
 
 /** What of a receipt's PDU counts beside what it says. */
 export type ReceiptPdu = Pick<Inbound, "source" | "destination" | "userMessageReference" | "bytes">;
@@ -50,9 +48,11 @@ export class Receipts {
   /** This and what was learned: of receipts that are durable. */
   readonly #agreeing = new Map<string, { conversion: Conversion; count: number }>();
   readonly #learned = new Map<string, Conversion | null>();
+  readonly #uncertain: Uncertain;
 
   constructor(parts: ReceiptParts) {
     this.#parts = parts;
+    this.#uncertain = new Uncertain({ ...parts, areIdsKnown: (route) => this.#conversionOf(route) !== null });
     for (const { route, count } of parts.sms.orphans.counts()) this.#orphans.set(route, count);
   }
 
@@ -61,7 +61,11 @@ export class Receipts {
     const found = this.#find(routeName, receipt, pdu, now) ?? this.#findUnanswered(routeName, receipt, pdu, now);
     if (found !== null) return found.flatMap((row) => this.#apply(row, receipt, now));
     this.#keep(routeName, receipt, pdu, now);
-    return [];
+    if (pdu.userMessageReference !== null) return [];
+    const recipient = subscriberIn(pdu);
+    return this.#uncertain
+      .together(routeName, recipient, now)
+      .flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
   }
 
   /** The segments have this id now: receipts that came before it are applied. */
@@ -76,54 +80,48 @@ export class Receipts {
       if (orphan.numberKey !== number) continue;
       const own = rows.flatMap(({ messageId, seq }) => segments.one(messageId, seq) ?? []);
       // An SMSC that gives an id again: this receipt is that of a part whose answer is still to come.
-      if (own.every(isOver) && this.#isAwaited(first.route, recipient, now)) continue;
+      if (own.every(isOver) && this.#uncertain.isAwaited(first.route, recipient, now)) continue;
       for (const row of own) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
       this.#remove(orphan);
     }
   }
 
-  /** What tells that a segment whose outcome is unknown did arrive; null: nothing. */
-  proofOf(row: SegmentRow, recipient: string | null): OrphanRow | null {
+  /** Whether kept receipts tell what became of a segment whose outcome is unknown; then that is applied. Null: none does. */
+  prove(row: SegmentRow, recipient: string | null, now: number): ReadyWork[] | null {
     if (recipient === null || !this.#mayHaveOrphans(row.route)) return null;
-    const key = numberKey(recipient);
-    if (key === null) return null;
-    const kept = this.#parts.sms.orphans.byNumber(row.route, key, row.submittedAt ?? 0);
-    const isWhole = this.#isWhole(row.route);
-    // It went under the reference of its first part.
-    const { umr: own } = (isWhole ? this.#parts.sms.segments.one(row.messageId, 1) : undefined) ?? row;
-    const named = kept.find(({ umr }) => umr === own);
-    if (named !== undefined || (row.parts > 1 && !isWhole) || row.resends > 0) return named ?? null;
-    const text = this.#textOf(row);
-    const [only, second] = kept.filter((orphan) => {
-      const receipt = JSON.parse(orphan.receipt) as KeptReceipt;
-      return orphan.umr === null && isAbout(receipt.text, text.sent) === true && text.isFrom([receipt.sender]);
-    });
-    return second === undefined ? (only ?? null) : null;
-  }
-
-  /** Such a proof counts. */
-  prove(row: SegmentRow, orphan: OrphanRow, now: number): ReadyWork[] {
     const { segments } = this.#parts.sms;
-    const all = this.#isWhole(row.route)
+    const orphans = this.#uncertain.proofs(row, recipient, now);
+    const rows = this.#uncertain.isWhole(row.route)
       ? segments
           .of(row.messageId)
-          .filter(({ state, leaseEpoch }) => state === "unknown" && leaseEpoch === row.leaseEpoch)
+          .filter(({ state, leaseEpoch }) => state === row.state && leaseEpoch === row.leaseEpoch)
       : [row];
-    const work = all.flatMap((each) => this.#apply(each, JSON.parse(orphan.receipt) as Receipt, now));
+    const work = orphans.flatMap((orphan) => this.#settle(rows, orphan, now));
+    if (orphans.length > 0) return work;
+    const together = this.#uncertain.together(row.route, recipient, now);
+    if (together.length === 0) return null;
+    return together.flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
+  }
+
+  /** An orphan is about these. */
+  #settle(rows: SegmentRow[], orphan: OrphanRow, now: number): ReadyWork[] {
+    const { segments } = this.#parts.sms;
+    const receipt = JSON.parse(orphan.receipt) as Receipt;
+    const work = rows.flatMap(({ messageId, seq }) => {
+      // As the orphan before left it.
+      const row = segments.one(messageId, seq);
+      return row === undefined ? [] : this.#apply(row, receipt, now);
+    });
     if (orphan.smscIdKey !== null)
-      for (const { messageId, seq } of all) segments.addId(messageId, seq, orphan.smscIdKey);
+      for (const { messageId, seq } of rows) segments.addId(messageId, seq, orphan.smscIdKey);
     this.#remove(orphan);
     return work;
   }
 
-  /** Its texts go in one submit each, whatever their segments: one id, one receipt. */
-  #isWhole(route: string): boolean {
-    return this.#parts.routes.get(route)?.config.segmentation === "payload";
-  }
-
   /** By its id, however the SMSC writes that, and by its number. Null: there is none. */
-  #find(routeName: string, { id }: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
+  #find(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
     const { source, destination } = pdu;
+    const { id } = receipt;
     if (id === null) return null;
     for (const { key, conversion } of this.#inOrder(routeName, candidateKeys(id))) {
       const found = this.#parts.sms.segments
@@ -132,10 +130,11 @@ export class Receipts {
       const [best] = [...found.filter(({ segment }) => !isOver(segment)), ...found];
       if (best === undefined) continue;
       // An SMSC that gives an id again: it may be about what is in flight, and waits for the answer as an orphan.
-      if (isOver(best.segment) && this.#isAwaited(routeName, best.message.recipient, now)) return null;
+      if (isOver(best.segment) && this.#uncertain.isAwaited(routeName, best.message.recipient, now)) return null;
       this.#learn(routeName, conversion, now);
+      this.#uncertain.learn(best.segment, receipt);
       // One id for all of a text that was sent whole.
-      const all = this.#isWhole(routeName)
+      const all = this.#uncertain.isWhole(routeName)
         ? found.filter(({ segment }) => segment.messageId === best.segment.messageId)
         : [best];
       return all.map(({ segment }) => segment);
@@ -174,60 +173,21 @@ export class Receipts {
     });
   }
 
-  /** One whose answer was lost: by our own reference, else where there is only one to the number. */
+  /** One whose answer was lost. */
   #findUnanswered(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
-    const { userMessageReference: umr, source, destination } = pdu;
-    const { segments, work } = this.#parts.sms;
-    const addresses = [toE164(source.address), toE164(destination.address)];
-    const waiting = addresses.flatMap((each) => work.withoutAnswer(routeName, each, now - LOOK_BACK_MS));
-    const isWhole = this.#isWhole(routeName);
-    const candidates = isWhole ? waiting.filter(({ segment }) => segment.seq === 1) : waiting;
-    const fitting =
-      umr === null
-        ? this.#alike(candidates, receipt, [source.address, destination.address])
-        : candidates.filter(({ segment }) => segment.umr === umr);
-    const [only, second] = fitting;
-    // What is in flight will have its answer.
-    if (only === undefined || second !== undefined || only.segment.state === "in_flight") return null;
-    if (umr === null && ((only.segment.parts > 1 && !isWhole) || only.segment.resends > 0)) return null;
-    const { messageId } = only.segment;
-    const all = waiting.flatMap(({ segment }) => (segment.messageId === messageId ? [segment] : []));
-    const meant = isWhole ? all : [only.segment];
+    const addresses = [pdu.source.address, pdu.destination.address];
+    const told = { receipt, addresses, recipients: addresses, umr: pdu.userMessageReference };
+    const meant = this.#uncertain.meant(routeName, told, now);
     const key = receipt.id === null ? null : idKey(receipt.id);
-    if (key !== null) for (const { seq } of meant) segments.addId(messageId, seq, key);
+    if (key !== null) for (const { messageId, seq } of meant ?? []) this.#parts.sms.segments.addId(messageId, seq, key);
     return meant;
-  }
-
-  /** Whether something for the number is in flight. */
-  #isAwaited(routeName: string, recipient: string, now: number): boolean {
-    const open = this.#parts.sms.work.withoutAnswer(routeName, recipient, now - LOOK_BACK_MS);
-    return open.some(({ segment }) => segment.state === "in_flight");
-  }
-
-  /** Those that begin as the receipt says; where it says nothing, those of its sender. */
-  #alike(candidates: FoundSegment[], { text }: Receipt, addresses: string[]): FoundSegment[] {
-    const judged = candidates.map((found) => {
-      const own = this.#textOf(found.segment);
-      return { found, isAlike: isAbout(text, own.sent), isFrom: own.isFrom(addresses) };
-    });
-    const alike = judged.filter(({ isAlike, isFrom }) => isAlike ?? isFrom);
-    const surely = alike.filter(({ isAlike }) => isAlike === true);
-    return (surely.length > 0 ? surely : alike).map(({ found }) => found);
-  }
-
-  #textOf({ messageId, route }: SegmentRow): { sent: string; isFrom: (addresses: string[]) => boolean } {
-    const message = this.#parts.sms.messages.byId(messageId);
-    const sender = message?.sender ?? "";
-    const { senders = [] } = this.#parts.routes.get(route)?.config ?? {};
-    const names = [sender, ...senders.filter(({ name }) => name === sender).map(({ as }) => as)];
-    const isFrom = (addresses: string[]) =>
-      addresses.some((address) => names.some((name) => isSameSender(address, name)));
-    return { sent: message?.sentText ?? message?.body ?? "", isFrom };
   }
 
   #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
     const isProof = row.acceptedAt === null || row.state === "ready";
-    const next = advance(row.receiptState, receipt.state) ?? (isProof ? receipt.state : null);
+    // Of two submits one that arrived is enough.
+    const isSecondCopy = row.resends > 0 && receipt.state === "delivered" && row.receiptState !== "delivered";
+    const next = advance(row.receiptState, receipt.state) ?? (isProof || isSecondCopy ? receipt.state : null);
     if (next === null) return [];
     const { errors } = this.#parts.routes.get(row.route) ?? {};
     const isBad = isLast(next) && next !== "delivered";
@@ -237,8 +197,19 @@ export class Receipts {
       category: isBad ? categoryOfError(receipt, errors) : null,
       reason: null,
     };
+    if (isLast(next)) this.#tellEnd(row, receipt, now);
     this.#parts.sms.segments.receipt(row, { state: segmentStateOf(next), receiptState: next, now }, said);
     return releaseParts(row, now, this.#parts.sms.segments);
+  }
+
+  /** Once a message, however many parts it has. */
+  #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
+    const { sms, routes, ended } = this.#parts;
+    const address = sms.messages.byId(messageId)?.recipient;
+    if (ended === undefined || address === undefined || sms.segments.of(messageId).some(isOver)) return;
+    const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
+    const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
+    sms.facts.note(() => ended({ route, workspaceId, address, isInvalid, at }));
   }
 
   #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
@@ -247,7 +218,7 @@ export class Receipts {
       smscId: receipt.id,
       smscIdKey: receipt.id === null ? null : idKey(receipt.id),
       // The subscriber's address comes first in a receipt, but for SMSCs that swap the two.
-      numberKey: subscriberKey(pdu),
+      numberKey: numberKey(subscriberIn(pdu)),
       umr: pdu.userMessageReference,
       receiptState: receipt.state,
       receipt: JSON.stringify({ ...receipt, sender: senderIn(pdu) } satisfies KeptReceipt),
@@ -288,7 +259,7 @@ function senderIn({ source, destination }: ReceiptPdu): string {
 }
 
 /** Of the two addresses the one that is a phone number: our own name or code is shorter. */
-function subscriberKey({ source, destination }: ReceiptPdu): string | null {
+function subscriberIn({ source, destination }: ReceiptPdu): string {
   const full = [source, destination].find(({ address }) => (numberKey(address)?.length ?? 0) >= 9);
-  return numberKey((full ?? source).address);
+  return (full ?? source).address;
 }

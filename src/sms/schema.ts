@@ -47,8 +47,9 @@ const body = text(
     minLength: 1,
     maxLength: MAX_BODY,
     // As bodyFault has it.
-    pattern: String.raw`^[^\u0000-\u0009\u000b\u000c\u000e-\u001f]*$`,
-    description: "The text. A segment is 160 characters of the GSM alphabet, or 70 where one is not in it.",
+    pattern: String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f]*$`,
+    description:
+      "The text. A segment is 160 characters of the GSM alphabet, or 70 where one is not in it. A tab is sent as a space.",
     examples: ["O seu código é 482913."],
   },
   (value) => bodyFault(value),
@@ -139,6 +140,9 @@ const Cost = { encoding: Encoding, segments: Type.Integer({ minimum: 1 }), credi
 /** What a text would cost. */
 export const SmsPreview = Type.Object({
   ...Cost,
+  sentText: Type.String({
+    description: "What will be sent: a tab is a space, and letters are replaced where the operator has it folded.",
+  }),
   offending: Type.Array(Type.String(), { description: "The characters that force UCS-2, each once." }),
   folded: Type.Union([Type.Object({ body: Type.String(), ...Cost }), Type.Null()], {
     description:

@@ -112,8 +112,8 @@ function publicState(state: MessageState, rows: SegmentRow[]): Omit<PublicState,
 }
 
 /** Whether time alone changes nothing any more. */
-function isFinal({ status, deliveryState }: MessageState): boolean {
-  if (status === "queued" || status === "sending") return false;
+function isFinal({ status, deliveryState, isOpen }: MessageState): boolean {
+  if (status === "queued" || status === "sending" || isOpen) return false;
   return status !== "sent" || deliveryState === "unknown" || deliveryState === "partially_delivered";
 }
 

@@ -49,6 +49,8 @@ export interface MessageState {
   deliveredAt: number | null;
   /** Segments that wait and are not to be sent any more: end them, `failed`, in the same transaction. */
   abandoned: number[];
+  /** All were taken, and a last receipt is waited for. */
+  isOpen: boolean;
   /** Segments whose credit is to be given back now, those of `abandoned` among them. */
   refunded: number[];
 }
@@ -66,12 +68,14 @@ export function stateOf(segments: readonly Segment[], overdueStatus: OverdueStat
   const refunded = [...refused, ...abandoned].filter(({ isRefunded }) => !isRefunded);
   const areAllAccepted = segments.every(({ acceptedAt }) => acceptedAt !== null);
   const words = wordsOf(segments, refused, overdueStatus);
+  const isOpen = words.status === "sent" && reportedOf(segments).some((each) => !isClosed(each));
   return {
     ...words,
     sentAt: areAllAccepted ? latest(segments.map(({ acceptedAt }) => acceptedAt)) : null,
     deliveredAt: words.status === "delivered" ? latest(segments.map(({ receiptAt }) => receiptAt)) : null,
     abandoned: numbersOf(abandoned),
     refunded: numbersOf(refunded),
+    isOpen,
   };
 }
 
@@ -103,12 +107,26 @@ function wordsOfRefused(segments: readonly Segment[], refused: readonly Segment[
 function deliveryStateOfRefused(segments: readonly Segment[], category: FailureCategory): DeliveryState | null {
   if (segments.some(({ receipt }) => receipt === "delivered")) return "partially_delivered";
   if (category === "outcome_unknown") return "unknown";
-  return segments.some(({ wasTried }) => wasTried) ? "pending" : null;
+  if (!segments.some(({ wasTried }) => wasTried)) return null;
+  return segments.some((each) => isRefused(each)) ? "rejected" : "pending";
 }
+
+/** By the SMSC's answer to its submit, for good. */
+function isRefused({ state, wasTried, category }: Segment): boolean {
+  return state === "failed" && wasTried && !OUR_OWN.includes(category);
+}
+
+/** Why we end what waits to be tried again, though nobody refused it. */
+const OUR_OWN: readonly (FailureCategory | null)[] = [
+  "opted_out",
+  "outcome_unknown",
+  "provider_unavailable",
+  "internal_error",
+];
 
 /** The SMSC has all of it. */
 function wordsOfAccepted(segments: readonly Segment[], overdueStatus: OverdueStatus): Words {
-  const reported = segments.filter(({ expectsReceipt, receipt }) => expectsReceipt || receipt !== null);
+  const reported = reportedOf(segments);
   if (reported.length === 0) return { status: "sent", deliveryState: "unknown", failureCategory: null };
   if (reported.some((each) => !isClosed(each)))
     return { status: "sent", deliveryState: openState(reported), failureCategory: null };
@@ -126,6 +144,11 @@ function wordsOfAccepted(segments: readonly Segment[], overdueStatus: OverdueSta
   return { status, deliveryState: worst.receipt, failureCategory };
 }
 
+/** Those that the network says something of. */
+function reportedOf(segments: readonly Segment[]): Segment[] {
+  return segments.filter(({ expectsReceipt, receipt }) => expectsReceipt || receipt !== null);
+}
+
 function hasLastWord({ receipt }: Segment): boolean {
   return receipt !== null && isLast(receipt);
 }
@@ -134,10 +157,11 @@ function isClosed(segment: Segment): boolean {
   return hasLastWord(segment) || segment.isOverdue;
 }
 
-/** While a part is open: the first receipt that says more than that the SMSC has it makes it enroute. */
+/** While a part is open: the first receipt that says more than that the SMSC has it makes it enroute, but for `unknown`. */
 function openState(reported: readonly Segment[]): DeliveryState {
   const words = reported.map(({ receipt }) => receipt).filter((receipt) => receipt !== null);
-  if (words.some((word) => word !== "accepted")) return "enroute";
+  if (words.some((word) => word !== "accepted" && word !== "unknown")) return "enroute";
+  if (words.includes("unknown")) return "unknown";
   return words.length > 0 ? "accepted" : "pending";
 }
 

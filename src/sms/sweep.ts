@@ -3,6 +3,7 @@ import type { Facts } from "../db/facts.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Answers } from "./answers.ts";
+import type { Backlog } from "./backlog.ts";
 import { finishText, type ReceiverParts } from "./receive.ts";
 import type { Receipts } from "./receipts.ts";
 import type { Repeats } from "./repeats.ts";
@@ -57,6 +58,7 @@ export interface SweeperParts {
   links: Pick<Links, "unboundMs" | "linkUnboundMs">;
   health: Pick<Health, "isOpen">;
   dispatcher: Pick<Dispatcher, "forgetTimers">;
+  backlog: Pick<Backlog, "look">;
   nudge: (work: ReadyWork) => void;
   unwritten: Pick<UnwrittenTexts, "run">;
   commit: Commit;
@@ -107,6 +109,7 @@ export class Sweeper {
         step(() => this.#standIn(route)),
         step(() => this.#freePinned(route)),
       ]),
+      () => Promise.resolve(this.#parts.backlog.look()),
       async () => {
         if (clock.now() < this.#cleanAt) return;
         await this.#clean();

@@ -1,5 +1,4 @@
 import type { Answers } from "./answers.ts";
-import type { OrphanRow } from "./orphan-store.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork } from "./segment-read-store.ts";
 import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
@@ -13,20 +12,16 @@ import type { Share } from "./unwritten-texts.ts";
 export interface UnknownParts {
   sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
   routes: ReadonlyMap<string, Route>;
-  /** A receipt that came before; null: none did. */
-  proofOf: (row: SegmentRow) => OrphanRow | null;
-  /** Applies it. */
-  prove: (row: SegmentRow, orphan: OrphanRow, now: number) => ReadyWork[];
+  /** Applies receipts that came before; null: there are none. */
+  prove: (row: SegmentRow, now: number) => ReadyWork[] | null;
   unknownWaitMs: number;
 }
 
 /** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
 export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts): ReadyWork[] {
   const { segments, messages } = parts.sms;
-  const proof = parts.proofOf(row);
-  if (proof !== null) {
-    return parts.prove(row, proof, now);
-  }
+  const proved = parts.prove(row, now);
+  if (proved !== null) return proved;
   if (acceptFirst(row, now, segments)) return releaseParts(row, now, segments);
   if (isSentAgain(row, parts)) {
     const { route, priority, workspaceId, messageId } = row;

@@ -30,6 +30,11 @@ export class WaitingCount {
     this.#clock = clock;
   }
 
+  /** Whether there may be more than this count says. */
+  isAtLimit(count: number): boolean {
+    return count >= MAX_COUNTED;
+  }
+
   of(route: string): WaitingFigures {
     const now = this.#clock.now();
     const known = this.#taken.get(route);

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, gte, inArray, isNotNull, isNull, lte, notBetween, notInArray, or, sql } from "drizzle-orm";
+import { and, asc, eq, gt, gte, inArray, isNotNull, lte, notBetween, notInArray, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
@@ -41,7 +41,7 @@ export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number |
     orm.select({ count: sql<number>`COUNT(*)`, oldestId: sql<number | null>`MIN(${ready.messageId})` }).from(ready),
   );
   // Not the dead: "failed" only where nobody knew whether it was taken.
-  const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
+  const isOpen = sql`(${smsSegments.state} IN ('unknown', 'in_flight', 'accepted') OR (${smsSegments.state} = 'failed' AND ${smsSegments.category} = 'outcome_unknown') OR ${smsSegments.resends} > 0)`;
   return {
     /** The other parts of a text that the route carries whole; after the claim of some, in its transaction. */
     claimRest(messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] {
@@ -50,10 +50,10 @@ export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number |
     },
 
     /**
-     * Segments that went to a number by a route since then, and of which no answer has told an id, the newest first:
-     * what a receipt of an id that nobody knows may be about.
+     * Segments that went to a number by a route since then, and whose receipts may still come: without an answer, sent
+     * twice, or accepted. What a receipt of an id that nobody knows may be about.
      */
-    withoutAnswer: (route: string, recipient: string, since: number): FoundSegment[] =>
+    openTo: (route: string, recipient: string, since: number): FoundSegment[] =>
       orm
         .select({ segment: smsSegments, message: { recipient: smsMessages.recipient } })
         .from(smsMessages)
@@ -64,7 +64,6 @@ export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number |
             gte(smsMessages.createdAt, since),
             eq(smsSegments.route, route),
             isNotNull(smsSegments.submittedAt),
-            or(isNull(smsSegments.smscIdKey), sql`${smsSegments.resends} > 0`),
             isOpen,
           ),
         )

@@ -46,7 +46,7 @@ export const HeldSuppression = Type.Object({
   address: Suppression.properties.address,
   channel: Suppression.properties.channel,
   reason: Suppression.properties.reason,
-  site: Type.String({ description: "Who refused: a set of mail servers, or `dns`." }),
+  site: Type.String({ description: "Who refused: a set of mail servers, `dns`, or `sms:` and a route." }),
   heldAt: Type.String({ format: "date-time" }),
   hint: Type.Optional(Type.String({ description: "Of what waits for long." })),
 });

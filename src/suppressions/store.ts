@@ -135,16 +135,16 @@ export function openSuppressionStore(db: Db) {
       orm.insert(heldSuppressions).values(row).onConflictDoNothing().run();
     },
 
-    /** Takes back a hard bounce's suppression, to be held instead. False: there is none. */
-    takeBack(recipient: { workspaceId: number; address: string }): boolean {
+    /** Takes back a suppression for this reason, to be held instead. False: there is none. */
+    takeBack(of: Omit<NewSuppression, "createdAt">): boolean {
       const removed = orm
         .delete(suppressions)
         .where(
           and(
-            eq(suppressions.workspaceId, recipient.workspaceId),
-            eq(suppressions.channel, "email"),
-            eq(suppressions.address, recipient.address),
-            eq(suppressions.reason, "hard_bounce"),
+            eq(suppressions.workspaceId, of.workspaceId),
+            eq(suppressions.channel, of.channel),
+            eq(suppressions.address, of.address),
+            eq(suppressions.reason, of.reason),
           ),
         )
         .returning()

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { lineFault, text } from "../http/rules.ts";
+import { nameFault, text } from "../http/rules.ts";
 import { CreatedKey } from "../keys/schema.ts";
 
 export const workspaceName = text(
   { minLength: 1, maxLength: 100, description: "Whose workspace it is.", examples: ["Loja da Maria"] },
-  lineFault,
+  nameFault,
 );
 
 export function planName(description: string) {

@@ -252,6 +252,19 @@ test("a body of millions of values is refused before they are made", async () =>
 
 const FIELDS = ["from", "to", "subject", "replyTo", "html", "text"];
 
+test("a name of blanks is 422: of a key, a workspace, a sender id", async () => {
+  await using pombo = await startInstance();
+  const own = `/api/v1/operator/workspaces/${pombo.workspace.id}`;
+  const requests = [
+    pombo.operator.call("PATCH", own, { body: { name: "  " } }),
+    pombo.operator.call("POST", `${own}/keys`, { body: { name: "  " } }),
+    pombo.operator.call("POST", `${own}/sender-ids`, { body: { name: "  " } }),
+    pombo.workspace.call("POST", "/api/v1/auth/keys", { body: { name: "\u00a0" } }),
+  ];
+  for (const { status, body } of await Promise.all(requests))
+    expect([status, body.errors[0].code, body.errors[0].field]).toEqual([422, "VALIDATION_ERROR", "name"]);
+});
+
 test("half a surrogate pair is 422 in every field, and so is NUL", async () => {
   await using pombo = await startInstance();
   for (const field of FIELDS) {

@@ -63,12 +63,12 @@ test("checks come in the order of the decisions: fields, block, sender, suppress
   expect(await codeOf({ to: "x", body: "x" })).toEqual([422, "VALIDATION_ERROR", "to"]);
   expect(await codeOf({ to, body: "x" })).toEqual([403, "SENDING_BLOCKED", undefined]);
   await pombo.operator.call("POST", `${path}/unblock`);
+  expect(await codeOf({ to, body: "x" })).toEqual([402, "PLAN_UPGRADE_REQUIRED", undefined]);
+  await pombo.operator.call("PATCH", path, { body: { plan: "scale" } });
   expect(await codeOf({ to, body: "x" })).toEqual([422, "SENDER_NOT_ALLOWED", "from"]);
   await pombo.operator.call("POST", `${path}/sender-ids`, { body: { name: "Loja" } });
   expect(await codeOf({ to, body: "x" })).toEqual([422, "RECIPIENT_SUPPRESSED", "to"]);
   await workspace.call("DELETE", `/api/v1/suppressions/${encodeURIComponent(to)}`);
-  expect(await codeOf({ to, body: "x" })).toEqual([402, "PLAN_UPGRADE_REQUIRED", undefined]);
-  await pombo.operator.call("PATCH", path, { body: { plan: "scale" } });
   expect(await codeOf({ to, body: "x" })).toEqual([422, "VALIDATION_ERROR", "to"]);
   expect(await codeOf({ to: TO, body: "x" })).toEqual([402, "INSUFFICIENT_SMS_CREDITS", undefined]);
 });

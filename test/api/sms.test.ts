@@ -126,6 +126,7 @@ test("a preview shows what forces UCS-2 and what folding would save, and takes n
         segments: 1,
         credits: 1,
       },
+      sentText: body,
       unitsUsed: 75,
       unitsLeft: 59,
     },

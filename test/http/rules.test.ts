@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Type, type TSchema } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import { type Fault, faultsOf, integerText, objectWith, ruled, text, uuid } from "../../src/http/rules.ts";
+import { type Fault, faultsOf, integerText, nameFault, objectWith, ruled, text, uuid } from "../../src/http/rules.ts";
 
 /** Whether `value` fits, and what is told when it does not. */
 function check(schema: TSchema, value: unknown): string[] {
@@ -216,4 +216,16 @@ test.each([
   [Type.Union([Type.Literal("a"), Type.Literal("b")]), "c", "has none of the allowed values"],
 ])("a value of another kind is told in words (%#)", (schema, value, told) => {
   expect(messages(schema, value)).toEqual([told]);
+});
+
+test("a name has something to see in it, by its pattern as by its rule", () => {
+  const name = text({ minLength: 1, maxLength: 20 }, nameFault);
+  const pattern = new RegExp((name as unknown as { pattern: string }).pattern, "u");
+  for (const fitting of ["Loja", " Loja da Maria ", "1", "é", "😀"]) {
+    expect([fitting, messages(name, fitting), pattern.test(fitting)]).toEqual([fitting, [], true]);
+  }
+  for (const blank of [" ", "   ", "\u00a0", "\u3000 \u2003"]) {
+    expect([blank, messages(name, blank), pattern.test(blank)]).toEqual([blank, ["must not be blank"], false]);
+  }
+  expect(messages(name, "a\tb")).toEqual(["must not hold control characters or line breaks"]);
 });

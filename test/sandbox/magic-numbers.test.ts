@@ -51,7 +51,7 @@ test.each([
   ["03", "expired"],
   ["08", "sent, unknown, receipt_timeout; takes 65 s"],
   ["09", "delivered"],
-  ["10", "failed, pending, invalid_destination"],
+  ["10", "failed, rejected, invalid_destination"],
 ])("the end of number %s is told as %p", (ending, words) => {
   const row = MAGIC_NUMBERS.find((each) => each.ending === ending);
   expect(row === undefined ? null : endOf(row)).toBe(words);

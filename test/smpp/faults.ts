@@ -48,6 +48,19 @@ export const BORNE: Record<string, { bytes: Buffer; id: string | null }> = {
   "a sequence number of the upper half": { bytes: writeDelivery(TEXT, 0x80000007), id: null },
 };
 
+/** Messages that end before their last mandatory field, at each of their octets; a receipt's text among them. */
+export const CUT: Buffer[] = Array.from({ length: receipt.length - 16 }, (_, cut) => {
+  const bytes = Buffer.from(receipt.subarray(0, 16 + cut));
+  bytes.writeUInt32BE(bytes.length, 0);
+  bytes.writeUInt32BE(1_000 + cut, 12);
+  return bytes;
+});
+export const ALERT = pdu(
+  0x102,
+  { sequence: 43 },
+  Buffer.concat([Buffer.from([1, 1]), cstring("258841234567"), Buffer.from([0, 0, 0])]),
+);
+
 /** A hundred enquire_links in one piece. */
 export const MANY = Buffer.concat(Array.from({ length: 100 }, () => ENQUIRE));
 export const UNKNOWN_COMMAND = pdu(0x00010200, { sequence: 42 }, Buffer.from("abc"));

@@ -253,22 +253,47 @@ test("a generic_nack says so, and one that means we are out of step ends the ses
   expect(world.unbound).toEqual([]);
 });
 
-test("0x58 halves the rate and stops sending for a second; what comes back is asked for after that", async () => {
-  await using smsc = await startSmsc({ script: { ...NO_RECEIPTS, rules: [{ count: 10, answer: { status: 0x58 } }] } });
-  await using world = await makeBound(smsc, { ratePerSecond: 200 });
-  await world.until(() => world.ready.length === 1);
+test("0x58 to all halves the rate, once a round trip, and is told of once a minute", async () => {
+  await using smsc = await startSmsc({ script: { ...NO_RECEIPTS, rules: [{ answer: { status: 0x58 } }] } });
+  await using world = await makeBound(smsc, { ratePerSecond: 200, enquireMs: 200_000 });
+  const told = () => world.logged.filter(({ name }) => name === "smpp.throttled");
   world.send(...TEN);
   await world.until(() => world.answers.length === 10);
   expect(world.link.state.ratePerSecond).toBe(100);
-  expect(world.link.free).toBe(0);
-  expect(world.logged.filter(({ name }) => name === "smpp.throttled")).toMatchObject([
-    { fields: { status: "0x00000058", ratePerSecond: 100 } },
-  ]);
-  world.ready.length = 0;
-  world.clock.advance(999);
-  expect(world.ready).toEqual([]);
-  world.clock.advance(1);
-  expect(world.ready).toEqual([10]);
+  expect(told()).toMatchObject([{ fields: { status: "0x00000058", ratePerSecond: 100 } }]);
+  world.clock.advance(100);
+  expect(world.link.free).toBe(10);
+  world.send(...TEN);
+  await world.until(() => world.answers.length === 20);
+  expect([world.link.state.ratePerSecond, told().length]).toEqual([50, 1]);
+  world.clock.advance(60_000);
+  world.send("1", "2", "3", "4", "5");
+  world.clock.advance(1_000);
+  world.send("6", "7", "8", "9", "10");
+  await world.until(() => world.answers.length === 30);
+  expect([world.link.state.ratePerSecond, told().length]).toEqual([25, 2]);
+});
+
+test("one in a hundred throttled leaves the rate as it is, and a limit of the SMSC is found", async () => {
+  const rules = [{ every: 100, answer: { status: 0x58 } }];
+  await using smsc = await startSmsc({ script: { ...NO_RECEIPTS, rules } });
+  await using world = await makeBound(smsc, { ratePerSecond: 2_000, window: 50 });
+  let sent = 0;
+  const sendFor = async (ms: number) => {
+    for (const end = world.clock.now() + ms; world.clock.now() < end; world.clock.advance(10)) {
+      const { free } = world.link;
+      world.send(...Array.from({ length: free }, String));
+      sent += free;
+      await world.until(() => world.answers.length === sent);
+    }
+  };
+  await sendFor(1_000);
+  expect(world.link.state.ratePerSecond).toBe(2_000);
+  expect(world.answers.filter(({ status }) => status === 0x58).length).toBeGreaterThan(15);
+  // Of ten one is taken, whatever comes.
+  await smsc.script({ rules: [{ every: 10, answer: {} }, { answer: { status: 0x58 } }] });
+  await sendFor(1_000);
+  expect(world.link.state.ratePerSecond).toBeLessThan(1_900);
 });
 
 test("no more goes out than the rate allows, and it asks again as the rate does", async () => {

@@ -1,7 +1,7 @@
 // What comes is not what SMPP says (the faults of framing).
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { startSmsc, type SmscHandle } from "../peers/smsc/client.ts";
-import { BORNE, FATAL, HALF, HEADER_ALONE, MANY, UNKNOWN_COMMAND } from "./faults.ts";
+import { ALERT, BORNE, CUT, FATAL, HALF, HEADER_ALONE, MANY, UNKNOWN_COMMAND } from "./faults.ts";
 import { caughtUp, makeBound, readBy, type LinkWorld } from "./world.ts";
 
 // Each starts an SMSC, a process of its own.
@@ -57,6 +57,31 @@ test("a command that nobody knows is answered generic_nack 0x03, and the session
   );
   world.send("a");
   await world.until(() => world.answers.length === 1);
+  expect(world.unbound).toEqual([]);
+});
+
+test("a message that ends too early is answered 0x01 and told of, and nothing is taken for it; the session goes on", async () => {
+  await using smsc = await startSmsc();
+  await using world = await makeBound(smsc);
+  await say(smsc, Buffer.concat(CUT));
+  await caughtUp(smsc, world);
+  expect(world.received).toHaveLength(1);
+  const answers = (await readBy(smsc)).filter((read) => read.startsWith("deliver_sm_resp"));
+  expect(answers.filter((read) => read === "deliver_sm_resp 0x1")).toHaveLength(CUT.length);
+  expect(world.logged.filter(({ name }) => name === "smpp.cut_message")).toHaveLength(CUT.length);
+  expect(world.logged.find(({ name }) => name === "smpp.cut_message")).toMatchObject({
+    ...{ level: "warn", fields: { link: "vodacom-a", command: "deliver_sm", octets: 16 } },
+  });
+  expect(world.unbound).toEqual([]);
+});
+
+test("an alert_notification has no answer, and is nothing to tell of", async () => {
+  await using smsc = await startSmsc();
+  await using world = await makeBound(smsc);
+  await say(smsc, ALERT);
+  await caughtUp(smsc, world);
+  expect(await readBy(smsc)).not.toContain("generic_nack 0x3");
+  expect(world.logged.map(({ name }) => name)).not.toContain("smpp.stray");
   expect(world.unbound).toEqual([]);
 });
 

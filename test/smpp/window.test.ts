@@ -10,7 +10,7 @@ function filled(size: number, count: number, at = 0): Window<string> {
 test("an answer keeps its place until what it means is committed", () => {
   const window = filled(3, 3);
   expect(window.free).toBe(0);
-  expect(window.answer(2)).toEqual({ kind: "answered", segment: "s2", isLate: false });
+  expect(window.answer(2)).toEqual({ kind: "answered", segment: "s2", sentAt: 0, isLate: false });
   expect(window.free).toBe(0);
   expect(window.settle(2)).toBe(true);
   expect(window.free).toBe(1);
@@ -37,7 +37,7 @@ test("what is overdue is late: its place stays taken, and a late answer still co
   expect(window.expire(30, 30)).toEqual(["s1"]);
   expect(window.deadline(30)).toBe(35);
   expect(window.taken).toBe(2);
-  expect(window.answer(1)).toEqual({ kind: "answered", segment: "s1", isLate: true });
+  expect(window.answer(1)).toEqual({ kind: "answered", segment: "s1", sentAt: -Infinity, isLate: true });
   expect(window.abandon()).toEqual(["s2"]);
   expect(window.settle(1)).toBe(true);
   expect(window.deadline(30)).toBe(Infinity);

@@ -1,5 +1,11 @@
 import { expect, test } from "bun:test";
-import { categoryOfError, type FailureCategory, networkErrorText, readNetworkError } from "../../src/sms/failure.ts";
+import {
+  categoryOfError,
+  type FailureCategory,
+  isUnknownSubscriber,
+  networkErrorText,
+  readNetworkError,
+} from "../../src/sms/failure.ts";
 
 const GSM: [numbers: number[], category: FailureCategory | null][] = [
   [[1, 5], "unknown_subscriber"],
@@ -53,4 +59,17 @@ test("network_error_code is a network and a number (SMPP 3.4 §5.3.2.31)", () =>
     ...["gsm:27", "ansi136:256", "is95:5", "reserved:1", "reserved:1"],
   ]);
   expect([text(3, 27), text(), text(3, 0, 0, 27)]).toEqual([null, null, null]);
+});
+
+test("a number is nobody's by the network's own word or by one that the route knows, not by a vendor's alone", () => {
+  const of = (err: string | null, gsm: number | null, words: [string, FailureCategory][] = []) => {
+    const networkError = gsm === null ? null : ({ network: "gsm", code: gsm } as const);
+    return isUnknownSubscriber({ err, networkError }, new Map(words));
+  };
+  expect([of(null, 1), of("069", 1), of("69", null, [["069", "unknown_subscriber"]])]).toEqual([true, true, false]);
+  expect([of("069", null, [["69", "unknown_subscriber"]]), of("1", null, [["1", "unknown_subscriber"]])]).toEqual([
+    ...[true, true],
+  ]);
+  expect([of("001", null), of(null, 5), of(null, 27), of("001", 27), of(null, null)]).toEqual(Array(5).fill(false));
+  expect([of(null, 1, [["1", "absent_subscriber"]]), of("001", 0)]).toEqual([false, false]);
 });

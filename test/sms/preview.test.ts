@@ -32,7 +32,7 @@ for (const [text, length, asWritten, folded, septets] of PORTUGUESE) {
     const shifted = preview(text, rules("portuguese", { nli: "pt-single" }));
     expect(shifted).toEqual({
       ...{ encoding: "gsm7", segments: 1, credits: 1, offending: [], folded: null },
-      ...{ unitsUsed: septets, unitsLeft: 155 - septets },
+      ...{ sentText: text, unitsUsed: septets, unitsLeft: 155 - septets },
     });
   });
 }
@@ -44,9 +44,11 @@ test("a preview shows everything that a send would do, and what folding would sa
   const offending = ["ó", "ç", "ã"];
   expect(preview(text, rules("none"))).toEqual({
     ...{ encoding: "ucs2", segments: 2, credits: 2, offending, folded, unitsUsed: 75, unitsLeft: 59 },
+    sentText: text,
   });
   expect(preview(text, rules("portuguese"))).toEqual({
     ...{ encoding: "gsm7", segments: 1, credits: 1, offending, folded, unitsUsed: 75, unitsLeft: 85 },
+    sentText: body,
   });
   // Of this text punctuation alone saves nothing; the other folding would.
   expect(preview(text, rules("punctuation"))).toEqual(preview(text, rules("none")));
@@ -113,3 +115,9 @@ test("a preview and a send never disagree, and no folding ever costs more", () =
     }
   }
 }, 30_000);
+
+test("a tab is sent as a space, and the preview shows it", () => {
+  const seen = preview("Total:\t1110,00 MT", rules("none"));
+  expect(seen).toMatchObject({ encoding: "gsm7", offending: [], sentText: "Total: 1110,00 MT", unitsUsed: 17 });
+  expect(preview("Não\to", rules("none"))).toMatchObject({ encoding: "ucs2", offending: ["ã"], sentText: "Não o" });
+});

@@ -23,7 +23,19 @@ test("the example of SMPP 3.4 appendix B is read", () => {
     networkError: null,
     errorCode: "000",
     text: "Ola Ana",
+    submitDate: Date.UTC(2025, 6, 1, 12, 0),
   });
+});
+
+test("the submit date is read with and without seconds and century; what is no date is none", () => {
+  const dateOf = (written: string) => read(`id:1 submit date:${written} done date:2601010000 stat:DELIVRD`)?.submitDate;
+  expect(dateOf("2507011200")).toBe(Date.UTC(2025, 6, 1, 12, 0));
+  expect(dateOf("250701120059")).toBe(Date.UTC(2025, 6, 1, 12, 0, 59));
+  expect(dateOf("202507011200")).toBe(Date.UTC(2025, 6, 1, 12, 0));
+  expect(dateOf("20250701120059")).toBe(Date.UTC(2025, 6, 1, 12, 0, 59));
+  for (const none of ["", "0000000000", "00000000000000", "2513011200", "2507012500", "25070112", "25-07-01", "soon"])
+    expect(dateOf(none)).toBeNull();
+  expect(read("id:1 stat:DELIVRD submitdate:2507011200")?.submitDate).toBe(Date.UTC(2025, 6, 1, 12, 0));
 });
 
 /** Texts of vendors, and the id, state and error that they hold. */

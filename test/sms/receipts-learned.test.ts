@@ -39,6 +39,7 @@ async function start() {
     networkError: null,
     errorCode: null,
     text: null,
+    submitDate: null,
   };
   const address = (digits: string) => ({ ton: 1, npi: 1, address: digits });
   const pdu: ReceiptPdu = {

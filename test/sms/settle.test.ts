@@ -121,7 +121,7 @@ test("a part that is refused ends the parts that wait, and all that never got th
   await on.commit(() => on.segments.end(on.row(2), { state: "failed", now: 30 }, REFUSED));
   expect(on.message()).toMatchObject({
     status: "failed",
-    deliveryState: "pending",
+    deliveryState: "rejected",
     failureCategory: "invalid_destination",
     failedReason: "The provider knows no such number",
     providerStatus: "ESME_RINVDSTADR",

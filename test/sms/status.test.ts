@@ -45,7 +45,12 @@ const ROWS: Row[] = [
   ["on its way", [reported("enroute"), reported("accepted")], { status: "sent", deliveryState: "enroute" }],
   ["one of two delivered", [reported("delivered"), accepted], { status: "sent", deliveryState: "enroute" }],
   ["one of two failed", [reported("rejected"), accepted], { status: "sent", deliveryState: "enroute" }],
-  ["a receipt that knows nothing", [reported("unknown")], { status: "sent", deliveryState: "enroute" }],
+  ["a receipt that knows nothing", [reported("unknown")], { status: "sent", deliveryState: "unknown", isOpen: true }],
+  [
+    "one that knows nothing, one on its way",
+    [reported("unknown"), reported("enroute")],
+    { status: "sent", deliveryState: "enroute" },
+  ],
   [
     "all delivered",
     [reported("delivered"), reported("delivered", { receiptAt: 5_000 })],
@@ -111,12 +116,17 @@ const ROWS: Row[] = [
     {
       ...{
         status: "failed",
-        deliveryState: "pending",
+        deliveryState: "rejected",
         failureCategory: "sender_rejected",
         refunded: [1],
         abandoned: [],
       },
     },
+  ],
+  [
+    "taken off the queue after a try",
+    [{ ...refused, category: "internal_error" }],
+    { status: "failed", deliveryState: "pending", failureCategory: "internal_error" },
   ],
   [
     "opted out before sending",
@@ -129,7 +139,7 @@ const ROWS: Row[] = [
     "the second refused, the third not sent any more",
     [accepted, refused, ready()],
     {
-      ...{ status: "failed", deliveryState: "pending", failureCategory: "sender_rejected" },
+      ...{ status: "failed", deliveryState: "rejected", failureCategory: "sender_rejected" },
       ...{ abandoned: [3], refunded: [2, 3] },
     },
   ],

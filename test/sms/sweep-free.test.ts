@@ -36,6 +36,7 @@ test("texts that wait for a link that is away are freed, also where a neighbour'
     receiver: { sms },
     repeats: { forget: () => undefined, oldest: 0 },
     receiptGraceMs: HOUR,
+    backlog: { look: () => undefined },
     nudge: () => undefined,
     unwritten: { run: () => Promise.resolve(0) },
     commit(work: () => never) {

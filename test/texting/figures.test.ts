@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { waitUntil } from "../peers/process.ts";
-import { startTexting, type TextWorld, type TextWorldOptions } from "./world.ts";
+import { fastClock, startTexting, type TextWorld, type TextWorldOptions } from "./world.ts";
 
 function startMeasured(options: TextWorldOptions = {}): Promise<TextWorld> {
   return startTexting({
@@ -32,7 +32,7 @@ test("the metrics tell how links stand and what became of texts", async () => {
     `pombo_sms_submits_total{${LINK},outcome="unanswered"} 0`,
     `pombo_sms_receipts_total{${LINK},state="delivered"} 1`,
     `pombo_sms_receipts_total{${LINK},state="rejected"} 0`,
-    `pombo_sms_link_throttled_total{${LINK}} 1`,
+    `pombo_sms_link_throttled_total{${LINK}} 0`,
     `pombo_sms_link_ends_total{${LINK},why="lost"} 0`,
     `pombo_sms_inbound_total{${LINK}} 0`,
     `pombo_sms_waiting{route="vodacom"} 0`,
@@ -44,14 +44,14 @@ test("the metrics tell how links stand and what became of texts", async () => {
     "pombo_sms_possible_duplicates_total 0",
   ])
     expect(text).toContain(`${line}\n`);
-  expect(text).toMatch(/pombo_sms_link_rate\{.*\} 5000\n/);
+  expect(text).toMatch(/pombo_sms_link_rate\{.*\} 10000\n/);
 });
 
 test("a lost answer, a receipt that fits nothing and a text received are counted", async () => {
   await using world = await startMeasured({
     script: { rules: [{ count: 1, answer: { end: "half", receipt: { states: [] } } }], receipts: { ids: "unknown" } },
   });
-  const id = await world.text();
+  const id = await world.text({ body: "Bom dia" });
   await world.until(id, ({ status }) => status === "sent");
   await world.smsc.deliver("loja", {
     command: "deliver_sm",
@@ -104,4 +104,34 @@ test("a route without a link is a trouble while texts wait for it, and the insta
   expect(text).toContain(`pombo_sms_link_bound{${LINK}} 0\n`);
   expect(text).toContain('pombo_sms_waiting{route="vodacom"} 1\n');
   expect(text).toContain(`pombo_sms_link_ends_total{${LINK},why="refused"} 1\n`);
+});
+
+test("a route that gets more texts than its SMSC takes is a trouble, and the instance stays ready", async () => {
+  const clock = fastClock(20);
+  await using world = await startTexting({
+    script: { rules: [{ answer: { status: 0x58 } }] },
+    instance: { clock },
+  });
+  const ready = async () => {
+    const response = await fetch(`${world.instance.app.url}/ready`);
+    return {
+      status: response.status,
+      body: (await response.json()) as { trouble: { part: string; reason: string }[] },
+    };
+  };
+  let nth = 0;
+  const isTold = async () => {
+    const texts = Array.from({ length: 20 }, () =>
+      world.text({ to: `+2588411${String((nth += 1)).padStart(5, "0")}` }),
+    );
+    await Promise.all(texts);
+    clock.jump(60_000);
+    return (await ready()).body.trouble.length > 0;
+  };
+  await waitUntil("it is told", 15_000, isTold);
+  const { status, body } = await ready();
+  expect([status, body.trouble[0]?.part]).toEqual([200, "sms"]);
+  expect(body.trouble[0]?.reason).toContain("The SMS route vodacom gets more texts than it sends");
+  const seen = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
+  expect(seen.troubles[0].reason).toContain("gets more texts than it sends");
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { SmscHandle } from "../peers/smsc/client.ts";
 import { type Delivery, readMessage, TAG, tlvOf } from "../peers/smsc/codec.ts";
-import { startTexting } from "./world.ts";
+import { judged, startTexting } from "./world.ts";
 
 const TWO_PARTS = "Um texto que vai em duas partes. ".repeat(6);
 
@@ -49,6 +49,21 @@ test("receipts under our reference tell that what was given up had arrived; the 
   await world.smsc.deliver("loja", await receiptUnderReference(world.smsc));
   const message = await world.until(id, ({ status }) => status === "delivered");
   expect(message).toMatchObject({ deliveryState: "delivered", failureCategory: null, credits: 0 });
+});
+
+test("a text sent twice, both answers lost, is delivered by receipts of ids that nobody told us", async () => {
+  await using world = await startTexting({
+    script: {
+      rules: [
+        { count: 2, answer: { end: "half", receipt: { ids: "unknown", tlvs: [], text: "no_text", delayMs: 1_500 } } },
+      ],
+    },
+    configure: (config) => void (config.sms.unknownWaitMs = 300),
+  });
+  const id = await world.text();
+  const message = await world.until(id, ({ status }) => status === "delivered");
+  expect(message).toMatchObject({ possibleDuplicate: true, deliveryState: "delivered", failureCategory: null });
+  expect((await judged(world, [id])).broken).toEqual([]);
 });
 
 test("a receipt of a text that is held resolves it without another submit", async () => {

@@ -45,7 +45,7 @@ const WORDS: [word: string, status: string, deliveryState: string, category: str
   ["ACKED", "sent", "accepted", null],
   ["ACCEPTD", "sent", "accepted", null],
   ["0", "sent", "enroute", null],
-  ["UNKNOWN", "sent", "enroute", null],
+  ["UNKNOWN", "sent", "unknown", null],
 ];
 
 test("every state in a vendor's own word", async () => {
@@ -130,4 +130,23 @@ test("of a text of which one part arrived and one did not, that is told", async 
   const id = await world.text({ body: THREE_PARTS });
   const message = await world.until(id, ({ status }) => status === "undelivered");
   expect(message).toMatchObject({ deliveryState: "partially_delivered", failureCategory: "provider_error" });
+});
+
+test("a number that the network calls nobody's is suppressed, and texts that wait for it are not sent", async () => {
+  await using world = await startTexting({
+    script: { receipts: { states: ["UNDELIV"], err: "001", tlvs: ["receipted_message_id", "network_error_code"] } },
+  });
+  const { workspace } = world.instance;
+  const id = await world.text({ body: "Um texto que vai em duas partes. ".repeat(6) });
+  const message = await world.until(id, ({ status }) => status === "undelivered");
+  expect(message).toMatchObject({ failureCategory: "unknown_subscriber", providerErrorCode: "gsm:1" });
+  const list = await workspace.call("GET", "/api/v1/suppressions");
+  expect(list.body.data).toMatchObject([{ address: "+258841234567", channel: "sms", reason: "invalid_number" }]);
+  const again = await workspace.call("POST", "/api/v1/sms", { body: { to: "+258841234567", body: "Olá" } });
+  expect([again.status, again.body.errors[0].code]).toEqual([422, "RECIPIENT_SUPPRESSED"]);
+  // A vendor's own number says nothing.
+  await world.smsc.script({ receipts: { tlvs: ["receipted_message_id"] } });
+  const other = await world.text({ to: "+258841111111" });
+  await world.until(other, ({ status }) => status === "undelivered");
+  expect((await workspace.call("GET", "/api/v1/suppressions")).body.data).toHaveLength(1);
 });
