@@ -37,6 +37,7 @@ export interface Built {
   keyring: Keyring;
   keychain: Keychain;
   preparer: Preparer;
+  bodies: ApiParts["bodies"];
   findRelay: FindRelay;
   teller: Teller;
   verifier: Verifier;
@@ -100,6 +101,7 @@ export function apiPartsOf(built: Built): ApiParts {
       log,
       operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
     }),
+    bodies: built.bodies,
     bodyLimits: {
       sendBytes: config.http.maxBodyBytes,
       batchBytes: config.http.maxBatchBodyBytes,

@@ -30,7 +30,7 @@ export function createOperatorApi(parts: ApiParts): AnyElysia {
       asOperator(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin({ ...bodyLimits, otherBytes }, { clock, ownerOf }));
+    .use(bodyPlugin({ ...bodyLimits, otherBytes }, { ...parts.bodies, ownerOf }));
   for (const room of [workspaceRoutes(parts.workspaces), ...operatorRooms(parts.operator)]) app.use(room);
   methods = methodTable(app.routes);
   return app;
