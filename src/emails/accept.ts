@@ -14,7 +14,7 @@ import type { IdempotencyScope, IdempotencyStore } from "../idempotency/store.ts
 import type { Log } from "../log.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
 import { refusalOf, type Standing } from "../plans/block.ts";
-import { type QuotaWarning, takeEmailQuota } from "../plans/quota.ts";
+import { type QuotaWarning, takeEmailQuota, takeStorage } from "../plans/quota.ts";
 import type { UsageStore } from "../plans/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { Random } from "../random.ts";
@@ -132,6 +132,8 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   const plan = parts.planOf(caller.workspaceId);
   const quota = { workspaceId: caller.workspaceId, plan, amount: prepared.length, now };
   const warnings = takeEmailQuota(quota, parts.usage);
+  const bytes = prepared.reduce((sum, { body }) => sum + body.content.length, 0);
+  takeStorage({ workspaceId: caller.workspaceId, plan, bytes }, parts.usage);
   if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, parts);
 
   const lanes = new Map<number, string>();

@@ -119,16 +119,7 @@ async function readWhole(request: Request, length: number, { account, clock }: R
   return new Promise((resolve, reject) => {
     const cancel = clock.after(GRACE_MS, () => reject(tooSlow()));
     account.whenEvicted(reject);
-    request.bytes().then(
-      (bytes) => {
-        cancel();
-        resolve(bytes);
-      },
-      (error: Error) => {
-        cancel();
-        reject(error);
-      },
-    );
+    resolve(request.bytes().finally(cancel));
   });
 }
 
