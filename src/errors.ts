@@ -25,6 +25,7 @@ export type ErrorCode =
   | "BATCH_LIMIT_EXCEEDED"
   | "SENDER_NOT_ALLOWED"
   | "RATE_LIMITED"
+  | "HEADERS_TOO_LARGE"
   | "INTERNAL_ERROR"
   | "UNAVAILABLE";
 

@@ -24,6 +24,7 @@ export function createOperatorApi(parts: ApiParts): AnyElysia {
     .use(errorsPlugin(log, (path) => methods.of(path)))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
+      set.headers["cache-control"] = "no-store";
       const path = pathOf(request);
       if (path !== WORKSPACES_PATH && !path.startsWith(OPERATOR_PATHS))
         throw notFound("There is nothing at this path of the operator's socket");

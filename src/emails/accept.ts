@@ -7,7 +7,7 @@ import { isSending, type DomainRow, type DomainStore } from "../domains/store.ts
 import { returnPath } from "../dsn/return-path.ts";
 import { AppError, type ErrorItem } from "../errors.ts";
 import type { WorkspaceCaller } from "../http/auth.ts";
-import { newId } from "../id.ts";
+import { newIds } from "../id.ts";
 import type { IdempotencyRequest } from "../idempotency/key.ts";
 import { replayOf, type SendAnswer } from "../idempotency/replay.ts";
 import type { IdempotencyScope, IdempotencyStore } from "../idempotency/store.ts";
@@ -137,10 +137,13 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, parts);
 
   const lanes = new Map<number, string>();
+  const uids = newIds(prepared.length, now, parts.random);
   const accepted = prepared.map((email, index) => {
     const domain = senders[index];
-    if (domain === undefined) throw new Error("an email has no domain");
-    return { id: write(email, domain, { now, lanes, parts }), status: "queued" };
+    const uid = uids[index];
+    if (domain === undefined || uid === undefined) throw new Error("an email has no domain");
+    write(email, domain, { uid, now, lanes, parts });
+    return { id: uid, status: "queued" };
   });
   const body = JSON.stringify({ data: request.operation === "emails" ? accepted[0] : accepted });
   if (request.idempotency !== null) {
@@ -220,11 +223,10 @@ function placeOf(request: AcceptRequest, index: number, field: string): { field:
 function write(
   email: Prepared,
   domain: DomainRow,
-  context: { now: number; lanes: Map<number, string>; parts: AcceptParts },
-): string {
-  const { now, lanes, parts } = context;
+  context: { uid: string; now: number; lanes: Map<number, string>; parts: AcceptParts },
+): void {
+  const { uid, now, lanes, parts } = context;
   const { settings } = parts;
-  const uid = newId(now, parts.random);
   const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
   const id = parts.emails.insert({
     uid,
@@ -256,5 +258,4 @@ function write(
   });
   lanes.set(laneId, destination);
   parts.tellOfEmail({ id, workspaceId: domain.workspaceId, type: "email.queued", at: now });
-  return uid;
 }

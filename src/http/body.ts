@@ -80,6 +80,16 @@ export function releaseBody(request: Request): void {
 }
 
 function requireJsonType(request: Request): void {
+  const encoding = request.headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding !== "" && encoding !== "identity") {
+    throw new AppError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      `The body must not be compressed; it came as ${encoding.slice(0, 100)}`,
+      {
+        hint: "Send it as it is, without the header Content-Encoding.",
+      },
+    );
+  }
   const type = request.headers.get("content-type");
   if (type !== null && JSON_TYPE.test(type)) return;
   const found = type === null ? "it came without a Content-Type" : `it came as ${type.slice(0, 100)}`;

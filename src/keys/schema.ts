@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { nullable, text, uuid } from "../http/rules.ts";
+import { lineFault, nullable, text, uuid } from "../http/rules.ts";
 
 export const KeyCreate = Type.Object(
   {
-    name: text({ minLength: 1, maxLength: 100, description: "What the key is for.", examples: ["shop"] }),
+    name: text({ minLength: 1, maxLength: 100, description: "What the key is for.", examples: ["shop"] }, lineFault),
     domainId: Type.Optional(
       nullable(
         uuid(

@@ -153,6 +153,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   // The telling half of the composition root.
   "teller.ts": [
+    "own-addresses.ts",
     "db",
     "dns",
     "keyring",
