@@ -32,7 +32,7 @@ type PlanOf = ReturnType<typeof planFinder>;
 export interface Built {
   config: Config;
   stores: Stores;
-  common: { commit: Commit; clock: Clock; random: Random; log: Log };
+  common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ApiParts["keys"]["pages"] };
   guard: DiskGuard;
   keyring: Keyring;
   keychain: Keychain;

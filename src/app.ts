@@ -20,6 +20,7 @@ import { StartError } from "./errors.ts";
 import { databaseFile, openBodies, openGround, openMetrics } from "./ground.ts";
 import { handlerOf } from "./http/direct.ts";
 import { listen } from "./http/listen.ts";
+import { listPages } from "./http/pagination.ts";
 import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { purgeContents } from "./emails/purge.ts";
@@ -199,7 +200,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const others = () => [worker.trouble, dnsWatch.trouble, pause.trouble, replicator?.trouble ?? null];
     const troubles = () => [...guard.troubles, ...others(), ...texter.troubles()].filter((each) => each !== null);
 
-    const common = { commit, clock, random, log };
+    const common = { commit, clock, random, log, pages: listPages(keyring.hmacKey("list-cursor")) };
     const keeper = buildKeeper({
       config,
       edges,

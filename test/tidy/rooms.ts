@@ -44,17 +44,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type sms/operator-schema.ts",
   ],
   "lookups.ts": ["type app.ts", "dns", "smtp", "webhooks/pools.ts"],
-  "ground.ts": [
-    "type app.ts",
-    "memory.ts",
-    "stores.ts",
-    "db",
-    "http",
-    "keyring",
-    "metrics",
-    "queue",
-    "smtp/classify-rules.ts",
-  ],
+  "ground.ts": "type app.ts|memory.ts|stores.ts|db|http|keyring|metrics|queue|smtp/classify-rules.ts".split("|"),
   "app.ts": [
     "lookups.ts",
     "ground.ts",
