@@ -88,6 +88,8 @@ SystemCallErrorNumber=EPERM
 # Not MemoryDenyWriteExecute: the runtime compiles what it runs.
 
 LimitNOFILE=65536
+# pombo divides what it may have among the bodies of requests (see README): this keeps the rest of the machine alive.
+MemoryMax=80%
 LimitCORE=0
 TasksMax=512
 

@@ -1,8 +1,12 @@
+import { join } from "node:path";
 // The suppressions of `script/bench reads`: a million in the list of one workspace, a tenth of them of one
 // millisecond, as an import or a mass that was applied leaves them; then its pages, and addresses lifted.
 
 import { Database } from "bun:sqlite";
-import { cursorPage } from "../src/http/pagination.ts";
+import { type ListPages, listPages } from "../src/http/pagination.ts";
+import { loadInstanceKey } from "../src/keyring/file.ts";
+import { openKeyring } from "../src/keyring/seal.ts";
+import { systemRandom } from "../src/random.ts";
 import type { ReadOrder, ReadResult } from "./get-load.ts";
 import type { Reading } from "./reads-report.ts";
 import { databaseFile } from "./rows.ts";
@@ -45,7 +49,9 @@ export async function writeSuppressions(dataFolder: string, rows: number, lifts:
   );
   // In the midst of the rows of one millisecond, and in other places.
   const places = [0.5, 0.52, 0.1, 0.9].map((share) => at.get(Math.floor(share * (rows - 1))));
-  const cursors = places.map((row) => cursorAt(row?.created_at ?? 0, row?.id ?? 0));
+  const instanceKey = loadInstanceKey({ file: join(dataFolder, "instance.key"), env: {} });
+  const pages = listPages(openKeyring(instanceKey, systemRandom).hmacKey("list-cursor"));
+  const cursors = places.map((row) => cursorAt(pages, row?.created_at ?? 0, row?.id ?? 0));
   const addresses = database
     .query<{ address: string }, [number, number]>("SELECT address FROM suppression WHERE id % ? = 0 LIMIT ?")
     .all(Math.max(1, Math.floor(rows / lifts)), lifts);
@@ -56,9 +62,9 @@ export async function writeSuppressions(dataFolder: string, rows: number, lifts:
 }
 
 /** As the list gives it out behind that row. */
-function cursorAt(createdAt: number, id: number): string {
+function cursorAt(pages: ListPages, createdAt: number, id: number): string {
   const row = { createdAt, id };
-  return cursorPage([row, row], 1).meta.next_cursor ?? "";
+  return pages.page([row, row], 1).meta.next_cursor ?? "";
 }
 
 /** Measures them; `ask` runs an order with the workspace's key. */

@@ -234,7 +234,7 @@ CREATE TABLE idempotency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- What was accepted, by UTC day. A month is the sum of its days.
+-- What was accepted, by UTC day. A month is the sum of its days. Of contents (stored_bytes) what is there, on the day ''.
 CREATE TABLE usage (
   workspace_id INTEGER NOT NULL,
   name         TEXT NOT NULL,                   -- see src/plans/store.ts

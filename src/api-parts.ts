@@ -32,11 +32,12 @@ type PlanOf = ReturnType<typeof planFinder>;
 export interface Built {
   config: Config;
   stores: Stores;
-  common: { commit: Commit; clock: Clock; random: Random; log: Log };
+  common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ApiParts["keys"]["pages"] };
   guard: DiskGuard;
   keyring: Keyring;
   keychain: Keychain;
   preparer: Preparer;
+  bodies: ApiParts["bodies"];
   findRelay: FindRelay;
   teller: Teller;
   verifier: Verifier;
@@ -100,6 +101,7 @@ export function apiPartsOf(built: Built): ApiParts {
       log,
       operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
     }),
+    bodies: built.bodies,
     bodyLimits: {
       sendBytes: config.http.maxBodyBytes,
       batchBytes: config.http.maxBatchBodyBytes,

@@ -9,7 +9,7 @@ import { admit, type AdmitParts } from "./http/admit.ts";
 import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./http/auth.ts";
 import { eventRoutes, type EventParts } from "./events/routes.ts";
 import { type InboxParts, inboxRoutes } from "./inbound/operator-routes.ts";
-import { type BodyLimits, bodyPlugin } from "./http/body.ts";
+import { type BodyLimits, type BodyParts, bodyPlugin } from "./http/body.ts";
 import { clientNetwork } from "./http/client-address.ts";
 import { openApiDocument } from "./http/document.ts";
 import { errorsPlugin, methodNotAllowed } from "./http/errors.ts";
@@ -74,6 +74,7 @@ export interface ApiParts {
   events: Omit<EventParts, "verifyKey">;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
+  bodies: Pick<BodyParts, "budget" | "clock">;
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
@@ -168,7 +169,7 @@ export function createApi(parts: ApiParts): AnyElysia {
       const path = pathOf(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin(parts.bodyLimits, { clock, ownerOf, arrived }));
+    .use(bodyPlugin(parts.bodyLimits, { ...parts.bodies, ownerOf, arrived }));
   for (const room of rooms) app.use(room);
   if (parts.beside !== null) app.use(parts.beside);
 

@@ -19,8 +19,10 @@ import { createComposer } from "./emails/composer.ts";
 import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
-import { databaseFile, openGround, openMetrics } from "./ground.ts";
+import { databaseFile, openBodies, openGround, openMetrics } from "./ground.ts";
+import { handlerOf } from "./http/direct.ts";
 import { listen } from "./http/listen.ts";
+import { listPages } from "./http/pagination.ts";
 import { listenOnSocket, socketFile } from "./http/socket.ts";
 import { purgeAnswers } from "./idempotency/purge.ts";
 import { purgeContents } from "./emails/purge.ts";
@@ -68,6 +70,8 @@ export interface Edges {
   steady?: Clock;
   /** Of the data directory's file system; default: the real one. */
   readFree?: ReadFree;
+  /** In bytes, for the bodies of requests; default: what the machine and its cgroup allow. */
+  memory?: number;
   /** For a domain that is registered; default: new ones. */
   makeKeys?: () => Promise<KeyPairs>;
   timeouts?: SessionTimeouts;
@@ -206,7 +210,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       [worker, dnsWatch, pause, clockWatch, pages].map(({ trouble }) => trouble).concat(replicator?.trouble ?? null);
     const troubles = () => [...guard.troubles, ...others(), ...texter.troubles()].filter((each) => each !== null);
 
-    const common = { commit, clock, random, log };
+    const common = { commit, clock, random, log, pages: listPages(keyring.hmacKey("list-cursor")) };
     const keeper = buildKeeper({
       config,
       edges,
@@ -237,6 +241,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       removal,
       troubles,
       preparer: createPreparer(preparing),
+      bodies: openBodies(config, edges),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
       makeKeys: edges.makeKeys ?? generateKeyPairs,
@@ -244,8 +249,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       overseen: { db, sites, texter, counters, pause, pages, replicator: () => replicator },
     });
     // Made when a command first asks: at a start nobody waits for it.
-    let operatorApi: ReturnType<typeof createOperatorApi> | null = null;
-    const handle = async (request: Request) => (operatorApi ??= createOperatorApi(apiParts)).handle(request);
+    let operatorApi: ReturnType<typeof handlerOf> | null = null;
+    const handle = (request: Request) => (operatorApi ??= handlerOf(createOperatorApi(apiParts)))(request);
     if (purpose === "command") {
       // What a command sets off goes on at the next start.
       closers.push(() => committer.flush());

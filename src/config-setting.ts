@@ -43,8 +43,8 @@ export function derived(format: string, description: string, derivedFrom: string
 }
 
 /** A text that the code takes as a T. */
-export function special<T>(format: string, description: string, initial: string) {
-  return Type.Unsafe<T>({ type: "string", format, description, default: initial });
+export function special<T>(format: string, description: string, initial?: string) {
+  return Type.Unsafe<T>({ type: "string", format, description, ...initially(initial) });
 }
 
 /** Never shown, whatever is wrong with it; "" is read as null. */

@@ -89,6 +89,11 @@ export const TEXT_FORMATS = {
     expected: 'an address and a port such as "127.0.0.1:9464" or "[::1]:9464", or "" for none',
     read: (text) => (text === "" ? null : (parseHostPort(text) ?? undefined)),
   },
+  size_or_none: {
+    expected: 'a size such as "512MiB" or "2GiB" (units: B, KiB, MiB, GiB), or "none" for no limit',
+    // As the other limits of a plan.
+    read: (text) => (text === "none" ? -1 : (parseSize(text) ?? undefined)),
+  },
   dns_server: {
     expected: 'an address such as "127.0.0.1", "127.0.0.1:53" or "[::1]:53"',
     read: readDnsServer,

@@ -32,14 +32,19 @@ const PlanSchema = Type.Object({
   apiKeys: planNumber("API keys of a workspace."),
   webhooks: planNumber("Webhooks of a workspace."),
   members: planNumber("Members of a workspace."),
+  storage: special<number>(
+    "size_or_none",
+    'Bytes of email contents kept for a workspace, as stored (compressed); "none" = unlimited.',
+  ),
   sms: Type.Boolean({ description: "Whether the workspace may send SMS, with credits." }),
 });
 
 const DEFAULT_PLANS = {
-  launch: plan(50, [3000, 100, 1, 1, 1], false),
-  starter: plan(100, [50_000, 5000, 10, 5, 5], true),
-  growth: plan(500, [250_000, 25_000, 50, 20, 20], true),
-  scale: plan(1000, [-1, -1, -1, -1, -1], true),
+  // Contents are kept for a month: a month's emails at some 40 KB each, far more than mail takes when it is compressed.
+  launch: plan(50, [3000, 100, 1, 1, 1], { storage: "128MiB", sms: false }),
+  starter: plan(100, [50_000, 5000, 10, 5, 5], { storage: "2GiB", sms: true }),
+  growth: plan(500, [250_000, 25_000, 50, 20, 20], { storage: "10GiB", sms: true }),
+  scale: plan(1000, [-1, -1, -1, -1, -1], { storage: "none", sms: true }),
 };
 
 const DEFAULT_RETRY = ["1m", "5m", "10m", "15m", "30m", "1h", "2h", "4h", "6h"];
@@ -327,7 +332,7 @@ function checkTogether({ email, inbound, workspaces, plans }: Config, mistakes: 
 function plan(
   batch: number,
   limits: [month: number, day: number, domains: number, webhooks: number, members: number],
-  sms: boolean,
+  rest: { storage: string; sms: boolean },
 ) {
   const [month, day, domains, webhooks, members] = limits;
   return {
@@ -338,6 +343,6 @@ function plan(
     api_keys: -1,
     webhooks,
     members,
-    sms,
+    ...rest,
   };
 }

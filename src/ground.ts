@@ -6,7 +6,9 @@ import { DiskGuard, freeSpaceOf } from "./db/guard.ts";
 import type { Db } from "./db/open.ts";
 import { Probation } from "./db/probation.ts";
 import { StartError } from "./errors.ts";
+import { createBodyBudget, poolFor } from "./http/body-budget.ts";
 import { type Keyring, openKeyring } from "./keyring/seal.ts";
+import { usableMemory } from "./memory.ts";
 import { type Counters, createCounters } from "./metrics/counters.ts";
 import { Registry } from "./metrics/registry.ts";
 import { type MetricsServer, type ServeOptions, serveMetrics } from "./metrics/serve.ts";
@@ -34,6 +36,12 @@ export interface Ground {
   guard: DiskGuard;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
+}
+
+/** What bodies of requests are read with: memory for the largest, and what else the machine has for them. */
+export function openBodies({ http }: Config, { clock, steady = clock, memory = usableMemory() }: Edges) {
+  const largest = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxOtherBodyBytes);
+  return { clock: steady, budget: createBodyBudget(poolFor(memory, largest), steady, () => Bun.gc(true)) };
 }
 
 export function databaseFile(dataDir: string): string {

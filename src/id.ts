@@ -12,6 +12,11 @@ export function newId(nowMs: number, random: Random): string {
   return idFromBytes(bytes);
 }
 
+/** `count` ids of one moment, in the order in which they sort. */
+export function newIds(count: number, nowMs: number, random: Random): string[] {
+  return Array.from({ length: count }, () => newId(nowMs, random)).toSorted();
+}
+
 const DIGITS = Buffer.from("0123456789abcdef");
 /** Where in the text each byte stands. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];

@@ -24,13 +24,14 @@ export function createOperatorApi(parts: ApiParts): AnyElysia {
     .use(errorsPlugin(log, (path) => methods.of(path)))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
+      set.headers["cache-control"] = "no-store";
       const path = pathOf(request);
       if (path !== WORKSPACES_PATH && !path.startsWith(OPERATOR_PATHS))
         throw notFound("There is nothing at this path of the operator's socket");
       asOperator(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin({ ...bodyLimits, otherBytes }, { clock, ownerOf }));
+    .use(bodyPlugin({ ...bodyLimits, otherBytes }, { ...parts.bodies, ownerOf }));
   for (const room of [workspaceRoutes(parts.workspaces), ...operatorRooms(parts.operator)]) app.use(room);
   methods = methodTable(app.routes);
   return app;

@@ -38,6 +38,7 @@ export function openStores(db: Db, counts: EmailCounts) {
   const emails = openEmailStore(db, counts);
   const workspaces = openWorkspaceStore(db);
   const credits = openCreditStore(db);
+  const usage = openUsageStore(db);
   const sms = openSmsStores(db, { workspaces, credits });
   return {
     workspaces,
@@ -48,7 +49,7 @@ export function openStores(db: Db, counts: EmailCounts) {
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails,
-    contents: openContentStore(db),
+    contents: openContentStore(db, (workspaceId, bytes) => usage.giveStorageBack(workspaceId, bytes)),
     reports: openReportStore(db),
     inbox: openInboxStore(db),
     // The queue knows its rows, the emails their totals.
@@ -56,7 +57,7 @@ export function openStores(db: Db, counts: EmailCounts) {
     idempotency: openIdempotencyStore(db),
     suppressions: openSuppressionStore(db),
     held: openHeldStore(db),
-    usage: openUsageStore(db),
+    usage,
     events: openEventStore(db),
     webhooks: openWebhookStore(db),
     webhookJobs: openWebhookJobStore(db),

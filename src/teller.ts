@@ -1,6 +1,7 @@
 import type { Edges } from "./app.ts";
 import { BUILD } from "./build.ts";
 import type { Config } from "./config.ts";
+import { ownAddresses } from "./own-addresses.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
 import type { Db } from "./db/open.ts";
@@ -68,7 +69,8 @@ export function buildTeller(parts: TellerParts): Teller {
   const { commit } = committer;
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
   const { allowHttp, allowAddresses } = config.webhooks;
-  const rules: TargetRules = { allowHttp, allowed: parseRanges(allowAddresses) };
+  const own = { addresses: ownAddresses(), names: [...new Set([config.hostname, config.email.bounceHost])] };
+  const rules: TargetRules = { allowHttp, allowed: parseRanges(allowAddresses), own };
   const look = lookBy(resolver, clock);
   const listeners = new Listeners(clock);
   const subscribers = subscribersOf(stores, listeners, (webhookId, at) => worker.nudge(webhookId, at));

@@ -61,6 +61,7 @@ test("the default plans are those of the price list", () => {
     apiKeys: -1,
     webhooks: 1,
     members: 1,
+    storage: 128 * 1024 ** 2,
     sms: false,
   });
   expect(plans["growth"]).toEqual({
@@ -71,6 +72,7 @@ test("the default plans are those of the price list", () => {
     apiKeys: -1,
     webhooks: 20,
     members: 20,
+    storage: 10 * 1024 ** 3,
     sms: true,
   });
   expect(plans["scale"]?.emailsPerMonth).toBe(-1);
@@ -86,7 +88,7 @@ test("a plan's table changes only the keys it names", () => {
 test("a plan of a new name needs every key", () => {
   const mistakes = mistakesOf(`${REQUIRED}[plans.gold]\nbatch = 10\nsms = true\n`);
   expect(mistakes.map(({ key }) => key)).toEqual(
-    ["emails_per_month", "emails_per_day", "domains", "api_keys", "webhooks", "members"].map(
+    ["emails_per_month", "emails_per_day", "domains", "api_keys", "webhooks", "members", "storage"].map(
       (key) => `plans.gold.${key}`,
     ),
   );

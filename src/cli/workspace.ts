@@ -199,6 +199,7 @@ function portrait(workspace: Workspace): string {
       ["Sender ids", senders.length === 0 ? "none" : senders.join(", ")],
       ["Domains", usage.domains.toLocaleString("en")],
       ["API keys", usage.apiKeys.toLocaleString("en")],
+      ["Contents", `${(usage.storageBytes / 1024 / 1024).toLocaleString("en", { maximumFractionDigits: 1 })} MiB`],
     ]),
   ].join("\n");
 }

@@ -30,6 +30,11 @@ const EXAMPLES: Record<number, Item> = {
     hint: "Use a key without domainId.",
   },
   404: { code: "NOT_FOUND", message: "There is nothing with this id in this workspace" },
+  408: {
+    code: "REQUEST_TIMEOUT",
+    message: "The body came too slowly",
+    hint: "A body must come at 256 KB a second, after 15 seconds of grace: send less in one request.",
+  },
   413: {
     code: "PAYLOAD_TOO_LARGE",
     message: "The body is larger than 64 KiB",

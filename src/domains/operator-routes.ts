@@ -5,7 +5,7 @@ import type { Commit } from "../db/commit.ts";
 import { operatorCaller } from "../http/auth.ts";
 import { notFound, validationError } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta, cursorOf, cursorPage } from "../http/pagination.ts";
+import { type ListPages, CursorMeta } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import type { Log } from "../log.ts";
@@ -15,6 +15,7 @@ import type { DomainRow, DomainStore } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 
 export interface OperatorDomainParts {
+  pages: ListPages;
   domains: DomainStore;
   verifier: Verifier;
   commit: Commit;
@@ -37,9 +38,9 @@ export function operatorDomainRoutes(parts: OperatorDomainParts) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = cursorOf(query);
+        const { before, limit } = parts.pages.of(query);
         const workspaceId = query.workspaceId === undefined ? null : workspaceIdOf(query.workspaceId, parts);
-        const page = cursorPage(parts.domains.listEverywhere(workspaceId, before, limit), limit);
+        const page = parts.pages.page(parts.domains.listEverywhere(workspaceId, before, limit), limit);
         return { data: page.rows.map((domain) => toOperator(domain, parts)), meta: page.meta };
       },
       {

@@ -4,7 +4,7 @@ import { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import { timeOrNull } from "../http/times.ts";
@@ -22,6 +22,7 @@ const TAG = "Domains";
 const LIST = "domains";
 
 export interface DomainParts extends CreateParts {
+  pages: ListPages;
   verifier: Verifier;
   keychain: Keychain;
   settings: { bounceHost: string; dmarcRua: string | null };
@@ -58,8 +59,8 @@ export function domainRoutes(parts: DomainParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = cursorOf(query, LIST);
-        const page = cursorPage(parts.domains.list(workspaceId, before, limit), limit, LIST);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(parts.domains.list(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map(inList), meta: page.meta };
       },
       {

@@ -7,14 +7,14 @@ import { isSending, type DomainRow, type DomainStore } from "../domains/store.ts
 import { returnPath } from "../dsn/return-path.ts";
 import { AppError, type ErrorItem } from "../errors.ts";
 import type { WorkspaceCaller } from "../http/auth.ts";
-import { newId } from "../id.ts";
+import { newIds } from "../id.ts";
 import type { IdempotencyRequest } from "../idempotency/key.ts";
 import { replayOf, type SendAnswer } from "../idempotency/replay.ts";
 import type { IdempotencyScope, IdempotencyStore } from "../idempotency/store.ts";
 import type { Log } from "../log.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
 import { refusalOf, type Standing } from "../plans/block.ts";
-import { type QuotaWarning, takeEmailQuota } from "../plans/quota.ts";
+import { type QuotaWarning, takeEmailQuota, takeStorage } from "../plans/quota.ts";
 import type { UsageStore } from "../plans/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { Random } from "../random.ts";
@@ -132,13 +132,18 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   const plan = parts.planOf(caller.workspaceId);
   const quota = { workspaceId: caller.workspaceId, plan, amount: prepared.length, now };
   const warnings = takeEmailQuota(quota, parts.usage);
+  const bytes = prepared.reduce((sum, { body }) => sum + body.content.length, 0);
+  takeStorage({ workspaceId: caller.workspaceId, plan, bytes }, parts.usage);
   if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, parts);
 
   const lanes = new Map<number, string>();
+  const uids = newIds(prepared.length, now, parts.random);
   const accepted = prepared.map((email, index) => {
     const domain = senders[index];
-    if (domain === undefined) throw new Error("an email has no domain");
-    return { id: write(email, domain, { now, lanes, parts }), status: "queued" };
+    const uid = uids[index];
+    if (domain === undefined || uid === undefined) throw new Error("an email has no domain");
+    write(email, domain, { uid, now, lanes, parts });
+    return { id: uid, status: "queued" };
   });
   const body = JSON.stringify({ data: request.operation === "emails" ? accepted[0] : accepted });
   if (request.idempotency !== null) {
@@ -218,11 +223,10 @@ function placeOf(request: AcceptRequest, index: number, field: string): { field:
 function write(
   email: Prepared,
   domain: DomainRow,
-  context: { now: number; lanes: Map<number, string>; parts: AcceptParts },
-): string {
-  const { now, lanes, parts } = context;
+  context: { uid: string; now: number; lanes: Map<number, string>; parts: AcceptParts },
+): void {
+  const { uid, now, lanes, parts } = context;
   const { settings } = parts;
-  const uid = newId(now, parts.random);
   const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
   const id = parts.emails.insert({
     uid,
@@ -254,5 +258,4 @@ function write(
   });
   lanes.set(laneId, destination);
   parts.tellOfEmail({ id, workspaceId: domain.workspaceId, type: "email.queued", at: now });
-  return uid;
 }

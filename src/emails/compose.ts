@@ -11,7 +11,8 @@ import { type StoredBody, unpackBody } from "./body.ts";
 export interface ComposeInput {
   uid: string;
   messageId: string;
-  workspaceId: number;
+  /** The workspace's public id: every recipient sees it. */
+  workspaceUid: string;
   createdAt: number;
   sender: string;
   recipient: string;
@@ -50,7 +51,7 @@ export async function composeAndSign(
     ...unpackBody(input.body),
     headers: [
       // R53: Gmail counts complaints by each of the first three, so none is of one message alone.
-      ["Feedback-ID", `transactional:w${input.workspaceId}:${input.domain}:pombo`],
+      ["Feedback-ID", `transactional:${input.workspaceUid}:${input.domain}:pombo`],
       // R42: finds the email in a complaint that hides the recipient; the return path's token, so it cannot be made up.
       ["X-Pombo-Trace", input.returnPath.slice(2, input.returnPath.indexOf("@"))],
     ],

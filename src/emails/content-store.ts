@@ -8,11 +8,18 @@ const SHARE = 200;
 
 export type ContentStore = ReturnType<typeof openContentStore>;
 
-export function openContentStore({ orm }: Db) {
+/** `removed` is told of the bytes of each workspace's contents, inside the transaction that removes them. */
+export function openContentStore({ orm }: Db, removed: (workspaceId: number, bytes: number) => void) {
   const p = sql.placeholder;
   const selectShare = fast(
     orm
-      .select({ id: emailBodies.emailId, createdAt: emails.createdAt, endedAt: emails.endedAt })
+      .select({
+        id: emailBodies.emailId,
+        workspaceId: emails.workspaceId,
+        bytes: sql<number>`LENGTH(${emailBodies.content})`,
+        createdAt: emails.createdAt,
+        endedAt: emails.endedAt,
+      })
       .from(emailBodies)
       .innerJoin(emails, eq(emails.id, emailBodies.emailId))
       .where(gt(emailBodies.emailId, p("after")))
@@ -36,6 +43,7 @@ export function openContentStore({ orm }: Db) {
           ),
         )
         .run();
+      for (const { workspaceId, bytes } of old) removed(workspaceId, bytes);
       const last = share.at(-1);
       return last === undefined || share.length < SHARE || last.createdAt >= notBefore ? null : last.id;
     },

@@ -34,6 +34,7 @@ export interface DeliverParts extends SettleParts, WayParts {
   suppressions: SuppressionStore;
   keychain: Keychain;
   composer: Composer;
+  workspaces: { byId(id: number): { uid: string } | undefined };
   pool: SessionPool;
   slots: SessionSlots;
   sites: Sites;
@@ -237,7 +238,8 @@ async function composeAndSign({ email, body }: Loaded, domain: DomainRow, parts:
   const { uid, workspaceId, createdAt, sender, recipient, replyTo, subject, returnPath } = email;
   return parts.composer({
     uid,
-    workspaceId,
+    // Gone with a deletion: then the email's own rows go too.
+    workspaceUid: parts.workspaces.byId(workspaceId)?.uid ?? "",
     createdAt,
     sender,
     recipient,

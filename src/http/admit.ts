@@ -3,6 +3,21 @@ import { authenticate, type AuthRules, type Caller, callerOf, domainKeyElsewhere
 import { pathOf } from "./path.ts";
 import type { LimitedRequest, RateLimiter } from "./rate-limit.ts";
 
+/** Of names and values; no request of this API comes near it. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Throws HEADERS_TOO_LARGE. */
+function requireSmallHeaders({ headers }: Request): void {
+  let bytes = 0;
+  // At once: a walk over the headers costs several times as much.
+  const all = headers.toJSON();
+  for (const name in all) bytes += name.length + (all[name]?.length ?? 0);
+  if (bytes <= MAX_HEADER_BYTES) return;
+  throw new AppError("HEADERS_TOO_LARGE", `The headers are larger than ${MAX_HEADER_BYTES / 1024} KiB`, {
+    hint: "Send fewer or shorter headers; a browser's cookies are not needed.",
+  });
+}
+
 export interface AdmitParts {
   verifyKey: VerifyKey;
   rules: AuthRules;
@@ -15,6 +30,9 @@ export interface AdmitParts {
  */
 export function admit(request: Request, headers: LimitedRequest["headers"], parts: AdmitParts): void {
   const asked = { request, path: pathOf(request), headers };
+  // What an answer says is its asker's alone, and may hold a key.
+  if (asked.path.startsWith("/api/")) headers["cache-control"] = "no-store";
+  requireSmallHeaders(request);
   const caller = knownCaller(asked, parts);
   if (caller === null) return;
   parts.limiter.count(caller, asked);

@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import type { Clock } from "../clock.ts";
 import { AppError } from "../errors.ts";
+import type { BodyAccount, BodyBudget } from "./body-budget.ts";
 import { parseJsonObject } from "./json.ts";
 import { pathOf } from "./path.ts";
 
@@ -13,49 +14,41 @@ export interface BodyLimits {
   otherBytes: number;
 }
 
-/** Bodies over this size are read and parsed only so many at once: parsing one stops the loop for milliseconds. */
-const LARGE_BYTES = 1024 * 1024;
-const MAX_LARGE_AT_ONCE = 4;
-/** Of these, one workspace's: slow uploads of one must not refuse the others' large requests. */
-const MAX_LARGE_OF_ONE = 2;
-/** A large body holds its place for so long at the most. */
-const LARGE_DEADLINE_MS = 60_000;
+/** A body announced as no longer than this is read in one piece, and counted before it comes. */
+const WHOLE_BYTES = 64 * 1024;
+/** A body may be so late, */
+const GRACE_MS = 15_000;
+/** and must come this fast otherwise; the time in which it waited for room is not counted. */
+const BYTES_PER_MS = 256;
 
 /** `application/json` or `application/…+json`, of the characters of a token (RFC 9110 §5.6.2), with parameters or none. */
 const JSON_TYPE = /^application\/(?:[\w!#$%&'*+.^`|~-]+\+)?json\s*(?:;|$)/i;
 
 export interface BodyParts {
   clock: Clock;
-  /** Whose request it is, for the share of large bodies. */
+  /** Whose request it is, for the share of the budget. */
   ownerOf: (request: Request) => string;
+  /** Of all bodies being read and worked on. */
+  budget: BodyBudget;
   /** Called when the body has come; throws when its sender may not make it any more. */
   arrived?: (request: Request) => void;
 }
 
 export function bodyPlugin(limits: BodyLimits, parts: BodyParts) {
-  const slots: Slots = { taken: 0, byOwner: new Map() };
   return new Elysia({ name: "body" })
     .onParse({ as: "global" }, async ({ request }) => {
       // RFC 9110 §9.3.5: the body of a DELETE means nothing.
       if (request.method === "DELETE") return {};
       requireJsonType(request);
-      const limit = limitFor(pathOf(request), limits);
-      const announced = Number(request.headers.get("content-length") ?? Number.NaN);
-      if (announced <= Math.min(LARGE_BYTES, limit)) {
-        const bytes = await request.bytes().catch(refuseCutOff);
-        parts.arrived?.(request);
-        rawBodies.set(request, bytes);
-        return parseJsonObject(bytes);
-      }
-      const slot = new LargeSlot(slots, parts.ownerOf(request), parts.clock);
-      try {
-        const bytes = await slot.withinTime(readBody(request, limit, slot).catch(refuseCutOff));
-        parts.arrived?.(request);
-        rawBodies.set(request, bytes);
-        return parseJsonObject(bytes);
-      } finally {
-        slot.release();
-      }
+      const account = parts.budget.open(parts.ownerOf(request));
+      const body: Body = { account, bytes: NO_BYTES };
+      bodies.set(request, body);
+      body.bytes = await readBody(request, limitFor(pathOf(request), limits), { account, clock: parts.clock });
+      account.finishReading();
+      parts.arrived?.(request);
+      const parsed = parseJsonObject(body.bytes);
+      account.finishParsing();
+      return parsed;
     })
     .onTransform({ as: "global" }, ({ request, body }) => {
       // Elysia does not ask the parser about a body that came without a type.
@@ -63,14 +56,40 @@ export function bodyPlugin(limits: BodyLimits, parts: BodyParts) {
     });
 }
 
-const rawBodies = new WeakMap<Request, Uint8Array>();
+interface Body {
+  account: BodyAccount;
+  bytes: Uint8Array;
+}
+
+const NO_BYTES = new Uint8Array();
+
+/** Each until its request is answered. */
+const bodies = new WeakMap<Request, Body>();
 
 /** The bytes of a body that was parsed. */
 export function rawBodyOf(request: Request): Uint8Array {
-  return rawBodies.get(request) ?? new Uint8Array();
+  return bodies.get(request)?.bytes ?? NO_BYTES;
+}
+
+/** The request is answered: what its body took is free. */
+export function releaseBody(request: Request): void {
+  const body = bodies.get(request);
+  if (body === undefined) return;
+  bodies.delete(request);
+  body.account.release();
 }
 
 function requireJsonType(request: Request): void {
+  const encoding = request.headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding !== "" && encoding !== "identity") {
+    throw new AppError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      `The body must not be compressed; it came as ${encoding.slice(0, 100)}`,
+      {
+        hint: "Send it as it is, without the header Content-Encoding.",
+      },
+    );
+  }
   const type = request.headers.get("content-type");
   if (type !== null && JSON_TYPE.test(type)) return;
   const found = type === null ? "it came without a Content-Type" : `it came as ${type.slice(0, 100)}`;
@@ -85,90 +104,116 @@ function limitFor(path: string, limits: BodyLimits): number {
   return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
 }
 
-interface Slots {
-  taken: number;
-  byOwner: Map<string, number>;
+interface Reading {
+  account: BodyAccount;
+  clock: Clock;
 }
 
-/** One request's share of the large bodies at once; taken only when its body turns out to be large. */
-class LargeSlot {
-  readonly #slots: Slots;
-  readonly #owner: string;
-  readonly #clock: Clock;
-  readonly #late = Promise.withResolvers<never>();
-  #isTaken = false;
-  #cancelDeadline: (() => void) | null = null;
-
-  constructor(slots: Slots, owner: string, clock: Clock) {
-    this.#slots = slots;
-    this.#owner = owner;
-    this.#clock = clock;
-    this.#late.promise.catch(() => undefined);
+/** `limit`: of its route. The reading may be ended from outside: the body comes too slowly, or keeps others from the seat. */
+async function readBody(request: Request, limit: number, reading: Reading): Promise<Uint8Array> {
+  const header = request.headers.get("content-length");
+  const announced = header === null ? null : Number(header);
+  if (announced !== null && announced > limit) throw tooLarge(limit);
+  try {
+    if (announced !== null && announced <= WHOLE_BYTES) return await readWhole(request, announced, reading);
+    if (request.body === null) return new Uint8Array();
+    return await readPieces(request.body as ReadableStream<Uint8Array>, announced, { ...reading, limit });
+  } catch (error) {
+    throw (error as Error).name === "AbortError" ? cutOff() : error;
   }
+}
 
-  /** `reading`, or UNAVAILABLE when a large body takes too long to come. */
-  withinTime<T>(reading: Promise<T>): Promise<T> {
-    return Promise.race([reading, this.#late.promise]);
-  }
+async function readWhole(request: Request, length: number, { account, clock }: Reading): Promise<Uint8Array> {
+  const room = account.draw(length, length);
+  if (room !== null) await room;
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(GRACE_MS, () => reject(tooSlow()));
+    account.whenEvicted(reject);
+    resolve(request.bytes().finally(cancel));
+  });
+}
 
-  /** Throws UNAVAILABLE when `length` bytes are many and too many such bodies are being read. */
-  takeFor(length: number): void {
-    if (this.#isTaken || length <= LARGE_BYTES) return;
-    const own = this.#slots.byOwner.get(this.#owner) ?? 0;
-    if (this.#slots.taken >= MAX_LARGE_AT_ONCE || own >= MAX_LARGE_OF_ONE) {
-      throw new AppError("UNAVAILABLE", "Too many large requests at once", {
-        retryAfterS: 1,
-        hint: "Send it again in a second.",
-      });
+/** Reads as bytes come, so that they are counted and Bun holds no more of them than of a body that waits. */
+async function readPieces(
+  body: ReadableStream<Uint8Array>,
+  announced: number | null,
+  { account, clock, limit }: Reading & { limit: number },
+): Promise<Uint8Array> {
+  const ended = Promise.withResolvers<never>();
+  account.whenEvicted(ended.reject);
+  const pace = new Pace(clock, () => ended.reject(tooSlow()));
+  const reader = body.getReader();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for (;;) {
+      // One after another: the next piece is not read before this one has room.
+      const { done, value } = await Promise.race([reader.read(), ended.promise]);
+      if (done) return Buffer.concat(pieces, length);
+      length += value.byteLength;
+      if (length > limit) throw tooLarge(limit);
+      const room = account.draw(value.byteLength, (announced ?? limit) - length);
+      if (room !== null) await pace.pausedFor(room);
+      pieces.push(value);
+      pace.came(value.byteLength);
     }
-    this.#slots.taken += 1;
-    this.#slots.byOwner.set(this.#owner, own + 1);
-    this.#isTaken = true;
-    this.#cancelDeadline = this.#clock.after(LARGE_DEADLINE_MS, () => this.#late.reject(tooSlow()));
+  } catch (error) {
+    // What still comes is thrown away.
+    reader.cancel().catch(() => undefined);
+    throw error;
+  } finally {
+    pace.end();
+  }
+}
+
+/** Whether a body comes fast enough; calls `late` when it does not. */
+class Pace {
+  readonly #clock: Clock;
+  readonly #late: () => void;
+  /** When more must have come. */
+  #dueAt: number;
+  #cancel: () => void;
+
+  constructor(clock: Clock, late: () => void) {
+    this.#clock = clock;
+    this.#late = late;
+    this.#dueAt = clock.now() + GRACE_MS;
+    this.#cancel = clock.after(GRACE_MS, () => this.#look());
   }
 
-  release(): void {
-    this.#cancelDeadline?.();
-    if (!this.#isTaken) return;
-    this.#isTaken = false;
-    this.#slots.taken -= 1;
-    const own = (this.#slots.byOwner.get(this.#owner) ?? 1) - 1;
-    if (own > 0) this.#slots.byOwner.set(this.#owner, own);
-    else this.#slots.byOwner.delete(this.#owner);
+  came(bytes: number): void {
+    this.#dueAt += bytes / BYTES_PER_MS;
+  }
+
+  /** Awaits what its sender cannot help. */
+  async pausedFor(waiting: Promise<void>): Promise<void> {
+    this.#cancel();
+    const leftMs = this.#dueAt - this.#clock.now();
+    await waiting;
+    this.#dueAt = this.#clock.now() + leftMs;
+    this.#look();
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+
+  #look(): void {
+    const leftMs = this.#dueAt - this.#clock.now();
+    if (leftMs > 0) this.#cancel = this.#clock.after(leftMs, () => this.#look());
+    else this.#late();
   }
 }
 
 function tooSlow(): AppError {
-  const seconds = LARGE_DEADLINE_MS / 1000;
-  return new AppError("UNAVAILABLE", `The body did not come within ${seconds} s`, {
-    retryAfterS: 1,
-    hint: "Send less in one request, or over a faster connection.",
+  return new AppError("REQUEST_TIMEOUT", "The body came too slowly", {
+    hint: `A body must come at ${BYTES_PER_MS} KB a second, after ${GRACE_MS / 1000} seconds of grace: send less in one request.`,
   });
 }
 
-async function readBody(request: Request, limit: number, slot: LargeSlot): Promise<Uint8Array> {
-  const announced = request.headers.get("content-length");
-  if (announced !== null) {
-    if (Number(announced) > limit) throw tooLarge(limit);
-    slot.takeFor(Number(announced));
-    return request.bytes();
-  }
-  if (request.body === null) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request.body as ReadableStream<Uint8Array>) {
-    length += chunk.byteLength;
-    if (length > limit) throw tooLarge(limit);
-    slot.takeFor(length);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 /** The client went away in the middle of its body: nobody is left to read an answer, and it is no bug. */
-function refuseCutOff(error: unknown): never {
-  if ((error as Error).name !== "AbortError") throw error;
-  throw new AppError("INVALID_JSON", "The body ended before its announced length");
+function cutOff(): AppError {
+  return new AppError("INVALID_JSON", "The body ended before its announced length");
 }
 
 function tooLarge(limit: number): AppError {

@@ -28,6 +28,7 @@ const STATUS: Record<ErrorCode, number> = {
   NOT_CANCELABLE: 409,
   NOT_RETRYABLE: 409,
   LAST_KEY: 409,
+  REQUEST_TIMEOUT: 408,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   VALIDATION_ERROR: 422,
@@ -35,6 +36,7 @@ const STATUS: Record<ErrorCode, number> = {
   BATCH_LIMIT_EXCEEDED: 422,
   SENDER_NOT_ALLOWED: 422,
   RATE_LIMITED: 429,
+  HEADERS_TOO_LARGE: 431,
   INTERNAL_ERROR: 500,
   UNAVAILABLE: 503,
 };
@@ -57,6 +59,8 @@ export function errorResponse(error: AppError): Response {
   const headers = new Headers({ "content-type": "application/json" });
   const status = STATUS[error.code];
   if (status === 401) headers.set("www-authenticate", 'ApiKey realm="pombo", header="X-API-Key"');
+  // RFC 9110 §15.5.9: nothing more is waited for.
+  if (status === 408) headers.set("connection", "close");
   const retryAfterS = error.retryAfterS ?? (status === 503 ? UNAVAILABLE_RETRY_S : undefined);
   if (retryAfterS !== undefined) headers.set("retry-after", String(retryAfterS));
   if (error.allow !== undefined) headers.set("allow", error.allow.join(", "));

@@ -1,3 +1,4 @@
+import http from "node:http";
 import type { AnyElysia } from "elysia";
 import type { Config, HostPort } from "../config.ts";
 import { StartError } from "../errors.ts";
@@ -24,6 +25,12 @@ export interface ListenOptions {
   answered?: (status: number, durationMs: number) => void;
 }
 
+/**
+ * Bun refuses larger headers, and more than 200 of them, before any of our code, with a bare 431; of smaller ones
+ * admit.ts says in words that they are too large.
+ */
+const RUNTIME_HEADER_BYTES = 256 * 1024;
+
 /** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
 export function listen(api: AnyElysia, config: Config["http"], options: ListenOptions): Listener {
   const { portHint, answered } = options;
@@ -48,6 +55,7 @@ export interface Place extends HostPort {
 export function bind(place: Place, fetch: (request: Request, peers: Peers) => Promise<Response>): Listener {
   const { address, port, key } = place;
   try {
+    (http as { maxHeaderSize: number }).maxHeaderSize = RUNTIME_HEADER_BYTES;
     const server = Bun.serve({
       hostname: address,
       port,
@@ -88,16 +96,20 @@ export async function endWithin(server: Bun.Server<undefined>, graceMs: number):
 
 /** Where a URL's path may begin for Elysia to find it. */
 const FIRST_PATH_INDEX = 11;
+/** Letters, digits and punctuation of a host and port, or an IPv6 address in brackets: anything else is no URL. */
+const HOST = /^(?:[\w.~-]+|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
 
 /**
  * The request as the router finds its route. Elysia looks for the path from the eleventh character on, past
  * the start of it when the host is called `api`; and HTTP/1.0 needs to name no host, which leaves a URL that
- * is a bare path: such a request goes on under another host, since nothing here depends on its name. And a
- * HEAD is a GET of whose answer the server leaves the body out (RFC 9110 §9.3.2).
+ * is a bare path, as a malformed host does: such a request goes on under another host, since nothing here depends
+ * on its name. And a HEAD is a GET of whose answer the server leaves the body out (RFC 9110 §9.3.2).
  */
 export function forRouter(request: Request): Request {
   const { url } = request;
-  const pathAt = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
-  const usual = pathAt >= FIRST_PATH_INDEX ? request : new Request(`http://localhost${url.slice(pathAt)}`, request);
+  const hostAt = url.startsWith("/") ? 0 : url.indexOf("://") + 3;
+  const pathAt = url.indexOf("/", hostAt);
+  const isUsual = pathAt >= FIRST_PATH_INDEX && HOST.test(url.slice(hostAt, pathAt));
+  const usual = isUsual ? request : new Request(`http://localhost${url.slice(pathAt)}`, request);
   return usual.method === "HEAD" ? new Request(usual, { method: "GET" }) : usual;
 }

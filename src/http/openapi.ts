@@ -8,6 +8,7 @@ const DESCRIPTIONS: Record<number, string> = {
   403: "This key may not do this",
   404: "There is no such thing in this workspace",
   405: "The path does not know this method",
+  408: "The body came too slowly",
   409: "The state of things does not allow it",
   413: "The body is too large",
   415: "The body is not application/json",
@@ -36,6 +37,8 @@ const ErrorBody = Type.Object(
 
 /** Answers of every route that asks for a key. */
 const ANYWHERE = [401, 429, 500];
+/** Answers of every route that takes a body, beside 413. */
+const OF_BODIES = [408, 503];
 
 /** Headers of answers, for the document's components. */
 export const ANSWER_HEADERS = {
@@ -83,7 +86,8 @@ const DONE: Record<number, string> = { 201: "Made", 202: "Accepted" };
 export function answers(status: number, data: TSchema, errors: number[], meta?: TSchema): Record<string, Answer> {
   const envelope = meta === undefined ? Type.Object({ data }) : Type.Object({ data, meta });
   const all: Record<string, Answer> = { [status]: limitedAnswer(status, DONE[status] ?? "Done", envelope) };
-  for (const code of [...errors, ...ANYWHERE])
+  const ofBodies = errors.includes(413) ? OF_BODIES : [];
+  for (const code of [...errors, ...ofBodies, ...ANYWHERE])
     all[code] = limitedAnswer(code, DESCRIPTIONS[code] ?? "An error", ErrorBody);
   return all;
 }

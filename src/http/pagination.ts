@@ -1,3 +1,4 @@
+import { createCipheriv, createDecipheriv } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import type { AppError } from "../errors.ts";
 import { integerText, text } from "./rules.ts";
@@ -59,46 +60,65 @@ export interface Position {
 /** Newer than everything: before the first page. */
 export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
 
-/**
- * Where the page that is asked for begins; null: at the newest. `list` names the list, as cursorPage() was told it.
- * Throws for a cursor that was not given out for that list, or is not whole.
- */
-export function cursorOf(
-  query: { cursor?: string; limit?: string },
-  list = "",
-): { before: Position | null; limit: number } {
-  const perPage = Number(query.limit ?? DEFAULT_LIMIT);
-  if (query.cursor === undefined) return { before: null, limit: perPage };
-  const match = /^(\d{1,16})\.(\d{1,16})\./.exec(Buffer.from(query.cursor, "base64url").toString("latin1"));
-  if (match === null) throw badCursor();
-  const before = { createdAt: Number(match[1]), id: Number(match[2]) };
-  // Made again, to the letter: one that was cut, or has something in it that base64 skips over, is not that.
-  if (cursorTo(before, list) !== query.cursor) throw badCursor();
-  return { before, limit: perPage };
+/** Reads and writes the cursors of lists. */
+export interface ListPages {
+  /**
+   * Where the page that is asked for begins; null: at the newest. `list` names the list, as page() was told it.
+   * Throws for a cursor that was not given out for that list, or is not whole.
+   */
+  of(query: { cursor?: string; limit?: string }, list?: string): { before: Position | null; limit: number };
+  /** Cuts a list that was read one item too long into a page and its meta; its cursor is good for `list` alone. */
+  page<Row extends Position>(
+    rows: Row[],
+    perPage: number,
+    list?: string,
+  ): { rows: Row[]; meta: typeof CursorMeta.static };
 }
 
-/** The checksum makes a part of a cursor, and another list's, no cursor; it keeps nothing secret. */
-function cursorTo({ createdAt, id }: Position, list: string): string {
-  const place = `${createdAt}.${id}`;
-  const checksum = Bun.hash.crc32(`${list} ${place}`).toString(16).padStart(8, "0");
-  return Buffer.from(`${place}.${checksum}`).toString("base64url");
+const BLOCK_BYTES = 16;
+/** Time and id are 6 bytes each; the last 4 are the list's checksum. */
+const NUMBER_BYTES = 6;
+
+/**
+ * A row's integer id counts the rows of all workspaces, and would tell one of them how busy the others are: so a cursor
+ * is one block of AES-256, as that of events (events/cursor.ts). `key`: 32 bytes for this use alone.
+ */
+export function listPages(key: Uint8Array): ListPages {
+  const write = ({ createdAt, id }: Position, list: string) => {
+    const block = Buffer.alloc(BLOCK_BYTES);
+    block.writeUIntBE(createdAt, 0, NUMBER_BYTES);
+    block.writeUIntBE(id, NUMBER_BYTES, NUMBER_BYTES);
+    block.writeUInt32BE(Bun.hash.crc32(list), 2 * NUMBER_BYTES);
+    const cipher = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
+    return Buffer.concat([cipher.update(block), cipher.final()]).toString("base64url");
+  };
+  const read = (cursor: string, list: string): Position => {
+    const sealed = Buffer.from(cursor, "base64url");
+    // To the letter: base64 skips over what it does not know.
+    if (sealed.length !== BLOCK_BYTES || sealed.toString("base64url") !== cursor) throw badCursor();
+    const decipher = createDecipheriv("aes-256-ecb", key, null).setAutoPadding(false);
+    const block = Buffer.concat([decipher.update(sealed), decipher.final()]);
+    if (block.readUInt32BE(2 * NUMBER_BYTES) !== Bun.hash.crc32(list)) throw badCursor();
+    return { createdAt: block.readUIntBE(0, NUMBER_BYTES), id: block.readUIntBE(NUMBER_BYTES, NUMBER_BYTES) };
+  };
+  return {
+    of({ cursor, limit: perPage }, list = "") {
+      return { before: cursor === undefined ? null : read(cursor, list), limit: Number(perPage ?? DEFAULT_LIMIT) };
+    },
+    page(rows, perPage, list = "") {
+      const page = rows.slice(0, perPage);
+      const last = page.at(-1);
+      const hasMore = rows.length > perPage;
+      return {
+        rows: page,
+        meta: { has_more: hasMore, next_cursor: hasMore && last !== undefined ? write(last, list) : null },
+      };
+    },
+  };
 }
 
 function badCursor(): AppError {
   return validationError([
     { path: ["cursor"], message: "is not one that this list gave out", hint: "Start again without a cursor." },
   ]);
-}
-
-/** Cuts a list that was read one item too long into a page and its meta; its cursor is good for `list` alone. */
-export function cursorPage<Row extends Position>(
-  rows: Row[],
-  perPage: number,
-  list = "",
-): { rows: Row[]; meta: typeof CursorMeta.static } {
-  const page = rows.slice(0, perPage);
-  const last = page.at(-1);
-  const hasMore = rows.length > perPage;
-  const next = hasMore && last !== undefined ? cursorTo(last, list) : null;
-  return { rows: page, meta: { has_more: hasMore, next_cursor: next } };
 }

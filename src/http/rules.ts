@@ -47,7 +47,7 @@ interface TextOptions {
 }
 
 /** Text on one line, as a pattern that every dialect understands. */
-export const ONE_LINE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$";
+export const ONE_LINE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$";
 
 /** The same with something to see in it. */
 const NAME =
@@ -74,8 +74,12 @@ export function text(options: TextOptions, check?: (value: string) => string | n
   );
 }
 
-/** For `text`: what is written into lists, logs and terminals stands on one line and moves no cursor. */
+/** Overrides and isolates of direction (UAX #9): the text reads as what it is not. */
+const TURNS_DIRECTION = /[\u202a-\u202e\u2066-\u2069]/;
+
+/** For `text`: what is written into lists, logs and terminals stands on one line, moves no cursor and turns no direction. */
 export function lineFault(value: string): string | null {
+  if (TURNS_DIRECTION.test(value)) return "must not hold characters that change the direction of text";
   return /[\p{Cc}\u2028\u2029]/u.test(value) ? "must not hold control characters or line breaks" : null;
 }
 

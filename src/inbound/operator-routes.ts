@@ -5,7 +5,7 @@ import type { AppError } from "../errors.ts";
 import { operatorCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta, cursorOf, cursorPage, CursorQuery } from "../http/pagination.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { uuid } from "../http/rules.ts";
 import { timeOf } from "../http/times.ts";
 import type { Log } from "../log.ts";
@@ -19,6 +19,7 @@ const TAG = "Operator";
 const LIST = "inbox";
 
 export interface InboxParts {
+  pages: ListPages;
   inbox: InboxStore;
   commit: Commit;
   log: Log;
@@ -30,9 +31,9 @@ export function inboxRoutes(parts: InboxParts) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = cursorOf(query, LIST);
+        const { before, limit } = parts.pages.of(query, LIST);
         const rows = parts.inbox.list(before, limit).map((mail) => ({ ...mail, createdAt: mail.receivedAt }));
-        const page = cursorPage(rows, limit, LIST);
+        const page = parts.pages.page(rows, limit, LIST);
         return { data: page.rows.map(showInList), meta: page.meta };
       },
       {

@@ -8,7 +8,7 @@ import { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import { timeOf, timeOrNull } from "../http/times.ts";
@@ -21,6 +21,7 @@ import type { KeyStore, ListedKey } from "./store.ts";
 const TAG = "API keys";
 
 export interface KeyParts {
+  pages: ListPages;
   keys: KeyStore;
   domains: DomainStore;
   commit: Commit;
@@ -63,8 +64,8 @@ export function keyRoutes(parts: KeyParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = cursorOf(query);
-        const page = cursorPage(parts.keys.list(workspaceId, before, limit), limit);
+        const { before, limit } = parts.pages.of(query);
+        const page = parts.pages.page(parts.keys.list(workspaceId, before, limit), limit);
         return { data: page.rows.map(inList), meta: page.meta };
       },
       {

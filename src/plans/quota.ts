@@ -59,6 +59,16 @@ export function takeEmailQuota(
   ];
 }
 
+/** Takes the room for contents from the workspace's storage, inside the accepting transaction. Throws 402. */
+export function takeStorage(request: { workspaceId: number; plan: Plan; bytes: number }, usage: UsageStore): void {
+  const { workspaceId, plan, bytes } = request;
+  if (usage.takeStorage(workspaceId, bytes, plan.storage)) return;
+  const mib = (plan.storage / 1024 / 1024).toLocaleString("en", { maximumFractionDigits: 1 });
+  throw new AppError("PLAN_LIMIT_REACHED", `The plan keeps ${mib} MiB of email contents, and they are full`, {
+    hint: "Contents are removed some time after an email is final; wait for that, send smaller ones, or ask the operator to raise the plan's limits.",
+  });
+}
+
 /** The shares of `limit` that the last `amount` of `used` went over. */
 function reached(period: QuotaWarning["period"], used: number, limit: number, amount: number): QuotaWarning[] {
   return WARNED_AT.filter((percent) => {

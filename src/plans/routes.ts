@@ -45,10 +45,10 @@ function reportOf(workspaceId: number, parts: UsageParts): typeof UsageReport.st
   const { usage, domains, keys, workspaces } = parts;
   const { name, plan } = parts.namedPlanOf(workspaceId);
   const { day, month } = periodsAt(parts.clock.now());
-  const { emailsPerMonth, emailsPerDay, apiKeys, webhooks, members } = plan;
+  const { emailsPerMonth, emailsPerDay, apiKeys, webhooks, members, storage: storageBytes } = plan;
   return {
     plan: name.toLowerCase(),
-    limits: { emailsPerMonth, emailsPerDay, domains: plan.domains, apiKeys, webhooks, members },
+    limits: { emailsPerMonth, emailsPerDay, domains: plan.domains, apiKeys, webhooks, members, storageBytes },
     usage: {
       emailsThisMonth: usage.ofMonth(workspaceId, "emails", month),
       emailsToday: usage.ofDay(workspaceId, "emails", day),
@@ -59,6 +59,7 @@ function reportOf(workspaceId: number, parts: UsageParts): typeof UsageReport.st
       webhooks: parts.webhooks.countOf(workspaceId),
       // There are none yet.
       members: 0,
+      storageBytes: usage.storedBytes(workspaceId),
     },
   };
 }

@@ -13,6 +13,7 @@ export const UsageReport = Type.Object({
     apiKeys: Limit,
     webhooks: Limit,
     members: Limit,
+    storageBytes: Limit,
   }),
   usage: Type.Object({
     emailsThisMonth: Type.Integer({ minimum: 0, description: "Accepted in this UTC calendar month." }),
@@ -23,5 +24,9 @@ export const UsageReport = Type.Object({
     apiKeys: Count,
     webhooks: Count,
     members: Count,
+    storageBytes: Type.Integer({
+      minimum: 0,
+      description: "Contents of emails that are kept, as stored (compressed).",
+    }),
   }),
 });

@@ -23,8 +23,11 @@ export interface DayOfReports {
   day: string;
 }
 
-/** What is counted: `emails` and `sms` when they are accepted. */
-export type UsageName = "emails" | "sms" | RateName;
+/** What is counted: `emails` and `sms` when they are accepted; `stored_bytes` are what is there, on no day. */
+export type UsageName = "emails" | "sms" | "stored_bytes" | RateName;
+
+/** In place of a day, for what is there now. */
+const NO_DAY = "";
 
 /** One day's count of a workspace; `day` is a UTC date like 2026-11-21. */
 export interface DayOfUse {
@@ -134,6 +137,19 @@ export function openUsageStore(db: Db) {
     add(counter: DayOfUse, amount: number): void {
       add.run({ ...counter, amount, limit: -1 });
     },
+    /** `bytes` more of contents, within `limit` (-1: none), inside the transaction that stores them. False: nothing counted. */
+    takeStorage(workspaceId: number, bytes: number, limit: number): boolean {
+      const counter = { workspaceId, name: "stored_bytes", day: NO_DAY } as const;
+      if (limit >= 0) return bytes <= limit && add.run({ ...counter, amount: bytes, limit }).changes > 0;
+      unlimited.add(counter, bytes);
+      return true;
+    },
+    /** `bytes` of contents less, inside the transaction that removes them. */
+    giveStorageBack(workspaceId: number, bytes: number): void {
+      unlimited.add({ workspaceId, name: "stored_bytes", day: NO_DAY }, -bytes);
+    },
+    storedBytes: (workspaceId: number): number =>
+      sum.get({ workspaceId, name: "stored_bytes", first: NO_DAY, last: NO_DAY })?.count ?? 0,
     /** Of a UTC day like 2026-11-21. */
     ofDay: (workspaceId: number, name: UsageName, day: string): number =>
       sum.get({ workspaceId, name, first: day, last: day })?.count ?? 0,

@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
@@ -25,6 +25,7 @@ const MESSAGE_LIST = "sms";
 const COMMON_CODING: Coding = { method: "udh8", nli: "off", dcs0Charset: "gsm7" };
 
 export interface SmsParts extends SmsAcceptParts {
+  pages: ListPages;
   sms: SmsAcceptParts["sms"] & { inbound: Pick<InboundStore, "list"> };
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
@@ -80,9 +81,9 @@ export function smsRoutes(parts: SmsParts) {
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const { status = null, to = null } = query;
-        const { before, limit } = cursorOf(query, MESSAGE_LIST);
+        const { before, limit } = parts.pages.of(query, MESSAGE_LIST);
         const rows = parts.sms.messages.list(workspaceId, { status, to }, before, limit);
-        const page = cursorPage(rows, limit, MESSAGE_LIST);
+        const page = parts.pages.page(rows, limit, MESSAGE_LIST);
         return { data: page.rows.map(showMessage), meta: page.meta };
       },
       {
@@ -98,11 +99,11 @@ export function smsRoutes(parts: SmsParts) {
       "/inbound",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = cursorOf(query, INBOUND_LIST);
+        const { before, limit } = parts.pages.of(query, INBOUND_LIST);
         const rows = parts.sms.inbound
           .list(workspaceId, before, limit)
           .map((row) => ({ ...row, createdAt: row.receivedAt }));
-        const page = cursorPage(rows, limit, INBOUND_LIST);
+        const page = parts.pages.page(rows, limit, INBOUND_LIST);
         return { data: page.rows.map(showInbound), meta: page.meta };
       },
       {

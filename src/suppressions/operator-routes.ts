@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { AppError } from "../errors.ts";
 import { operatorCaller } from "../http/auth.ts";
 import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta, cursorOf, cursorPage } from "../http/pagination.ts";
+import { type ListPages, CursorMeta } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { timeOf } from "../http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
@@ -33,6 +33,7 @@ const LONG_HELD_MS = 30 * 86_400_000;
 const LONG_HELD = "Held for more than 30 days: apply it or drop it.";
 
 export interface OperatorSuppressionParts extends HeldParts {
+  pages: ListPages;
   workspaces: Pick<WorkspaceStore, "byUid">;
 }
 
@@ -49,9 +50,9 @@ function listRoutes(parts: OperatorSuppressionParts) {
       "/workspaces/:id/suppressions",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = cursorOf(query);
+        const { before, limit } = parts.pages.of(query);
         const of = { workspaceId: findWorkspace(params.id, parts).id, channel: query.channel ?? null };
-        const page = cursorPage(parts.suppressions.list(of, before, limit), limit);
+        const page = parts.pages.page(parts.suppressions.list(of, before, limit), limit);
         return { data: page.rows.map(showSuppression), meta: page.meta };
       },
       {
@@ -90,9 +91,9 @@ function heldRoutes(parts: OperatorSuppressionParts) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = cursorOf(query);
+        const { before, limit } = parts.pages.of(query);
         const rows = parts.held.list(filterOf(query, parts), before, limit).map((row) => ({ ...row.held, ...row }));
-        const page = cursorPage(rows, limit);
+        const page = parts.pages.page(rows, limit);
         const now = parts.clock.now();
         return { data: page.rows.map((row) => showHeld(row, now)), meta: page.meta };
       },

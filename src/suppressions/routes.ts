@@ -6,7 +6,7 @@ import type { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound, validationError } from "../http/errors.ts";
 import { answers, describe, limitedAnswer } from "../http/openapi.ts";
-import { CursorMeta, cursorOf, cursorPage } from "../http/pagination.ts";
+import { type ListPages, CursorMeta } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { type Channel, readAddress } from "./address.ts";
 import {
@@ -26,6 +26,7 @@ import type { SuppressionStore } from "./store.ts";
 const TAG = "Suppressions";
 
 export interface SuppressionParts {
+  pages: ListPages;
   /** Undefined: it is gone. */
   workspaces: { byId(id: number): object | undefined };
   suppressions: SuppressionStore;
@@ -39,9 +40,9 @@ export function suppressionRoutes(parts: SuppressionParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = cursorOf(query);
+        const { before, limit } = parts.pages.of(query);
         const rows = parts.suppressions.list({ workspaceId, channel: query.channel ?? null }, before, limit);
-        const page = cursorPage(rows, limit);
+        const page = parts.pages.page(rows, limit);
         return { data: page.rows.map(showSuppression), meta: page.meta };
       },
       {

@@ -1,3 +1,4 @@
+import type { ListPages } from "../http/pagination.ts";
 import { newId } from "../id.ts";
 import type { EventStore } from "../events/store.ts";
 import { AppError } from "../errors.ts";
@@ -9,6 +10,7 @@ import type { WebhookRow } from "./store.ts";
 // Deliveries by hand: a test, one event once more. (All that were missed: recover.ts.)
 
 export interface AgainParts extends WebhookParts {
+  pages: ListPages;
   events: EventStore;
   workspaceUid: (workspaceId: number) => string | null;
   /** Told after the commit: events of this workspace were written. */

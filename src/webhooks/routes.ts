@@ -3,16 +3,7 @@ import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
-import {
-  CursorMeta,
-  CursorQuery,
-  cursorOf,
-  cursorPage,
-  PageMeta,
-  PageQuery,
-  pageMeta,
-  pageOf,
-} from "../http/pagination.ts";
+import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
 import { type AgainParts, replayDelivery, testWebhook } from "./again.ts";
@@ -69,8 +60,8 @@ export function webhookRoutes(parts: AgainParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = cursorOf(query);
-        const page = cursorPage(parts.webhooks.list(workspaceId, before, limit), limit);
+        const { before, limit } = parts.pages.of(query);
+        const page = parts.pages.page(parts.webhooks.list(workspaceId, before, limit), limit);
         return { data: page.rows.map(showWebhook), meta: page.meta };
       },
       {

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../events/schema.ts";
-import { hinted, ruled, text } from "../http/rules.ts";
+import { hinted, lineFault, ruled, text } from "../http/rules.ts";
 import { parseTarget, type TargetRules } from "./target.ts";
 
 const MAX_URL = 2048;
@@ -55,7 +55,7 @@ const eventNames = Type.Array(eventName, {
   description: "The names of events, `email.*` for all of a kind, `*` for all.",
 });
 
-const description = text({ maxLength: MAX_DESCRIPTION, description: "For people." });
+const description = text({ maxLength: MAX_DESCRIPTION, description: "For people." }, lineFault);
 
 export function webhookCreate(rules: TargetRules) {
   return Type.Object(

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type AddressRanges, isRefusedAddress } from "../net/address.ts";
+import { type AddressRanges, isRefusedAddress, isWithin } from "../net/address.ts";
 
 // Which URLs a stranger may have called from inside our network (SSRF): public ones, over https. The
 // URL is read once, by the rules of browsers, which turn every spelling of an address (decimal, octal,
@@ -28,6 +28,8 @@ export type ParsedTarget = { kind: "target"; target: Target } | { kind: "fault";
 export interface TargetRules {
   allowHttp: boolean;
   allowed: AddressRanges;
+  /** This machine: its addresses, and the names by which the world finds it, whose addresses may be those of a router before it. */
+  own?: { addresses: readonly string[]; names: readonly string[] };
 }
 
 export interface Look {
@@ -74,7 +76,7 @@ export function parseTarget(text: string, rules: TargetRules): ParsedTarget {
   if (url.hash !== "" || text.includes("#")) return { kind: "fault", message: "must not hold a fragment (#…)" };
   const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   const isAddress = isIP(hostname) !== 0;
-  const refused = isAddress ? isRefusedAddress(hostname, rules.allowed) : null;
+  const refused = isAddress ? refusalOf(hostname, rules, rules.own?.addresses ?? []) : null;
   if (hostname === "" || url.port === "0")
     return { kind: "fault", message: "must be a URL such as https://example.com/hook" };
   if (refused !== null)
@@ -100,12 +102,27 @@ export async function reach(target: Target, rules: TargetRules, look: Look): Pro
     ? { kind: "found" as const, addresses: [target.hostname] }
     : await look(target.hostname);
   if (found.kind === "failed") return { kind: "trouble", reason: found.reason, isTimeout: found.isTimeout };
+  const own = await ownAddressesOf(rules, look);
   for (const address of found.addresses) {
-    const refused = isRefusedAddress(address, rules.allowed);
+    const refused = refusalOf(address, rules, own);
     if (refused !== null)
       return { kind: "refused", reason: `${target.hostname}: ${refused}, and such addresses are not called` };
   }
   if (found.addresses.length === 0)
     return { kind: "trouble", reason: `${target.hostname} has no address`, isTimeout: false };
   return { kind: "addresses", addresses: found.addresses };
+}
+
+/** Why an address is not called, in a few words; null: it may be. */
+function refusalOf(address: string, { allowed }: TargetRules, own: readonly string[]): string | null {
+  const refused = isRefusedAddress(address, allowed);
+  if (refused !== null || !own.includes(address.toLowerCase()) || isWithin(address, allowed)) return refused;
+  return `${address}, an address of this server itself`;
+}
+
+/** A name of ours that cannot be looked up now has no addresses. */
+async function ownAddressesOf({ own }: TargetRules, look: Look): Promise<string[]> {
+  if (own === undefined) return [];
+  const found = await Promise.all(own.names.map((name) => look(name)));
+  return [...own.addresses, ...found.flatMap((each) => (each.kind === "found" ? each.addresses : []))];
 }

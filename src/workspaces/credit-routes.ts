@@ -6,7 +6,7 @@ import type { AppError } from "../errors.ts";
 import { operatorCaller } from "../http/auth.ts";
 import { validationError } from "../http/errors.ts";
 import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { timeOf } from "../http/times.ts";
 import type { Log } from "../log.ts";
@@ -18,6 +18,7 @@ import { CreditEntry, CreditsGrant, GrantedCredits } from "./operator-schema.ts"
 import type { WorkspaceStore } from "./store.ts";
 
 export interface CreditParts {
+  pages: ListPages;
   workspaces: WorkspaceStore;
   credits: CreditStore;
   commit: Commit;
@@ -63,8 +64,8 @@ export function creditRoutes(parts: CreditParts) {
       "",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = cursorOf(query);
-        const page = cursorPage(parts.credits.list(findWorkspace(params.id, parts).id, before, limit), limit);
+        const { before, limit } = parts.pages.of(query);
+        const page = parts.pages.page(parts.credits.list(findWorkspace(params.id, parts).id, before, limit), limit);
         const entries = page.rows.map(({ kind, amount, smsUid, segments, note, createdAt }) => ({
           kind,
           amount,

@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import type { Commit } from "../db/commit.ts";
 import { operatorCaller } from "../http/auth.ts";
 import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta, CursorQuery, cursorOf, cursorPage } from "../http/pagination.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import type { Log } from "../log.ts";
 import { findWorkspace, WorkspacePath } from "./find.ts";
@@ -20,6 +20,7 @@ export const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 export const DELETE_ERRORS = [401, 403, 404, 422, 503];
 
 export interface OperatorWorkspaceParts extends ShowParts {
+  pages: ListPages;
   workspaces: WorkspaceStore;
   commit: Commit;
   log: Log;
@@ -32,8 +33,8 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = cursorOf(query);
-        const page = cursorPage(parts.workspaces.list(before, limit), limit);
+        const { before, limit } = parts.pages.of(query);
+        const page = parts.pages.page(parts.workspaces.list(before, limit), limit);
         return { data: page.rows.map((workspace) => showWorkspace(workspace, parts)), meta: page.meta };
       },
       {

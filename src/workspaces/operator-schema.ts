@@ -57,6 +57,7 @@ export const OperatorWorkspace = Type.Object({
     smsThisMonth: Type.Integer(),
     domains: Type.Integer(),
     apiKeys: Type.Integer(),
+    storageBytes: Type.Integer({ description: "Contents of its emails, as stored." }),
   }),
   waiting: Type.Integer({ description: "Emails that were accepted and have come to no end yet." }),
 });

@@ -38,6 +38,7 @@ export function showWorkspace(workspace: WorkspaceRow, parts: ShowParts): typeof
       smsThisMonth: parts.usage.ofMonth(id, "sms", month),
       domains: parts.domains.countOf(id),
       apiKeys: parts.keys.countOf(id),
+      storageBytes: parts.usage.storedBytes(id),
     },
     waiting: parts.emails.waitingOf(id),
   };

@@ -1,6 +1,5 @@
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { expect, test } from "bun:test";
-import { fakeClock } from "../fakes/clock.ts";
 import { type Instance, type RequestOptions, startInstance } from "../fakes/instance.ts";
 import { errorItems, exchange, expectErrors, head, omit, totalOf } from "./kit.ts";
 
@@ -279,84 +278,3 @@ test("half a surrogate pair is 422 in every field, and so is NUL", async () => {
     );
   }
 });
-
-/** Begins a large body and never ends it, again whenever it is refused; the returned function goes away. */
-function holdPlace(pombo: Instance, key: string, lengths: Record<string, string | number>): () => void {
-  const headers = { "X-API-Key": key, "Content-Type": "application/json", ...lengths };
-  const isChunked = "Transfer-Encoding" in lengths;
-  const begun = isChunked ? `${(2 * MIB).toString(16)}\r\n${" ".repeat(MIB + 1)}` : " ";
-  let socket: Socket;
-  const begin = () => {
-    socket = connect(Number(new URL(pombo.app.url).port), "127.0.0.1");
-    socket.on("error", () => {});
-    socket.on("data", () => {
-      socket.destroy();
-      begin();
-    });
-    socket.write(head(`POST ${EMAILS}`, headers) + begun);
-  };
-  begin();
-  return () => socket.destroy();
-}
-
-test("slow uploads of one workspace refuse its own large bodies, and nobody else's", async () => {
-  await using pombo = await startInstance();
-  const slow = await pombo.newWorkspace();
-  const holders = [1, 2].map(() => holdPlace(pombo, slow.key, { "Content-Length": 3 * MIB }));
-  const large = padded(pombo.email({ subject: "" }), MIB + 1);
-  const sendAs = (key: string) => pombo.workspace.call("POST", EMAILS, { rawBody: large, key });
-  while ((await sendAs(slow.key)).status !== 503);
-  expect((await sendAs(pombo.workspace.key)).status).toBe(422);
-  for (const goAway of holders) goAway();
-}, 30_000);
-
-test("a large body that does not come is given up after a minute, and its place is free", async () => {
-  const clock = fakeClock(Date.now());
-  await using pombo = await startInstance({ clock });
-  const { key } = pombo.workspace;
-  const timers = clock.pending;
-  const headers = { "X-API-Key": key, "Content-Type": "application/json", "Content-Length": 3 * MIB };
-  const answers = [1, 2].map(
-    () =>
-      new Promise<string>((resolve) => {
-        const socket = connect(Number(new URL(pombo.app.url).port), "127.0.0.1");
-        socket.write(`${head(`POST ${EMAILS}`, headers)} `);
-        socket.once("data", (bytes) => {
-          socket.destroy();
-          resolve(bytes.toString());
-        });
-      }),
-  );
-  const large = padded(pombo.email({ subject: "" }), MIB + 1);
-  const sendLarge = async () => (await pombo.workspace.call("POST", EMAILS, { rawBody: large })).status;
-  // Each place that is taken has its deadline.
-  while (clock.pending < timers + 2) await new Promise<void>((resolve) => setImmediate(resolve));
-  expect(await sendLarge()).toBe(503);
-  clock.advance(61_000);
-  for (const answer of await Promise.all(answers)) expect(answer).toContain("did not come within 60 s");
-  expect(await sendLarge()).toBe(422);
-}, 30_000);
-
-test("a fifth large body at once is 503 with Retry-After, while small ones pass; one that is given up frees its place", async () => {
-  await using pombo = await startInstance();
-  const announced = { "Content-Length": 3 * MIB };
-  const chunked = { "Transfer-Encoding": "chunked" };
-  const others = [(await pombo.newWorkspace()).key, (await pombo.newWorkspace()).key];
-  const holders = others.flatMap((key) => [announced, chunked].map((lengths) => holdPlace(pombo, key, lengths)));
-  // Refused at once for its subject, were it read: nothing is left to do for the instance.
-  const large = padded(pombo.email({ subject: "" }), MIB + 1);
-  const until = async (status: number) => {
-    for (;;) {
-      const answer = await post(pombo, EMAILS, large);
-      if (answer.status === status) return answer;
-    }
-  };
-  const refused = await until(503);
-  expectErrors(refused, 503, [{ code: "UNAVAILABLE", message: "Too many large requests at once" }]);
-  expect(refused.headers.get("retry-after")).toBe("1");
-  expect((await post(pombo, EMAILS, JSON.stringify(pombo.email()))).status).toBe(202);
-  expect((await post(pombo, EMAILS, new Blob([JSON.stringify(pombo.email())]).stream())).status).toBe(202);
-  for (const goAway of holders) goAway();
-  await until(422);
-  expect(pombo.bugs).toEqual([]);
-}, 30_000);

@@ -280,7 +280,6 @@ test("strange headers do no harm", async () => {
     ...["a=%E0%A4%A", "__proto__=1; constructor=2", "=; ;;=x", "x".repeat(5000)].map((cookie) => ({ cookie })),
     { upgrade: "websocket", connection: "upgrade" },
     { "x-http-method-override": "DELETE" },
-    { "content-encoding": "gzip" },
     { expect: "100-continue" },
     { range: "bytes=0-1" },
   ];

@@ -33,7 +33,14 @@ test("a workspace's record tells what it uses, has and is blocked for", async ()
     smsPriority: "transactional",
     senderIds: [{ name: "Loja", isDefault: true, priority: null }],
     blocks: [],
-    usage: { emailsToday: 3, emailsThisMonth: 3, smsThisMonth: 0, domains: 1, apiKeys: 1 },
+    usage: {
+      emailsToday: 3,
+      emailsThisMonth: 3,
+      smsThisMonth: 0,
+      domains: 1,
+      apiKeys: 1,
+      storageBytes: expect.any(Number),
+    },
     waiting: 2,
   });
 });

@@ -23,7 +23,15 @@ test("the report of a new workspace has exactly the interface's members, in its 
     JSON.stringify({
       data: {
         plan: "launch",
-        limits: { emailsPerMonth: 3000, emailsPerDay: 100, domains: 1, apiKeys: -1, webhooks: 1, members: 1 },
+        limits: {
+          emailsPerMonth: 3000,
+          emailsPerDay: 100,
+          domains: 1,
+          apiKeys: -1,
+          webhooks: 1,
+          members: 1,
+          storageBytes: 134217728,
+        },
         usage: {
           emailsThisMonth: 0,
           emailsToday: 0,
@@ -33,6 +41,7 @@ test("the report of a new workspace has exactly the interface's members, in its 
           apiKeys: 1,
           webhooks: 0,
           members: 0,
+          storageBytes: 0,
         },
       },
     }),
@@ -41,9 +50,9 @@ test("the report of a new workspace has exactly the interface's members, in its 
 });
 
 test.each([
-  ["starter", [50_000, 5_000, 10, -1, 5, 5]],
-  ["growth", [250_000, 25_000, 50, -1, 20, 20]],
-  ["scale", [-1, -1, -1, -1, -1, -1]],
+  ["starter", [50_000, 5_000, 10, -1, 5, 5, 2 ** 31]],
+  ["growth", [250_000, 25_000, 50, -1, 20, 20, 10 * 2 ** 30]],
+  ["scale", [-1, -1, -1, -1, -1, -1, -1]],
 ])("the limits of %s are those of the plan, -1 where there is none", async (plan, limits) => {
   await using pombo = await startInstance();
   const report = await reportOf(await pombo.newWorkspace(plan));

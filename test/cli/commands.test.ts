@@ -44,6 +44,7 @@ const CASES: Case[] = [
   Sender ids  LOJA (default)
   Domains     1
   API keys    2
+  Contents    1.5 MiB
 `,
   },
   {

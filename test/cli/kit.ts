@@ -129,7 +129,7 @@ export function workspaceRecord(changes: Json = {}): Json {
     smsPriority: "transactional",
     senderIds: [],
     blocks: [],
-    usage: { emailsToday: 12, emailsThisMonth: 3400, smsThisMonth: 0, domains: 1, apiKeys: 2 },
+    usage: { emailsToday: 12, emailsThisMonth: 3400, smsThisMonth: 0, domains: 1, apiKeys: 2, storageBytes: 1_572_864 },
     waiting: 3,
     ...changes,
   };

@@ -2,8 +2,10 @@ import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { type Db, openDatabase } from "../../src/db/open.ts";
 import { type DomainStore, openDomainStore } from "../../src/domains/store.ts";
-import { cursorOf, cursorPage } from "../../src/http/pagination.ts";
+import { listPages } from "../../src/http/pagination.ts";
 import { seeded } from "../db/temporary.ts";
+
+const PAGES = listPages(new Uint8Array(32).fill(7));
 
 interface Registry extends Disposable {
   db: Db;
@@ -32,8 +34,8 @@ interface Page {
 
 /** As the route reads a page. */
 function pageAfter(on: Registry, cursor: string | null, limit: number): Page {
-  const asked = cursorOf({ limit: `${limit}`, ...(cursor === null ? {} : { cursor }) }, "domains");
-  const { rows, meta } = cursorPage(on.domains.list(1, asked.before, asked.limit), limit, "domains");
+  const asked = PAGES.of({ limit: `${limit}`, ...(cursor === null ? {} : { cursor }) }, "domains");
+  const { rows, meta } = PAGES.page(on.domains.list(1, asked.before, asked.limit), limit, "domains");
   return { names: rows.map(({ name }) => name), next: meta.next_cursor };
 }
 

@@ -11,7 +11,7 @@ function input(changes: Partial<ComposeInput> = {}): ComposeInput {
   return {
     uid: "01900000-0000-7000-8000-000000000000",
     messageId: "01900000-0000-7000-8000-000000000000@loja.test",
-    workspaceId: 1,
+    workspaceUid: "01900000-0000-7000-8000-0000000000aa",
     createdAt: Date.UTC(2026, 0, 1),
     sender: "Loja <loja@loja.test>",
     recipient: "maria@example.com",

@@ -17,7 +17,7 @@ function start() {
   const bugs: unknown[] = [];
   let failures = 0;
   const stop = purgeContents({
-    contents: openContentStore(db),
+    contents: openContentStore(db, () => undefined),
     commit: (run) =>
       failures-- > 0
         ? committer.commit(() => {
@@ -107,7 +107,7 @@ test("an email without its content is shown as before, with html and text null",
   );
   const before = (await pombo.workspace.call("GET", path)).body.data;
   expect(before.text).toBeString();
-  const contents = openContentStore(pombo.app.db);
+  const contents = openContentStore(pombo.app.db, () => undefined);
   await pombo.app.committer.commit(() => contents.purge(0, Date.now() + DAY_MS));
   const after = await pombo.workspace.call("GET", path);
   expect([after.status, after.body.data]).toEqual([200, { ...before, html: null, text: null }]);

@@ -85,6 +85,8 @@ export interface InstanceOptions {
   steady?: Clock;
   mx?: MxScript;
   readFree?: ReadFree;
+  /** In bytes; default: the machine's. */
+  memory?: number;
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
   /** Takes what comes back by mail. */
@@ -124,7 +126,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     event: (name, fields = {}) => void events.push({ name, fields }),
     bug: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
-  const { readFree, steady, beside, exampleDomain, receive } = options;
+  const { readFree, memory, steady, beside, exampleDomain, receive } = options;
   const start = () =>
     startApp({
       config,
@@ -138,6 +140,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
         makeKeys: makeKeysInTurn,
         ...(steady === undefined ? {} : { steady }),
         ...(readFree === undefined ? {} : { readFree }),
+        ...(memory === undefined ? {} : { memory }),
       },
       ...(beside === undefined ? {} : { beside }),
     });

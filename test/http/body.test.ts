@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock as clock } from "../../src/clock.ts";
 import { Elysia } from "elysia";
+import { createBodyBudget } from "../../src/http/body-budget.ts";
 import { bodyPlugin, rawBodyOf } from "../../src/http/body.ts";
 import { errorsPlugin } from "../../src/http/errors.ts";
 
@@ -24,7 +25,7 @@ async function post(path: string, body: Sent, headers: Record<string, string> = 
   const log = { event: () => undefined, bug: (_: string, error: unknown) => void bugs.push(error) };
   const app = new Elysia({ aot: false, normalize: false })
     .use(errorsPlugin(log, () => []))
-    .use(bodyPlugin(LIMITS, { clock: systemClock, ownerOf: () => "one" }))
+    .use(bodyPlugin(LIMITS, { clock, ownerOf: () => "one", budget: createBodyBudget(10_000_000, clock) }))
     .post("/*", ({ body: read, request }) => ({ read, bytes: rawBodyOf(request).length }));
   const response = await app.handle(new Request(`http://localhost${path}`, { method: "POST", body, headers }));
   const answer = (await response.json()) as { errors?: { code: string; message: string }[]; read?: unknown };

@@ -4,6 +4,7 @@ import { Elysia } from "elysia";
 import { systemClock } from "../../src/clock.ts";
 import { emailRoutes } from "../../src/emails/routes.ts";
 import { AppError } from "../../src/errors.ts";
+import { createBodyBudget } from "../../src/http/body-budget.ts";
 import { bodyPlugin } from "../../src/http/body.ts";
 import { directPaths, handlerOf } from "../../src/http/direct.ts";
 import { errorsPlugin } from "../../src/http/errors.ts";
@@ -12,6 +13,7 @@ import { requestBody } from "../../src/http/request-body.ts";
 // Past Elysia's router a request comes to the same answer as through it.
 
 const LIMITS = { batchBytes: 1_000, sendBytes: 1_000, otherBytes: 1_000 };
+const BODIES = { clock: systemClock, ownerOf: () => "one", budget: createBodyBudget(100_000, systemClock) };
 const Said = requestBody(Type.Object({ say: Type.String() }, { additionalProperties: false }));
 
 /** An API like pombo's, and what its parts were told, in their order. */
@@ -62,7 +64,7 @@ function api() {
       set.headers["x-request-id"] = "one";
       if (request.headers.has("x-refuse")) throw new AppError("INVALID_API_KEY", "No");
     })
-    .use(bodyPlugin(LIMITS, { clock: systemClock, ownerOf: () => "one", arrived: () => void told.push("arrived") }))
+    .use(bodyPlugin(LIMITS, { ...BODIES, arrived: () => void told.push("arrived") }))
     .use(room);
   return { app, told };
 }
@@ -123,8 +125,6 @@ test("only what takes an object at a fixed path and is guarded by nothing else g
 
 test("sending does", () => {
   const room = emailRoutes({} as Parameters<typeof emailRoutes>[0]);
-  const app = new Elysia({ aot: false })
-    .use(bodyPlugin(LIMITS, { clock: systemClock, ownerOf: () => "one" }))
-    .use(room);
+  const app = new Elysia({ aot: false }).use(bodyPlugin(LIMITS, BODIES)).use(room);
   expect(directPaths(app)).toEqual(["/api/v1/emails", "/api/v1/emails/batch"]);
 });

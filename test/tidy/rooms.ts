@@ -12,7 +12,7 @@ const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
 
 /** Files that import none of ours. */
 const LEAVES =
-  "own-addresses.ts lock.ts clock.ts clock-watch.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts plain-file.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
+  "own-addresses.ts memory.ts lock.ts clock.ts clock-watch.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts plain-file.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
     " ",
   );
 
@@ -52,7 +52,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "type sms/operator-schema.ts",
   ],
   "lookups.ts": ["type app.ts", "dns", "smtp", "webhooks/pools.ts"],
-  "ground.ts": ["type app.ts", "stores.ts", "db", "keyring", "metrics", "queue", "smtp/classify-rules.ts"],
+  "ground.ts": "type app.ts|memory.ts|stores.ts|db|http|keyring|metrics|queue|smtp/classify-rules.ts".split("|"),
   "app.ts": [
     "lookups.ts",
     "ground.ts",
@@ -163,6 +163,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   ],
   // The telling half of the composition root.
   "teller.ts": [
+    "own-addresses.ts",
     "db",
     "dns",
     "keyring",

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { parseRanges } from "../../src/net/address.ts";
 import { type Look, parseTarget, reach, type TargetRules } from "../../src/webhooks/target.ts";
 
@@ -245,5 +245,47 @@ test("the operator can allow http and ranges of the own network", async () => {
   expect(await reach(parsed.target, rules, async () => ({ kind: "found", addresses: ["10.1.9.9"] }))).toEqual({
     kind: "addresses",
     addresses: ["10.1.9.9"],
+  });
+});
+
+describe("this server itself is not called", () => {
+  const OWN: TargetRules = { ...STRICT, own: { addresses: ["8.8.4.4", "2606:2800::1"], names: ["mail.own.test"] } };
+  const dns: Record<string, string[]> = { "mail.own.test": ["9.9.9.9"], "away.test": ["1.1.1.1"] };
+  const look: Look = async (name) =>
+    dns[name] === undefined
+      ? { kind: "failed", reason: "no", isTimeout: false }
+      : { kind: "found", addresses: dns[name] };
+  const reached = (url: string, rules: TargetRules, by: Look = look) => {
+    const parsed = parseTarget(url, rules);
+    if (parsed.kind === "fault") throw new Error(parsed.message);
+    return reach(parsed.target, rules, by);
+  };
+
+  test("by its addresses, in any spelling", () => {
+    for (const host of ["8.8.4.4", "134743044", "0x08080404", "[2606:2800:0::1]"])
+      expect(parseTarget(`https://${host}/`, OWN)).toMatchObject({ kind: "fault" });
+    expect(parseTarget("https://8.8.4.5/", OWN).kind).toBe("target");
+  });
+
+  test("by a name that leads to one of them, at creation and at each call", async () => {
+    for (const address of ["8.8.4.4", "2606:2800::1"]) {
+      const led: Look = async () => ({ kind: "found", addresses: [address] });
+      expect(await reached("https://sly.test/", OWN, led)).toMatchObject({ kind: "refused" });
+    }
+  });
+
+  test("by the address that the world finds our name at, though no interface has it", async () => {
+    expect(await reached("https://mail.own.test/", OWN)).toMatchObject({ kind: "refused" });
+    expect(await reached("https://9.9.9.9/", OWN)).toMatchObject({ kind: "refused" });
+    dns["sly.test"] = ["9.9.9.9"];
+    expect(await reached("https://sly.test/", OWN)).toMatchObject({ kind: "refused" });
+    expect((await reached("https://away.test/", OWN)).kind).toBe("addresses");
+  });
+
+  test("unless the operator allows it; and a name of ours that nobody can look up refuses nothing", async () => {
+    const allowing = { ...OWN, allowed: parseRanges(["8.8.4.0/24"]) };
+    expect((await reached("https://8.8.4.4/", allowing)).kind).toBe("addresses");
+    const unknown = { ...OWN, own: { addresses: [], names: ["gone.test"] } };
+    expect((await reached("https://away.test/", unknown)).kind).toBe("addresses");
   });
 });
