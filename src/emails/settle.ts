@@ -13,7 +13,7 @@ import { reportSite } from "./report.ts";
 import type { Bounce } from "./schema.ts";
 import type { AttemptRow, EmailRow, EmailStore } from "./store.ts";
 import { suppressFor } from "./suppress.ts";
-import { dialogueOf, showTls, triesOf } from "./tries.ts";
+import { dialogueOf, saidIn, showTls, triesOf } from "./tries.ts";
 
 // What an attempt came to, turned into the email's rows. Delivered, sent (through a relay), bounced,
 // failed and suppressed are final; everything else waits for its next attempt. `record` runs inside the worker's
@@ -231,12 +231,14 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
   const { transmission, endedAt } = ending;
   const { verdict, reason, sentAt, parts } = judged;
   const { type, category, smtpCode, enhancedCode } = verdict;
-  const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx: transmission.host };
+  const { result } = transmission;
+  // What we find ourselves is no word of the host's.
+  const mx = result.kind === "unfit" ? null : transmission.host;
+  const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
   const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
   const suppression = verdict.isHard ? suppressFor({ site: ending.site, recipient, now: endedAt }, parts) : null;
-  const { result } = transmission;
   // What a relay says is about its own rules; what we refuse ourselves (a size limit, R19) nobody has answered.
-  const isAnswered = ending.relay === null && result.kind === "refused" && !result.isOurs;
+  const isAnswered = ending.relay === null && result.kind === "refused";
   return {
     fate: { kind: "finish" },
     isReached: true,
@@ -341,7 +343,7 @@ function attemptOf(
   judged: Pick<AttemptRow, "outcome" | "category">,
 ): AttemptRow {
   const { transmission, endedAt } = ending;
-  const { result, host, address, tls, lastReply } = transmission;
+  const { result, host, address, tls } = transmission;
   return {
     ...blankAttempt(job, endedAt),
     // Without a host, as after a crash: emails/store.ts lostAnswers does not count it.
@@ -349,9 +351,7 @@ function attemptOf(
     address,
     tls: showTls(tls),
     stage: result.kind === "accepted" ? "dot" : result.stage,
-    code: lastReply?.code ?? null,
-    enhancedCode: lastReply?.enhanced ?? null,
-    reply: result.kind === "broken" ? result.reason : result.reply.text,
+    ...saidIn(result, transmission.heard),
     tries: triesOf(transmission),
     dialogue: dialogueOf(transmission),
     ...judged,

@@ -93,7 +93,7 @@ export class ReplyReader {
 /** A reply made from its code and lines. Also for the answers pombo gives itself, such as a size limit known beforehand (R19). */
 export function makeReply(code: number, lines: string[]): Reply {
   const first = lines[0] ?? "";
-  let enhanced = ENHANCED.exec(first)?.[1] ?? null;
+  let enhanced = enhancedIn(first);
   if (lines.length === 1) return { code, enhanced, lines, text: first };
   const parts: string[] = [];
   for (const line of lines) {
@@ -103,6 +103,11 @@ export function makeReply(code: number, lines: string[]): Reply {
     enhanced ??= match?.[1] ?? null;
   }
   return { code, enhanced, lines, text: cleanReply(parts.join(" ")) };
+}
+
+/** The enhanced code that a line of a reply begins with, or null. */
+export function enhancedIn(line: string): string | null {
+  return ENHANCED.exec(line)?.[1] ?? null;
 }
 
 /** A reply as people read it: `550 5.1.1 No such user`, cleaned, ≤ 512 characters. */

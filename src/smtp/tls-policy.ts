@@ -6,6 +6,7 @@
  * whose TLS does not work.
  */
 import type { Clock } from "../clock.ts";
+import type { Heard } from "./hear.ts";
 import { formatReply } from "./reply.ts";
 import type { SendResult, SmtpSession } from "./session.ts";
 import { rulesFor, type SiteRules } from "./providers.ts";
@@ -82,10 +83,15 @@ const ASKS_FOR_TLS = /\btls\b|starttls|encrypt/i;
  * What to say of a message that went in clear because TLS had failed, and that the server refused for
  * that (RFC 3207 §4: 530): nothing of the message, and TLS may work the next time. Null: it is not so.
  */
-export function tlsMissed(session: SmtpSession, policy: TlsPolicy, result: SendResult): string | null {
+export function tlsMissed(
+  session: SmtpSession,
+  policy: TlsPolicy,
+  result: SendResult,
+  hear: (refusal: Extract<SendResult, { kind: "refused" }>) => Heard,
+): string | null {
   const isAvoided = session.tls === null && session.capabilities.hasStartTls && policy.mode === "opportunistic";
-  if (!isAvoided || result.kind !== "refused" || result.isOurs || result.reply.code < 500) return null;
+  if (!isAvoided || result.kind !== "refused" || result.reply.code < 500) return null;
   if (result.stage !== "mail" && result.stage !== "rcpt") return null;
-  if (result.reply.code !== 530 && !ASKS_FOR_TLS.test(result.reply.text)) return null;
+  if (result.reply.code !== 530 && !ASKS_FOR_TLS.test(hear(result).words)) return null;
   return `TLS failed, and without it the server says: ${formatReply(result.reply)}`;
 }
