@@ -44,13 +44,19 @@ export function tlsPolicyBy(rules: readonly SiteRules[]): FindTlsPolicy {
   };
 }
 
-/** Long enough to spare a broken host's visitors, short enough that one disturbed handshake does not cost the week's encryption. */
-export const BROKEN_TLS_MS = 24 * 60 * 60_000;
+/**
+ * How TLS failed, and how long no session asks for it then: `not_now` was said of STARTTLS with a 4xx (RFC 3207 §4:
+ * 454); `broken` is all else. Long enough to spare a broken host's visitors, short enough that a disturbance, or
+ * somebody on the way who makes one, does not cost the day's encryption.
+ */
+export type TlsFailure = "not_now" | "broken";
+
+export const WITHOUT_TLS_MS: Record<TlsFailure, number> = { not_now: 5 * 60_000, broken: 60 * 60_000 };
 const MAX_BROKEN_HOSTS = 10_000;
 
 /** Remembers hosts that answered in clear after their TLS had failed (R17). */
 export interface TlsMemory {
-  remember(host: string): void;
+  remember(host: string, failure: TlsFailure): void;
   /** It does ask for TLS. */
   forget(host: string): void;
   isBroken(host: string): boolean;
@@ -59,9 +65,9 @@ export interface TlsMemory {
 export function createTlsMemory(clock: Clock): TlsMemory {
   const expiries = new Map<string, number>();
   return {
-    remember(host) {
+    remember(host, failure) {
       expiries.delete(host);
-      expiries.set(host, clock.now() + BROKEN_TLS_MS);
+      expiries.set(host, clock.now() + WITHOUT_TLS_MS[failure]);
       // A Map keeps the order of insertion: the first is the oldest.
       const oldest = expiries.keys().next();
       if (expiries.size > MAX_BROKEN_HOSTS && oldest.done === false) expiries.delete(oldest.value);

@@ -13,7 +13,7 @@ import { hear, type Heard, type Told } from "./hear.ts";
 import { formatReply, type Reply } from "./reply.ts";
 import type { Access, SessionPool } from "./pool.ts";
 import type { Envelope, SendResult, SmtpSession, TlsMode, Unopened } from "./session.ts";
-import { tlsMissed, type TlsPolicy } from "./tls-policy.ts";
+import { tlsMissed, type TlsFailure, type TlsPolicy } from "./tls-policy.ts";
 import { reachableFirst } from "./unreachable.ts";
 
 const MAX_ADDRESSES = 5;
@@ -140,11 +140,12 @@ async function tryAddress(walk: Walk, target: { host: string; address: string; i
   };
   const mode = policy.mode === "opportunistic" && pool.tlsMemory.isBroken(target.host) ? "never" : policy.mode;
   let opened = await open(mode);
-  if (mode === "opportunistic" && opened.kind !== "open" && isTlsTrouble(opened)) {
+  const tlsFailure = mode === "opportunistic" && opened.kind !== "open" ? tlsFailureOf(opened) : null;
+  if (tlsFailure !== null && opened.kind !== "open") {
     note(failure(opened), null, opened.dialogue);
     opened = await open("never");
     // Only a host that does answer in clear has broken TLS; else it may have been the network.
-    if (opened.kind === "open") pool.tlsMemory.remember(target.host);
+    if (opened.kind === "open") pool.tlsMemory.remember(target.host, tlsFailure);
   }
   if (opened.kind !== "open") return note(failure(opened), null, opened.dialogue);
   const { session } = opened;
@@ -183,9 +184,11 @@ function keyOf({ pool, destination }: Walk, policy: TlsPolicy): string {
   return pool.key(destination.site, policy, destination.access);
 }
 
-function isTlsTrouble(opened: Unopened): boolean {
-  if (opened.kind !== "refused") return opened.kind === "broken" && opened.isTlsFailure;
-  return opened.stage === "starttls" && opened.reply.code !== 421;
+/** How TLS failed, where it alone did. */
+function tlsFailureOf(opened: Unopened): TlsFailure | null {
+  if (opened.kind === "broken") return opened.isTlsFailure ? "broken" : null;
+  if (opened.kind === "unfit" || opened.stage !== "starttls" || opened.reply.code === 421) return null;
+  return opened.reply.code < 500 ? "not_now" : "broken";
 }
 
 function failure(opened: Unopened): SendResult {
