@@ -4,7 +4,7 @@ import { classifyRelayBroken, classifyRelayed, classifyRelayUnfit, type RelayVer
 import type { Heard } from "../smtp/hear.ts";
 import { findNamedHost } from "../smtp/destinations.ts";
 import type { Access } from "../smtp/pool.ts";
-import { formatReply } from "../smtp/reply.ts";
+import { formatReply, shorten } from "../smtp/reply.ts";
 import type { SendResult } from "../smtp/transaction.ts";
 import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
 import type { Way } from "./way.ts";
@@ -91,8 +91,8 @@ function describeRelayed(transmission: Transmission, relay: Relay, isOurTrouble:
   const { result } = transmission;
   if (result.kind === "broken") {
     const { stage, reason } = result;
-    if (UNREACHED.has(stage)) return `the relay ${relay.name} could not be reached: ${reason}`.slice(0, MAX_REASON);
-    return `${reason} (relay ${relay.name})`.slice(0, MAX_REASON);
+    if (UNREACHED.has(stage)) return shorten(`the relay ${relay.name} could not be reached: ${reason}`, MAX_REASON);
+    return shorten(`${reason} (relay ${relay.name})`, MAX_REASON);
   }
   if (!isOurTrouble) return describeTransmission(transmission);
   const cure =
@@ -101,5 +101,5 @@ function describeRelayed(transmission: Transmission, relay: Relay, isOurTrouble:
       : "check username and password of this relay under [[relay]] in the configuration";
   const end = ` (relay ${relay.name}); ${cure}`;
   const said = "reply" in result ? formatReply(result.reply) : `not signed in: ${result.reason}`;
-  return said.slice(0, MAX_REASON - end.length) + end;
+  return shorten(said, MAX_REASON - end.length) + end;
 }

@@ -4,6 +4,7 @@ import { comparableAddress, type Mailbox } from "../mime/address.ts";
 import type { Job } from "../queue/job.ts";
 import type { Settlement } from "../queue/worker.ts";
 import type { Category, Stage } from "../smtp/classify.ts";
+import { shorten } from "../smtp/reply.ts";
 import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { TellOfEmail } from "./facts.ts";
@@ -303,7 +304,7 @@ function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" 
   const { job } = ended;
   const { reason, sentAt, parts } = judged;
   const whole = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${reason}`;
-  const failedReason = whole.slice(0, MAX_REASON);
+  const failedReason = shorten(whole, MAX_REASON);
   const { category } = judged.verdict;
   const { host } = ending.transmission;
   const bounce: Bounce = { type: "undetermined", category, smtpCode: null, enhancedCode: null, mx: host };

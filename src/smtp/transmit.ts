@@ -10,12 +10,13 @@
  */
 import type { Stage } from "./classify.ts";
 import { hear, type Heard, type Told } from "./hear.ts";
-import { formatReply, type Reply } from "./reply.ts";
+import { formatReply, type Reply, shorten } from "./reply.ts";
 import type { Access, SessionPool } from "./pool.ts";
 import type { Envelope, SendResult, SmtpSession, TlsMode, Unopened } from "./session.ts";
 import { tlsMissed, type TlsFailure, type TlsPolicy } from "./tls-policy.ts";
 import { reachableFirst } from "./unreachable.ts";
 
+const MAX_DESCRIPTION = 512;
 const MAX_ADDRESSES = 5;
 const MAX_SESSIONS = 2;
 
@@ -275,7 +276,8 @@ function mostTelling(tries: Try[]): Try | undefined {
 /** One line for logs and records: `550 5.1.1 No such user (mx1.example.net)`, or in our words why there is no answer. */
 export function describeTransmission(transmission: Transmission): string {
   const { result, host } = transmission;
-  if (result.kind === "unfit") return `Not sent to ${host ?? "the server"}: ${result.reason}`.slice(0, 512);
+  if (result.kind === "unfit") return shorten(`Not sent to ${host ?? "the server"}: ${result.reason}`, MAX_DESCRIPTION);
   const said = result.kind === "broken" ? result.reason : formatReply(result.reply);
-  return (host === null ? said : `${said.slice(0, 500 - host.length)} (${host})`).slice(0, 512);
+  const where = host === null ? "" : ` (${host})`;
+  return shorten(said, MAX_DESCRIPTION - where.length) + where;
 }
