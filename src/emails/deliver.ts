@@ -133,7 +133,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
     return { kind: "trouble", reason, stage: null, category: "policy", badDomainAt: job.badDomainAt };
   }
 
-  const route = await findWay(job, { from: email.senderDomain, to: to.domain }, parts);
+  const route = await findWay(job, { from: email.senderDomain, to: to.domain, workspaceId: email.workspaceId }, parts);
   if (route.kind !== "hosts") return route;
   context.locate(route.site);
   if (route.relay === null) parts.refusals.noteReply(DNS_SITE, email.workspaceId, parts.clock.now());
