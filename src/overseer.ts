@@ -80,7 +80,7 @@ export function overseerParts(built: Built): OverseerParts {
       overview,
       census: openCensusStore(db),
       siteOf: (laneId) => worker.siteOf(laneId),
-      blockOf: (site) => sites.blockOf(site),
+      blockOf: (site, workspaceId) => sites.blockOf(site, workspaceId),
       isHeld: (workspaceId) => stores.workspaces.byId(workspaceId)?.isHeld ?? true,
       paused,
       troubleOf(route) {
@@ -105,7 +105,11 @@ export function overseerParts(built: Built): OverseerParts {
       rates: () => counters.emails.lately(),
       freeDiskBytes: () => guard.freeBytes,
       files: () => readFileSizes(databaseFile(config.dataDir)),
-      blockedSites: () => sites.blocked(),
+      blockedSites: () =>
+        sites.blocked().map(({ site, workspaceId, block }) => {
+          const workspace = workspaceId === null ? undefined : stores.workspaces.byId(workspaceId);
+          return { site, workspaceId: workspace?.uid ?? null, ...block };
+        }),
       links: () =>
         texter.links
           .views()

@@ -24,7 +24,7 @@ import { Worker } from "./queue/worker.ts";
 import { SessionPool } from "./smtp/pool.ts";
 import { PROVIDERS, type SiteRules } from "./smtp/providers.ts";
 import { DEFAULT_TIMEOUTS } from "./smtp/session.ts";
-import { Sites } from "./smtp/sites.ts";
+import { Sites, type SitesOptions } from "./smtp/sites.ts";
 import { SessionSlots } from "./smtp/slots.ts";
 import { tlsPolicyBy } from "./smtp/tls-policy.ts";
 import type { SuppressionStore } from "./suppressions/store.ts";
@@ -101,7 +101,7 @@ export function buildSender(parts: SenderParts) {
     steady,
     maxSessions: email.sessionsPerDestination,
     rules,
-    tell: (site, block) => tellOfSite(site, block, log),
+    tell: siteTeller(stores.workspaces, log),
   });
   const slots = new SessionSlots({ perSite: (site) => sites.sessionsOf(site), total: email.maxSessions });
   const { show } = parts;
@@ -148,14 +148,19 @@ export function buildSender(parts: SenderParts) {
 function gatesOf(sites: Sites, workspaces: WorkspaceStore) {
   const gate: SiteGate = {
     jobsOf: (site) => sites.sessionsOf(site) * LANE_JOBS_PER_SESSION,
-    blockedUntil: (site) => sites.blockOf(site)?.until ?? null,
+    ownJobsOf: (site, workspaceId) => sites.ownSessionsOf(site, workspaceId),
+    blockedUntil: (site, workspaceId) => sites.blockOf(site, workspaceId)?.until ?? null,
   };
   // Nothing of a deleted workspace is sent; 0 is nobody, whose lane could not be looked up.
   const isHeld = (id: number) => id !== 0 && (workspaces.byId(id)?.isHeld ?? true);
   return { gate, isHeld };
 }
 
-function tellOfSite(site: string, block: { until: number; reason: string } | null, log: Log): void {
-  if (block === null) log.event("site.open", { site });
-  else log.event("site.blocked", { site, until: new Date(block.until).toISOString(), reason: block.reason });
+function siteTeller(workspaces: WorkspaceStore, log: Log): SitesOptions["tell"] {
+  return (site, block, workspaceId) => {
+    // With a workspace: for its mail alone.
+    const of = workspaceId === null ? { site } : { site, workspace: workspaces.byId(workspaceId)?.uid ?? null };
+    if (block === null) return log.event("site.open", of);
+    log.event("site.blocked", { ...of, until: new Date(block.until).toISOString(), reason: block.reason });
+  };
 }

@@ -81,9 +81,10 @@ function diskWords({ freeBytes, databaseBytes, walBytes }: Status["disk"]): stri
 
 function siteWords({ count: blocked, sites }: Status["blockedSites"]): string {
   if (blocked === 0) return "none is blocked";
-  const shown = sites
-    .slice(0, 3)
-    .map(({ site, until, reason }) => `${plain(site)} until ${timeText(until)} (${plain(reason)})`);
+  const shown = sites.slice(0, 3).map(({ site, workspaceId, until, reason }) => {
+    const of = workspaceId === null ? "" : ` for workspace ${plain(workspaceId)}`;
+    return `${plain(site)}${of} until ${timeText(until)} (${plain(reason)})`;
+  });
   const more = blocked > shown.length ? `; and ${blocked - shown.length} more (pombo queue)` : "";
   return `${count(blocked, "site")} blocked: ${shown.join("; ")}${more}`;
 }

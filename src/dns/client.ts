@@ -6,11 +6,12 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Random } from "../random.ts";
-import { LookupCache, copyLookup } from "./cache.ts";
+import { type Asker, LookupCache, copyLookup } from "./cache.ts";
 import { askServer } from "./exchange.ts";
 import type { Outcome, Server } from "./exchange.ts";
 import { createGate } from "./gate.ts";
 import type { Lookup, MxRecord, Resolver } from "./lookup.ts";
+import { keepRecords } from "./records.ts";
 import { parseServer } from "./servers.ts";
 import { CNAME_LIMIT, isAskable, normalizeName } from "./wire.ts";
 import type { QueryType } from "./wire.ts";
@@ -23,6 +24,8 @@ const TIMEOUT_MS = 5000;
 const ROUNDS = 2;
 const SERVERS_LIMIT = 8;
 const LOOKUPS_AT_ONCE = 256;
+/** Asks for what is no workspace's. */
+const OURSELVES: Asker = 0;
 
 /** A resolver over real servers. After `close` every lookup is `failed`, those under way as well. */
 export interface DnsClient extends Resolver {
@@ -33,6 +36,8 @@ export interface DnsClient extends Resolver {
    * from different servers" and for domain checks, which must not believe an old "no such record".
    */
   fresh(preferredServer: number): Resolver;
+  /** The same for the mail of one workspace, in whose share of the cache the answers are held. */
+  by(workspaceId: number): Pick<DnsClient, keyof Resolver | "fresh" | "serverCount">;
   close(): void;
 }
 
@@ -45,7 +50,7 @@ export interface ResolverOptions {
   timeoutMs?: number;
   /** Lookups under way at once, each of which holds a socket; further ones wait for their turn. 256 unless told. */
   lookupsAtOnce?: number;
-  /** Told of each question that no server answered at all; `reason` says of each what it did instead. */
+  /** Told of each question that no server answered at all; `reason` says of each, by its address, what it did instead. */
   silent?: (reason: string) => void;
 }
 
@@ -61,12 +66,13 @@ export function createResolver(options: ResolverOptions): DnsClient {
   const enter = createGate(options.lookupsAtOnce ?? LOOKUPS_AT_ONCE);
   const underWay = new Map<string | symbol, Shared>();
 
-  const ask = async (type: QueryType, name: string, { preferred, signal }: Asking): Promise<Lookup<unknown>> => {
+  const ask = async (type: QueryType, name: string, asking: Asking & { asker: Asker }): Promise<Lookup<unknown>> => {
+    const { preferred, signal, asker } = asking;
     const leave = await enter(signal);
     if (leave === null) return GIVEN_UP;
     try {
       const { lookup, ttlS } = await walk(type, name, { preferred, signal });
-      cache.store(`${type} ${name}`, lookup, ttlS);
+      cache.store(`${type} ${name}`, lookup, { ttlS, asker });
       return lookup;
     } finally {
       leave();
@@ -74,7 +80,7 @@ export function createResolver(options: ResolverOptions): DnsClient {
   };
 
   /** The same question of several is asked once, and given up when the last of them gives up; a fresh one is not shared. */
-  const share = (type: QueryType, name: string, preferred: number | null): Shared => {
+  const share = (type: QueryType, name: string, { preferred, asker }: Wish): Shared => {
     const key = preferred === null ? `${type} ${name}` : Symbol(name);
     const known = underWay.get(key);
     if (known !== undefined) return known;
@@ -82,7 +88,7 @@ export function createResolver(options: ResolverOptions): DnsClient {
     const forget = () => void (underWay.get(key) === shared && underWay.delete(key));
     const shared: Shared = {
       askers: 0,
-      answer: ask(type, name, { preferred, signal: ending.signal }).finally(forget),
+      answer: ask(type, name, { preferred, asker, signal: ending.signal }).finally(forget),
       giveUp() {
         // Whoever asks from now on must not get this one's failure.
         forget();
@@ -93,19 +99,23 @@ export function createResolver(options: ResolverOptions): DnsClient {
     return shared;
   };
 
-  const find = async (type: QueryType, input: string, { preferred, signal }: Wish): Promise<Lookup<unknown>> => {
+  const find = async (type: QueryType, input: string, wish: Wish): Promise<Lookup<unknown>> => {
     const name = normalizeName(input);
     if (!isAskable(name)) return { kind: "no_name", server: "" };
     if (isClosed) return { kind: "failed", reason: "the resolver is closed" };
-    const cached = preferred === null ? cache.find(`${type} ${name}`) : null;
+    const cached = wish.preferred === null ? cache.find(`${type} ${name}`, wish.asker) : null;
     if (cached) return cached;
-    return copyLookup(await answerOf(share(type, name, preferred), signal));
+    return copyLookup(await answerOf(share(type, name, wish), wish.signal));
   };
+  const by = (asker: Asker) => ({
+    ...lookupsBy((type, name, signal) => find(type, name, { preferred: null, signal, asker })),
+    serverCount: servers.length,
+    fresh: (preferred: number) => lookupsBy((type, name, signal) => find(type, name, { preferred, signal, asker })),
+  });
 
   return {
-    ...lookupsBy((type, name, signal) => find(type, name, { preferred: null, signal })),
-    serverCount: servers.length,
-    fresh: (preferred) => lookupsBy((type, name, signal) => find(type, name, { preferred, signal })),
+    ...by(OURSELVES),
+    by,
     close() {
       isClosed = true;
       for (const shared of Array.from(underWay.values())) shared.giveUp();
@@ -122,6 +132,7 @@ interface Asking {
 
 interface Wish {
   preferred: number | null;
+  asker: Asker;
   signal: AbortSignal | undefined;
 }
 
@@ -189,7 +200,8 @@ function createWalk(servers: Server[], options: ResolverOptions): Walk {
       }
       isAuthentic &&= outcome.isAuthentic;
       if (outcome.kind === "found") {
-        return { lookup: { kind: "found", records: outcome.values, ttlS, isAuthentic, server }, ttlS };
+        const records = keepRecords(type, outcome.values, options.random);
+        return { lookup: { kind: "found", records, ttlS, isAuthentic, server }, ttlS };
       }
       for (const step of outcome.path) {
         if (seen.has(step)) return failed(`${type} ${name}: its CNAMEs go in a circle`);
@@ -215,7 +227,7 @@ function createRounds(servers: Server[], options: ResolverOptions): Rounds {
   return async (type, name, { preferred, signal }) => {
     const first = (preferred ?? usualFirst) % servers.length;
     let candidates = [...servers.slice(first), ...servers.slice(0, first)];
-    const reasons = new Map<string, string>();
+    const reasons = new Map<Server, string>();
     for (let round = 0; round < ROUNDS && candidates.length > 0; round += 1) {
       const silent: Server[] = [];
       for (const server of candidates) {
@@ -225,13 +237,16 @@ function createRounds(servers: Server[], options: ResolverOptions): Rounds {
           if (preferred === null && silent.length > 0) usualFirst = servers.indexOf(server);
           return { outcome, server: server.label };
         }
-        reasons.set(server.label, outcome.reason);
+        reasons.set(server, outcome.reason);
         if (outcome.isSilent) silent.push(server);
       }
       candidates = silent;
     }
-    const reason = [...reasons.values()].join("; ");
-    if (candidates.length === servers.length && !signal.aborted) options.silent?.(reason);
+    const told = (nameOf: (server: Server) => string) =>
+      [...reasons].map(([server, what]) => `${nameOf(server)} ${what}`).join("; ");
+    if (candidates.length === servers.length && !signal.aborted) options.silent?.(told(({ label }) => label));
+    // By its number: what customers read must not tell them where our servers are.
+    const reason = told((server) => `DNS server ${servers.indexOf(server) + 1}`);
     return { outcome: { kind: "unanswered", reason, isSilent: false }, server: "" };
   };
 }

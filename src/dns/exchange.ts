@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 import { encodeQuestion, readAnswer } from "./wire.ts";
 import type { Question, Reading } from "./wire.ts";
 
-/** `label` is how the server is named in answers and reasons: `ip:port` or `[v6]:port`. */
+/** `label` is its address for the operator: `ip:port` or `[v6]:port`. */
 export interface Server {
   label: string;
   address: string;
@@ -17,7 +17,7 @@ export interface Server {
   family: 4 | 6;
 }
 
-/** `isSilent`: the server could not be reached or said nothing, which a later round may change. */
+/** `reason` goes on after the name of the server. `isSilent`: the server could not be reached or said nothing, which a later round may change. */
 export type Outcome =
   | Exclude<Reading, { kind: "foreign" | "truncated" | "no_edns" | "refused" }>
   | { kind: "unanswered"; reason: string; isSilent: boolean };
@@ -42,12 +42,12 @@ export async function askServer(server: Server, question: Question, options: Exc
   if (received.kind === "truncated") received = await askByTcp(server, current, options);
   switch (received.kind) {
     case "silent":
-      return { kind: "unanswered", reason: `${server.label} ${received.reason}`, isSilent: true };
+      return { kind: "unanswered", reason: received.reason, isSilent: true };
     case "refused":
-      return { kind: "unanswered", reason: `${server.label} ${received.reason}`, isSilent: false };
+      return { kind: "unanswered", reason: received.reason, isSilent: false };
     case "truncated":
     case "no_edns":
-      return { kind: "unanswered", reason: `${server.label} sent a malformed answer`, isSilent: false };
+      return { kind: "unanswered", reason: "sent a malformed answer", isSilent: false };
     default:
       return received;
   }
@@ -132,5 +132,5 @@ function waitFor(
 
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : String(error);
+  return typeof code === "string" ? code : "an error without a code";
 }

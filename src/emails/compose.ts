@@ -58,7 +58,8 @@ export async function composeAndSign(
   });
   try {
     const signatures = await signMessage(message, keysOf(input.keys), input.at, signRsa);
-    // R21: an address beyond ASCII stands as it is in the envelope and in the header.
+    // R21: an address beyond ASCII stands as it is in the envelope and in the header. Of new emails only the
+    // recipient has one (schema.ts).
     const needsSmtpUtf8 = [from, to, replyTo].some((each) => each !== null && /[^\0-\u007F]/.test(each.address));
     return { kind: "signed", message: Buffer.concat([signatures, message]), needsSmtpUtf8 };
   } catch (error) {

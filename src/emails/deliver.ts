@@ -1,13 +1,13 @@
 import type { PlainKey } from "../dkim/keys.ts";
 import type { Keychain } from "../domains/keychain.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
-import { comparableAddress, type Mailbox, parseAddress } from "../mime/address.ts";
+import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
 import { type Job, RowTaken } from "../queue/job.ts";
 import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
 import type { SessionPool } from "../smtp/pool.ts";
 import type { Sites } from "../smtp/sites.ts";
 import type { SessionSlots } from "../smtp/slots.ts";
-import { deliverVia } from "../smtp/transmit.ts";
+import { deliverVia, type Mail } from "../smtp/transmit.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import { storedBody, type StoredBody } from "./body.ts";
 import type { Composed } from "./compose.ts";
@@ -134,11 +134,11 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
     return { kind: "trouble", reason, stage: null, category: "policy", badDomainAt: job.badDomainAt };
   }
 
-  const route = await findWay(job, { from: email.senderDomain, to: to.domain }, parts);
+  const route = await findWay(job, { from: email.senderDomain, to: to.domain, workspaceId: email.workspaceId }, parts);
   if (route.kind !== "hosts") return route;
   context.locate(route.site);
   if (route.relay === null) parts.refusals.noteReply(DNS_SITE, email.workspaceId, parts.clock.now());
-  if (parts.sites.blockOf(route.site) !== null) return { kind: "unbegun" };
+  if (parts.sites.blockOf(route.site, email.workspaceId) !== null) return { kind: "unbegun" };
 
   const signed = await composeAndSign(loaded, domain, parts);
   if (signed.kind === "unsigned")
@@ -148,17 +148,17 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   const release = await parts.slots.take(route.site, context.stopping);
   if (release === null) return { kind: "unbegun" };
   try {
-    if (parts.sites.blockOf(route.site) !== null) return { kind: "unbegun" };
+    if (parts.sites.blockOf(route.site, email.workspaceId) !== null) return { kind: "unbegun" };
     if (parts.clock.now() - waitsFrom > LONG_WAIT_MS) {
       const refusedMeanwhile = refuse(job, loaded, parts);
       if (refusedMeanwhile !== null) return refusedMeanwhile;
       if (parts.domains.byId(domain.id) === undefined) return ORPHANED;
     }
-    parts.sites.begin(route.site);
+    parts.sites.begin(route.site, email.workspaceId);
     const { transmission, envelopeAcceptedAt, isTaken } = await transmit({ email, to, signed }, route, context, parts);
     // A report ended the email before all of it was sent: its server is not to blame that we broke off.
     if (isTaken) return { kind: "unbegun" };
-    parts.sites.learn(route.site, transmission);
+    parts.sites.learn(route.site, email.workspaceId, transmission);
     const { relay } = route;
     return {
       kind: "transmitted",
@@ -194,6 +194,7 @@ async function transmit(
       { ...route, messagesPerSession },
       {
         envelope: { from: email.returnPath, to: to.address, needsSmtpUtf8: signed.needsSmtpUtf8 },
+        header: headerOf(email),
         content: signed.message,
         async beforeDot() {
           envelopeAcceptedAt = parts.clock.now();
@@ -213,6 +214,13 @@ async function transmit(
   } finally {
     context.cutOff.removeEventListener("abort", cutOff);
   }
+}
+
+/** What its customer has chosen for the header, which the server may repeat. */
+function headerOf({ sender, replyTo, subject }: Addressed["email"]): Mail["header"] {
+  const from = mailbox(parseMailbox(sender));
+  const addresses = [from, ...(replyTo === null ? [] : [mailbox(parseAddress(replyTo))])].map(({ address }) => address);
+  return { addresses, texts: from.displayName === null ? [subject] : [subject, from.displayName] };
 }
 
 /** Why the email must not go now, as an end of it; null when it may. */

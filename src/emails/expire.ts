@@ -3,6 +3,7 @@ import type { Commit } from "../db/commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { QueueStore } from "../queue/store.ts";
+import { shorten } from "../smtp/reply.ts";
 import type { Bounce } from "./schema.ts";
 import type { EmailStore, WaitingEmail } from "./store.ts";
 
@@ -21,7 +22,7 @@ export function expiredReason(email: { createdAt: number; expiresAt: number; las
   const hours = Math.round((email.expiresAt - email.createdAt) / 3_600_000);
   const last = email.lastReply === null ? "" : `; last answer: ${email.lastReply}`;
   // RFC 3463 §3.5: 4.4.7, delivery time expired.
-  return `4.4.7 Not delivered within ${hours} h${last}`.slice(0, MAX_REASON);
+  return shorten(`4.4.7 Not delivered within ${hours} h${last}`, MAX_REASON);
 }
 
 export interface HeldExpiryParts {

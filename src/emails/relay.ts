@@ -1,9 +1,11 @@
 import type { Resolver } from "../dns/client.ts";
-import { classifyBroken, classifyReply, type Stage, type Verdict } from "../smtp/classify.ts";
-import { classifyRelayed } from "../smtp/classify-relay.ts";
+import { classifyBroken, classifyReply, classifyUnfit, type Stage, type Verdict } from "../smtp/classify.ts";
+import { classifyRelayBroken, classifyRelayed, classifyRelayUnfit, type RelayVerdict } from "../smtp/classify-relay.ts";
+import type { Heard } from "../smtp/hear.ts";
 import { findNamedHost } from "../smtp/destinations.ts";
 import type { Access } from "../smtp/pool.ts";
-import { formatReply } from "../smtp/reply.ts";
+import { formatReply, shorten } from "../smtp/reply.ts";
+import type { SendResult } from "../smtp/transaction.ts";
 import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
 import type { Way } from "./way.ts";
 
@@ -55,17 +57,31 @@ export interface Judgement {
 /** `relay` null: the message went straight to the recipient's server. */
 export function judge(transmission: Transmission, relay: Relay | null): Judgement {
   const { result } = transmission;
-  if (result.kind === "accepted") throw new Error("an accepted message is not judged");
-  const isReached = transmission.isReached || transmission.lastReply !== null;
-  if (relay === null) {
-    const verdict =
-      result.kind === "refused" ? classifyReply(result.reply, result.stage) : classifyBroken(result.stage);
-    return { verdict, reason: describeTransmission(transmission), isReached };
-  }
-  const { isOurTrouble, ...verdict } = classifyRelayed(result);
+  // Also where the server could not take the message, as it told what it offers.
+  const isReached = transmission.isReached || result.kind !== "broken";
+  if (relay === null)
+    return { verdict: verdictOn(transmission), reason: describeTransmission(transmission), isReached };
+  const { isOurTrouble, ...verdict } = verdictOnRelayed(transmission);
   const reason = describeRelayed(transmission, relay, isOurTrouble);
   // A relay that does not let us in is left in peace like one that does not answer: many lock out who knocks too often.
   return { verdict, reason, isReached: isReached && verdict.category !== "auth_failed" };
+}
+
+function verdictOn({ result, heard }: Transmission): Verdict {
+  if (result.kind === "broken") return classifyBroken(result.stage);
+  if (result.kind === "unfit") return classifyUnfit(result.enhanced);
+  return classifyReply(...refusalIn(result, heard));
+}
+
+function verdictOnRelayed({ result, heard }: Transmission): RelayVerdict {
+  if (result.kind === "broken") return classifyRelayBroken(result.stage);
+  if (result.kind === "unfit") return classifyRelayUnfit(result.stage, result.enhanced);
+  return classifyRelayed(...refusalIn(result, heard));
+}
+
+function refusalIn(result: SendResult, heard: Heard | null): [Heard, Stage] {
+  if (result.kind === "accepted" || heard === null) throw new Error("an accepted message is not judged");
+  return [heard, result.stage];
 }
 
 const UNREACHED = new Set<Stage>(["connect", "greeting"]);
@@ -75,8 +91,8 @@ function describeRelayed(transmission: Transmission, relay: Relay, isOurTrouble:
   const { result } = transmission;
   if (result.kind === "broken") {
     const { stage, reason } = result;
-    if (UNREACHED.has(stage)) return `the relay ${relay.name} could not be reached: ${reason}`.slice(0, MAX_REASON);
-    return `${reason} (relay ${relay.name})`.slice(0, MAX_REASON);
+    if (UNREACHED.has(stage)) return shorten(`the relay ${relay.name} could not be reached: ${reason}`, MAX_REASON);
+    return shorten(`${reason} (relay ${relay.name})`, MAX_REASON);
   }
   if (!isOurTrouble) return describeTransmission(transmission);
   const cure =
@@ -84,5 +100,6 @@ function describeRelayed(transmission: Transmission, relay: Relay, isOurTrouble:
       ? "set username and password of this relay under [[relay]] in the configuration, or have it accept this server"
       : "check username and password of this relay under [[relay]] in the configuration";
   const end = ` (relay ${relay.name}); ${cure}`;
-  return formatReply(result.reply).slice(0, MAX_REASON - end.length) + end;
+  const said = "reply" in result ? formatReply(result.reply) : `not signed in: ${result.reason}`;
+  return shorten(said, MAX_REASON - end.length) + end;
 }

@@ -3,7 +3,7 @@ import type { Log } from "../log.ts";
 import { organizationalDomain } from "../net/organization.ts";
 import type { ReportedOutcome } from "../plans/rates.ts";
 import type { QueueStore } from "../queue/store.ts";
-import { cleanReply } from "../smtp/reply.ts";
+import { cleanReply, shorten } from "../smtp/reply.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { RefusalWatch } from "./refusals.ts";
 import type { FindRelay } from "./relay.ts";
@@ -183,7 +183,7 @@ function reasonOf({ diagnostic, status, smtpCode, remoteMta }: BounceReport): st
   const codes = [smtpCode, status].filter((code) => code !== null).join(" ");
   const said = cleanReply(diagnostic ?? `${codes} The recipient's server reported that it could not deliver it`);
   const server = remoteMta === null ? "" : ` (${remoteMta.slice(0, MAX_NAME)})`;
-  return said.slice(0, MAX_REASON - server.length) + server;
+  return shorten(said, MAX_REASON - server.length) + server;
 }
 
 function note({ email }: EmailState, { report, reporter, at }: Reported, { reports }: ReportParts) {

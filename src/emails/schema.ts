@@ -20,10 +20,16 @@ function addressFault(parsed: ParsedMailbox): string | null {
   return `is not a usable address: ${parsed.message.charAt(0).toLowerCase()}${parsed.message.slice(1)}`;
 }
 
-function address(description: string) {
+/** Servers without SMTPUTF8 would refuse every email from there (RFC 6531); the domain is written as A-labels. */
+function senderFault(parsed: ParsedMailbox): string | null {
+  if (parsed.kind === "fault" || !/[^\0-\x7f]/.test(parsed.mailbox.localPart)) return addressFault(parsed);
+  return "must be ASCII before the @: many mail servers take nothing with another sender's address";
+}
+
+function address(description: string, faultOf = addressFault) {
   const plain = text(
     { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.net"] },
-    (value) => addressFault(parseAddress(value)),
+    (value) => faultOf(parseAddress(value)),
   );
   return hinted(plain, (value) => {
     const parsed = typeof value === "string" ? parseMailbox(value) : null;
@@ -35,10 +41,11 @@ const mailbox = text(
   {
     minLength: 1,
     maxLength: MAX_ADDRESS,
-    description: "A bare address or `Name <address>`. Its domain must be verified in the workspace.",
+    description:
+      "A bare address, ASCII before the @, or `Name <address>`. Its domain must be verified in the workspace.",
     examples: ["Loja <loja@example.com>"],
   },
-  (value) => addressFault(parseMailbox(value)),
+  (value) => senderFault(parseMailbox(value)),
 );
 
 /** The text and html of an email may hold anything but half a character and NUL, which mail cannot carry. */
@@ -71,7 +78,7 @@ const Members = Type.Object(
     ),
     html: Type.Optional(body(MAX_HTML, "The HTML part. Without `text`, a text part is made from it.")),
     text: Type.Optional(body(MAX_TEXT, "The text part. The empty string: no text part.")),
-    replyTo: Type.Optional(address("Where answers go: one bare address.")),
+    replyTo: Type.Optional(address("Where answers go: one bare address, ASCII before the @.", senderFault)),
   },
   { additionalProperties: false },
 );

@@ -4,6 +4,7 @@ import { comparableAddress, type Mailbox } from "../mime/address.ts";
 import type { Job } from "../queue/job.ts";
 import type { Settlement } from "../queue/worker.ts";
 import type { Category, Stage } from "../smtp/classify.ts";
+import { shorten } from "../smtp/reply.ts";
 import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { TellOfEmail } from "./facts.ts";
@@ -13,7 +14,7 @@ import { reportSite } from "./report.ts";
 import type { Bounce } from "./schema.ts";
 import type { AttemptRow, EmailRow, EmailStore } from "./store.ts";
 import { suppressFor } from "./suppress.ts";
-import { dialogueOf, showTls, triesOf } from "./tries.ts";
+import { dialogueOf, saidIn, showTls, triesOf } from "./tries.ts";
 
 // What an attempt came to, turned into the email's rows. Delivered, sent (through a relay), bounced,
 // failed and suppressed are final; everything else waits for its next attempt. `record` runs inside the worker's
@@ -231,12 +232,14 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
   const { transmission, endedAt } = ending;
   const { verdict, reason, sentAt, parts } = judged;
   const { type, category, smtpCode, enhancedCode } = verdict;
-  const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx: transmission.host };
+  const { result } = transmission;
+  // What we find ourselves is no word of the host's.
+  const mx = result.kind === "unfit" ? null : transmission.host;
+  const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
   const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
   const suppression = verdict.isHard ? suppressFor({ site: ending.site, recipient, now: endedAt }, parts) : null;
-  const { result } = transmission;
   // What a relay says is about its own rules; what we refuse ourselves (a size limit, R19) nobody has answered.
-  const isAnswered = ending.relay === null && result.kind === "refused" && !result.isOurs;
+  const isAnswered = ending.relay === null && result.kind === "refused";
   return {
     fate: { kind: "finish" },
     isReached: true,
@@ -301,7 +304,7 @@ function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" 
   const { job } = ended;
   const { reason, sentAt, parts } = judged;
   const whole = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${reason}`;
-  const failedReason = whole.slice(0, MAX_REASON);
+  const failedReason = shorten(whole, MAX_REASON);
   const { category } = judged.verdict;
   const { host } = ending.transmission;
   const bounce: Bounce = { type: "undetermined", category, smtpCode: null, enhancedCode: null, mx: host };
@@ -341,7 +344,7 @@ function attemptOf(
   judged: Pick<AttemptRow, "outcome" | "category">,
 ): AttemptRow {
   const { transmission, endedAt } = ending;
-  const { result, host, address, tls, lastReply } = transmission;
+  const { result, host, address, tls } = transmission;
   return {
     ...blankAttempt(job, endedAt),
     // Without a host, as after a crash: emails/store.ts lostAnswers does not count it.
@@ -349,9 +352,7 @@ function attemptOf(
     address,
     tls: showTls(tls),
     stage: result.kind === "accepted" ? "dot" : result.stage,
-    code: lastReply?.code ?? null,
-    enhancedCode: lastReply?.enhanced ?? null,
-    reply: result.kind === "broken" ? result.reason : result.reply.text,
+    ...saidIn(result, transmission.heard),
     tries: triesOf(transmission),
     dialogue: dialogueOf(transmission),
     ...judged,

@@ -1,4 +1,5 @@
 import { joinDialogues } from "../smtp/dialogue.ts";
+import type { Heard } from "../smtp/hear.ts";
 import type { Transmission, Try } from "../smtp/transmit.ts";
 
 // The connections of one attempt, as its row keeps them: an attempt may try several hosts and
@@ -44,17 +45,23 @@ export function showTls(tls: Try["tls"]): string | null {
   return tls === null ? null : `${tls.protocol} ${tls.cipher}`;
 }
 
+/** Codes and words of an attempt's record: the server's, or our own finding, which has no code of the server's. */
+export function saidIn(result: Try["result"], heard: Heard | null = null) {
+  if (result.kind === "broken") return { code: null, enhancedCode: null, reply: result.reason };
+  if (result.kind === "unfit")
+    return { code: null, enhancedCode: result.enhanced, reply: `Not sent: ${result.reason}` };
+  const { code, enhanced, text } = result.reply;
+  return { code, enhancedCode: heard === null ? enhanced : heard.enhanced, reply: text };
+}
+
 function storedTry({ host, address, isReused, tls, result, endedAt }: Try): StoredTry {
-  const isBroken = result.kind === "broken";
   return {
     host,
     address,
     isReused,
     tls: showTls(tls),
     stage: result.kind === "accepted" ? "dot" : result.stage,
-    code: isBroken ? null : result.reply.code,
-    enhancedCode: isBroken ? null : result.reply.enhanced,
-    reply: isBroken ? result.reason : result.reply.text,
+    ...saidIn(result),
     endedAt,
   };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Resolver } from "../dns/client.ts";
+import type { DnsClient } from "../dns/client.ts";
 import type { AddressRanges } from "../net/address.ts";
 import type { Job } from "../queue/job.ts";
 import type { Random } from "../random.ts";
@@ -15,7 +15,7 @@ import type { Ending } from "./settle.ts";
 const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;
 
 export interface WayParts {
-  resolver: Resolver & { fresh(preferredServer: number): Resolver; readonly serverCount: number };
+  resolver: Pick<DnsClient, "by">;
   allowed: AddressRanges;
   clock: Pick<Clock, "now">;
   random: Random;
@@ -28,20 +28,27 @@ export interface WayParts {
   isIpv6Ready: boolean;
 }
 
+type MxParts = Omit<WayParts, "resolver"> & { resolver: ReturnType<DnsClient["by"]> };
+
 type NoWay = Extract<Ending, { kind: "trouble" | "bad_domain" }>;
 
 /** `relay` null: straight to the recipient's servers. */
 export type Way = (Extract<Route, { kind: "hosts" }> & { access?: Access; relay: Relay | null }) | NoWay;
 
 /** The hosts for mail from and to these domains, or why there are none now. */
-export async function findWay(job: Job, domains: { from: string; to: string }, parts: WayParts): Promise<Way> {
-  const relay = parts.findRelay(domains.from);
-  if (relay !== null) return await findRelayWay(relay, parts.resolver);
-  const route = await findMx(job, domains.to, parts);
+export async function findWay(
+  job: Job,
+  { from, to, workspaceId }: { from: string; to: string; workspaceId: number },
+  parts: WayParts,
+): Promise<Way> {
+  const relay = parts.findRelay(from);
+  const resolver = parts.resolver.by(workspaceId);
+  if (relay !== null) return await findRelayWay(relay, resolver);
+  const route = await findMx(job, to, { ...parts, resolver });
   return route.kind === "hosts" ? { ...route, relay: null } : route;
 }
 
-async function findMx(job: Job, domain: string, parts: WayParts): Promise<Extract<Route, { kind: "hosts" }> | NoWay> {
+async function findMx(job: Job, domain: string, parts: MxParts): Promise<Extract<Route, { kind: "hosts" }> | NoWay> {
   const { allowed, random, own, isIpv6Ready } = parts;
   const options = { random, allowed, own, isIpv6Ready };
   // A name that was missing before is asked for anew, from another server where there is one.
@@ -60,7 +67,7 @@ async function findMx(job: Job, domain: string, parts: WayParts): Promise<Extrac
     // A server that does not answer is stood in for by the first, which would then be its own witness all the same.
     const isAlone = other.kind === "bad_domain" && parts.resolver.serverCount > 1 && other.server === route.server;
     if (other.kind === "trouble" || isAlone) {
-      const reason = isAlone ? `${route.reason}, says ${route.server}; no other server has said so yet` : other.reason;
+      const reason = isAlone ? `${route.reason}, says one DNS server; no other has said so yet` : other.reason;
       return { kind: "trouble", reason, stage: "dns", category: "no_answer", badDomainAt: firstAt };
     }
     const enhanced = route.cause === "null_mx" ? "5.1.10" : "5.1.2";
@@ -71,7 +78,7 @@ async function findMx(job: Job, domain: string, parts: WayParts): Promise<Extrac
 }
 
 /** A resolver that cannot find ourselves is not believed about others. */
-async function ownNameResolves(parts: WayParts): Promise<boolean> {
+async function ownNameResolves(parts: MxParts): Promise<boolean> {
   const resolver = parts.resolver.fresh(0);
   const answers = await Promise.all([resolver.a(parts.hostname), resolver.aaaa(parts.hostname)]);
   return answers.some((answer) => answer.kind === "found");

@@ -33,8 +33,8 @@ export interface OverviewParts {
   jobs: Pick<WebhookJobStore, "queue">;
   /** Where a lane leads; null: not known. */
   siteOf: (laneId: number) => string | null;
-  /** Why and until when nothing is sent to a site; null: it may. */
-  blockOf: (site: string) => { until: number; reason: string } | null;
+  /** Why and until when nothing of a workspace is sent to a site; null: it may. */
+  blockOf: (site: string, workspaceId: number) => { until: number; reason: string } | null;
   isHeld: (workspaceId: number) => boolean;
   paused: () => Pause;
   /** What is wrong with a route of texts; null: nothing. */
@@ -49,6 +49,7 @@ interface Counted {
   held: number;
   oldestId: number;
   lanes: number[];
+  workspaces: Set<number>;
 }
 
 /** The `limit` destinations where most emails wait, and all routes and webhooks. */
@@ -91,8 +92,17 @@ async function countEmails({ overview, siteOf, isHeld }: OverviewParts) {
       if (lane === null) continue;
       const site = siteOf(laneId);
       const key = `${lane.destination} ${site ?? ""}`;
-      const known = counted.get(key) ?? { to: lane.destination, site, depth: 0, held: 0, oldestId, lanes: [] };
+      const known = counted.get(key) ?? {
+        to: lane.destination,
+        site,
+        depth: 0,
+        held: 0,
+        oldestId,
+        lanes: [],
+        workspaces: new Set(),
+      };
       known.depth += depth;
+      known.workspaces.add(lane.workspaceId);
       if (isHeld(lane.workspaceId)) known.held += depth;
       known.oldestId = Math.min(known.oldestId, oldestId);
       // A lane's rows are spread over the slices.
@@ -128,7 +138,7 @@ function show(counted: Counted, runningByLane: Map<number, number>, parts: Overv
   const said = lanes
     .map((laneId) => parts.overview.lastReplyOf(laneId))
     .reduce((last, each) => (each !== null && (last === null || each.at > last.at) ? each : last), null);
-  const block = site === null ? null : parts.blockOf(site);
+  const block = site === null ? null : commonBlock(site, counted.workspaces, parts);
   const isBlocked = block !== null && block.until > parts.clock.now();
   const oldestAt = parts.census.acceptedAt(oldestId);
   return {
@@ -143,6 +153,15 @@ function show(counted: Counted, runningByLane: Map<number, number>, parts: Overv
     reason: isBlocked ? block.reason : (said?.reply ?? null),
     blockedUntil: isBlocked ? timeOf(block.until) : null,
   };
+}
+
+/** The block that ends first, where all that waits for the site is blocked. */
+function commonBlock(site: string, workspaces: Set<number>, { blockOf }: OverviewParts): ReturnType<typeof blockOf> {
+  const blocks = [...workspaces].map((workspaceId) => blockOf(site, workspaceId));
+  return blocks.reduce(
+    (first, block) => (first === null || block === null ? null : block.until < first.until ? block : first),
+    blocks[0] ?? null,
+  );
 }
 
 function stateOf(

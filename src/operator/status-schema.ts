@@ -66,7 +66,16 @@ export const InstanceStatus = Type.Object({
   }),
   blockedSites: Type.Object({
     count: Type.Integer(),
-    sites: Type.Array(Type.Object({ site: Type.String(), until: Time, reason: Type.String() })),
+    sites: Type.Array(
+      Type.Object({
+        site: Type.String(),
+        workspaceId: Type.Union([Type.String(), Type.Null()], {
+          description: "Whose mail alone is held up: only that was answered so. Null: everybody's.",
+        }),
+        until: Time,
+        reason: Type.String(),
+      }),
+    ),
   }),
   sms: Type.Array(
     Type.Object({

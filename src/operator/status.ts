@@ -52,7 +52,8 @@ export interface StatusParts {
   rates: () => Rates & { minutes: number };
   freeDiskBytes: () => number | null;
   files: () => { databaseBytes: number; walBytes: number };
-  blockedSites: () => { site: string; block: { until: number; reason: string } }[];
+  /** `workspaceId`: whose mail alone is held up; null: everybody's. */
+  blockedSites: () => { site: string; workspaceId: string | null; until: number; reason: string }[];
   links: () => LinkOfRoute[];
   /** Null: it is not set up. */
   replication: () => Replication | null;
@@ -96,11 +97,7 @@ export function statusOf(parts: StatusParts): Status {
     disk: { freeBytes: parts.freeDiskBytes(), ...parts.files() },
     blockedSites: {
       count: blocked.length,
-      sites: blocked.slice(0, MAX_NAMED).map(({ site, block: { until, reason } }) => ({
-        site,
-        until: timeOf(until),
-        reason,
-      })),
+      sites: blocked.slice(0, MAX_NAMED).map(({ until, ...rest }) => ({ ...rest, until: timeOf(until) })),
     },
     sms: routes,
     workspaces: {

@@ -106,7 +106,7 @@ export class Lanes {
     const { lane, room } = next;
     lane.held += room;
     this.#held += room;
-    if (lane.site !== null) this.#places?.hold(lane.site, room);
+    if (lane.site !== null) this.#places?.hold(lane, lane.site, room);
     lane.isClaiming = true;
     return next;
   }
@@ -149,7 +149,7 @@ export class Lanes {
     this.#located.set(laneId, site);
     if (lane.site !== null) this.#places?.leave(lane, lane.site);
     lane.site = site;
-    this.#places?.hold(site, lane.held);
+    this.#places?.hold(lane, site, lane.held);
     if (!lane.isClaiming) this.#settle(lane);
   }
 
@@ -242,7 +242,7 @@ export class Lanes {
       const limit = this.#gate.unlocatedJobs?.(this.#held) ?? UNLOCATED_LIMIT;
       return Math.max(0, Math.min(ofLane, limit - lane.running)); // locate() or ended() puts it back
     }
-    const until = this.#gate.blockedUntil(lane.site);
+    const until = this.#gate.blockedUntil(lane.site, lane.workspaceId);
     if (until !== null && until > now) {
       // What has expired fails on its time; the rest of what is claimed with it is given back.
       if (lane.expiresAt === null || lane.expiresAt <= now) return ofLane;
@@ -257,7 +257,7 @@ export class Lanes {
     lane.held -= places;
     this.#held -= places;
     this.#turns.giveBack(lane.workspaceId, places);
-    if (lane.site !== null) this.#places?.giveBack(lane.site, places);
+    if (lane.site !== null) this.#places?.giveBack(lane, lane.site, places);
   }
 
   #settle(lane: Lane): void {

@@ -5,6 +5,7 @@
  * they go on into records and logs.
  */
 import { cleanReply, makeReply, type Reply } from "./reply.ts";
+import type { Unfit } from "./transaction.ts";
 import { BrokenWire, type Wire } from "./wire.ts";
 
 export interface Credentials {
@@ -12,11 +13,8 @@ export interface Credentials {
   password: string;
 }
 
-/** Not let in. `isOurs`: pombo's own answer, nothing was asked. */
-export interface AuthRefusal {
-  reply: Reply;
-  isOurs: boolean;
-}
+/** Not let in. */
+export type AuthRefusal = { kind: "refused"; reply: Reply } | Omit<Unfit, "stage">;
 
 interface Asking {
   wire: Wire;
@@ -36,9 +34,8 @@ const HIDDEN = "***";
 export async function authenticate(asking: Asking, mechanisms: string[]): Promise<AuthRefusal | null> {
   const exchange = mechanisms.includes("PLAIN") ? askPlain : mechanisms.includes("LOGIN") ? askLogin : null;
   if (exchange === null) {
-    // RFC 4954 §4: 504 5.5.4 is the answer to a mechanism that the server does not have.
-    const reply = makeReply(504, ["5.5.4 Not signed in: the server offers neither AUTH PLAIN nor AUTH LOGIN"]);
-    return { reply, isOurs: true };
+    // RFC 4954 §4: 5.5.4 is said of a mechanism that the server does not have.
+    return { kind: "unfit", enhanced: "5.5.4", reason: "the server offers neither AUTH PLAIN nor AUTH LOGIN" };
   }
   const secrets = secretsOf(asking.credentials);
   asking.wire.isSecret = true;
@@ -47,7 +44,7 @@ export async function authenticate(asking: Asking, mechanisms: string[]): Promis
     if (reply.code >= 200 && reply.code < 300) return null;
     if (reply.code < 400) throw new BrokenWire(`AUTH answered with ${reply.code}`);
     const lines = reply.lines.map((line) => hide(line, secrets));
-    return { reply: makeReply(reply.code, lines), isOurs: false };
+    return { kind: "refused", reply: makeReply(reply.code, lines) };
   } catch (error) {
     // An answer that is none is quoted in the reason.
     throw error instanceof BrokenWire ? new BrokenWire(hide(error.message, secrets)) : error;

@@ -4,8 +4,8 @@
  * recipient than that it will not; and it may refuse us, which is the operator's to mend and costs
  * no email. Pure.
  */
-import { classifyBroken, classifyReply, type Verdict } from "./classify.ts";
-import type { SendResult } from "./transaction.ts";
+import { classifyBroken, classifyReply, classifyUnfit, type Stage, type Verdict } from "./classify.ts";
+import type { Heard } from "./hear.ts";
 
 /** `isOurTrouble`: the relay does not let us in, or will not relay for us. */
 export type RelayVerdict = Verdict & { isOurTrouble: boolean };
@@ -16,15 +16,25 @@ const NOT_SIGNED_IN = new Set([530, 534, 535, 538]);
 const NOT_RELAYED =
   /relay(?:ing)?\b.{0,16}(?:access )?(?:denied|not permitted|not allowed|prohibited)|(?:unable|not permitted|not allowed) to relay/i;
 
-/** Judges how a message ended that did not get through to the relay. Never hard: a relay cannot speak for the recipient. */
-export function classifyRelayed(result: Exclude<SendResult, { kind: "accepted" }>): RelayVerdict {
-  if (result.kind === "broken") return { ...classifyBroken(result.stage), isOurTrouble: false };
-  const { reply, stage } = result;
+/** Judges that the connection to the relay broke. */
+export function classifyRelayBroken(stage: Stage): RelayVerdict {
+  return { ...classifyBroken(stage), isOurTrouble: false };
+}
+
+/** Judges that the relay does not offer what the message, or signing in, needs. */
+export function classifyRelayUnfit(stage: Stage, enhanced: string): RelayVerdict {
+  const verdict = classifyUnfit(enhanced);
+  if (stage !== "auth") return { ...verdict, isOurTrouble: false };
+  return { ...verdict, kind: "deferred", type: "transient", category: "auth_failed", isOurTrouble: true };
+}
+
+/** Judges a relay's refusal. Never hard: a relay cannot speak for the recipient. */
+export function classifyRelayed(reply: Heard, stage: Stage): RelayVerdict {
   const verdict = classifyReply(reply, stage);
   // R25: 421 is about the connection, wherever it comes.
   const isSignIn = stage === "auth" && reply.code !== 421;
   const isEnvelope = stage === "mail" || stage === "rcpt" || stage === "data";
-  const isShutOut = NOT_SIGNED_IN.has(reply.code) || (reply.code >= 500 && NOT_RELAYED.test(reply.text));
+  const isShutOut = NOT_SIGNED_IN.has(reply.code) || (reply.code >= 500 && NOT_RELAYED.test(reply.words));
   if (!isSignIn && !(isEnvelope && isShutOut)) return { ...verdict, isHard: false, isOurTrouble: false };
   const category = "auth_failed";
   // RFC 4954 §6: 454 is the relay's own trouble with signing in, and passes.

@@ -6,6 +6,7 @@
  * MAIL of our address or the server's day (R14). Pure; the knowledge is in classify-rules.ts.
  */
 import { ENHANCED_CATEGORIES, TEXT_RULES, type Category } from "./classify-rules.ts";
+import { type Heard, hearWhole } from "./hear.ts";
 import type { Reply } from "./reply.ts";
 
 export type { Category } from "./classify-rules.ts";
@@ -46,17 +47,22 @@ export const HARD: ReadonlySet<Category> = new Set<Category>(["invalid_recipient
 const PASSING = new Set<Category>(["mailbox_full", "rate_limited", "no_answer", "bad_connection", "expired"]);
 /** Of a session that was not even let in. */
 export const BEFORE_MAIL: ReadonlySet<Stage> = new Set<Stage>(["connect", "greeting", "ehlo", "starttls", "auth"]);
-/** Longest part of a reply that the rules look at. */
-const MAX_RULE_INPUT = 1_024;
 
-/** Judges a server's answer (or one of our own, R19) given at `stage`. Any code but 2xx; a 2xx is no refusal and is judged as a stray answer. */
-export function classifyReply(reply: Reply, stage: Stage): Verdict {
-  const named = wordsCategory(reply) ?? enhancedCategory(reply);
+/** Judges a server's answer given at `stage`. Any code but 2xx; a 2xx is no refusal and is judged as a stray answer. */
+export function classifyReply(reply: Heard, stage: Stage): Verdict {
+  const named = saidCategory(reply) ?? enhancedCategory(reply);
   if (isTemporary(reply, stage, named)) {
     const isStray = reply.code === 503 || reply.code < 400;
     return verdict("deferred", isStray ? "protocol" : (named ?? "unknown"), reply, stage);
   }
   return verdict("bounced", placed(named ?? "unknown", stage), reply, stage);
+}
+
+/** The verdict on a message that the server could not take, as we found (R19, R21). */
+export function classifyUnfit(enhancedCode: string): Verdict {
+  const category = enhancedCategory({ code: 550, enhanced: enhancedCode }) ?? "unknown";
+  const type = bounceType("bounced", category);
+  return { kind: "bounced", category, type, smtpCode: null, enhancedCode, isHard: false };
 }
 
 /** The verdict on a delivery that broke without an answer: always deferred (outcome table; R28 for a lost answer to the dot). */
@@ -65,7 +71,7 @@ export function classifyBroken(stage: Stage): Verdict {
   return { kind: "deferred", category, type: "transient", smtpCode: null, enhancedCode: null, isHard: false };
 }
 
-function isTemporary(reply: Reply, stage: Stage, named: Category | null): boolean {
+function isTemporary(reply: Heard, stage: Stage, named: Category | null): boolean {
   // R27: out of step with the server. R25: 421 is about the connection, wherever it comes.
   if (reply.code < 500 || reply.code === 503) return true;
   // R14: such refusals are about our address or this server, and another day may end otherwise.
@@ -74,7 +80,7 @@ function isTemporary(reply: Reply, stage: Stage, named: Category | null): boolea
   return stage === "rcpt" && reply.code === 552 && (named === null || named === "rate_limited");
 }
 
-function verdict(kind: Verdict["kind"], category: Category, reply: Reply, stage: Stage): Verdict {
+function verdict(kind: Verdict["kind"], category: Category, reply: Heard, stage: Stage): Verdict {
   // R38: at "dns" the answer is our own, given once the resolvers agree (null MX, RFC 7505).
   const isHard = kind === "bounced" && (stage === "rcpt" || stage === "dns") && HARD.has(category);
   return {
@@ -100,33 +106,21 @@ function placed(category: Category, stage: Stage): Category {
   return stage === "mail" ? "policy" : "unknown";
 }
 
-/** What the words of an answer say; null when no rule knows them. */
+/** What the words of an answer say that answers no message of ours; null when no rule knows them. */
 export function wordsCategory(reply: Reply): Category | null {
-  const words = ruleInput(reply);
+  return saidCategory(hearWhole(reply));
+}
+
+function saidCategory({ words, enhanced }: Heard): Category | null {
   for (const rule of TEXT_RULES) {
-    if (rule.enhanced !== undefined && !rule.enhanced.test(reply.enhanced ?? "")) continue;
+    if (rule.enhanced !== undefined && !rule.enhanced.test(enhanced ?? "")) continue;
     if (rule.pattern.test(words)) return rule.category;
   }
   return null;
 }
 
-/**
- * Lower case, one space between words, addresses as the word `address`, links as their host: `spam@`
- * in the recipient or `/policy/` in a link says nothing about the reason, `www.spamhaus.org` does. Enhanced codes go too, they have their turn.
- */
-function ruleInput(reply: Reply): string {
-  return reply.lines
-    .join(" ")
-    .slice(0, MAX_RULE_INPUT)
-    .toLowerCase()
-    .split(" ")
-    .filter((word) => word !== reply.enhanced)
-    .map((word) => (word.includes("://") ? (word.split("/")[2] ?? "") : word.includes("@") ? "address" : word))
-    .join(" ");
-}
-
 /** What the enhanced code of an answer says, its class aside. */
-export function enhancedCategory(reply: Reply): Category | null {
+export function enhancedCategory(reply: Pick<Reply, "code" | "enhanced">): Category | null {
   if (reply.enhanced === null) return null;
   // RFC 3463 §2: class.subject.detail. The class is left out: the basic code has spoken (R36).
   const [, subject, detail] = reply.enhanced.split(".");

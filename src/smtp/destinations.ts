@@ -119,10 +119,12 @@ function orderHosts(records: MxRecord[], { random, own }: RouteOptions): string[
 
 /** R12: limits and connections belong to the machines behind a domain, which many domains share. */
 function siteOf(names: string[]): string {
-  const key = [...new Set(names)].toSorted().join(",");
+  const sorted = [...new Set(names)].toSorted();
+  const key = sorted.join(",");
   if (key.length <= SITE_LENGTH) return key;
   const digest = createHash("sha256").update(key).digest("hex").slice(0, 32);
-  return `${key.slice(0, key.indexOf(","))},+${digest}`;
+  // A part cut from the key would keep all of it in memory for as long as the site is known.
+  return `${sorted[0]},+${digest}`;
 }
 
 async function routeTo(names: string[], domain: string, options: RouteOptions & { site?: string }): Promise<Route> {

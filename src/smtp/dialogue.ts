@@ -3,7 +3,7 @@
  * that an attempt that did not deliver can be looked at. The message itself is not part of it, nor is what signs us
  * in. Noting a line costs a push; text is made only for an attempt that is kept.
  */
-import type { Reply } from "./reply.ts";
+import { type Reply, shorten } from "./reply.ts";
 
 /** Lines of one connection: an opening has about ten, a message about seven. */
 const MAX_LINES = 60;
@@ -62,11 +62,11 @@ function wordsOf({ said, isSecret }: Line): string[] {
     return said
       .trimEnd()
       .split("\r\n")
-      .map((line) => `> ${line}`.slice(0, MAX_LINE));
+      .map((line) => shorten(`> ${line}`, MAX_LINE));
   if (isSecret) return [`< ${said.code} …`];
   return said.lines.map((line, index) => {
     const dash = index < said.lines.length - 1 ? "-" : " ";
-    return `< ${said.code}${dash}${line}`.trimEnd().slice(0, MAX_LINE);
+    return shorten(`< ${said.code}${dash}${line}`.trimEnd(), MAX_LINE);
   });
 }
 
@@ -76,7 +76,7 @@ export function joinDialogues(tries: readonly { host: string; address: string; t
   const kept: string[] = [];
   let room = MAX_TEXT;
   for (const block of blocks.toReversed()) {
-    const shown = block.length <= room ? block : `${block.slice(0, Math.max(0, room - 2))}\n…`;
+    const shown = block.length <= room ? block : `${shorten(block, room - 2)}\n…`;
     kept.unshift(shown);
     room -= shown.length;
     if (room < 100) break;

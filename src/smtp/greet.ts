@@ -117,11 +117,11 @@ async function signIn(opening: Opening, capabilities: Capabilities, tls: TlsUse 
     if (tls === null && !isLoopback(options.address)) throw new BrokenWire("a password is never sent without TLS");
     const asking = { wire, credentials, limitMs: options.timeouts.commandMs };
     const refusal = await authenticate(asking, capabilities.authMechanisms);
-    if (refusal !== null) return { kind: "refused", stage: "auth", ...refusal };
+    if (refusal !== null) return { stage: "auth", ...refusal };
   }
   return { kind: "greeted", capabilities, tls };
 }
 
 function refused(stage: Stage, reply: Reply): Greeted {
-  return { kind: "refused", stage, reply, isOurs: false };
+  return { kind: "refused", stage, reply };
 }

@@ -54,7 +54,7 @@ export type Reaction =
   | { kind: "pace"; intervalMs: number; forMs: number };
 
 interface ReactionRule {
-  /** On the reply's text. */
+  /** On the words heard, which are lower case. */
   pattern: RegExp;
   /** Whose words these are: anybody can write them into a refusal. Absent: everybody's, and believed of passing refusals only. */
   provider?: string;
@@ -67,29 +67,29 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** R32, the first that matches; only on what the remote server said. */
 const REACTIONS: readonly ReactionRule[] = [
   // Yahoo: too much from this address, or complaints about it.
-  { pattern: /\[(?:IP)?TS{1,2}04\]/, provider: "yahoo", reaction: { kind: "suspend", forMs: 2 * HOUR_MS } },
+  { pattern: /\[(?:ip)?ts{1,2}04\]/, provider: "yahoo", reaction: { kind: "suspend", forMs: 2 * HOUR_MS } },
   // Apple: the address is being looked at.
-  { pattern: /\[(?:HCM1|BS02)\]/, provider: "apple", reaction: { kind: "suspend", forMs: 15 * MINUTE_MS } },
+  { pattern: /\[(?:hcm1|bs02)\]/, provider: "apple", reaction: { kind: "suspend", forMs: 15 * MINUTE_MS } },
   {
-    pattern: /exceeded the (?:maximum|allowable) number of connections|too many (?:concurrent )?connections/i,
+    pattern: /exceeded the (?:maximum|allowable) number of connections|too many (?:concurrent )?connections/,
     reaction: { kind: "narrow", sessions: 1, forMs: HOUR_MS },
   },
   {
-    pattern: /temporarily deferred|unusual rate of unsolicited mail originating from your IP/i,
+    pattern: /temporarily deferred|unusual rate of unsolicited mail originating from your ip/,
     reaction: { kind: "pace", intervalMs: MINUTE_MS, forMs: 90 * MINUTE_MS },
   },
 ];
 
 /** R34: our address is blocked; what is tried meanwhile would only be refused, and bounce. */
 export const BLOCKED_REACTION: Reaction = { kind: "suspend", forMs: HOUR_MS };
-/** Refusals of this kind after the greeting count only when they come together: one may be about one message. */
-export const BLOCKED_AFTER = { count: 3, withinMs: HOUR_MS };
+/** Refusals of this kind after the greeting count only when so many come within an hour: one may be about one message. */
+export const BLOCKED_AFTER = 3;
 export const BLOCKED_CATEGORY: Category = "spam_block";
 
-/** What a reply of `site` asks for; `isPassing`: it refuses for now only (4xx, or a greeting). */
-export function reactionTo(text: string, site: string, isPassing: boolean): Reaction | null {
+/** What a reply of `site` asks for, by the words heard; `isPassing`: it refuses for now only (4xx, or a greeting). */
+export function reactionTo(words: string, site: string, isPassing: boolean): Reaction | null {
   const isSaid = ({ pattern, provider: whose }: ReactionRule) =>
-    pattern.test(text) && (whose === undefined ? isPassing : rulesOf(site)?.name === whose);
+    pattern.test(words) && (whose === undefined ? isPassing : rulesOf(site)?.name === whose);
   return REACTIONS.find(isSaid)?.reaction ?? null;
 }
 

@@ -11,7 +11,7 @@ export interface Reply {
   code: number;
   /** The enhanced status code of RFC 3463 (`5.1.1`) from the first line that has one, or null. */
   enhanced: string | null;
-  /** What follows the code on each line, enhanced code included, cleaned; at most 100 lines of 512 characters. */
+  /** What follows the code on each line, enhanced code included, as UTF-8 and cleaned; at most 100 lines of 512 characters. */
   lines: string[];
   /** The lines joined with a space, cleaned, ≤ 512 characters; an enhanced code repeated on later lines is left out. */
   text: string;
@@ -76,13 +76,13 @@ export class ReplyReader {
   #takeLine(line: string): Reply | null {
     if (line.length > MAX_LINE_BYTES) throw new ReplyError(`a reply line of more than ${MAX_LINE_BYTES} bytes`);
     const match = LINE.exec(line);
-    if (match === null) throw new ReplyError(`not an SMTP reply: ${cleanReply(line).slice(0, 80)}`);
+    if (match === null) throw new ReplyError(`not an SMTP reply: ${shorten(cleanReply(decode(line)), 80)}`);
     const code = Number(match[1]);
     // RFC 5321 §4.2.1: every line of one reply carries the same code.
     if (this.#lines.length > 0 && code !== this.#code) throw new ReplyError("two codes in one reply");
     if (this.#lines.length === MAX_REPLY_LINES) throw new ReplyError(`a reply of more than ${MAX_REPLY_LINES} lines`);
     this.#code = code;
-    this.#lines.push(cleanReply(line.slice(4)));
+    this.#lines.push(cleanReply(decode(line.slice(4))));
     if (match[2] === "-") return null;
     const lines = this.#lines;
     this.#lines = [];
@@ -93,7 +93,7 @@ export class ReplyReader {
 /** A reply made from its code and lines. Also for the answers pombo gives itself, such as a size limit known beforehand (R19). */
 export function makeReply(code: number, lines: string[]): Reply {
   const first = lines[0] ?? "";
-  let enhanced = ENHANCED.exec(first)?.[1] ?? null;
+  let enhanced = enhancedIn(first);
   if (lines.length === 1) return { code, enhanced, lines, text: first };
   const parts: string[] = [];
   for (const line of lines) {
@@ -105,34 +105,55 @@ export function makeReply(code: number, lines: string[]): Reply {
   return { code, enhanced, lines, text: cleanReply(parts.join(" ")) };
 }
 
-/** A reply as people read it: `550 5.1.1 No such user`, cleaned, ≤ 512 characters. */
-export function formatReply(reply: Reply): string {
-  return `${reply.code} ${reply.text}`.trimEnd().slice(0, MAX_TEXT_LENGTH);
+/** The enhanced code that a line of a reply begins with, or null. */
+export function enhancedIn(line: string): string | null {
+  return ENHANCED.exec(line)?.[1] ?? null;
 }
 
+/** A reply as people read it: `550 5.1.1 No such user`, cleaned, ≤ 512 characters. */
+export function formatReply(reply: Reply): string {
+  return shorten(`${reply.code} ${reply.text}`.trimEnd(), MAX_TEXT_LENGTH);
+}
+
+/** At most `length` of its UTF-16 units, and never half a character. */
+export function shorten(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return text.slice(0, Math.max(0, length)).replace(/\p{Cs}$/u, "");
+}
+
+const ASCII = /^[\0-\x7f]*$/;
 const PRINTABLE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
-// ECMA-48 escape sequences: control strings (OSC, DCS and kin) to their end, CSI sequences, and the short ones.
-// The eight-bit introducers count too, as the reader hands over one character a byte.
+// ECMA-48 escape sequences: control strings (OSC, DCS and kin) to their end, CSI sequences, and the short ones,
+// each by its one-character introducer too.
 const ESCAPES =
   // oxlint-disable-next-line no-control-regex
   /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|(?:\x1b\[|\x9b)[\x20-\x3f]*[\x40-\x7e]?|\x1b[\x20-\x2f]*[\x30-\x7e]?/g;
 /** Longest input looked at; a whole reply at its limits is 200 KB, of which 512 characters remain anyway. */
 const MAX_CLEANED_INPUT = 8_192;
 
+/** Controls, format characters (bidirectional ones, zero width), separators of lines, halves of characters, unassigned and private ones. */
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu;
+/** Marks on one letter beyond these are there to cover what stands around it. */
+const PILED_MARKS = /(\p{M}{3})\p{M}+/gu;
+
 /**
- * Printable ASCII only, ≤ 512 characters, runs of white space as one space: escape sequences,
- * controls, and everything past ASCII (8-bit bytes, bidirectional and format characters) are
- * removed, because the text goes to terminals, logs, pages and webhooks (R36).
+ * What can be seen only, ≤ 512 characters, runs of white space as one space: escape sequences, controls
+ * and invisible characters are removed, because the text goes to terminals, logs, pages and webhooks (R36).
  */
 export function cleanReply(text: string): string {
   if (text.length <= MAX_TEXT_LENGTH && PRINTABLE.test(text) && !text.includes("  ")) return text;
-  return text
+  const cleaned = text
     .slice(0, MAX_CLEANED_INPUT)
     .replace(ESCAPES, "")
     .replace(/\s+/g, " ")
-    .replace(/[^\x20-\x7e]+/g, "")
+    .replace(UNSEEN, "")
+    .replace(PILED_MARKS, "$1")
     .replace(/ {2,}/g, " ")
-    .trim()
-    .slice(0, MAX_TEXT_LENGTH)
-    .trimEnd();
+    .trim();
+  return shorten(cleaned, MAX_TEXT_LENGTH).trimEnd();
+}
+
+/** Bytes, one character each, as UTF-8; what is none is U+FFFD, so that nobody takes what is left for the whole. */
+function decode(bytes: string): string {
+  return ASCII.test(bytes) ? bytes : Buffer.from(bytes, "latin1").toString("utf8");
 }

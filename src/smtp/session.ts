@@ -12,7 +12,7 @@ import type { Credentials } from "./auth.ts";
 import type { Stage } from "./classify.ts";
 import { greet } from "./greet.ts";
 import type { Reply } from "./reply.ts";
-import { transact, type Envelope, type Link, type SendResult } from "./transaction.ts";
+import { transact, type Envelope, type Link, type SendResult, type Unfit } from "./transaction.ts";
 import { BrokenWire, Wire } from "./wire.ts";
 
 export type { Envelope, SendResult } from "./transaction.ts";
@@ -99,8 +99,8 @@ export interface TlsUse {
 export type OpenResult = { kind: "open"; session: SmtpSession } | (Unopened & { dialogue: string });
 
 export type Unopened =
-  /** `isOurs`: the server cannot do what we need, and the reply is pombo's own. */
-  | { kind: "refused"; stage: Stage; reply: Reply; isOurs: boolean }
+  | { kind: "refused"; stage: Stage; reply: Reply }
+  | Unfit
   /** `isTlsFailure`: only TLS failed; the same host may answer in clear, if policy allows (R17). */
   | { kind: "broken"; stage: Stage; reason: string; isTlsFailure: boolean };
 

@@ -9,9 +9,14 @@
  * of some seconds (R25). What its answers ask for (suspend, fewer sessions, slower) is done (R32, R34).
  * Only the remote's own answers and failing connections count: never our own trouble, which would feed
  * itself.
+ *
+ * What a site asks in answers to one workspace's mail holds for that workspace's mail alone (restraint.ts):
+ * it may be about what that workspace sends. It holds for all once two workspaces were told so, or where
+ * the site cannot have meant a message: before MAIL, and at MAIL where it says nothing of the sender.
  */
 import type { Clock } from "../clock.ts";
-import { BEFORE_MAIL, classifyReply } from "./classify.ts";
+import { BEFORE_MAIL, type Category, classifyReply, type Stage } from "./classify.ts";
+import type { Heard } from "./hear.ts";
 import {
   BLOCKED_AFTER,
   BLOCKED_CATEGORY,
@@ -22,7 +27,10 @@ import {
   type SiteRules,
 } from "./providers.ts";
 import { formatReply } from "./reply.ts";
+import { Restraint, type SiteBlock } from "./restraint.ts";
 import { describeTransmission, type Transmission } from "./transmit.ts";
+
+export type { SiteBlock };
 
 const START_SESSIONS = 5;
 /** R33: connection failures in a row before the site is left alone. */
@@ -32,17 +40,24 @@ const BLOCK_MS = [60_000, 300_000, 600_000, 900_000, 1_800_000];
 /** R25: after a 421, by how many came in a row. */
 const REST_MS = [5_000, 15_000, 30_000, 60_000, 120_000];
 const MAX_LOOKED_AT = 100;
-/** A site that asks for less mail twice within this is paced (R32), until so many messages in a row were welcome. */
-const PACED_AFTER = { count: 2, withinMs: 60 * 60_000 };
-const SUCCESSES_TO_SPEED_UP = 5;
+/** A site that asks for less mail so often within an hour is paced (R32), until so many messages in a row were welcome. */
+const PACED_AFTER = 2;
+/** How long an answer counts with the next of its kind. */
+const COUNTS_MS = 60 * 60_000;
+/** Answers of a kind that are remembered. */
+const MAX_ASKS = BLOCKED_AFTER;
 /** Sites remembered; those without anything to remember go first. */
 const MAX_SITES = 20_000;
+/** Workspaces of a site with restraints of their own, before those that are over are forgotten. */
+const MAX_OWN = 100;
 
-export interface SiteBlock {
-  /** Unix ms. */
-  until: number;
-  /** For the log and the metrics: what the site said or did. */
-  reason: string;
+/** What an answer asks for. */
+type Kind = Reaction["kind"] | "rest" | "blocked";
+
+interface Ask {
+  at: number;
+  /** The workspace whose message it answered; null: it is about all mail. */
+  by: number | null;
 }
 
 /** Its times are those of the steady clock. */
@@ -54,15 +69,19 @@ interface Site {
   failures: number;
   /** Blocks in a row. */
   blocks: number;
-  /** 421 in a row. */
-  rests: number;
-  block: SiteBlock | null;
-  narrow: { sessions: number; until: number } | null;
-  pace: { intervalMs: number; until: number; nextAt: number; successes: number } | null;
-  /** When it said something that asks for a slower pace. */
-  slowAt: number[];
-  /** When it said that our address is blocked. */
-  refusedAt: number[];
+  /** What holds for all mail. */
+  all: Restraint;
+  /** What holds for the mail of one workspace. */
+  own: Map<number, Restraint>;
+  /** The last answers that asked for something. */
+  asks: Map<Kind, Ask[]>;
+}
+
+/** A block, and the workspace whose mail it holds up; null: all mail. */
+export interface BlockedSite {
+  site: string;
+  workspaceId: number | null;
+  block: SiteBlock;
 }
 
 export interface SitesOptions {
@@ -73,8 +92,8 @@ export interface SitesOptions {
   maxSessions: number;
   /** The operator's entries, then the provider table. */
   rules: readonly SiteRules[];
-  /** A block began, with its reason, or the site answers again (null). */
-  tell: (site: string, block: SiteBlock | null) => void;
+  /** A block began, with its reason, or the site answers again (null); for the mail of one workspace, or all (null). */
+  tell: (site: string, block: SiteBlock | null, workspaceId: number | null) => void;
 }
 
 export class Sites {
@@ -89,20 +108,23 @@ export class Sites {
   sessionsOf(name: string): number {
     const site = this.#sites.get(name);
     if (site === undefined) return Math.min(START_SESSIONS, this.#limitOf(rulesFor(hostOf(name), this.#options.rules)));
-    if (this.#isPaced(site)) return 1;
-    const isNarrow = site.narrow !== null && site.narrow.until > this.#now();
-    return Math.floor(Math.min(site.window, isNarrow ? (site.narrow?.sessions ?? 1) : Infinity));
+    return Math.floor(Math.min(site.window, site.all.sessions(this.#now())));
   }
 
-  /** Why and until when nothing may be sent to it; null when it may. */
-  blockOf(name: string): SiteBlock | null {
+  /** Sessions that the mail of one workspace may have of them; Infinity: as many as there are. */
+  ownSessionsOf(name: string, workspaceId: number): number {
+    return this.#sites.get(name)?.own.get(workspaceId)?.sessions(this.#now()) ?? Infinity;
+  }
+
+  /** Why and until when nothing of a workspace (null: of anybody) may be sent to it; null when it may. */
+  blockOf(name: string, workspaceId: number | null): SiteBlock | null {
     const site = this.#sites.get(name);
     if (site === undefined) return null;
     const now = this.#now();
-    if (site.block !== null && site.block.until > now) return this.#shown(site.block);
-    if (this.#isPaced(site) && site.pace !== null && site.pace.nextAt > now)
-      return this.#shown({ until: site.pace.nextAt, reason: "the site asked for less mail" });
-    return null;
+    const ofAll = site.all.blockAt(now);
+    const own = workspaceId === null ? null : (site.own.get(workspaceId)?.blockAt(now) ?? null);
+    const last = own !== null && (ofAll === null || own.until > ofAll.until) ? own : ofAll;
+    return last === null ? null : this.#shown(last);
   }
 
   /** Messages that one session may carry; null: no limit. */
@@ -112,46 +134,51 @@ export class Sites {
     return rules?.messagesPerSession ?? null;
   }
 
-  /** A message is about to be sent to it. */
-  begin(name: string): void {
+  /** A message of the workspace is about to be sent to it. */
+  begin(name: string, workspaceId: number): void {
     const site = this.#sites.get(name);
-    if (site !== undefined && site.pace !== null) site.pace.nextAt = this.#now() + site.pace.intervalMs;
+    const now = this.#now();
+    for (const restraint of [site?.all, site?.own.get(workspaceId)]) restraint?.begin(now);
   }
 
-  /** Learns from what became of a message. */
-  learn(name: string, transmission: Transmission): void {
+  /** Learns from what became of a message of the workspace. */
+  learn(name: string, workspaceId: number, transmission: Transmission): void {
     const site = this.#site(name);
     const { result } = transmission;
-    if (result.kind === "accepted") this.#succeeded(name, site);
+    if (result.kind === "accepted") this.#succeeded(name, site, workspaceId);
+    else if (result.kind === "refused") this.#answered(name, site, workspaceId, transmission);
     else if (isConnectionFailure(transmission)) this.#failed(name, site, describeTransmission(transmission));
-    else if (result.kind === "refused" && (!result.isOurs || result.stage === "auth"))
-      this.#answered(name, site, transmission);
+    // Each try to sign in would end the same way.
+    else if (result.kind === "unfit" && result.stage === "auth")
+      this.#shutOut(name, site, describeTransmission(transmission));
     this.#forgetSome();
   }
 
-  /** Sites that are blocked now. */
-  blocked(): { site: string; block: SiteBlock }[] {
-    const found: { site: string; block: SiteBlock }[] = [];
-    for (const site of this.#sites.keys()) {
-      const block = this.blockOf(site);
-      if (block !== null) found.push({ site, block });
+  /** Sites that are blocked now, and for whom. */
+  blocked(): BlockedSite[] {
+    const now = this.#now();
+    const found: BlockedSite[] = [];
+    for (const [name, { all, own }] of this.#sites) {
+      for (const [workspaceId, restraint] of [[null, all] as const, ...own]) {
+        const block = restraint.blockAt(now);
+        if (block !== null) found.push({ site: name, workspaceId, block: this.#shown(block) });
+      }
     }
     return found;
   }
 
-  #succeeded(name: string, site: Site): void {
-    if (site.blocks > 0) this.#options.tell(name, null);
+  #succeeded(name: string, site: Site, workspaceId: number): void {
+    if (site.blocks > 0) this.#options.tell(name, null, null);
     site.failures = 0;
     site.blocks = 0;
-    site.rests = 0;
     // Our address is not blocked where mail is taken: what was refused was about single messages.
-    site.refusedAt = [];
-    if (site.pace !== null && ++site.pace.successes >= SUCCESSES_TO_SPEED_UP) {
-      site.pace = null;
-      site.slowAt = [];
+    site.asks.delete("blocked");
+    if (site.all.succeeded()) {
+      site.asks.delete("pace");
       site.window = 1;
-      this.#options.tell(name, null);
+      this.#options.tell(name, null, null);
     }
+    if (site.own.get(workspaceId)?.succeeded() === true) this.#options.tell(name, null, workspaceId);
     // One more for each round of as many successes as there are sessions.
     site.window = Math.min(this.#limitOf(site.rules), site.window + 1 / site.window);
   }
@@ -162,74 +189,84 @@ export class Sites {
     if (site.failures < FAILURES_TO_BLOCK) return;
     const forMs = BLOCK_MS[Math.min(site.blocks, BLOCK_MS.length - 1)] ?? 0;
     // What failed side by side is one block, not five.
-    if (this.#isBlocked(site)) return;
+    if (site.all.isBlocked(this.#now())) return;
     site.blocks += 1;
     site.window = 1;
-    this.#block(name, site, forMs, reason);
+    this.#block(name, site, null, { forMs, reason });
   }
 
-  #answered(name: string, site: Site, transmission: Transmission): void {
-    const { result } = transmission;
-    if (result.kind !== "refused") return;
+  /** Wrong credentials are wrong for the next message too, and trying each locks the account. */
+  #shutOut(name: string, site: Site, reason: string): void {
+    site.failures = FAILURES_TO_BLOCK;
+    this.#failed(name, site, reason);
+  }
+
+  #answered(name: string, site: Site, workspaceId: number, { result, heard }: Transmission): void {
+    if (result.kind !== "refused" || heard === null) return;
     const { reply, stage } = result;
     const said = formatReply(reply);
-    const { category } = classifyReply(reply, stage);
-    const isPassing = reply.code < 500 || stage === "greeting";
-    const reaction =
-      reactionTo(said, name, isPassing) ?? this.#reactionToBlocking(site, category, stage === "greeting");
-    if (reaction !== null) return this.#react(name, site, reaction, said);
+    const { category } = classifyReply(heard, stage);
+    const by = isAboutAll(heard, stage) ? null : workspaceId;
+    const kind = askOf({ heard, stage, category, site: name });
+    if (kind !== null) return this.#react(name, site, { ...kind, by, said });
     // RFC 5321 §3.8: 421 ends the session. What it says of a message's content says nothing of the site.
     const isRest = reply.code === 421 && category !== "spam_content";
-    // Not even let in. Wrong credentials are wrong for the next message too, and trying each locks the account.
-    if (!isRest && BEFORE_MAIL.has(stage)) {
-      if (stage === "auth") site.failures = FAILURES_TO_BLOCK;
-      return this.#failed(name, site, said);
-    }
+    // Not even let in.
+    if (!isRest && stage === "auth") return this.#shutOut(name, site, said);
+    if (!isRest && BEFORE_MAIL.has(stage)) return this.#failed(name, site, said);
     site.failures = 0;
-    if (!isRest) {
-      site.rests = 0;
-      return;
-    }
-    const forMs = REST_MS[Math.min(site.rests, REST_MS.length - 1)] ?? 0;
-    if (this.#isBlocked(site)) return;
-    site.rests += 1;
-    site.window = Math.max(1, site.window / 2);
-    this.#block(name, site, forMs, said);
+    if (isRest) return this.#rest(name, site, by, said);
+    site.all.rests = 0;
+    const own = site.own.get(workspaceId);
+    if (own !== undefined) own.rests = 0;
   }
 
-  #reactionToBlocking(site: Site, category: string, isGreeting: boolean): Reaction | null {
-    if (category !== BLOCKED_CATEGORY) return null;
-    const now = this.#now();
-    site.refusedAt = [...site.refusedAt.filter((at) => at > now - BLOCKED_AFTER.withinMs), now].slice(
-      -BLOCKED_AFTER.count,
-    );
-    return isGreeting || site.refusedAt.length >= BLOCKED_AFTER.count ? BLOCKED_REACTION : null;
+  #rest(name: string, site: Site, by: number | null, said: string): void {
+    const { scope, restraint } = this.#note(site, "rest", by);
+    const forMs = REST_MS[Math.min(restraint.rests, REST_MS.length - 1)] ?? 0;
+    if (restraint.isBlocked(this.#now())) return;
+    restraint.rests += 1;
+    if (scope === null) site.window = Math.max(1, site.window / 2);
+    this.#block(name, site, scope, { forMs, reason: said });
   }
 
-  #react(name: string, site: Site, reaction: Reaction, said: string): void {
+  #react(name: string, site: Site, ask: { kind: Kind; reaction: Reaction; least: number } & Said): void {
+    const { kind, reaction, said } = ask;
     const now = this.#now();
+    const { scope, restraint, count } = this.#note(site, kind, ask.by);
+    if (count < ask.least) return;
     const until = now + reaction.forMs;
     switch (reaction.kind) {
       case "suspend":
-        this.#block(name, site, reaction.forMs, said);
-        return;
+        return this.#block(name, site, scope, { forMs: reaction.forMs, reason: said });
       case "narrow":
-        site.narrow = { sessions: reaction.sessions, until };
+        restraint.narrow = { sessions: reaction.sessions, until };
         return;
-      case "pace":
+      case "pace": {
+        const { intervalMs } = reaction;
         // Once may be about one message, and gives the site a rest only.
-        site.slowAt = [...site.slowAt.filter((at) => at > now - PACED_AFTER.withinMs), now].slice(-PACED_AFTER.count);
-        if (site.slowAt.length < PACED_AFTER.count) return this.#block(name, site, reaction.intervalMs, said);
-        site.pace = { intervalMs: reaction.intervalMs, until, nextAt: now + reaction.intervalMs, successes: 0 };
-        this.#options.tell(name, this.#shown({ until: site.pace.nextAt, reason: said }));
+        if (count < PACED_AFTER) return this.#block(name, site, scope, { forMs: intervalMs, reason: said });
+        restraint.pace = { intervalMs, until, nextAt: now + intervalMs, successes: 0 };
+        this.#options.tell(name, this.#shown({ until: now + intervalMs, reason: said }), scope);
+      }
     }
   }
 
-  #block(name: string, site: Site, forMs: number, reason: string): void {
-    const until = this.#now() + forMs;
-    if (site.block !== null && site.block.until >= until) return;
-    site.block = { until, reason };
-    this.#options.tell(name, this.#shown(site.block));
+  /** Counts an answer that asks for something, with those before it, and says for whom it holds. */
+  #note(site: Site, kind: Kind, by: number | null): { scope: number | null; restraint: Restraint; count: number } {
+    const now = this.#now();
+    const before = (site.asks.get(kind) ?? []).filter(({ at }) => at > now - COUNTS_MS);
+    const asks = [...before, { at: now, by }].slice(-MAX_ASKS);
+    site.asks.set(kind, asks);
+    const isOfOne = by !== null && asks.every((ask) => ask.by === by);
+    const restraint = isOfOne ? this.#own(site, by) : site.all;
+    return { scope: isOfOne ? by : null, restraint, count: asks.length };
+  }
+
+  #block(name: string, site: Site, scope: number | null, { forMs, reason }: { forMs: number; reason: string }): void {
+    const block = { until: this.#now() + forMs, reason };
+    const restraint = scope === null ? site.all : this.#own(site, scope);
+    if (restraint.blockUntil(block)) this.#options.tell(name, this.#shown(block), scope);
   }
 
   #now(): number {
@@ -241,12 +278,15 @@ export class Sites {
     return { until: this.#options.clock.now() + Math.ceil(until - this.#now()), reason };
   }
 
-  #isBlocked(site: Site): boolean {
-    return site.block !== null && site.block.until > this.#now();
-  }
-
-  #isPaced(site: Site): boolean {
-    return site.pace !== null && site.pace.until > this.#now();
+  #own(site: Site, workspaceId: number): Restraint {
+    let own = site.own.get(workspaceId);
+    if (own !== undefined) return own;
+    const now = this.#now();
+    if (site.own.size >= MAX_OWN)
+      for (const [id, restraint] of site.own) if (!restraint.isHeld(now)) site.own.delete(id);
+    own = new Restraint();
+    site.own.set(workspaceId, own);
+    return own;
   }
 
   #limitOf(rules: SiteRules | null): number {
@@ -262,12 +302,9 @@ export class Sites {
         window: Math.min(START_SESSIONS, this.#limitOf(rules)),
         failures: 0,
         blocks: 0,
-        rests: 0,
-        block: null,
-        narrow: null,
-        pace: null,
-        refusedAt: [],
-        slowAt: [],
+        all: new Restraint(),
+        own: new Map(),
+        asks: new Map(),
       };
     } else this.#sites.delete(name);
     // At the end of the order: the first is the one used longest ago.
@@ -277,16 +314,45 @@ export class Sites {
 
   #forgetSome(): void {
     if (this.#sites.size <= MAX_SITES) return;
+    const now = this.#now();
     // The one used longest ago that is not held: what a site asked for must not be forgotten before its time.
     let looked = 0;
-    for (const [name, site] of this.#sites) {
+    for (const [name, { all, own }] of this.#sites) {
       looked += 1;
-      const isHeld = this.#isBlocked(site) || this.#isPaced(site);
+      const isHeld = [all, ...own.values()].some((restraint) => restraint.isHeld(now));
       if (isHeld && looked < MAX_LOOKED_AT) continue;
       this.#sites.delete(name);
       return;
     }
   }
+}
+
+interface Said {
+  by: number | null;
+  said: string;
+}
+
+/** RFC 3463 §3.2: an address is the matter, one of the two in the envelope. */
+const ABOUT_ADDRESS = /^[45]\.1\./;
+const CONTENT = new Set<Stage>(["block", "dot"]);
+
+/** The answer can be about no single message. One to MAIL may be about the sender's domain, which is its workspace's choice. */
+function isAboutAll({ enhanced, isEcho }: Heard, stage: Stage): boolean {
+  return BEFORE_MAIL.has(stage) || (stage === "mail" && !isEcho && !ABOUT_ADDRESS.test(enhanced ?? ""));
+}
+
+/** What the words of an answer ask for, and how many such answers are needed; null: nothing. */
+function askOf(answer: { heard: Heard; stage: Stage; category: Category; site: string }) {
+  const { heard, stage, category, site } = answer;
+  if (stage === "rcpt" && ABOUT_ADDRESS.test(heard.enhanced ?? "")) return null;
+  // Who quotes the content may quote more of it than we find.
+  if (CONTENT.has(stage) && heard.isEcho) return null;
+  const reaction = reactionTo(heard.words, site, heard.code < 500 || stage === "greeting");
+  if (reaction !== null) return { kind: reaction.kind, reaction, least: 1 };
+  if (category !== BLOCKED_CATEGORY) return null;
+  // R34: after the greeting one may be about one message.
+  const least = stage === "greeting" ? 1 : BLOCKED_AFTER;
+  return { kind: "blocked" as const, reaction: BLOCKED_REACTION, least };
 }
 
 /** The first host of a site's name, which is enough to know the provider by. */

@@ -6,6 +6,7 @@
  * whose TLS does not work.
  */
 import type { Clock } from "../clock.ts";
+import type { Heard } from "./hear.ts";
 import { formatReply } from "./reply.ts";
 import type { SendResult, SmtpSession } from "./session.ts";
 import { rulesFor, type SiteRules } from "./providers.ts";
@@ -43,13 +44,19 @@ export function tlsPolicyBy(rules: readonly SiteRules[]): FindTlsPolicy {
   };
 }
 
-/** Long enough to spare a broken host's visitors, short enough that one disturbed handshake does not cost the week's encryption. */
-export const BROKEN_TLS_MS = 24 * 60 * 60_000;
+/**
+ * How TLS failed, and how long no session asks for it then: `not_now` was said of STARTTLS with a 4xx (RFC 3207 §4:
+ * 454); `broken` is all else. Long enough to spare a broken host's visitors, short enough that a disturbance, or
+ * somebody on the way who makes one, does not cost the day's encryption.
+ */
+export type TlsFailure = "not_now" | "broken";
+
+export const WITHOUT_TLS_MS: Record<TlsFailure, number> = { not_now: 5 * 60_000, broken: 60 * 60_000 };
 const MAX_BROKEN_HOSTS = 10_000;
 
 /** Remembers hosts that answered in clear after their TLS had failed (R17). */
 export interface TlsMemory {
-  remember(host: string): void;
+  remember(host: string, failure: TlsFailure): void;
   /** It does ask for TLS. */
   forget(host: string): void;
   isBroken(host: string): boolean;
@@ -58,9 +65,9 @@ export interface TlsMemory {
 export function createTlsMemory(clock: Clock): TlsMemory {
   const expiries = new Map<string, number>();
   return {
-    remember(host) {
+    remember(host, failure) {
       expiries.delete(host);
-      expiries.set(host, clock.now() + BROKEN_TLS_MS);
+      expiries.set(host, clock.now() + WITHOUT_TLS_MS[failure]);
       // A Map keeps the order of insertion: the first is the oldest.
       const oldest = expiries.keys().next();
       if (expiries.size > MAX_BROKEN_HOSTS && oldest.done === false) expiries.delete(oldest.value);
@@ -82,10 +89,15 @@ const ASKS_FOR_TLS = /\btls\b|starttls|encrypt/i;
  * What to say of a message that went in clear because TLS had failed, and that the server refused for
  * that (RFC 3207 §4: 530): nothing of the message, and TLS may work the next time. Null: it is not so.
  */
-export function tlsMissed(session: SmtpSession, policy: TlsPolicy, result: SendResult): string | null {
+export function tlsMissed(
+  session: SmtpSession,
+  policy: TlsPolicy,
+  result: SendResult,
+  hear: (refusal: Extract<SendResult, { kind: "refused" }>) => Heard,
+): string | null {
   const isAvoided = session.tls === null && session.capabilities.hasStartTls && policy.mode === "opportunistic";
-  if (!isAvoided || result.kind !== "refused" || result.isOurs || result.reply.code < 500) return null;
+  if (!isAvoided || result.kind !== "refused" || result.reply.code < 500) return null;
   if (result.stage !== "mail" && result.stage !== "rcpt") return null;
-  if (result.reply.code !== 530 && !ASKS_FOR_TLS.test(result.reply.text)) return null;
+  if (result.reply.code !== 530 && !ASKS_FOR_TLS.test(hear(result).words)) return null;
   return `TLS failed, and without it the server says: ${formatReply(result.reply)}`;
 }

@@ -7,17 +7,28 @@
  */
 import { END_OF_CONTENT, prepareContent } from "./content.ts";
 import type { Stage } from "./classify.ts";
-import { makeReply, type Reply } from "./reply.ts";
+import type { Reply } from "./reply.ts";
 import type { Capabilities, SessionTimeouts } from "./session.ts";
 import { BrokenWire, type Wire } from "./wire.ts";
 
 /** What became of one message. */
 export type SendResult =
   | { kind: "accepted"; reply: Reply; isReusable: boolean }
-  /** A 4xx or 5xx. `envelopeReached`: the server itself answered MAIL or a later command. `isOurs`: nothing was sent, the reply is pombo's own (R19, R21) and says nothing about the site. */
-  | { kind: "refused"; stage: Stage; reply: Reply; isReusable: boolean; envelopeReached: boolean; isOurs: boolean }
+  /** A 4xx or 5xx. `envelopeReached`: the server answered MAIL or a later command. */
+  | { kind: "refused"; stage: Stage; reply: Reply; isReusable: boolean; envelopeReached: boolean }
+  | Unfit
   /** No answer to go by. `isDotSent`: the server may have taken the message (R28). */
   | { kind: "broken"; stage: Stage; reason: string; isDotSent: boolean };
+
+/** Our own finding, from what the server offers (R19, R21): nothing was sent, and the server has said nothing of the message. */
+export interface Unfit {
+  kind: "unfit";
+  stage: Stage;
+  /** Of RFC 3463, for the record: `5.3.4`. */
+  enhanced: string;
+  /** For people; `the server` is the one that was connected to. */
+  reason: string;
+}
 
 export interface Envelope {
   from: string;
@@ -55,8 +66,7 @@ export async function transact(
   const prepared = prepareContent(content, envelope.needsSmtpUtf8);
   const commands = envelopeCommands(envelope, content.length, link.capabilities);
   const unfit = refuseAhead(envelope, content.length, link.capabilities);
-  if (unfit !== null)
-    return { kind: "refused", stage: "mail", reply: unfit, isReusable: true, envelopeReached: false, isOurs: true };
+  if (unfit !== null) return { kind: "unfit", stage: "mail", ...unfit };
   const progress: Progress = { stage: "mail", isDotSent: false };
   try {
     link.wire.assertQuiet("the server spoke between messages");
@@ -164,18 +174,22 @@ async function sendContent(
 function refused(link: Link, stage: Stage, reply: Reply): SendResult {
   // R25: 421 announces the close. R27: 503 means that we are out of step.
   if (reply.code === 421 || reply.code === 503) link.wire.destroy();
-  return { kind: "refused", stage, reply, isReusable: link.wire.isQuiet, envelopeReached: true, isOurs: false };
+  return { kind: "refused", stage, reply, isReusable: link.wire.isQuiet, envelopeReached: true };
 }
 
-/** What the server's capabilities already rule out, as the answer it would give. */
-function refuseAhead(envelope: Envelope, sizeBytes: number, capabilities: Capabilities): Reply | null {
+/** What the server's capabilities already rule out. */
+function refuseAhead(
+  envelope: Envelope,
+  sizeBytes: number,
+  capabilities: Capabilities,
+): Pick<Unfit, "enhanced" | "reason"> | null {
   const limit = capabilities.maxSizeBytes;
   // RFC 1870 §4: a limit of 0 is no limit.
   if (limit !== null && limit > 0 && sizeBytes > limit) {
-    return makeReply(552, [`5.3.4 Not sent: the message has ${sizeBytes} bytes and the server takes ${limit}`]);
+    return { enhanced: "5.3.4", reason: `the message has ${sizeBytes} bytes and the server takes ${limit}` };
   }
   if (envelope.needsSmtpUtf8 && !capabilities.hasSmtpUtf8) {
-    return makeReply(550, ["5.6.7 Not sent: the address needs SMTPUTF8 and the server does not offer it"]);
+    return { enhanced: "5.6.7", reason: "an address needs SMTPUTF8 and the server does not offer it" };
   }
   return null;
 }

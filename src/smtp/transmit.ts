@@ -9,12 +9,14 @@
  * the last word, the most telling failure is the result: a server's refusal, else the last break.
  */
 import type { Stage } from "./classify.ts";
-import { formatReply, type Reply } from "./reply.ts";
+import { hear, type Heard, type Told } from "./hear.ts";
+import { formatReply, type Reply, shorten } from "./reply.ts";
 import type { Access, SessionPool } from "./pool.ts";
 import type { Envelope, SendResult, SmtpSession, TlsMode, Unopened } from "./session.ts";
-import { tlsMissed, type TlsPolicy } from "./tls-policy.ts";
+import { tlsMissed, type TlsFailure, type TlsPolicy } from "./tls-policy.ts";
 import { reachableFirst } from "./unreachable.ts";
 
+const MAX_DESCRIPTION = 512;
 const MAX_ADDRESSES = 5;
 const MAX_SESSIONS = 2;
 
@@ -30,6 +32,8 @@ export interface Destination {
 
 export interface Mail {
   envelope: Envelope;
+  /** What the header tells its server that was somebody's choice. */
+  header: Told["header"];
   /** CRLF lines, not dot-stuffed. */
   content: Uint8Array;
   /** Records durably that the dot will be sent. May run again for a later host, if the first broke before its dot. */
@@ -65,8 +69,10 @@ export interface Transmission {
   isReached: boolean;
   /** The dot was sent and no answer came (R28). */
   isOutcomeUnknown: boolean;
-  /** The server's (or our own, R19) answer behind `result`. */
+  /** The server's answer behind `result`, as it is shown. */
   lastReply: Reply | null;
+  /** The same as it may be judged, where it is a refusal. */
+  heard: Heard | null;
   /** In the order made. */
   tries: Try[];
 }
@@ -82,7 +88,7 @@ interface Walk {
 export async function deliverVia(pool: SessionPool, destination: Destination, mail: Mail): Promise<Transmission> {
   const walk: Walk = { pool, destination, mail, tries: [] };
   if (!(await sendOverIdle(walk))) await walkHosts(walk);
-  return conclude(walk.tries);
+  return conclude(walk);
 }
 
 /** True when the attempt is over. */
@@ -117,7 +123,7 @@ async function walkHosts(walk: Walk): Promise<void> {
       } else if (walk.mail.signal?.aborted !== true) walk.pool.unreachable.note(address);
       if (isFinal(result) || walk.mail.signal?.aborted) return;
       if (addresses === MAX_ADDRESSES || sessions === MAX_SESSIONS) return;
-      if (result.kind === "refused") break;
+      if (result.kind !== "broken") break;
     }
   }
 }
@@ -135,11 +141,12 @@ async function tryAddress(walk: Walk, target: { host: string; address: string; i
   };
   const mode = policy.mode === "opportunistic" && pool.tlsMemory.isBroken(target.host) ? "never" : policy.mode;
   let opened = await open(mode);
-  if (mode === "opportunistic" && opened.kind !== "open" && isTlsTrouble(opened)) {
+  const tlsFailure = mode === "opportunistic" && opened.kind !== "open" ? tlsFailureOf(opened) : null;
+  if (tlsFailure !== null && opened.kind !== "open") {
     note(failure(opened), null, opened.dialogue);
     opened = await open("never");
     // Only a host that does answer in clear has broken TLS; else it may have been the network.
-    if (opened.kind === "open") pool.tlsMemory.remember(target.host);
+    if (opened.kind === "open") pool.tlsMemory.remember(target.host, tlsFailure);
   }
   if (opened.kind !== "open") return note(failure(opened), null, opened.dialogue);
   const { session } = opened;
@@ -154,7 +161,7 @@ async function sendOver(walk: Walk, session: SmtpSession, policy: TlsPolicy): Pr
   if (signal?.aborted) abort();
   try {
     const result = await session.send(envelope, content, beforeDot);
-    const missed = tlsMissed(session, policy, result);
+    const missed = tlsMissed(session, policy, result, (refusal) => hearRefusal(walk.mail, refusal));
     if (missed === null) return result;
     walk.pool.tlsMemory.forget(session.host);
     session.destroy();
@@ -178,29 +185,37 @@ function keyOf({ pool, destination }: Walk, policy: TlsPolicy): string {
   return pool.key(destination.site, policy, destination.access);
 }
 
-function isTlsTrouble(opened: Unopened): boolean {
-  if (opened.kind === "broken") return opened.isTlsFailure;
-  return opened.stage === "starttls" && opened.reply.code !== 421;
+/** How TLS failed, where it alone did. */
+function tlsFailureOf(opened: Unopened): TlsFailure | null {
+  if (opened.kind === "broken") return opened.isTlsFailure ? "broken" : null;
+  if (opened.kind === "unfit" || opened.stage !== "starttls" || opened.reply.code === 421) return null;
+  return opened.reply.code < 500 ? "not_now" : "broken";
 }
 
 function failure(opened: Unopened): SendResult {
-  if (opened.kind === "broken") return { kind: "broken", stage: opened.stage, reason: opened.reason, isDotSent: false };
-  return {
-    kind: "refused",
-    stage: opened.stage,
-    reply: opened.reply,
-    isReusable: false,
-    envelopeReached: false,
-    isOurs: opened.isOurs,
-  };
+  const { stage } = opened;
+  switch (opened.kind) {
+    case "broken":
+      return { kind: "broken", stage, reason: opened.reason, isDotSent: false };
+    case "refused":
+      return { kind: "refused", stage, reply: opened.reply, isReusable: false, envelopeReached: false };
+    case "unfit":
+      return { kind: "unfit", stage, reason: opened.reason, enhanced: opened.enhanced };
+  }
 }
 
 function isFinal(result: SendResult): boolean {
-  if (result.kind === "accepted") return true;
-  if (result.kind === "broken") return result.isDotSent;
-  // R21: another MX may offer SMTPUTF8. The size limit is final (R19).
-  if (result.isOurs) return result.reply.enhanced !== "5.6.7";
-  return result.envelopeReached || result.reply.code === 421;
+  switch (result.kind) {
+    case "accepted":
+      return true;
+    case "broken":
+      return result.isDotSent;
+    case "unfit":
+      // R21: another MX may offer SMTPUTF8. The size limit is final (R19).
+      return result.enhanced !== "5.6.7";
+    case "refused":
+      return result.envelopeReached || result.reply.code === 421;
+  }
 }
 
 const UNANSWERED = new Set<Stage>(["connect", "greeting"]);
@@ -211,18 +226,23 @@ function hasAnswered(result: SendResult): boolean {
 
 /** A server's refusal tells most, then a break; our own "not offered here" counts only if every host that was tried says so (R21). */
 function weight(result: SendResult): number {
-  if (result.kind === "refused") return result.isOurs && !isFinal(result) ? 0 : 2;
-  return result.kind === "broken" ? 1 : 3;
+  if (result.kind === "unfit") return isFinal(result) ? 2 : 0;
+  return result.kind === "broken" ? 1 : result.kind === "refused" ? 2 : 3;
 }
 
 const ENVELOPE_ANSWERED = new Set<Stage>(["rcpt", "data", "block", "dot"]);
 
 function isReached(result: SendResult): boolean {
   if (result.kind === "refused") return result.envelopeReached;
+  if (result.kind === "unfit") return false;
   return result.kind === "accepted" || ENVELOPE_ANSWERED.has(result.stage);
 }
 
-function conclude(tries: Try[]): Transmission {
+function hearRefusal({ envelope, header }: Mail, refusal: Extract<SendResult, { kind: "refused" }>): Heard {
+  return hear(refusal.reply, refusal.stage, { from: envelope.from, to: envelope.to, header });
+}
+
+function conclude({ tries, mail }: Walk): Transmission {
   const last = tries.at(-1);
   const told = last !== undefined && isFinal(last.result) ? last : mostTelling(tries);
   const result = told?.result ?? {
@@ -239,7 +259,8 @@ function conclude(tries: Try[]): Transmission {
     policy: told?.policy ?? null,
     isReached: tries.some((each) => isReached(each.result)),
     isOutcomeUnknown: result.kind === "broken" && result.isDotSent,
-    lastReply: result.kind === "broken" ? null : result.reply,
+    lastReply: "reply" in result ? result.reply : null,
+    heard: result.kind === "refused" ? hearRefusal(mail, result) : null,
     tries,
   };
 }
@@ -252,9 +273,11 @@ function mostTelling(tries: Try[]): Try | undefined {
   return best;
 }
 
-/** One line for logs and records: `550 5.1.1 No such user (mx1.example.net)` or the reason of the break. */
+/** One line for logs and records: `550 5.1.1 No such user (mx1.example.net)`, or in our words why there is no answer. */
 export function describeTransmission(transmission: Transmission): string {
   const { result, host } = transmission;
+  if (result.kind === "unfit") return shorten(`Not sent to ${host ?? "the server"}: ${result.reason}`, MAX_DESCRIPTION);
   const said = result.kind === "broken" ? result.reason : formatReply(result.reply);
-  return (host === null ? said : `${said.slice(0, 500 - host.length)} (${host})`).slice(0, 512);
+  const where = host === null ? "" : ` (${host})`;
+  return shorten(said, MAX_DESCRIPTION - where.length) + where;
 }

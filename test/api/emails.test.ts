@@ -132,6 +132,17 @@ const FIELD_RULES: [what: string, changes: Record<string, unknown>, ...faults: E
     { field: "replyTo", message: /^replyTo is not a usable/ },
   ],
   ["replyTo is an address", { replyTo: "ana@example.com" }],
+  ["replyTo has a domain beyond ASCII", { replyTo: "ana@bücher.example" }],
+  [
+    "replyTo is not ASCII before the @",
+    { replyTo: "josé@example.com" },
+    { field: "replyTo", message: /^replyTo must be ASCII before the @/ },
+  ],
+  [
+    "from is not ASCII before the @",
+    { from: "José <josé@loja.test>" },
+    { field: "from", message: /^from must be ASCII before the @/ },
+  ],
   ["replyTo has 254 characters", { replyTo: LONGEST_TO }],
   [
     "replyTo has 256 characters",

@@ -169,13 +169,13 @@ test("SERVFAIL, refusal and garbage send the question to the next server", async
   }
 });
 
-test("when every server fails the reason names each of them", async () => {
+test("when every server fails the reason names each of them, by its number", async () => {
   await using first = await startFakeDns(zone, { "*": "servfail" });
   await using second = await startFakeDns(zone, { "*": "refused" });
   const { resolver } = open([first, second]);
   expect(await resolver.mx("example.com")).toEqual({
     kind: "failed",
-    reason: `MX example.com: ${first.address} answered SERVFAIL; ${second.address} answered REFUSED`,
+    reason: "MX example.com: DNS server 1 answered SERVFAIL; DNS server 2 answered REFUSED",
   });
   // A server that has spoken is not asked again at once.
   expect(first.queries).toHaveLength(1);
@@ -203,7 +203,7 @@ test("a server that stays silent is asked twice and then named", async () => {
   clock.advance(2000);
   expect(await answer).toEqual({
     kind: "failed",
-    reason: `A example.com: ${server.address} did not answer within 2 s`,
+    reason: "A example.com: DNS server 1 did not answer within 2 s",
   });
   expect(clock.waiting).toBe(0);
 });

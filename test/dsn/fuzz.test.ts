@@ -76,7 +76,7 @@ test(
             each.isPermanent,
             ["invalid_recipient", "inactive_mailbox", "bad_domain"].includes(each.category),
           ]).toEqual([true, true]);
-        expect(each.diagnostic ?? "").toMatch(/^[\x20-\x7e]{0,512}$/);
+        expect(each.diagnostic ?? "").toMatch(/^[^\p{C}\p{Zl}\p{Zp}]{0,512}$/u);
       }
     }
   },

@@ -6,6 +6,7 @@ import type { RelayConfig } from "../../src/config.ts";
 import { judge, relayFinder } from "../../src/emails/relay.ts";
 import { openRelays } from "../../src/emails/relay-settings.ts";
 import { StartError } from "../../src/errors.ts";
+import { hearWhole } from "../../src/smtp/hear.ts";
 import { makeReply } from "../../src/smtp/reply.ts";
 import type { SendResult } from "../../src/smtp/session.ts";
 import type { Transmission } from "../../src/smtp/transmit.ts";
@@ -121,13 +122,14 @@ function transmission(result: SendResult): Transmission {
     ...{ host: "smtp.example.net", address: "192.0.2.1", tls: null, policy: null, tries: [] },
     isReached: false,
     isOutcomeUnknown: false,
-    lastReply: result.kind === "broken" ? null : result.reply,
+    lastReply: "reply" in result ? result.reply : null,
+    heard: result.kind === "refused" ? hearWhole(result.reply) : null,
   };
 }
 
 function refused(stage: "auth" | "rcpt", text: string): SendResult {
   const reply = makeReply(Number(text.slice(0, 3)), [text.slice(4)]);
-  return { kind: "refused", stage, reply, isReusable: true, envelopeReached: stage === "rcpt", isOurs: false };
+  return { kind: "refused", stage, reply, isReusable: true, envelopeReached: stage === "rcpt" };
 }
 
 function broken(stage: "connect" | "greeting" | "starttls" | "dot", reason: string): SendResult {

@@ -131,5 +131,6 @@ async function checkPombo(options: { api: Api; mx: Mx; zone: Zone; checks: Check
   checks.claim("a domain is verified over DNS", true);
   const shared = { api, mx, checks, sender: SENDER };
   await checkDelivery({ ...shared, zone, samples: options.samples });
-  await checkRefusals({ ...shared, greylisted: `${GREYLISTED_USER}@${MX_DOMAIN}` });
+  const welcome = `${PEER_USERS[0]}@${MX_DOMAIN}`;
+  await checkRefusals({ ...shared, greylisted: `${GREYLISTED_USER}@${MX_DOMAIN}`, welcome });
 }

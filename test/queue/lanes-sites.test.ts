@@ -270,3 +270,58 @@ describe("random histories", () => {
     });
   }
 });
+
+describe("what a site asks of one workspace", () => {
+  function startTwo() {
+    const own = new Map<number, number>();
+    const blocked = new Map<number, number>();
+    const gate: SiteGate = {
+      jobsOf: () => 10,
+      ownJobsOf: (_, workspaceId) => own.get(workspaceId) ?? Infinity,
+      blockedUntil: (_, workspaceId) => (workspaceId === null ? null : (blocked.get(workspaceId) ?? null)),
+    };
+    // Lane 1 and 3 are of workspace 1.
+    const lanes = new Lanes(LIMIT, (laneId) => 2 - (laneId % 2), gate);
+    for (const id of [1, 2, 3]) {
+      lanes.locate(id, "site");
+      lanes.wake(id, 0, FAR);
+    }
+    const startAll = (now = 0) => {
+      const started: number[] = [];
+      for (let next = lanes.take(now, PLENTY); next !== null; next = lanes.take(now, PLENTY)) {
+        lanes.claimed(next.lane, next.room, next.room, { dueAt: 0, expiresAt: FAR });
+        for (let i = 0; i < next.room; i++) started.push(next.lane.id);
+      }
+      return started;
+    };
+    const count = (started: number[]) => [1, 2, 3].map((id) => started.filter((each) => each === id).length);
+    return { lanes, own, blocked, startAll, count };
+  }
+
+  test("its fewer jobs leave the others all that is left, and it goes on as they end", () => {
+    const on = startTwo();
+    on.own.set(1, 1);
+    const [first = 0, second = 0, third = 0] = on.count(on.startAll());
+    expect([first + third, second]).toEqual([1, 9]);
+    on.lanes.ended(2, true);
+    expect(on.startAll()).toEqual([2]);
+    on.lanes.ended(first === 1 ? 1 : 3, true);
+    const [one = 0, two = 0, three = 0] = on.count(on.startAll());
+    expect([one + three, two]).toEqual([1, 0]);
+  });
+
+  test("its block holds up its lanes alone", () => {
+    const on = startTwo();
+    on.blocked.set(1, 1_000);
+    expect(on.count(on.startAll())).toEqual([0, 10, 0]);
+    on.blocked.clear();
+    // From then on both take turns.
+    expect(on.startAll(1_000)).toEqual([]);
+    const later: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      on.lanes.ended(2, true);
+      later.push(...on.startAll(1_000));
+    }
+    expect(later.filter((id) => id !== 2)).toHaveLength(2);
+  });
+});

@@ -80,7 +80,6 @@ test("wrong credentials are a refusal at AUTH, and nothing is sent", async () =>
         kind: "refused",
         stage: "auth",
         reply: { code: 535, enhanced: "5.7.8", text: "5.7.8 Error: authentication failed" },
-        isOurs: false,
       });
       await mx.until(() => mx.connections[0]!.isClosed);
     });
@@ -91,10 +90,10 @@ test("a server without PLAIN and LOGIN is not asked, and does not see the passwo
   for (const authOffer of ["AUTH CRAM-MD5 XOAUTH2", "AUTH", "AUTHENTICATE PLAIN"]) {
     await withMx({ tls: "good", accounts: ACCOUNTS, authOffer }, async (mx) => {
       expect(await open(mx, signingIn())).toMatchObject({
-        kind: "refused",
+        kind: "unfit",
         stage: "auth",
-        reply: { code: 504, text: expect.stringContaining("neither AUTH PLAIN nor AUTH LOGIN") },
-        isOurs: true,
+        enhanced: "5.5.4",
+        reason: "the server offers neither AUTH PLAIN nor AUTH LOGIN",
       });
       expect(mx.connections[0]!.commands.filter((line) => line.startsWith("AUTH"))).toEqual([]);
     });
@@ -105,7 +104,7 @@ test("what is offered before TLS does not count: only the second EHLO says how t
   const ehlo: MxScript["ehlo"] = (_, { isTls }) =>
     isTls ? "250 mx.example" : "250-mx.example\n250-STARTTLS\n250 AUTH PLAIN";
   await withMx({ tls: "good", ehlo }, async (mx) => {
-    expect(await open(mx, signingIn())).toMatchObject({ kind: "refused", stage: "auth", isOurs: true });
+    expect(await open(mx, signingIn())).toMatchObject({ kind: "unfit", stage: "auth" });
   });
 });
 

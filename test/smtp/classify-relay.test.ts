@@ -1,17 +1,11 @@
 import { expect, test } from "bun:test";
 import type { Stage } from "../../src/smtp/classify.ts";
-import { classifyRelayed } from "../../src/smtp/classify-relay.ts";
+import { classifyRelayBroken, classifyRelayed } from "../../src/smtp/classify-relay.ts";
+import { hearWhole } from "../../src/smtp/hear.ts";
 import { makeReply } from "../../src/smtp/reply.ts";
 
 function judged(stage: Stage, reply: string) {
-  return classifyRelayed({
-    kind: "refused",
-    stage,
-    reply: makeReply(Number(reply.slice(0, 3)), [reply.slice(4)]),
-    isReusable: true,
-    envelopeReached: true,
-    isOurs: false,
-  });
+  return classifyRelayed(hearWhole(makeReply(Number(reply.slice(0, 3)), [reply.slice(4)])), stage);
 }
 
 const BOUNCED: [stage: Stage, reply: string, category: string][] = [
@@ -80,7 +74,7 @@ test("a connection that breaks is only a delay", () => {
     ["dot", "bad_connection"],
   ];
   for (const [stage, category] of table) {
-    const verdict = classifyRelayed({ kind: "broken", stage, reason: "lost", isDotSent: stage === "dot" });
+    const verdict = classifyRelayBroken(stage);
     expect(verdict).toMatchObject({ kind: "deferred", category, isHard: false, isOurTrouble: false });
   }
 });

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { classifyReply } from "../../src/smtp/classify.ts";
 import type { Category } from "../../src/smtp/classify-rules.ts";
+import { hearWhole } from "../../src/smtp/hear.ts";
 import { makeReply } from "../../src/smtp/reply.ts";
 
 // Answers to RCPT in the words of many servers, beside those of classify.test.ts.
 
-const judge = (line: string) => classifyReply(makeReply(Number(line.slice(0, 3)), [line.slice(4)]), "rcpt");
+const judge = (line: string) => classifyReply(hearWhole(makeReply(Number(line.slice(0, 3)), [line.slice(4)])), "rcpt");
 
 const DEAD: Partial<Record<Category, string[]>> = {
   invalid_recipient: [

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { IDLE_MS, SESSION_LIFE_MS, SessionPool, type PoolOptions } from "../../src/smtp/pool.ts";
 import { DEFAULT_TIMEOUTS, type SmtpSession } from "../../src/smtp/session.ts";
-import { BROKEN_TLS_MS, createTlsMemory, tlsPolicy } from "../../src/smtp/tls-policy.ts";
+import { createTlsMemory, tlsPolicy, WITHOUT_TLS_MS } from "../../src/smtp/tls-policy.ts";
 import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import { stall, type Mx } from "../fakes/mx.ts";
 import { withMx } from "./helpers.ts";
@@ -156,19 +156,20 @@ test("the last host's greeting may take 5 minutes, any other's 60 s (R13)", asyn
   });
 });
 
-test("broken TLS is remembered per host for a day (R17)", () => {
+test.each(["not_now", "broken"] as const)("TLS that is %s is remembered per host for its time (R17)", (failure) => {
   const clock = fakeClock();
   const memory = createTlsMemory(clock);
-  memory.remember("mx1.example");
+  memory.remember("mx1.example", failure);
+  clock.advance(WITHOUT_TLS_MS[failure] - 1);
   expect(memory.isBroken("mx1.example")).toBe(true);
   expect(memory.isBroken("mx2.example")).toBe(false);
-  clock.advance(BROKEN_TLS_MS);
+  clock.advance(1);
   expect(memory.isBroken("mx1.example")).toBe(false);
 });
 
 test("the memory of broken TLS is bounded: the oldest host goes first", () => {
   const memory = createTlsMemory(fakeClock());
-  for (let count = 0; count < 10_001; count++) memory.remember(`mx${count}.example`);
+  for (let count = 0; count < 10_001; count++) memory.remember(`mx${count}.example`, "broken");
   expect(memory.isBroken("mx0.example")).toBe(false);
   expect(memory.isBroken("mx1.example")).toBe(true);
 });

@@ -85,7 +85,7 @@ test("half a reply is known to be one", () => {
   expect(reader.hasPartial).toBe(false);
 });
 
-test("escape sequences, controls, 8-bit bytes and bidirectional marks leave no trace in a reply (R36)", () => {
+test("what can be seen of a reply stays; escape sequences, controls and invisible characters leave no trace (R36)", () => {
   const table: [string, string][] = [
     ["plain text", "plain text"],
     ["\x1b[31mred\x1b[0m text", "red text"],
@@ -96,21 +96,37 @@ test("escape sequences, controls, 8-bit bytes and bidirectional marks leave no t
     ["\x1bcreset", "reset"],
     ["tab\tand\r\nline", "tab and line"],
     ["nul\x00bell\x07", "nulbell"],
-    ["caf\u00c3\u00a9 \u202egnp.exe \u2066x\u2069 \u200b\ufeff", "caf gnp.exe x"],
+    ["café não \u202egnp.exe \u2066x\u2069 \u200b\ufeff\u3164", "café não gnp.exe x"],
+    ["邮箱不存在 Почтовый ящик 📫", "邮箱不存在 Почтовый ящик 📫"],
+    ["a\u2028b\u00a0c\u0085d", "a b cd"],
+    [`z${"\u0301".repeat(50)}`, "z\u0301\u0301\u0301"],
     ["\ud800lone", "lone"],
     ["   spaced    out   ", "spaced out"],
     ["\x1b", ""],
   ];
   for (const [raw, clean] of table) expect(cleanReply(raw)).toBe(clean);
-  expect(
-    read(Buffer.from([0x35, 0x35, 0x30, 0x20, 0xff, 0xfe, 0x6e, 0x6f, 0x1b, 0x5b, 0x31, 0x6d, 0x0d, 0x0a]))[0]!.text,
-  ).toBe("no");
+});
+
+test("a reply is UTF-8, and a byte that is not is replaced, not dropped", () => {
+  const said = (bytes: Buffer) => read(Buffer.concat([Buffer.from("550 5.1.1 "), bytes, Buffer.from("\r\n")]))[0]!.text;
+  expect(said(Buffer.from("Caixa de correio não existe"))).toBe("5.1.1 Caixa de correio não existe");
+  expect(said(Buffer.from("Empf\xe4nger unbekannt", "latin1"))).toBe("5.1.1 Empf\ufffdnger unbekannt");
+  expect(said(Buffer.from([0xff, 0xfe, 0x6e, 0x6f, 0x1b, 0x5b, 0x31, 0x6d]))).toBe("5.1.1 \ufffd\ufffdno");
+  // C1 controls: as one byte they are no UTF-8, as two they are removed.
+  expect(said(Buffer.from([0x9b, 0x33, 0x31, 0x6d]))).toBe("5.1.1 \ufffd31m");
+  expect(said(Buffer.from("\u009b31mred"))).toBe("5.1.1 red");
+  const reader = new ReplyReader();
+  const bytes = Buffer.from("550 n\u00e3o \ud83d\udceb\r\n");
+  // However the network cuts it.
+  expect([...bytes].flatMap((byte) => reader.push(Buffer.from([byte])))[0]?.text).toBe("não 📫");
 });
 
 test("a cleaned reply has at most 512 characters (R36)", () => {
   expect(cleanReply("x".repeat(100_000))).toHaveLength(512);
   expect(makeReply(550, Array(100).fill("y".repeat(500))).text).toHaveLength(512);
   expect(formatReply(makeReply(550, ["y".repeat(512)])).length).toBeLessThanOrEqual(512);
+  for (const text of [cleanReply("📫".repeat(300).slice(1)), formatReply(makeReply(550, [`y${"📫".repeat(255)}`]))])
+    expect([text.isWellFormed(), text.length <= 512]).toEqual([true, true]);
 });
 
 test("mutated replies give replies or a ReplyError, nothing else", () => {
@@ -143,7 +159,8 @@ test("mutated replies give replies or a ReplyError, nothing else", () => {
           const size = 1 + pick(400);
           for (const reply of reader.push(bytes.subarray(at, at + size))) {
             expect(reply.code).toBeWithin(200, 600);
-            expect(reply.text).toMatch(/^[\x20-\x7e]{0,512}$/);
+            expect(reply.text).toMatch(/^[^\p{C}\p{Zl}\p{Zp}]*$/u);
+            expect(reply.text.length).toBeLessThanOrEqual(512);
             expect(reply.lines.length).toBeWithin(1, MAX_REPLY_LINES + 1);
           }
           at += size;

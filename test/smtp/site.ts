@@ -5,7 +5,12 @@ import type { Destination, Mail } from "../../src/smtp/transmit.ts";
 import { startMx, type Mx, type MxScript } from "../fakes/mx.ts";
 import { CONTENT, ENVELOPE } from "./helpers.ts";
 
-export const MAIL: Mail = { envelope: ENVELOPE, content: CONTENT, beforeDot: async () => {} };
+export const MAIL: Mail = {
+  envelope: ENVELOPE,
+  header: { addresses: [], texts: [] },
+  content: CONTENT,
+  beforeDot: async () => {},
+};
 
 /** Servers mx1, mx2, … on 127.0.0.1, 127.0.0.2, … with one port; a null script is a closed port. */
 export async function withSite(

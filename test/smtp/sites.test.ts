@@ -1,58 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
-import { PROVIDERS } from "../../src/smtp/providers.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
-import { type SiteBlock, Sites } from "../../src/smtp/sites.ts";
-import type { Stage } from "../../src/smtp/classify.ts";
-import { DEFAULT_TIMEOUTS, openSession, type SendResult } from "../../src/smtp/session.ts";
-import type { Transmission } from "../../src/smtp/transmit.ts";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const SITE = "mx1.example.net,mx2.example.net";
-
-function start(maxSessions = 20) {
-  let now = 1_000_000;
-  let setBackMs = 0;
-  const told: [string, SiteBlock | null][] = [];
-  const sites = new Sites({
-    clock: { now: () => now - setBackMs },
-    steady: { now: () => now },
-    maxSessions,
-    rules: PROVIDERS,
-    tell: (site, block) => told.push([site, block]),
-  });
-  const learn = (result: SendResult, site = SITE) => sites.learn(site, transmission(result));
-  return {
-    sites,
-    told,
-    advance: (ms: number) => (now += ms),
-    setBack: (ms: number) => (setBackMs += ms),
-    accept: (site = SITE) => learn({ kind: "accepted", reply: makeReply(250, ["ok"]), isReusable: true }, site),
-    fail: (site = SITE, stage: Stage = "connect") =>
-      learn({ kind: "broken", stage, reason: "connection refused", isDotSent: false }, site),
-    refuse: (code: number, text: string, stage: Stage = "rcpt", site = SITE) =>
-      learn(
-        {
-          kind: "refused",
-          stage,
-          reply: makeReply(code, [text]),
-          isReusable: false,
-          envelopeReached: true,
-          isOurs: false,
-        },
-        site,
-      ),
-    /** How long the site is blocked from now on; 0: it is not. */
-    blockedFor: (site = SITE) => Math.max(0, (sites.blockOf(site)?.until ?? now) - now),
-  };
-}
-
-function transmission(result: SendResult): Transmission {
-  const nothing = { host: "mx1.example.net", address: null, tls: null, policy: null, tries: [] };
-  const lastReply = result.kind === "broken" ? null : result.reply;
-  return { ...nothing, result, isReached: result.kind !== "broken", isOutcomeUnknown: false, lastReply };
-}
+import { DEFAULT_TIMEOUTS, openSession } from "../../src/smtp/session.ts";
+import { HOUR, MINUTE, SHOP, SITE, start, transmission } from "./sites-kit.ts";
 
 describe("sessions (R31)", () => {
   test("a site starts with 5 and grows by one for each round of successes, up to its limit", () => {
@@ -117,13 +66,13 @@ describe("a site that cannot be reached (R33)", () => {
   test("is left alone as long as was meant when the clock is set back, and its end is told by that clock", () => {
     const on = start();
     for (let failure = 0; failure < 5; failure += 1) on.fail();
-    const until = on.sites.blockOf(SITE)?.until ?? 0;
+    const until = on.sites.blockOf(SITE, null)?.until ?? 0;
     on.setBack(24 * HOUR);
-    expect(on.sites.blockOf(SITE)?.until).toBe(until - 24 * HOUR);
+    expect(on.sites.blockOf(SITE, null)?.until).toBe(until - 24 * HOUR);
     on.advance(MINUTE - 1);
-    expect(on.sites.blockOf(SITE)).not.toBeNull();
+    expect(on.sites.blockOf(SITE, null)).not.toBeNull();
     on.advance(1);
-    expect(on.sites.blockOf(SITE)).toBeNull();
+    expect(on.sites.blockOf(SITE, null)).toBeNull();
   });
 
   test("failures that come side by side are one block", () => {
@@ -165,12 +114,9 @@ describe("a site that cannot be reached (R33)", () => {
 
   test("our own refusals count for nothing", () => {
     const on = start();
-    const reply = makeReply(552, ["5.3.4 too large; exceeded the maximum number of connections"]);
+    const reason = "too large; exceeded the maximum number of connections";
     for (let i = 0; i < 9; i++)
-      on.sites.learn(
-        SITE,
-        transmission({ kind: "refused", stage: "mail", reply, isReusable: true, envelopeReached: false, isOurs: true }),
-      );
+      on.sites.learn(SITE, SHOP, transmission({ kind: "unfit", stage: "mail", enhanced: "5.3.4", reason }));
     expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
   });
 });
@@ -180,14 +126,14 @@ describe("what a site asks for", () => {
     const on = start();
     const rests: number[] = [];
     for (let i = 0; i < 6; i++) {
-      on.refuse(421, "4.3.2 shutting down");
+      on.refuse(421, "4.3.2 shutting down", "mail");
       rests.push(on.blockedFor() / 1_000);
       on.advance(on.blockedFor());
     }
     expect(rests).toEqual([5, 15, 30, 60, 120, 120]);
     expect(on.sites.sessionsOf(SITE)).toBe(1);
     on.accept();
-    on.refuse(421, "4.3.2 shutting down");
+    on.refuse(421, "4.3.2 shutting down", "mail");
     expect(on.blockedFor()).toBe(5_000);
   });
 
@@ -206,7 +152,7 @@ describe("what a site asks for", () => {
   ])("%s suspends it (R32), of the provider whose words these are", (text, code, forMs) => {
     const on = start();
     const site = text.includes("TS") || text.includes("TSS") ? "mta5.am0.yahoodns.net" : "mx01.mail.icloud.com";
-    on.refuse(code, text, "rcpt", site);
+    on.refuse(code, text, "rcpt", { site });
     expect(on.blockedFor(site)).toBe(forMs);
     // In anybody else's refusal they may be a recipient's.
     on.refuse(550, text);
@@ -233,6 +179,7 @@ describe("what a site asks for", () => {
     for (let i = 0; i < 20; i++)
       on.sites.learn(
         SITE,
+        SHOP,
         transmission({ kind: "broken", stage: "connect", reason: "connect ENETUNREACH", isDotSent: false }),
       );
     expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
@@ -252,21 +199,25 @@ describe("what a site asks for", () => {
     if (opened.kind !== "broken") throw new Error("connected from an address that this machine does not have");
     const on = start();
     for (let i = 0; i < 9; i++)
-      on.sites.learn(SITE, transmission({ kind: "broken", stage: "connect", reason: opened.reason, isDotSent: false }));
+      on.sites.learn(
+        SITE,
+        SHOP,
+        transmission({ kind: "broken", stage: "connect", reason: opened.reason, isDotSent: false }),
+      );
     expect(on.blockedFor()).toBe(0);
   });
 
   test("a suspension outlasts the visits of many other sites", () => {
     const on = start();
     const site = "mta5.am0.yahoodns.net";
-    on.refuse(421, "[TSS04] temporarily deferred", "mail", site);
+    on.refuse(421, "[TSS04] temporarily deferred", "mail", { site });
     for (let i = 0; i < 25_000; i++) on.accept(`mx${i}.example.org`);
     expect(on.blockedFor(site)).toBe(2 * HOUR);
   });
 
   test("too many connections: one session for an hour, then as before (R32)", () => {
     const on = start();
-    on.refuse(421, "4.3.2 Your IP exceeded the maximum number of connections");
+    on.refuse(421, "4.3.2 Your IP exceeded the maximum number of connections", "greeting");
     expect(on.sites.sessionsOf(SITE)).toBe(1);
     on.advance(HOUR + 1);
     expect(on.sites.sessionsOf(SITE)).toBe(5);
@@ -274,7 +225,7 @@ describe("what a site asks for", () => {
 
   test("temporarily deferred: a rest at first, the second time a message a minute for 90 minutes (R32)", () => {
     const on = start();
-    const deferred = () => on.refuse(451, "4.7.650 The mail server has been temporarily deferred");
+    const deferred = () => on.refuse(451, "4.7.650 The mail server has been temporarily deferred", "mail");
     deferred();
     expect(on.blockedFor()).toBe(MINUTE);
     on.advance(MINUTE);
@@ -283,7 +234,7 @@ describe("what a site asks for", () => {
     expect(on.blockedFor()).toBe(MINUTE);
     on.advance(MINUTE);
     expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 1]);
-    on.sites.begin(SITE);
+    on.sites.begin(SITE, SHOP);
     expect(on.blockedFor()).toBe(MINUTE);
     on.advance(90 * MINUTE);
     expect(on.blockedFor()).toBe(0);
@@ -292,11 +243,11 @@ describe("what a site asks for", () => {
 
   test("five messages in a row that were welcome end the pace, and the site grows again from one session", () => {
     const on = start();
-    for (let i = 0; i < 2; i++) on.refuse(451, "4.7.650 The mail server has been temporarily deferred");
+    for (let i = 0; i < 2; i++) on.refuse(451, "4.7.650 The mail server has been temporarily deferred", "mail");
     for (let i = 0; i < 5; i++) {
       on.advance(MINUTE);
       expect(on.blockedFor()).toBe(0);
-      on.sites.begin(SITE);
+      on.sites.begin(SITE, SHOP);
       on.accept();
     }
     expect(on.blockedFor()).toBe(0);

@@ -54,7 +54,6 @@ for (const [mode, script] of MODES) {
             reply: { code },
             isReusable: true,
             envelopeReached: true,
-            isOurs: false,
           });
           expect(mx.messages).toHaveLength(stage === "dot" ? 1 : 0);
           expect(session.isUsable).toBe(true);
@@ -196,12 +195,10 @@ test("a message over the server's limit is refused here, in our words, without s
   await withSession({ capabilities: ["SIZE 20"] }, async (session, mx) => {
     const result = await session.send(ENVELOPE, CONTENT, nothing);
     expect(result).toMatchObject({
-      kind: "refused",
+      kind: "unfit",
       stage: "mail",
-      isOurs: true,
-      envelopeReached: false,
-      isReusable: true,
-      reply: { code: 552, enhanced: "5.3.4" },
+      enhanced: "5.3.4",
+      reason: `the message has ${CONTENT.length} bytes and the server takes 20`,
     });
     expect(mx.connections[0]!.commands).toEqual(["EHLO pombo.example.com"]);
   });
@@ -221,9 +218,9 @@ test("SMTPUTF8 is asked for when needed, and its absence is refused here (R21)",
   });
   await withSession({ capabilities: [] }, async (session, mx) => {
     expect(await session.send(envelope, CONTENT, nothing)).toMatchObject({
-      kind: "refused",
-      isOurs: true,
-      reply: { code: 550, enhanced: "5.6.7" },
+      kind: "unfit",
+      enhanced: "5.6.7",
+      reason: "an address needs SMTPUTF8 and the server does not offer it",
     });
     expect(mx.connections[0]!.commands).toHaveLength(1);
   });

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { systemClock } from "../../src/clock.ts";
 import { deliverVia, describeTransmission } from "../../src/smtp/transmit.ts";
 import type { MxScript } from "../fakes/mx.ts";
 import { counts, MAIL, withSite } from "./site.ts";
@@ -20,6 +21,41 @@ test("a failed handshake is tried again in clear on the same host, and the host 
     });
   }
 });
+
+test.each([
+  [{ tls: "good", startTls: "454 4.7.0 TLS not available" }, 5],
+  [{ tls: "good", startTls: "554 5.7.0 No TLS" }, 60],
+  [{ tls: "garbage" }, 60],
+  [{ tls: "drop" }, 60],
+] satisfies [MxScript, number][])(
+  "%j costs %i minutes of TLS, and is asked again after them",
+  async (script, minutes) => {
+    let passed = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + passed };
+    await withSite(
+      [script],
+      async ({ pool, destination, mxs }) => {
+        const asked = async () => {
+          const before = mxs[0]!.connections.length;
+          const sent = await deliverVia(pool, destination, MAIL);
+          expect(sent).toMatchObject({ result: { kind: "accepted" }, tls: null });
+          pool.acquire(pool.key("site", sent.policy!))!.destroy();
+          const after = mxs[0]!.connections.slice(before);
+          return after.some(({ commands }) => commands.includes("STARTTLS"));
+        };
+        expect(await asked()).toBe(true);
+        passed = minutes * 60_000 - 10_000;
+        expect(await asked()).toBe(false);
+        passed = minutes * 60_000 + 10_000;
+        expect(await asked()).toBe(true);
+        mxs[0]!.script = { tls: "good" };
+        passed = 2 * minutes * 60_000 + 20_000;
+        expect((await deliverVia(pool, destination, MAIL)).tls).not.toBeNull();
+      },
+      { clock },
+    );
+  },
+);
 
 const MUST: MxScript["mail"] = (_command, { isTls }) =>
   isTls ? "250 2.1.0 Ok" : "530 5.7.0 Must issue a STARTTLS command first";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { deliverVia, describeTransmission } from "../../src/smtp/transmit.ts";
 import { drop, sayThenDrop, stall, type MxScript } from "../fakes/mx.ts";
-import { ENVELOPE } from "./helpers.ts";
+import { CONTENT, ENVELOPE } from "./helpers.ts";
 import { counts, MAIL, withSite } from "./site.ts";
 
 test("the first host takes the message, and the record has all it needs", async () => {
@@ -252,7 +252,7 @@ test("SMTPUTF8 is looked for on another host, and is missing only if none has it
   });
   await withSite([without, without], async ({ pool, destination }) => {
     expect(await deliverVia(pool, destination, mail)).toMatchObject({
-      result: { kind: "refused", isOurs: true, reply: { enhanced: "5.6.7" } },
+      result: { kind: "unfit", enhanced: "5.6.7" },
       isReached: false,
     });
   });
@@ -263,10 +263,11 @@ test("SMTPUTF8 is looked for on another host, and is missing only if none has it
 
 test("a message too large for the first host is refused without asking another (R19)", async () => {
   await withSite([{ capabilities: ["SIZE 10"] }, {}], async ({ pool, destination, mxs }) => {
-    expect(await deliverVia(pool, destination, MAIL)).toMatchObject({
-      result: { kind: "refused", isOurs: true, reply: { enhanced: "5.3.4" } },
-      isReached: false,
-    });
+    const sent = await deliverVia(pool, destination, MAIL);
+    expect(sent).toMatchObject({ result: { kind: "unfit", enhanced: "5.3.4" }, lastReply: null, isReached: false });
+    expect(describeTransmission(sent)).toBe(
+      `Not sent to mx1.example: the message has ${CONTENT.length} bytes and the server takes 10`,
+    );
     expect(counts(mxs)).toEqual([1, 0]);
     expect(pool.idleCount).toBe(1);
   });

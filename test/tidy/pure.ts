@@ -101,6 +101,7 @@ export const PURE = [
   "smtp/dialogue.ts",
   "smtp/content.ts",
   "smtp/providers.ts",
+  "smtp/hear.ts",
   "smtp/reply.ts",
   "suppressions/address.ts",
   "suppressions/show.ts",

@@ -1,0 +1,285 @@
+/**
+ * What of a server's answer may be judged. A server repeats what it was sent: addresses, a subject, a
+ * name. Whoever sends the mail has chosen these words, and could have a server say through them that
+ * our address is blocked. So they are cut out before any rule looks, in whatever form they come back:
+ * quoted or not, the local part or the domain alone, encoded, in another case. What is left is the
+ * server's own. Pure.
+ */
+import { domainToUnicode } from "node:url";
+import type { Stage } from "./classify.ts";
+import { enhancedIn, type Reply } from "./reply.ts";
+
+/** An answer as it may be judged. Only `hear` makes one. */
+export interface Heard {
+  code: number;
+  /** Null too where what looks like a code was the message's. */
+  enhanced: string | null;
+  /** Lower case, ASCII, one space between words, addresses as the word `address`, ≤ 1 KB. */
+  words: string;
+  /** It repeats something of the message. */
+  isEcho: boolean;
+}
+
+/** What a message tells its server. */
+export interface Told {
+  /** Envelope addresses, as on the wire. */
+  from: string;
+  to: string;
+  /** Addresses and texts of the header. */
+  header: { addresses: readonly string[]; texts: readonly string[] };
+}
+
+/** Longest part of a reply that is looked at. */
+const MAX_HEARD = 1_024;
+/** Words of one text of the header that are looked for. */
+const MAX_WORDS = 64;
+/** Of a longer text of the header so many of its words in a row are no accident. */
+const TELLING_WORDS = 6;
+/** A shorter word alone says nothing to any rule. */
+const SHORTEST_ALONE = 3;
+
+/** A run of letters and digits. Quotes, brackets, backslashes and what is beyond ASCII only part them. */
+interface Word {
+  word: string;
+  start: number;
+  end: number;
+  /** What parts it from the word before, without the first's. */
+  gap: string;
+}
+
+/** Something that was told, in one of its forms. */
+interface Echo {
+  words: Word[];
+  /** Where each word stands among them. */
+  places: Map<string, number[]>;
+  /** Words before the @; 0: it is no address. */
+  localCount: number;
+  /** So many of its words in a row are it. */
+  least: number;
+  /** Words that are it by themselves. */
+  alone: Set<string>;
+}
+
+interface Span {
+  start: number;
+  end: number;
+  by: string;
+}
+
+/** Judgeable: the reply without what it repeats of the message it answers. Nothing was told before MAIL, the header after DATA. */
+export function hear(reply: Reply, stage: Stage, told: Told): Heard {
+  return heard(reply, echoesAt(stage, told));
+}
+
+/** A reply that answers no message of ours. */
+export function hearWhole(reply: Reply): Heard {
+  return heard(reply, []);
+}
+
+function heard(reply: Reply, echoes: Echo[]): Heard {
+  const text = reply.lines.join(" ").slice(0, MAX_HEARD);
+  const spans = echoes.length === 0 ? [] : findSpans(text, echoes);
+  const enhanced = spans.length === 0 ? reply.enhanced : ownEnhanced(reply, spans);
+  return { code: reply.code, enhanced, words: wordsOf(cut(text, spans), enhanced), isEcho: spans.length > 0 };
+}
+
+function echoesAt(stage: Stage, { from, to, header }: Told): Echo[] {
+  switch (stage) {
+    case "mail":
+      return addressEchoes(from);
+    case "rcpt":
+    case "data":
+      return [from, to].flatMap(addressEchoes);
+    case "block":
+    case "dot":
+      return [...[from, to, ...header.addresses].flatMap(addressEchoes), ...header.texts.flatMap(textEchoes)];
+    default:
+      return [];
+  }
+}
+
+function addressEchoes(address: string): Echo[] {
+  const at = address.lastIndexOf("@");
+  const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
+  return formsOf(local).flatMap((form) =>
+    [...new Set([domain, domainToUnicode(domain)])].map((name) => {
+      const localWords = readWords(form);
+      // RFC 5233: a server may show either side of the sub-address's separator.
+      const parts = [form, ...form.split("+")].map(readWords).filter((words) => words.length === 1);
+      const echo = makeEcho(`${form}@${name}`, 2);
+      return { ...echo, localCount: localWords.length, alone: new Set(parts.flat().map(({ word }) => word)) };
+    }),
+  );
+}
+
+function textEchoes(text: string): Echo[] {
+  return formsOf(text).map((form) => {
+    const echo = makeEcho(form, TELLING_WORDS);
+    const [first] = echo.words;
+    const isOne = echo.words.length === 1 && first !== undefined;
+    return {
+      ...echo,
+      least: Math.min(echo.least, Math.max(2, echo.words.length)),
+      alone: new Set(isOne ? [first.word] : []),
+    };
+  });
+}
+
+/** How servers write what they cannot or will not write as it is. */
+function formsOf(text: string): string[] {
+  const bare = text.replace(/["\\]/g, "");
+  const ascii = [bare.replace(/[^\0-\x7f]+/g, ""), bare.normalize("NFKD").replace(/\p{M}/gu, "")];
+  return [...new Set([text, bare, ...ascii])];
+}
+
+function makeEcho(text: string, least: number): Echo {
+  const words = readWords(text).slice(0, MAX_WORDS);
+  const places = new Map<string, number[]>();
+  for (const [place, { word }] of words.entries()) places.set(word, [...(places.get(word) ?? []), place]);
+  return { words, places, localCount: 0, least, alone: new Set() };
+}
+
+function readWords(text: string): Word[] {
+  const found: Word[] = [];
+  for (const match of text.matchAll(/[A-Za-z0-9]+/g)) {
+    const start = match.index;
+    const gap = text.slice(found.at(-1)?.end ?? start, start);
+    found.push({ word: match[0].toLowerCase(), start, end: start + match[0].length, gap });
+  }
+  return found;
+}
+
+/** Where the text repeats something, as it is written or with its encodings undone. */
+function findSpans(text: string, echoes: Echo[]): Span[] {
+  const decoded = decode(text);
+  const spans = spansIn(readWords(text), echoes);
+  if (decoded.text !== text) {
+    const at = (index: number) => decoded.places[index] ?? text.length;
+    const undone = spansIn(readWords(decoded.text), echoes);
+    spans.push(...undone.map(({ start, end, by }) => ({ start: at(start), end: at(end), by })));
+  }
+  return spans.toSorted((a, b) => a.start - b.start || b.end - a.end);
+}
+
+function spansIn(words: Word[], echoes: Echo[]): Span[] {
+  const spans: Span[] = [];
+  for (let from = 0; from < words.length;) {
+    const best = longestAt(words, from, echoes);
+    const [first, last] = [words[from], words[from + best.length - 1]];
+    if (first !== undefined && last !== undefined && best.length > 0)
+      spans.push({ start: first.start, end: last.end, by: best.by });
+    from += Math.max(1, best.length);
+  }
+  return spans;
+}
+
+/** The longest run of words from there on that is one of the echoes, or so much of one that it tells. */
+function longestAt(words: Word[], from: number, echoes: Echo[]): { length: number; by: string } {
+  let best = { length: 0, by: "" };
+  const first = words[from];
+  // The end of a code, `1` of `5.1.1`, begins nothing.
+  if (first === undefined || (first.gap === "." && !hasLetter(first))) return best;
+  const { word } = first;
+  for (const echo of echoes) {
+    for (const place of echo.places.get(word) ?? []) {
+      const length = runLength(words, from, echo, place);
+      const isTelling = length >= echo.least && echo.words.slice(place, place + length).some(hasLetter);
+      // Its local part, or part of it, stands for the address; of the rest no rule is to think anything.
+      if (isTelling && length > best.length) best = { length, by: place < echo.localCount ? "@" : "it" };
+    }
+    if (best.length === 0 && echo.alone.has(word) && standsAlone(words, from))
+      best = { length: 1, by: echo.localCount > 0 ? "@" : "it" };
+  }
+  return best;
+}
+
+/** How many words from there on are the echo's from `place` on. Blanks of the echo may have become anything, other marks no blanks. */
+function runLength(words: Word[], from: number, echo: Echo, place: number): number {
+  let length = 1;
+  for (;;) {
+    const [said, told] = [words[from + length], echo.words[place + length]];
+    if (said === undefined || told === undefined || said.word !== told.word) return length;
+    if (/\s/.test(said.gap) && !/\s/.test(told.gap)) return length;
+    length += 1;
+  }
+}
+
+/** No part of a longer name, and long enough to say something. */
+function standsAlone(words: Word[], at: number): boolean {
+  const here = words[at];
+  const isPart = [here?.gap, words[at + 1]?.gap].some((gap) => gap === "-" || gap === "." || gap === "_");
+  return here !== undefined && !isPart && here.word.length >= SHORTEST_ALONE && hasLetter(here);
+}
+
+function hasLetter({ word }: Word): boolean {
+  return /[a-z]/.test(word);
+}
+
+/** Percent-encoding, quoted-printable, xtext (RFC 3461 §4), backslashes, and references of HTML. */
+const ENCODED =
+  /[%=+]([0-9a-f]{2})|\\[xu]\{?([0-9a-f]{2,6})\}?|&#x([0-9a-f]{1,6});|\\([0-7]{3})|&#(\d{1,7});|&(?:lt|gt|amp|quot|apos|nbsp);/gi;
+
+/** Encodings undone; `places`: where each character stood, and the end. */
+function decode(text: string): { text: string; places: number[] } {
+  const places: number[] = [];
+  let plain = "";
+  let from = 0;
+  const keep = (end: number) => {
+    for (let at = from; at < end; at++) places.push(at);
+    plain += text.slice(from, end);
+  };
+  for (const match of text.matchAll(ENCODED)) {
+    keep(match.index);
+    const [whole, two, hex, reference, octal, decimal] = match;
+    const hexadecimal = two ?? hex ?? reference;
+    const code =
+      hexadecimal !== undefined
+        ? Number.parseInt(hexadecimal, 16)
+        : octal !== undefined
+          ? Number.parseInt(octal, 8)
+          : Number(decimal ?? 0);
+    // What is no letter or digit only parts words, whatever it is.
+    plain += code > 0x20 && code < 0x7f ? String.fromCharCode(code) : code === 0x20 || code === 0xa0 ? " " : "\ufffd";
+    places.push(match.index);
+    from = match.index + whole.length;
+  }
+  keep(text.length);
+  places.push(text.length);
+  return { text: plain, places };
+}
+
+function cut(text: string, spans: Span[]): string {
+  let left = "";
+  let from = 0;
+  for (const { start, end, by } of spans) {
+    if (start >= from) left += text.slice(from, start) + by;
+    from = Math.max(from, end);
+  }
+  return left + text.slice(from);
+}
+
+/** The first code at the head of a line that is not the message's. */
+function ownEnhanced(reply: Reply, spans: Span[]): string | null {
+  let start = 0;
+  for (const line of reply.lines) {
+    const code = enhancedIn(line);
+    const [from, to] = [start, start + (code?.length ?? 0)];
+    if (code !== null && !spans.some((span) => span.start < to && span.end > from)) return code;
+    start += line.length + 1;
+  }
+  return null;
+}
+
+/**
+ * As the rules look at it: `spam@` in an address or `/policy/` in a link says nothing about the reason,
+ * `www.spamhaus.org` does. Enhanced codes go too, they have their turn.
+ */
+function wordsOf(text: string, enhanced: string | null): string {
+  return text
+    .replace(/[^\x20-\x7e]+/g, "")
+    .toLowerCase()
+    .split(/ +/)
+    .filter((word) => word !== "" && word !== enhanced)
+    .map((word) => (word.includes("://") ? (word.split("/")[2] ?? "") : word.includes("@") ? "address" : word))
+    .join(" ");
+}
