@@ -68,9 +68,7 @@ export function buildTeller(parts: TellerParts): Teller {
   const { clock, random, log } = edges;
   const { commit } = committer;
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
-  const { allowHttp, allowAddresses } = config.webhooks;
-  const own = { addresses: ownAddresses(), names: [...new Set([config.hostname, config.email.bounceHost])] };
-  const rules: TargetRules = { allowHttp, allowed: parseRanges(allowAddresses), own };
+  const rules = targetRules(config);
   const look = lookBy(resolver, clock);
   const listeners = new Listeners(clock);
   const subscribers = subscribersOf(stores, listeners, (webhookId, at) => worker.nudge(webhookId, at));
@@ -133,6 +131,12 @@ export function buildTeller(parts: TellerParts): Teller {
       return unrecorded;
     },
   };
+}
+
+/** Which addresses may be called: none of this machine's own, unless the operator allows it. */
+function targetRules({ hostname, email, webhooks }: Config): TargetRules {
+  const own = { addresses: ownAddresses(), names: [...new Set([hostname, email.bounceHost])] };
+  return { allowHttp: webhooks.allowHttp, allowed: parseRanges(webhooks.allowAddresses), own };
 }
 
 /** What is too old is forgotten, and what deleted webhooks leave is removed. */

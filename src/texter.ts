@@ -139,17 +139,18 @@ export function buildTexter(parts: TexterParts): Texter {
     release: () => dispatcher.release(),
     ...lifeOf({ recover, sms, dispatcher, links, trials, sweeper, writer, unwritten }),
     sweep: () => sweeper.sweep(),
-    followSetBack({ fromMs, toMs }, isStart, note) {
-      if (!isStart) return sweeper.followSetBack(note);
-      return commit(() => {
-        sms.work.moveTimes({ byMs: toMs - fromMs, beforeMs: fromMs });
-        note();
-      });
-    },
+    followSetBack: (step, isStart, note) =>
+      isStart ? commit(() => moveTimes(sms, step, note)) : sweeper.followSetBack(note),
     links,
     ...figuresOf({ routes, links, receipts, sms, clock, waiting, backlog, unwritten }),
     operator: { overview, trials, prefixes: config.sms.prefixes },
   };
+}
+
+/** At a start nobody has a time of before in memory: the rows are all. */
+function moveTimes(sms: Stores["sms"], { fromMs, toMs }: SetBack, note: () => void): void {
+  sms.work.moveTimes({ byMs: toMs - fromMs, beforeMs: fromMs });
+  note();
 }
 
 /** In the order in which the parts may begin to act, and end. */

@@ -21,14 +21,9 @@ export const ROOMS: Record<string, readonly string[]> = {
   "main.ts": ["cli"],
   // The entry of the second thread.
   "thread.ts": [
-    "db/damage.ts",
-    "threads",
-    "dkim",
-    "dsn",
-    "emails/compose.ts",
-    "emails/prepare.ts",
+    "db/damage.ts threads dkim dsn emails/compose.ts emails/prepare.ts".split(" "),
     "type inbound/read.ts",
-  ],
+  ].flat(),
   cli: [
     "app.ts",
     "ground.ts",
