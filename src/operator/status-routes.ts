@@ -26,6 +26,7 @@ export function operatorStatusRoutes(parts: StatusParts) {
     {
       query: Query,
       detail: describe({
+        id: "getInstanceStatus",
         tag: TAG,
         summary: "How the instance is",
         description: "What needs your hand stands among the troubles.",

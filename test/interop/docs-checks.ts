@@ -7,7 +7,7 @@ import type { Cleanup } from "../peers/process.ts";
 import { startSandbox } from "../peers/sandbox.ts";
 import type { Checks } from "./checks.ts";
 
-const EMAILS = "#operations-Emails-postEmails";
+const EMAILS = "#operations-Emails-sendEmail";
 
 export async function checkDocs({ folder, checks, cleanup }: { folder: string; checks: Checks; cleanup: Cleanup }) {
   const { url, apiKey } = await startSandbox(join(folder, "sandbox.log"), cleanup);

@@ -19,6 +19,16 @@ const LEAVES =
 export const ROOMS: Record<string, readonly string[]> = {
   ...Object.fromEntries(LEAVES.map((file) => [file, []])),
   "main.ts": ["cli"],
+  "event-payloads.ts": [
+    "type docs/events.ts",
+    "domains/schema.ts",
+    "emails/schema.ts",
+    "type events/schema.ts",
+    "http",
+    "sms/schema.ts",
+    "suppressions/schema.ts",
+    "webhooks/schema.ts",
+  ],
   // The entry of the second thread.
   "thread.ts": [
     "db/damage.ts",
@@ -104,6 +114,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   // Of the API the operator's routes alone.
   "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
+    "event-payloads.ts",
     "events/routes.ts",
     "webhooks/routes.ts",
     "type webhooks/again.ts",
