@@ -117,10 +117,12 @@ export const EmailBatch = named(
         minItems: 1,
         maxItems: MAX_BATCH,
         description: "At most as many as the plan allows.",
-        examples: [[EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }]],
       }),
     },
-    { additionalProperties: false },
+    {
+      additionalProperties: false,
+      examples: [{ emails: [EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }] }],
+    },
   ),
 );
 

@@ -41,7 +41,7 @@ const KINDS: Kind[] = [
       await mustRun([...(await npmTool("openapi-typescript/bin/cli.js")), document, "-o", join(folder, "api.d.ts")]);
       await mustRun([
         ...[...(await npmTool("typescript/bin/tsc")), join(folder, "client.ts"), "--noEmit", "--strict"],
-        ...["--allowImportingTsExtensions", "--exactOptionalPropertyTypes", "--target", "esnext", "--types", ""],
+        ...["--allowImportingTsExtensions", "--exactOptionalPropertyTypes", "--target", "esnext"],
         ...["--module", "preserve", "--moduleResolution", "bundler", "--lib", "esnext,dom", "--skipLibCheck"],
       ]);
       return [process.execPath, "client.ts"];
