@@ -163,6 +163,11 @@ export const EVENT_PAYLOADS: Record<EventType, EventPayload> = {
   "suppression.created": { shape: SUPPRESSION, says: "An address gets no more messages from this workspace." },
   "suppression.deleted": { shape: SUPPRESSION, says: "An address gets messages again." },
   "workspace.quota_warning": { shape: QUOTA, says: "80 % or 100 % of the emails of the day or month are used." },
+  "workspace.sending_warning": {
+    shape: SENDING,
+    says: "Half of what blocks sending is reached: too many emails bounced or were complained about. Once a day at most.",
+    example: { reason: "11 of 240 emails answered in the last 7 days bounced hard (4.6 %; the limit is 8 %)" },
+  },
   "workspace.sending_blocked": {
     shape: SENDING,
     says: "Too many emails bounced or were complained about: new ones are refused with 403.",
