@@ -19,10 +19,6 @@ const LEAVES =
 export const ROOMS: Record<string, readonly string[]> = {
   ...Object.fromEntries(LEAVES.map((file) => [file, []])),
   "main.ts": ["cli"],
-  "event-payloads.ts":
-    "type docs/events.ts, domains/schema.ts, emails/schema.ts, type events/schema.ts, http, sms/schema.ts, suppressions/schema.ts, webhooks/schema.ts".split(
-      ", ",
-    ),
   // The entry of the second thread.
   "thread.ts": [
     "db/damage.ts",
