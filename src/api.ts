@@ -7,6 +7,7 @@ import { type EmailParts, emailRoutes } from "./emails/routes.ts";
 import type { Config } from "./config.ts";
 import { admit, type AdmitParts } from "./http/admit.ts";
 import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./http/auth.ts";
+import { EVENT_PAYLOADS } from "./event-payloads.ts";
 import { eventRoutes, type EventParts } from "./events/routes.ts";
 import { type InboxParts, inboxRoutes } from "./inbound/operator-routes.ts";
 import { type BodyLimits, type BodyParts, bodyPlugin } from "./http/body.ts";
@@ -124,6 +125,8 @@ export function createApi(parts: ApiParts): AnyElysia {
     completeDocument(await openApiDocument(rooms), {
       exampleDomain: parts.exampleDomain,
       planNames: parts.workspaces.planNames,
+      bodyLimits: parts.bodyLimits,
+      events: EVENT_PAYLOADS,
       isForOperator: (path) => admitParts.rules.isForOperator(path),
     });
   const rooms: AnyElysia[] = [

@@ -1,17 +1,24 @@
+import type { BodyLimits } from "../http/body.ts";
 import { errorExample } from "./error-examples.ts";
-import { exampleOf } from "./examples.ts";
+import { EVENT_TAG, eventOperations, type EventPayloads } from "./events.ts";
+import { exampleOf, exampleOfAnswer } from "./examples.ts";
 import { linksOf, type Operation } from "./links.ts";
-import { isMembers, type Json, type Members } from "../http/document.ts";
-import { DESCRIPTION, KEYS, REPLAY_HEADERS, TAGS } from "./words.ts";
+import { withMemberWords } from "./members.ts";
+import { isMembers, type Json, mapMembers, type Members } from "../http/document.ts";
+import { DESCRIPTION, INFO, KEYS, REPLAY_HEADERS, TAGS } from "./words.ts";
 
-// What every operation of the document has in common, and no route says for itself: the key that it
-// takes, an example of its body and of each error, where one leads to the next. And schemas of answers are closed: they name every member that an answer has.
+// What every operation of the document has in common, and no route says for itself: the key that it takes, an
+// example of its body and of each answer, where one leads to the next. Schemas with a name are written once.
 
 export interface DocumentOptions {
   /** Stands in the examples where the routes' schemas say example.com: a domain that the reader can send from. */
   exampleDomain: string;
   /** What a request's `plan` may be. */
   planNames: string[];
+  /** Largest bodies, in bytes. */
+  bodyLimits: BodyLimits;
+  /** What webhooks are told, by type of event. */
+  events: EventPayloads;
   /** Paths that take the operator key. */
   isForOperator(path: string): boolean;
 }
@@ -21,40 +28,45 @@ const EXAMPLE_DOMAIN = "example.com";
 const METHODS = new Set(["get", "put", "post", "delete", "patch"]);
 
 /** The mended document, complete. */
-export function completeDocument(document: Members, options: DocumentOptions): Json {
+export function completeDocument(mended: Members, options: DocumentOptions): Json {
+  const document = membersOf(withMemberWords(mended));
   const operations = operationsOf(document);
-  const tags = new Set<Json>();
-  for (const operation of operations) {
-    const { value, path, method } = operation;
-    value["operationId"] = nameOf(method, path);
+  const tags = new Set<Json>([EVENT_TAG]);
+  for (const { value, path, method } of operations) {
     for (const tag of Array.isArray(value["tags"]) ? value["tags"] : []) tags.add(tag);
     if (value["security"] === undefined && options.isForOperator(path)) value["security"] = [{ operatorKey: [] }];
     namePlans(value, options.planNames);
     addBodyExample(value);
     const parameters = Array.isArray(value["parameters"]) ? value["parameters"] : [];
     const isRepeatable = parameters.some((parameter) => membersOf(parameter)["name"] === "Idempotency-Key");
+    const { "x-example": data } = value;
+    delete value["x-example"];
     for (const [status, response] of Object.entries(membersOf(value["responses"]))) {
-      const place = { route: `${method.toUpperCase()} ${path}`, status: Number(status), isRepeatable };
-      if (isMembers(response)) completeResponse(response, place);
+      const place = { route: `${method.toUpperCase()} ${path}`, status: Number(status), isRepeatable, data };
+      if (isMembers(response)) completeResponse(response, place, options.bodyLimits);
     }
   }
   for (const operation of operations) addLinks(operation, operations);
+  const { webhooks, callback } = eventOperations(options.events);
+  for (const { value } of operations) if (value["operationId"] === "createWebhook") value["callbacks"] = callback;
   const schemas: Members = {};
-  const paths = withNames(document["paths"] ?? {}, schemas);
-  const { securitySchemes, headers, ...components } = membersOf(document["components"]);
-  return {
+  const { paths, webhooks: named } = membersOf(
+    withNames({ paths: document["paths"] ?? {}, webhooks: withMemberWords(webhooks) }, schemas),
+  );
+  const whole = {
     ...document,
-    info: { ...membersOf(document["info"]), description: DESCRIPTION },
+    info: { ...membersOf(document["info"]), ...INFO, description: DESCRIPTION },
     servers: [{ url: "/", description: "This instance" }],
     tags: TAGS.filter(({ name }) => tags.has(name)).map((tag) => ({ ...tag })),
     components: {
-      ...components,
-      securitySchemes: { ...membersOf(securitySchemes), ...KEYS },
-      headers: { ...membersOf(headers), ...REPLAY_HEADERS },
-      schemas,
+      securitySchemes: KEYS,
+      headers: { ...membersOf(membersOf(document["components"])["headers"]), ...REPLAY_HEADERS },
+      schemas: Object.fromEntries(Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1))),
     },
-    paths: withDomain(paths, options.exampleDomain),
+    paths: paths ?? {},
+    webhooks: named ?? {},
   };
+  return withDomain(whole, options.exampleDomain);
 }
 
 function operationsOf(document: Members): Operation[] {
@@ -63,15 +75,6 @@ function operationsOf(document: Members): Operation[] {
       METHODS.has(method) && isMembers(value) ? [{ method, path, value }] : [],
     ),
   );
-}
-
-/** What a program that is made from the document calls it: `getEmailsByIdEvents`. */
-function nameOf(method: string, path: string): string {
-  const words = path
-    .replace(/^\/api\/v1(?=\/)/, "")
-    .replaceAll("{", "by-")
-    .split(/[^A-Za-z0-9]+/);
-  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
 function membersOf(value: Json | undefined): Members {
@@ -104,36 +107,29 @@ interface Place {
   status: number;
   /** It takes an Idempotency-Key. */
   isRepeatable: boolean;
+  /** What the route says of its example's data. */
+  data: Json | undefined;
 }
 
-function completeResponse(response: Members, { route, status, isRepeatable }: Place): void {
+function completeResponse(response: Members, place: Place, limits: BodyLimits): void {
+  const { route, status, isRepeatable, data } = place;
   if (status === 202 && isRepeatable) addReplayHeaders(response);
   const json = jsonOf(response);
-  if (json === null) return;
-  json["schema"] = closed(json["schema"] ?? {});
-  const example = errorExample(route, status);
-  if (example !== null && json["example"] === undefined && membersOf(json["schema"])["x-name"] === "Errors")
-    json["example"] = example;
+  if (json === null || json["example"] !== undefined) return;
+  const schema = membersOf(json["schema"]);
+  const isError = schema["x-name"] === "Errors";
+  const example = isError ? errorExample(route, status, limits) : exampleOfAnswer(schema);
+  if (example === undefined) return;
+  json["example"] =
+    isError || !isMembers(data) || !isMembers(example)
+      ? example
+      : { ...example, data: { ...membersOf(example["data"]), ...data } };
 }
 
 function addReplayHeaders(response: Members): void {
   const names = Object.keys(REPLAY_HEADERS);
   const headers = names.map((name): [string, Json] => [name, { $ref: `#/components/headers/${name}` }]);
   response["headers"] = { ...membersOf(response["headers"]), ...Object.fromEntries(headers) };
-}
-
-/** The schema with no member but those that it names, however deep. */
-function closed(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (!isMembers(schema)) return schema;
-  const { properties, ...others } = schema;
-  const rest = Object.fromEntries(
-    Object.entries(others).map(([name, value]) => [name, name === "example" ? value : closed(value)]),
-  );
-  if (!isMembers(properties) || Object.keys(properties).length === 0)
-    return properties === undefined ? rest : { ...rest, properties };
-  const each = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, closed(value)]));
-  return { additionalProperties: false, ...rest, properties: each };
 }
 
 function addLinks(operation: Operation, all: Operation[]): void {
@@ -150,18 +146,21 @@ function withNames(value: Json, schemas: Members): Json {
   if (Array.isArray(value)) return value.map((item) => withNames(item, schemas));
   if (!isMembers(value)) return value;
   const { "x-name": name, ...others } = value;
-  const rest = Object.fromEntries(Object.entries(others).map(([key, member]) => [key, withNames(member, schemas)]));
-  if (typeof name !== "string") return rest;
-  schemas[name] = rest;
+  const schema = mapMembers(others, (member, key) => (isExample(key) ? member : withNames(member, schemas)));
+  if (typeof name !== "string") return schema;
+  const known = schemas[name];
+  if (known !== undefined && !Bun.deepEquals(known, schema)) throw new Error(`two schemas have the name ${name}`);
+  schemas[name] = schema;
   return { $ref: `#/components/schemas/${name}` };
 }
 
-function withDomain(value: Json, domain: string, isExample = false): Json {
-  if (typeof value === "string") return isExample ? value.replaceAll(EXAMPLE_DOMAIN, domain) : value;
-  if (Array.isArray(value)) return value.map((item) => withDomain(item, domain, isExample));
+function isExample(name: string): boolean {
+  return name === "example" || name === "examples";
+}
+
+function withDomain(value: Json, domain: string, isInExample = false): Json {
+  if (typeof value === "string") return isInExample ? value.replaceAll(EXAMPLE_DOMAIN, domain) : value;
+  if (Array.isArray(value)) return value.map((item) => withDomain(item, domain, isInExample));
   if (!isMembers(value)) return value;
-  const entries = Object.entries(value);
-  return Object.fromEntries(
-    entries.map(([name, member]) => [name, withDomain(member, domain, isExample || name === "example")]),
-  );
+  return mapMembers(value, (member, name) => withDomain(member, domain, isInExample || isExample(name)));
 }

@@ -1,3 +1,4 @@
+import { type BodyLimits, limitFor, tooLarge } from "../http/body.ts";
 import type { Json } from "../http/document.ts";
 
 // What an error looks like, for the API docs: most are the same on every route, some depend on it.
@@ -19,11 +20,6 @@ const EXAMPLES: Record<number, Item> = {
     message: "The header X-API-Key is missing",
     hint: "Send your API key in the header X-API-Key. Authorization is not read, and an empty value counts as none.",
   },
-  402: {
-    code: "PLAN_LIMIT_REACHED",
-    message: "The plan's limit is reached",
-    hint: "Ask the operator to raise the plan's limits.",
-  },
   403: {
     code: "API_KEY_RESTRICTED",
     message: "This key is restricted to one domain: it sends that domain's emails and reads them",
@@ -35,11 +31,6 @@ const EXAMPLES: Record<number, Item> = {
     message: "The body came too slowly",
     hint: "A body must come at 256 KB a second, after 15 seconds of grace: send less in one request.",
   },
-  413: {
-    code: "PAYLOAD_TOO_LARGE",
-    message: "The body is larger than 64 KiB",
-    hint: "Send less in one request.",
-  },
   415: {
     code: "UNSUPPORTED_MEDIA_TYPE",
     message: "The body must be application/json; it came without a Content-Type",
@@ -47,6 +38,11 @@ const EXAMPLES: Record<number, Item> = {
   },
   422: { code: "VALIDATION_ERROR", message: "id must be a UUID", field: "id" },
   429: { code: "RATE_LIMITED", message: "Too many requests", hint: "Wait as long as Retry-After says." },
+  500: {
+    code: "INTERNAL_ERROR",
+    message: "Something went wrong inside pombo; the operator's log says what",
+    hint: "Nothing was half done: the same request can be sent again. The operator finds it by this answer's X-Request-Id.",
+  },
   503: {
     code: "UNAVAILABLE",
     message: "Nothing can be stored at the moment; nothing was accepted",
@@ -56,7 +52,9 @@ const EXAMPLES: Record<number, Item> = {
 
 const SMS = /^POST .*\/sms(?:\/|$)/;
 const SEND = /^POST .*\/(?:emails|emails\/batch|sms)$/;
-const WITH_OPERATOR_KEY = /^\w+ \/api\/v1\/(?:operator\/|workspaces$)/;
+const EMAIL_SEND = /^POST .*\/emails(?:\/batch)?$/;
+/** What a key of one domain may do too. */
+const READS_OF_EMAILS = /^GET \/api\/v1\/emails/;
 
 /** The first that fits is taken before the common ones. */
 const OF_ROUTES: [route: RegExp, status: number, item: Item][] = [
@@ -84,16 +82,74 @@ const OF_ROUTES: [route: RegExp, status: number, item: Item][] = [
     402,
     {
       code: "DAILY_QUOTA_EXCEEDED",
-      message: "The plan allows 100 emails a day",
-      hint: "Wait until the day is over (UTC), or ask the operator to raise the plan's limits.",
+      message: "The quota is used up: the plan's day allows 100 emails",
+      hint: "Wait until the period ends (UTC), or ask the operator to raise the plan's limits.",
+    },
+  ],
+  [
+    EMAIL_SEND,
+    403,
+    {
+      code: "SENDING_BLOCKED",
+      message: "Sending is blocked since 2026-11-21: too many emails bounced or were complained about",
+      hint: "Take the addresses that bounced or complained off your lists, then ask the operator, who can lift this.",
+    },
+  ],
+  [
+    READS_OF_EMAILS,
+    403,
+    {
+      code: "API_KEY_RESTRICTED",
+      message: "The operator key works on POST /api/v1/workspaces and under /api/v1/operator/ only",
+      hint: "Use a key of the workspace.",
+    },
+  ],
+  [
+    /^POST .*\/domains$/,
+    402,
+    {
+      code: "PLAN_LIMIT_REACHED",
+      message: "The plan allows 1 domain",
+      hint: "Delete a domain that is not needed, or ask the operator to raise the plan's limits.",
+    },
+  ],
+  [
+    /^POST .*\/webhooks$/,
+    402,
+    {
+      code: "PLAN_LIMIT_REACHED",
+      message: "The plan allows 1 webhook",
+      hint: "Delete a webhook that is not needed, or ask the operator to raise the plan's limits.",
+    },
+  ],
+  [
+    /^POST .*\/auth\/keys$/,
+    402,
+    {
+      code: "PLAN_LIMIT_REACHED",
+      message: "The plan allows 1 API key",
+      hint: "Ask the operator to raise the plan's limits.",
     },
   ],
   [SEND, 409, { code: "IDEMPOTENCY_KEY_REUSED", message: "This Idempotency-Key was used with another body" }],
   [SEND, 422, { code: "VALIDATION_ERROR", message: "Domain not verified", field: "from" }],
   [
-    WITH_OPERATOR_KEY,
+    /^POST \/api\/v1\/workspaces$/,
     403,
-    { code: "API_KEY_RESTRICTED", message: "Only the operator key may do this", hint: "Ask the operator." },
+    {
+      code: "API_KEY_RESTRICTED",
+      message: "Only the operator key may make workspaces here",
+      hint: "Ask the operator, who can also allow it: [workspaces] creation in the configuration.",
+    },
+  ],
+  [
+    /^\w+ \/api\/v1\/operator\//,
+    403,
+    {
+      code: "API_KEY_RESTRICTED",
+      message: "Only the operator key works here",
+      hint: "It is the one that pombo init showed; ask the operator.",
+    },
   ],
   [/\/cancel$/, 409, { code: "NOT_CANCELABLE", message: "The email cannot be canceled: it is delivered" }],
   [/\/retry$/, 409, { code: "NOT_RETRYABLE", message: "The email cannot be tried again: it is delivered" }],
@@ -105,9 +161,14 @@ const OF_ROUTES: [route: RegExp, status: number, item: Item][] = [
   ],
 ];
 
-/** The body of an error with this status; `route` as in `POST /api/v1/emails`. Null: nothing can be said for it. */
-export function errorExample(route: string, status: number): Json {
+/** The body of an error with this status; `route` as in `POST /api/v1/emails`. Undefined: nothing can be said for it. */
+export function errorExample(route: string, status: number, limits: BodyLimits): Json | undefined {
   const [, , special] = OF_ROUTES.find(([of, on]) => on === status && of.test(route)) ?? [];
-  const item = special ?? EXAMPLES[status];
-  return item === undefined ? null : { errors: [item] };
+  const item = status === 413 ? tooLargeAt(route, limits) : (special ?? EXAMPLES[status]);
+  return item === undefined ? undefined : { errors: [item] };
+}
+
+function tooLargeAt(route: string, limits: BodyLimits): Item {
+  const { code, message, hint = "" } = tooLarge(limitFor(route.split(" ")[1] ?? "", limits));
+  return { code, message, hint };
 }

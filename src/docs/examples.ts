@@ -6,27 +6,55 @@ import { isMembers, type Json, type Members } from "../http/document.ts";
  * none. test/api/examples.test.ts sends each to a pombo.
  */
 export function exampleOf(schema: Members): Json | undefined {
-  if (schema["example"] !== undefined) return schema["example"];
-  if (schema["type"] === "array") {
-    const item = isMembers(schema["items"]) ? exampleOf(schema["items"]) : undefined;
+  return build(schema, { isWhole: true, fallback: firstOf });
+}
+
+/** The same of an answer, whose optional members are left out, and whose ids, times and numbers are made up. */
+export function exampleOfAnswer(schema: Members): Json | undefined {
+  return build(schema, { isWhole: false, fallback: madeUp });
+}
+
+interface Way {
+  /** Optional members that have an example stand in it too. */
+  isWhole: boolean;
+  fallback: (schema: Members) => Json | undefined;
+}
+
+function build(schema: Members, way: Way): Json | undefined {
+  const { examples } = schema;
+  if (Array.isArray(examples)) return examples[0];
+  const { properties, required, items } = schema;
+  if (isMembers(items)) {
+    const item = build(items, way);
     return item === undefined ? undefined : [item];
   }
-  const { properties, required } = schema;
   if (!isMembers(properties)) return undefined;
   const needed = Array.isArray(required) ? required : [];
   const example: Members = {};
   for (const [name, member] of Object.entries(properties)) {
     const isNeeded = needed.includes(name);
-    const own = isMembers(member) ? exampleOf(member) : undefined;
-    const value = own === undefined && isNeeded ? firstOf(member) : own;
+    if ((!isNeeded && !way.isWhole) || !isMembers(member)) continue;
+    const own = build(member, way);
+    const value = own === undefined && isNeeded ? way.fallback(member) : own;
     if (value !== undefined) example[name] = value;
     else if (isNeeded) return undefined;
   }
   return example;
 }
 
-function firstOf(schema: Json): Json | undefined {
-  if (!isMembers(schema)) return undefined;
+function firstOf(schema: Members): Json | undefined {
   if (schema["type"] === "boolean") return true;
   return Array.isArray(schema["enum"]) ? schema["enum"][0] : undefined;
+}
+
+function madeUp(schema: Members): Json | undefined {
+  const { type, format, enum: words, anyOf, minimum } = schema;
+  const isNullable = Array.isArray(type) && type.includes("null");
+  if (isNullable || (Array.isArray(anyOf) && anyOf.some((one) => isMembers(one) && one["type"] === "null")))
+    return null;
+  if (Array.isArray(words)) return words[0];
+  if (format === "uuid") return "019aa2f0-7c1e-7b3a-9d52-4f0c6b8e1a27";
+  if (format === "date-time") return "2026-11-21T12:00:00.000Z";
+  if (type === "boolean") return false;
+  return type === "integer" || type === "number" ? (minimum ?? 0) : undefined;
 }

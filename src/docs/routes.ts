@@ -32,6 +32,7 @@ export function docsRoutes() {
   return new Elysia({ name: "docs", prefix: "/docs" })
     .get("", ({ request }) => answer(request, PAGE_ASSET), {
       detail: describe({
+        id: "getDocsPage",
         tag: "Instance",
         summary: "This description as a page",
         description: "Requests can be tried on it.",

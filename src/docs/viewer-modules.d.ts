@@ -3,3 +3,9 @@ declare module "swagger-ui-dist/*" {
   const path: string;
   export default path;
 }
+
+// Imported `with { type: "text" }`.
+declare module "*.md" {
+  const text: string;
+  export default text;
+}

@@ -1,3 +1,5 @@
+import webhookWords from "./webhooks.md" with { type: "text" };
+
 // What the API docs say before any route: for a developer who has never seen the product.
 
 export const DESCRIPTION = `\
@@ -58,6 +60,7 @@ All lists are newest first and take a \`limit\` (1 to 100, by default 20). Most 
 \`meta.has_more\` is true, ask again with \`cursor\` set to \`meta.next_cursor\`. Some have pages: \`page\` counts
 from 1, and \`meta\` tells \`total\` and \`lastPage\`.
 
+${webhookWords}
 ### Rate limits
 
 How many requests a workspace may make in a second is set by the operator, apart for sends, other writes and
@@ -65,6 +68,12 @@ reads. Where there is a limit (not in the sandbox), \`RateLimit\` on each answer
 with 429 and \`Retry-After\`. A batch counts as one request. How many emails it may send in a day and a month is set by
 its plan (402).
 `;
+
+/** Beside the title and the version. */
+export const INFO = {
+  contact: { name: "The operator of this server" },
+  license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+};
 
 /** Where the keys go; both in the same header, so that a page that tries requests can hold one of each. */
 export const KEYS = {
@@ -112,6 +121,10 @@ export const TAGS: { name: string; description: string }[] = [
   {
     name: "Webhooks",
     description: "Addresses of yours that are called when something happens, and what was delivered to them.",
+  },
+  {
+    name: "Webhook calls",
+    description: "What pombo sends to your webhooks: one call for each event, here by its type. You answer these.",
   },
   { name: "Events", description: "What happens, as it happens, for those whom a webhook cannot reach." },
   { name: "API keys", description: "The keys of this workspace. A key itself is shown once, when it is made." },

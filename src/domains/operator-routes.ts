@@ -46,8 +46,10 @@ export function operatorDomainRoutes(parts: OperatorDomainParts) {
       {
         query: OperatorDomainQuery,
         detail: describe({
+          id: "listAllDomains",
           tag: TAG,
           summary: "List the domains of all workspaces, newest first",
+          description: "With `workspaceId` those of one.",
           responses: answers(200, Type.Array(OperatorDomain), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -64,6 +66,7 @@ export function operatorDomainRoutes(parts: OperatorDomainParts) {
         body: requestBody(DomainChange),
         parse: "json",
         detail: describe({
+          id: "updateDomain",
           tag: TAG,
           summary: "Suspend a domain, or lift that",
           description:

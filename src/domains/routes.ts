@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { answers, Deleted, describe } from "../http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
@@ -12,7 +12,7 @@ import { toAsciiDomain } from "../mime/address.ts";
 import { createDomain, type CreateParts } from "./create.ts";
 import type { Keychain } from "./keychain.ts";
 import { recordsOf } from "./records.ts";
-import { DeletedDomain, DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
+import { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
 import { hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./show.ts";
 import type { DomainRow } from "./store.ts";
 import type { Verifier } from "./verify.ts";
@@ -48,9 +48,11 @@ export function domainRoutes(parts: DomainParts) {
         body: requestBody(DomainCreate),
         parse: "json",
         detail: describe({
+          id: "createDomain",
           tag: TAG,
           summary: "Register a sending domain",
           description: "Answers the DNS records to publish. Then call the verification check.",
+          example: { verifiedAt: null },
           responses: answers(201, DomainWithDns, [400, 401, 402, 403, 409, 413, 415, 422, 503]),
         }),
       },
@@ -66,8 +68,10 @@ export function domainRoutes(parts: DomainParts) {
       {
         query: CursorQuery,
         detail: describe({
+          id: "listDomains",
           tag: TAG,
           summary: "List domains, newest first",
+          description: "Without their records: GET /api/v1/domains/{id} shows those.",
           responses: answers(200, Type.Array(DomainInList), [401, 403, 422], CursorMeta),
         }),
       },
@@ -86,6 +90,7 @@ export function domainRoutes(parts: DomainParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "getDomain",
           tag: TAG,
           summary: "Show a domain",
           description: "With its records as the last check found them, by whomever it was asked for.",
@@ -105,6 +110,7 @@ export function domainRoutes(parts: DomainParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "checkDomain",
           tag: TAG,
           summary: "Check a domain's DNS records",
           description:
@@ -129,10 +135,11 @@ export function domainRoutes(parts: DomainParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "deleteDomain",
           tag: TAG,
           summary: "Delete a domain",
           description: "Destroys its signing keys and the API keys restricted to it; queued email from it fails.",
-          responses: answers(200, DeletedDomain, [401, 403, 404, 422, 503]),
+          responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },
     );

@@ -50,6 +50,7 @@ export function emailRoutes(parts: EmailParts) {
         body: requestBody(EmailSend),
         parse: "json",
         detail: describe({
+          id: "sendEmail",
           tag: TAG,
           summary: "Send an email",
           description:
@@ -73,6 +74,7 @@ export function emailRoutes(parts: EmailParts) {
         body: requestBody(EmailBatch),
         parse: "json",
         detail: describe({
+          id: "sendEmailBatch",
           tag: TAG,
           summary: "Send several emails",
           description: "All are queued or none; the answer names them in the order of the request.",
@@ -84,6 +86,7 @@ export function emailRoutes(parts: EmailParts) {
     .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, parts.emails), {
       query: EmailQuery,
       detail: describe({
+        id: "listEmails",
         tag: TAG,
         summary: "List emails, newest first",
         description:
@@ -102,8 +105,10 @@ export function emailRoutes(parts: EmailParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "getEmail",
           tag: TAG,
           summary: "Get an email",
+          description: "All that is known of it, its html and text included.",
           responses: answers(200, EmailRecord, [401, 403, 404, 422]),
         }),
       },
@@ -119,6 +124,7 @@ export function emailRoutes(parts: EmailParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "getEmailTimeline",
           tag: TAG,
           summary: "Get an email's timeline",
           description:
@@ -138,10 +144,12 @@ export function emailRoutes(parts: EmailParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "cancelEmail",
           tag: TAG,
           summary: "Cancel an email",
           description:
             "Before its first attempt or between two. Once answered, it is not sent any more. Quota is not given back.",
+          example: { status: "canceled", providerId: null, sentAt: null, deliveredAt: null, attempts: 0 },
           responses: answers(200, EmailRecordWithHint, CHANGE_ERRORS),
         }),
       },
@@ -157,10 +165,17 @@ export function emailRoutes(parts: EmailParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "retryEmail",
           tag: TAG,
           summary: "Try a delayed email again now",
           description:
             "Its next attempt is due at once, as soon as its destination takes any; after it the schedule goes on.",
+          example: {
+            status: "delivery_delayed",
+            deliveredAt: null,
+            nextAttemptAt: "2026-11-21T12:01:02.000Z",
+            lastReply: "450 4.2.0 Greylisted, try again later (mx1.example.net)",
+          },
           responses: answers(202, EmailRecordWithHint, CHANGE_ERRORS),
         }),
       },

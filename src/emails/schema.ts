@@ -7,6 +7,7 @@ import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.
 import { subjectFault } from "../mime/header.ts";
 import { CATEGORIES } from "../smtp/classify-rules.ts";
 import { STAGES } from "../smtp/classify.ts";
+import { named } from "../http/openapi.ts";
 
 const MAX_ADDRESS = 255;
 const MAX_SUBJECT = 255;
@@ -71,7 +72,13 @@ const Members = Type.Object(
         : null,
     ),
     subject: text(
-      { minLength: 1, maxLength: MAX_SUBJECT, pattern: ONE_LINE, examples: ["O seu recibo"] },
+      {
+        minLength: 1,
+        maxLength: MAX_SUBJECT,
+        pattern: ONE_LINE,
+        description: "One line of text.",
+        examples: ["O seu recibo"],
+      },
       (value) =>
         // Its sentence begins with the member's name, as every fault's does.
         subjectFault(value)?.replace(/^The subject /, "") ?? null,
@@ -84,33 +91,39 @@ const Members = Type.Object(
 );
 
 /** The body of POST /emails and each item of a batch. */
-export const EmailSend = objectWith(
-  Members,
-  (value) =>
-    isFilled(value.html) || isFilled(value.text)
-      ? null
-      : {
-          path: ["html"],
-          message: "or text is required: an email needs one of them",
-          hint: "An empty string counts as absent.",
-        },
-  {
-    anyOf: ["html", "text"].map((name) => ({ required: [name], properties: { [name]: { minLength: 1 } } })),
-    examples: [EXAMPLE],
-  },
+export const EmailSend = named(
+  "EmailSend",
+  objectWith(
+    Members,
+    (value) =>
+      isFilled(value.html) || isFilled(value.text)
+        ? null
+        : {
+            path: ["html"],
+            message: "or text is required: an email needs one of them",
+            hint: "An empty string counts as absent.",
+          },
+    { description: "`html` or `text` is required, and one of them must not be empty.", examples: [EXAMPLE] },
+  ),
 );
 
 export type EmailSend = typeof Members.static;
 
-export const EmailBatch = Type.Object(
-  {
-    emails: Type.Array(EmailSend, {
-      minItems: 1,
-      maxItems: MAX_BATCH,
-      examples: [[EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }]],
-    }),
-  },
-  { additionalProperties: false },
+export const EmailBatch = named(
+  "EmailBatch",
+  Type.Object(
+    {
+      emails: Type.Array(EmailSend, {
+        minItems: 1,
+        maxItems: MAX_BATCH,
+        description: "At most as many as the plan allows.",
+      }),
+    },
+    {
+      additionalProperties: false,
+      examples: [{ emails: [EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }] }],
+    },
+  ),
 );
 
 /** Neither absent nor empty; another type is a fault of its own. */
@@ -118,12 +131,23 @@ function isFilled(value: unknown): boolean {
   return value !== undefined && value !== "";
 }
 
-const Uuid = Type.String({ format: "uuid" });
 const Time = Type.String({ format: "date-time" });
-const NullableText = Type.Union([Type.String(), Type.Null()]);
-const NullableTime = Type.Union([Type.String({ format: "date-time" }), Type.Null()]);
 
-export const Accepted = Type.Object({ id: Uuid, status: Type.Literal("queued") });
+function nullableText(description: string, ...examples: string[]) {
+  return Type.Union([Type.String(), Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
+}
+
+function nullableTime(description: string, ...examples: string[]) {
+  return Type.Union([Time, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
+}
+
+export const Accepted = named(
+  "AcceptedEmail",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The email's id." }),
+    status: Type.Literal("queued", { description: "Always `queued`." }),
+  }),
+);
 export const AcceptedBatch = Type.Array(Accepted);
 
 export const EMAIL_STATUSES = [
@@ -161,102 +185,136 @@ export const EmailQuery = Type.Object({
 
 export type EmailQuery = typeof EmailQuery.static;
 
-export const EmailPageMeta = Type.Object({
-  ...PageMeta.properties,
-  totalIsMinimum: Type.Optional(
-    Type.Boolean({
-      description: "True: the address has more emails than were looked at, and `total` counts those alone.",
-    }),
-  ),
-});
+export const EmailPageMeta = named(
+  "EmailPageMeta",
+  Type.Object({
+    ...PageMeta.properties,
+    totalIsMinimum: Type.Optional(
+      Type.Boolean({
+        description: "True: the address has more emails than were looked at, and `total` counts those alone.",
+      }),
+    ),
+  }),
+);
 
 /** An email as the list shows it: these members and no others, unless the caller asks for its status. */
 export const EmailInList = Type.Object({
-  id: Uuid,
-  from: Type.String(),
-  to: Type.String(),
-  subject: Type.String(),
-  providerId: NullableText,
-  createdAt: Type.String({ format: "date-time" }),
-  sentAt: NullableTime,
-  deliveredAt: NullableTime,
+  id: Type.String({ format: "uuid", description: "The email's id." }),
+  from: Type.String({ description: "As it was given: bare, or with a name.", examples: ["Loja <loja@example.com>"] }),
+  to: Type.String({ description: "The recipient.", examples: ["maria@example.net"] }),
+  subject: Type.String({ description: "As it was given.", examples: ["O seu recibo"] }),
+  providerId: nullableText(
+    "Its Message-ID without brackets; null before the first attempt.",
+    "019aa2f0-7c1e-7b3a-9d52-4f0c6b8e1a27@example.com",
+  ),
+  createdAt: Type.String({ format: "date-time", description: "When it was accepted." }),
+  sentAt: nullableTime("When an attempt first reached the recipient's server.", "2026-11-21T12:00:01.214Z"),
+  deliveredAt: nullableTime("When the recipient's server took it.", "2026-11-21T12:00:01.890Z"),
 });
 
-const Status = Type.Union(EMAIL_STATUSES.map((status) => Type.Literal(status)));
+const Status = Type.Union(
+  EMAIL_STATUSES.map((status) => Type.Literal(status)),
+  {
+    description:
+      "What became of it. `delivered`, `bounced`, `failed`, `complained`, `suppressed` and `canceled` are ends; after " +
+      "`delivered` it may still become `bounced` or `complained`. `sent` is the end where mail goes by a relay.",
+    examples: ["delivered"],
+  },
+);
 
 /** The same with `?include=status`. */
-export const EmailInListWithStatus = Type.Object({ ...EmailInList.properties, status: Type.Optional(Status) });
+export const EmailInListWithStatus = named(
+  "EmailListItem",
+  Type.Object({ ...EmailInList.properties, status: Type.Optional(Status) }),
+);
 
 /** Why and where an email was refused. */
-export const Bounce = Type.Object({
-  type: Type.Union([Type.Literal("permanent"), Type.Literal("transient"), Type.Literal("undetermined")]),
-  category: Type.Union(
-    CATEGORIES.map((category) => Type.Literal(category)),
-    { description: "invalid_recipient, inactive_mailbox and bad_domain suppress the recipient." },
-  ),
-  smtpCode: Type.Union([Type.Integer(), Type.Null()]),
-  enhancedCode: NullableText,
-  mx: NullableText,
-});
+export const Bounce = named(
+  "Bounce",
+  Type.Object({
+    type: Type.Union([Type.Literal("permanent"), Type.Literal("transient"), Type.Literal("undetermined")], {
+      description: "Whether it is for good.",
+    }),
+    category: Type.Union(
+      CATEGORIES.map((category) => Type.Literal(category)),
+      { description: "invalid_recipient, inactive_mailbox and bad_domain suppress the recipient." },
+    ),
+    smtpCode: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code.", examples: [550] }),
+    enhancedCode: nullableText("Its enhanced status code.", "5.1.1"),
+    mx: nullableText("The server that refused it.", "mx1.example.net"),
+  }),
+);
 
 export type Bounce = typeof Bounce.static;
 
 /** An email as GET by id answers it. */
-export const EmailRecord = Type.Object({
-  ...EmailInList.properties,
-  html: Type.Union([Type.String(), Type.Null()], {
-    description: "Null: none was given, or the operator keeps contents no longer ([email] keep_content).",
+export const EmailRecord = named(
+  "Email",
+  Type.Object({
+    ...EmailInList.properties,
+    html: nullableText(
+      "Null: none was given, or the operator keeps contents no longer ([email] keep_content).",
+      EXAMPLE.html,
+    ),
+    text: nullableText(
+      "As it was given, or made from the html. Null: there is none, or it is kept no longer.",
+      "OBRIGADO!\n\nO seu recibo vem a caminho.",
+    ),
+    failedReason: nullableText("Why it was not delivered, once that is its end."),
+    status: Status,
+    replyTo: nullableText("Where answers go.", EXAMPLE.replyTo),
+    attempts: Type.Integer({ description: "Attempts begun.", examples: [1] }),
+    nextAttemptAt: nullableTime("When it is tried next, while it waits."),
+    lastReply: nullableText("While it is tried again: why the last attempt did not deliver."),
+    possibleDuplicate: Type.Boolean({
+      description:
+        "It may arrive twice: the answer to an attempt was lost after the message had been sent whole, and it was tried again; or it waited in a database that was put back from a backup, and may have been sent since that was made.",
+    }),
+    bounce: Type.Union([Bounce, Type.Null()], { description: "Why and where it was refused; null: it was not." }),
   }),
-  text: Type.Union([Type.String(), Type.Null()], { description: "The same." }),
-  failedReason: NullableText,
-  status: Status,
-  replyTo: NullableText,
-  attempts: Type.Integer({ description: "Attempts begun." }),
-  nextAttemptAt: NullableTime,
-  lastReply: Type.Union([Type.String(), Type.Null()], {
-    description: "While it is tried again: why the last attempt did not deliver.",
-  }),
-  possibleDuplicate: Type.Boolean({
-    description:
-      "It may arrive twice: the answer to an attempt was lost after the message had been sent whole, and it was tried again; or it waited in a database that was put back from a backup, and may have been sent since that was made.",
-  }),
-  bounce: Type.Union([Bounce, Type.Null()]),
-});
+);
 
 /** The same in the answer to a cancel or retry, which may have something to say. */
-export const EmailRecordWithHint = Type.Object({ ...EmailRecord.properties, hint: Type.Optional(Type.String()) });
+export const EmailRecordWithHint = named(
+  "EmailWithHint",
+  Type.Object({
+    ...EmailRecord.properties,
+    hint: Type.Optional(Type.String({ description: "What to bear in mind: it may have arrived already." })),
+  }),
+);
 
 /** One of the words, or null; the rows that it is read from hold it as text. */
 function wordOrNull(words: readonly string[], description: string) {
-  return Type.Unsafe<string | null>({ type: "string", nullable: true, enum: [...words, null], description });
+  return Type.Unsafe<string | null>({ type: ["string", "null"], enum: [...words, null], description });
 }
-
-const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 
 /** Where a connection went and what was said over it. */
 const Connection = Type.Object({
-  host: NullableText,
-  address: NullableText,
+  host: nullableText("The server's name.", "mx1.example.net"),
+  address: nullableText("Its IP address.", "192.0.2.25"),
   tls: Type.Union([Type.String(), Type.Null()], {
     description: "Protocol and cipher; null: clear text, or no connection.",
     examples: ["TLSv1.3 TLS_AES_256_GCM_SHA384"],
   }),
   stage: wordOrNull(STAGES, "Where it ended: on the way there, or at which command."),
-  code: NullableInteger,
-  enhancedCode: NullableText,
+  code: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code." }),
+  enhancedCode: nullableText("Its enhanced status code."),
   reply: Type.Union([Type.String(), Type.Null()], { description: "The server's words, or why there are none." }),
 });
 
-const Try = Type.Object({
-  ...Connection.properties,
-  endedAt: Time,
-  reused: Type.Boolean({ description: "Over a session that an earlier email had left open." }),
-});
+const Try = named(
+  "ConnectionTry",
+  Type.Object({
+    ...Connection.properties,
+    endedAt: Time,
+    reused: Type.Boolean({ description: "Over a session that an earlier email had left open." }),
+  }),
+);
 
 const AttemptMembers = Type.Object({
-  attempt: Type.Integer({ minimum: 1 }),
-  startedAt: Time,
-  endedAt: NullableTime,
+  attempt: Type.Integer({ minimum: 1, description: "Which one, from 1." }),
+  startedAt: Type.String({ format: "date-time", description: "When it began." }),
+  endedAt: nullableTime("When it ended; null while it runs."),
   outcome: Type.Union([...ATTEMPT_OUTCOMES.map((outcome) => Type.Literal(outcome)), Type.Null()], {
     description: "Unknown: the message went whole, and its answer was lost. Null while it runs.",
   }),
@@ -280,22 +338,25 @@ const ReportMembers = Type.Object({
 });
 
 /** One entry of an email's timeline: its status changed, an attempt was made, or a report came. */
-export const TimelineEntry = Type.Object({
-  type: Type.Union(
-    [
-      ...EMAIL_STATUSES.map((status) => Type.Literal(`email.${status}`)),
-      ...REPORT_KINDS.map((kind) => Type.Literal(`report.${kind}`)),
-    ],
-    {
-      description:
-        "`email.…`: what it came to at that time; `email.sending`: the attempt that runs, last in the list. " +
-        "`report.…`: what came back by mail about it.",
-    },
-  ),
-  at: Time,
-  reason: Type.Union([Type.String(), Type.Null()], {
-    description: "Of the entry that ended it undelivered: the record's `failedReason`.",
+export const TimelineEntry = named(
+  "TimelineEntry",
+  Type.Object({
+    type: Type.Union(
+      [
+        ...EMAIL_STATUSES.map((status) => Type.Literal(`email.${status}`)),
+        ...REPORT_KINDS.map((kind) => Type.Literal(`report.${kind}`)),
+      ],
+      {
+        description:
+          "`email.…`: what it came to at that time; `email.sending`: the attempt that runs, last in the list. " +
+          "`report.…`: what came back by mail about it.",
+      },
+    ),
+    at: Time,
+    reason: Type.Union([Type.String(), Type.Null()], {
+      description: "Of the entry that ended it undelivered: the record's `failedReason`.",
+    }),
+    ...Type.Partial(AttemptMembers).properties,
+    ...Type.Partial(ReportMembers).properties,
   }),
-  ...Type.Partial(AttemptMembers).properties,
-  ...Type.Partial(ReportMembers).properties,
-});
+);

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../http/auth.ts";
 import { validationError } from "../http/errors.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { answers, describe, named } from "../http/openapi.ts";
 import { CursorMeta } from "../http/pagination.ts";
 import { integerText, text } from "../http/rules.ts";
 import type { EventCursors } from "./cursor.ts";
@@ -49,7 +49,13 @@ const EventQuery = Type.Object({
   ),
 });
 
-const Event = Type.Object({ id: Type.String({ format: "uuid" }), ...EventBody.properties });
+const Event = named(
+  "Event",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The same as the header webhook-id of its calls." }),
+    ...EventBody.properties,
+  }),
+);
 
 /** A workspace's events as they happen, for those whom a webhook cannot reach. */
 export function eventRoutes(parts: EventParts) {
@@ -78,6 +84,7 @@ export function eventRoutes(parts: EventParts) {
     {
       query: EventQuery,
       detail: describe({
+        id: "listEvents",
         tag: "Events",
         summary: "Listen to events",
         description:

@@ -34,14 +34,26 @@ export type EventType = (typeof EVENT_TYPES)[number];
 
 /** An event as webhooks and listeners get it. */
 export const EventBody = Type.Object({
-  type: Type.String({ examples: ["email.delivered"] }),
-  timestamp: Type.String({ format: "date-time" }),
-  workspaceId: Type.String({ format: "uuid" }),
+  type: Type.String({
+    description: "What happened: one of those that `webhooks` in this document lists, or a new one.",
+    examples: ["suppression.created"],
+  }),
+  timestamp: Type.String({ format: "date-time", description: "When it happened." }),
+  workspaceId: Type.String({ format: "uuid", description: "Whose event it is." }),
   data: Type.Object(
     {},
     {
       additionalProperties: true,
-      description: "What it is about, as the API shows it, without the parts of a message.",
+      description:
+        "What it is about, as the API shows it, without the parts of a message. `webhooks` in this document shows it by type.",
+      examples: [
+        {
+          address: "maria@example.net",
+          reason: "hard_bounce",
+          channel: "email",
+          suppressedAt: "2026-11-21T12:00:00.000Z",
+        },
+      ],
     },
   ),
 });

@@ -98,7 +98,8 @@ function requireJsonType(request: Request): void {
   });
 }
 
-function limitFor(path: string, limits: BodyLimits): number {
+/** How large a body may be at this path. */
+export function limitFor(path: string, limits: BodyLimits): number {
   if (/\/emails\/batch\/?$/.test(path)) return limits.batchBytes;
   // Five hundred addresses of the longest are more than other requests may hold.
   return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
@@ -216,7 +217,7 @@ function cutOff(): AppError {
   return new AppError("INVALID_JSON", "The body ended before its announced length");
 }
 
-function tooLarge(limit: number): AppError {
+export function tooLarge(limit: number): AppError {
   const isBatch = limit > 16 * 1024 * 1024;
   return new AppError(
     "PAYLOAD_TOO_LARGE",

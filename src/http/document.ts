@@ -2,10 +2,10 @@ import { swagger } from "@elysiajs/swagger";
 import { type AnyElysia, Elysia } from "elysia";
 import { ANSWER_HEADERS } from "./openapi.ts";
 
-// The OpenAPI document of the routes. The docs plugin writes it from their schemas, but not validly:
-// `type: null`, `const` and `examples` do not exist in the schemas of OpenAPI 3.0, and bodies are
-// offered as form data too. So it is written once and mended; docs/complete.ts adds what every
-// operation has in common; it is served as it is.
+// The OpenAPI document of the routes. Their schemas are JSON Schema, which OpenAPI 3.1 takes as it is; the docs
+// plugin writes them out. Three things are put right: constants and choices with null become the forms that
+// generators of clients read, bodies are JSON only, and defaults come back. docs/complete.ts adds what every
+// operation has in common.
 
 const SPEC_PATH = "/openapi.json";
 
@@ -24,85 +24,69 @@ export async function openApiDocument(rooms: AnyElysia[]): Promise<Members> {
       excludeStaticFile: false,
       exclude: [SPEC_PATH],
       documentation: {
-        info: { title: "pombo", version: "1.0", description: "Transactional email from a server of your own." },
-        components: {
-          headers: ANSWER_HEADERS,
-          securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-API-Key" } },
-        },
+        info: { title: "pombo", version: "1.0" },
+        components: { headers: ANSWER_HEADERS },
         security: [{ apiKey: [] }],
       },
     }),
   );
   for (const room of rooms) writer.use(room);
   const response = await writer.handle(new Request(`http://localhost${SPEC_PATH}`));
-  return mendMembers((await response.json()) as Members);
+  return { ...mendMembers((await response.json()) as Members), openapi: "3.1.0" };
 }
 
-function mend(value: Json): Json {
+/** Of a schema, or of all that holds some. */
+export function mend(value: Json): Json {
   if (Array.isArray(value)) return value.map(mend);
-  if (value === null || typeof value !== "object") return value;
-  const simpler = asNullable(value) ?? asEnum(value);
-  return simpler === null ? mendMembers(value) : mend(simpler);
+  return isMembers(value) ? mendMembers(simplified(value)) : value;
 }
 
 function mendMembers(value: Members): Members {
   const mended: Members = {};
   for (const [name, member] of Object.entries(value)) {
     if (name === "x-default") mended["default"] = member;
-    else if (name === "examples" && Array.isArray(member)) mended["example"] = member[0] ?? null;
-    // A value, and no schema: its members may be called anything.
-    else if (name === "example") mended[name] = member;
+    // The plugin takes a parameter's examples out of its schema; there they have names.
+    else if (name === "examples" && Array.isArray(member) && "in" in value) mended["example"] = member[0] ?? null;
+    // Values, and no schemas: their members may be called anything.
+    else if (name === "example" || name === "examples") mended[name] = member;
     else if (name === "content") mended[name] = jsonOnly(mend(member));
     // A map from the members' own names to their schemas: no name in it is a word of JSON Schema.
-    else if (name === "properties" && isMembers(member)) mended[name] = mendEach(member);
+    else if (name === "properties" && isMembers(member)) mended[name] = mapMembers(member, mend);
     else mended[name] = mend(member);
   }
   return mended;
 }
 
-function mendEach(schemas: Members): Json {
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, mend(schema)]));
+/**
+ * The form that generators of clients read: an `enum` for constants, a list of types for one type and null. A choice
+ * with an object stays: they read a choice of a named schema and null. A constant `true` is a boolean: an enum of
+ * booleans does not compile in Java.
+ */
+function simplified(schema: Members): Members {
+  const { const: single, anyOf: choices, ...others } = schema;
+  if (single !== undefined) return typeof single === "boolean" ? others : { ...others, enum: [single] };
+  if (!Array.isArray(choices)) return schema;
+  const rest = choices.filter(isMembers).filter(({ type }) => type !== "null");
+  const [first = {}] = rest;
+  const values = rest.flatMap((choice) => (choice["const"] === undefined ? [] : [choice["const"]]));
+  const isOfValues = values.length > 0 && values.length === rest.length;
+  const one = isOfValues ? { type: first["type"] ?? "string", enum: values } : simplified(first);
+  if ((!isOfValues && rest.length > 1) || typeof one["type"] !== "string" || one["type"] === "object") return schema;
+  return { ...(rest.length < choices.length ? withNull(one) : one), ...others };
 }
 
-/** `const`, and a choice of several, is `enum` in OpenAPI 3.0. */
-function asEnum(schema: Members): Members | null {
-  const { const: single, anyOf: choices, ...others } = schema;
-  if (single !== undefined) return { ...others, enum: [single] };
-  if (!Array.isArray(choices) || choices.length === 0) return null;
-  const values: Json[] = [];
-  let type: Json = null;
-  for (const choice of choices) {
-    if (!isMembers(choice) || choice["const"] === undefined) return null;
-    values.push(choice["const"]);
-    type = choice["type"] ?? null;
-  }
-  return { ...others, ...(type === null ? {} : { type }), enum: values };
+function withNull(schema: Members): Members {
+  const { type = "string", enum: values } = schema;
+  return { ...schema, type: [type, "null"], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
 }
 
 export function isMembers(value: Json | undefined): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * anyOf with `type: null` becomes `nullable`, OpenAPI 3.0's word for it. A choice of words and null has null
- * among its words then, or they would forbid it.
- */
-function asNullable(schema: Members): Members | null {
-  const choices = schema["anyOf"];
-  if (!Array.isArray(choices)) return null;
-  const rest = choices.filter((choice) => !isNullType(choice));
-  if (rest.length === choices.length) return null;
-  const { anyOf: _, ...others } = schema;
-  const [only] = rest;
-  const words = asEnum({ anyOf: rest })?.["enum"];
-  if (Array.isArray(words)) return { ...others, type: "string", nullable: true, enum: [...words, null] };
-  return rest.length === 1 && isMembers(only)
-    ? { ...others, ...only, nullable: true }
-    : { ...others, anyOf: rest, nullable: true };
-}
-
-function isNullType(schema: Json): boolean {
-  return isMembers(schema) && schema["type"] === "null";
+/** The same members, each with what `change` makes of its value. */
+export function mapMembers(members: Members, change: (value: Json, name: string) => Json): Members {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(value, name)]));
 }
 
 function jsonOnly(content: Json): Json {

@@ -1,34 +1,47 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { isReadyWith, type Trouble } from "../trouble.ts";
-import { describe, jsonAnswer } from "./openapi.ts";
+import { describe, jsonAnswer, named } from "./openapi.ts";
 import { timeOf } from "./times.ts";
 
 const TAG = "Instance";
 
-const Health = Type.Object({ status: Type.Literal("alive") });
-const Readiness = Type.Object({
-  status: Type.Union([Type.Literal("ready"), Type.Literal("not ready")]),
-  reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
-  trouble: Type.Array(
-    Type.Object({
-      part: Type.String({
-        examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms", "clock"],
+const Health = named("Health", Type.Object({ status: Type.Literal("alive") }));
+const Readiness = named(
+  "Readiness",
+  Type.Object({
+    status: Type.Union([Type.Literal("ready"), Type.Literal("not ready")]),
+    reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
+    trouble: Type.Array(
+      Type.Object({
+        part: Type.String({
+          examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms", "clock"],
+        }),
+        reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
+        since: Type.String({ format: "date-time" }),
       }),
-      reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
-      since: Type.String({ format: "date-time" }),
-    }),
-    { description: "Each part that keeps it from working; while it is ready, what the operator should see to." },
-  ),
-});
+      { description: "Each part that keeps it from working; while it is ready, what the operator should see to." },
+    ),
+  }),
+);
+
+const READY = { status: "ready", reason: null, trouble: [] };
+const FULL_DISK = "The disk is nearly full: 100 MiB are free. Sends are refused until there is room.";
+const NOT_READY = {
+  status: "not ready",
+  reason: FULL_DISK,
+  trouble: [{ part: "disk", reason: FULL_DISK, since: "2026-11-21T12:00:00.000Z" }],
+};
 
 /** What needs no key: whether the instance lives and works, and what its API is. */
 export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () => Promise<unknown> }) {
   return new Elysia({ name: "instance" })
     .get("/health", () => ({ status: "alive" }), {
       detail: describe({
+        id: "getHealth",
         tag: TAG,
         summary: "Whether the process lives",
+        description: "For whoever watches the process; it says nothing of what it can do.",
         isOpen: true,
         responses: { 200: jsonAnswer("It does", Health) },
       }),
@@ -48,19 +61,26 @@ export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () 
       },
       {
         detail: describe({
+          id: "getReadiness",
           tag: TAG,
           summary: "Whether it can accept and send",
+          description: "503 while it cannot; `trouble` also tells what the operator should see to while it can.",
           isOpen: true,
-          responses: { 200: jsonAnswer("It can", Readiness), 503: jsonAnswer("It cannot at the moment", Readiness) },
+          responses: {
+            200: jsonAnswer("It can", Readiness, READY),
+            503: jsonAnswer("It cannot at the moment", Readiness, NOT_READY),
+          },
         }),
       },
     )
     .get("/api/v1/openapi.json", () => parts.document(), {
       detail: describe({
+        id: "getOpenApiDocument",
         tag: TAG,
         summary: "This document",
+        description: "It describes exactly what this instance serves.",
         isOpen: true,
-        responses: { 200: jsonAnswer("OpenAPI 3.0", Type.Object({})) },
+        responses: { 200: jsonAnswer("OpenAPI 3.1", Type.Object({})) },
       }),
     });
 }

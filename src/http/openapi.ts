@@ -18,21 +18,38 @@ const DESCRIPTIONS: Record<number, string> = {
   503: "Nothing can be stored at the moment; nothing was accepted, unless the message says that this is not known",
 };
 
-/** The body of every answer that is not 2xx. `x-name`: the document holds it once, under this name. */
-const ErrorBody = Type.Object(
-  {
+/** `schema`, which the document then holds once, under this name, and points to wherever it is used. */
+export function named<T extends TSchema>(name: string, schema: T): T {
+  return { ...schema, "x-name": name };
+}
+
+/** The body of every answer that is not 2xx. */
+const ErrorBody = named(
+  "Errors",
+  Type.Object({
     errors: Type.Array(
-      Type.Object({
-        code: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES, description: "For programs." }),
-        message: Type.String({ description: "For people." }),
-        field: Type.Optional(Type.String({ description: "The member or parameter at fault." })),
-        path: Type.Optional(Type.String({ description: "In a list, where it is: `emails[3].from`." })),
-        hint: Type.Optional(Type.String({ description: "What to do." })),
-      }),
+      named(
+        "Error",
+        Type.Object({
+          code: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES, description: "For programs." }),
+          message: Type.String({ description: "For people." }),
+          field: Type.Optional(Type.String({ description: "The member or parameter at fault." })),
+          path: Type.Optional(Type.String({ description: "In a list, where it is: `emails[3].from`." })),
+          hint: Type.Optional(Type.String({ description: "What to do." })),
+        }),
+      ),
       { minItems: 1, description: "One item for each fault." },
     ),
-  },
-  { "x-name": "Errors" },
+  }),
+);
+
+/** The answer to a deletion. */
+export const Deleted = named(
+  "Deleted",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "What was deleted." }),
+    deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
+  }),
 );
 
 /** Answers of every route that asks for a key. */
@@ -74,7 +91,7 @@ function described(description: string, schema: Record<string, unknown>) {
 interface Answer {
   description: string;
   headers: Record<string, { $ref: string }>;
-  content: { "application/json": { schema: TSchema } } | { "text/html": { schema: TSchema } };
+  content: { "application/json": { schema: TSchema; example?: unknown } } | { "text/html": { schema: TSchema } };
 }
 
 const DONE: Record<number, string> = { 201: "Made", 202: "Accepted" };
@@ -84,17 +101,28 @@ const DONE: Record<number, string> = { 201: "Made", 202: "Accepted" };
  * status; those that every such route has need not be named.
  */
 export function answers(status: number, data: TSchema, errors: number[], meta?: TSchema): Record<string, Answer> {
-  const envelope = meta === undefined ? Type.Object({ data }) : Type.Object({ data, meta });
-  const all: Record<string, Answer> = { [status]: limitedAnswer(status, DONE[status] ?? "Done", envelope) };
+  const all: Record<string, Answer> = {
+    [status]: limitedAnswer(status, DONE[status] ?? "Done", envelopeOf(data, meta)),
+  };
   const ofBodies = errors.includes(413) ? OF_BODIES : [];
   for (const code of [...errors, ...ofBodies, ...ANYWHERE])
     all[code] = limitedAnswer(code, DESCRIPTIONS[code] ?? "An error", ErrorBody);
   return all;
 }
 
+/** What holds the data of an answer. `Email` comes in an `EmailResponse`, many of `EmailListItem` in an `EmailList`. */
+export function envelopeOf(data: TSchema, meta?: TSchema): TSchema {
+  const envelope = meta === undefined ? Type.Object({ data }) : Type.Object({ data, meta });
+  const { "x-name": name, items } = data as { "x-name"?: string; items?: { "x-name"?: string } };
+  if (name !== undefined) return named(`${name}Response`, envelope);
+  const item = items?.["x-name"];
+  return item === undefined ? envelope : named(`${item.replace(/ListItem$/, "")}List`, envelope);
+}
+
 /** One answer of a route that needs no key, for the API docs. */
-export function jsonAnswer(description: string, schema: TSchema): Answer {
-  return { description, headers: headersOf({}), content: { "application/json": { schema } } };
+export function jsonAnswer(description: string, schema: TSchema, example?: object): Answer {
+  const json = { schema, ...(example === undefined ? {} : { example }) };
+  return { description, headers: headersOf({}), content: { "application/json": json } };
 }
 
 /** A further answer of a route that asks for a key, for the API docs. */
@@ -119,10 +147,14 @@ export function htmlAnswer(description: string): Answer {
 }
 
 interface Description {
+  /** The operation's name in generated clients: a verb and what it is about, as `sendEmail`. It never changes. */
+  id: string;
   tag: string;
   summary: string;
-  description?: string;
+  description: string;
   responses: Record<string, Answer>;
+  /** Where the `data` of its example is otherwise than the schema's. */
+  example?: object;
   /** It may be asked without a key. */
   isOpen?: boolean;
   /** The keys that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. */
@@ -133,18 +165,20 @@ interface Description {
 
 /** What the API docs say of a route. */
 export function describe(detail: Description) {
-  const { tag, summary, description, responses, headers } = detail;
+  const { id, tag, summary, description, responses, headers } = detail;
   const parameters = headers?.map((header) => ({
     in: "header" as const,
     ...header,
     schema: { type: "string" as const },
   }));
   return {
+    operationId: id,
     tags: [tag],
     summary,
+    ...(detail.example === undefined ? {} : { "x-example": detail.example }),
     // The docs plugin types answers by its own copy of JSON Schema, which TypeBox schemas satisfy only at run time.
     responses: responses as never,
-    ...(description === undefined ? {} : { description }),
+    description,
     ...(detail.keys === undefined ? {} : { security: detail.keys.map((name) => ({ [name]: [] })) }),
     ...(detail.isOpen === true ? { security: [] } : {}),
     ...(parameters === undefined ? {} : { parameters }),

@@ -3,6 +3,7 @@ import { Type } from "@sinclair/typebox";
 import type { AppError } from "../errors.ts";
 import { integerText, text } from "./rules.ts";
 import { validationError } from "./errors.ts";
+import { named } from "./openapi.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
@@ -29,17 +30,23 @@ export const CursorQuery = Type.Object({
   limit: Type.Optional(limit),
 });
 
-export const PageMeta = Type.Object({
-  total: Type.Integer({ minimum: 0 }),
-  perPage: Type.Integer({ minimum: 1, maximum: MAX_LIMIT }),
-  page: Type.Integer({ minimum: 1 }),
-  lastPage: Type.Integer({ minimum: 1 }),
-});
+export const PageMeta = named(
+  "PageMeta",
+  Type.Object({
+    total: Type.Integer({ minimum: 0, description: "Items on all pages.", examples: [1] }),
+    perPage: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: "Items that a page holds.", examples: [20] }),
+    page: Type.Integer({ minimum: 1, description: "This page." }),
+    lastPage: Type.Integer({ minimum: 1, description: "The last page that holds any, at least 1." }),
+  }),
+);
 
-export const CursorMeta = Type.Object({
-  has_more: Type.Boolean(),
-  next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Null on the last page." }),
-});
+export const CursorMeta = named(
+  "CursorMeta",
+  Type.Object({
+    has_more: Type.Boolean({ description: "Whether there is a next page." }),
+    next_cursor: Type.Union([Type.String(), Type.Null()], { description: "Null on the last page." }),
+  }),
+);
 
 export function pageOf(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
   const page = Number(query.page ?? 1);

@@ -133,9 +133,9 @@ export function choice<const Value extends string>(values: readonly Value[], des
   );
 }
 
-export function uuid(description?: string): TUnsafe<string> {
+export function uuid(description = "Which one."): TUnsafe<string> {
   return ruled<string>(
-    { type: "string", format: "uuid", ...(description === undefined ? {} : { description }) },
+    { type: "string", format: "uuid", description },
     leafRule((value) => (typeof value === "string" && isId(value) ? null : "must be a UUID")),
   );
 }
@@ -144,11 +144,9 @@ export function uuid(description?: string): TUnsafe<string> {
 export function nullable<T extends TSchema>(schema: T): TUnsafe<T["static"] | null> {
   const rule = ruleOf(schema);
   if (rule === undefined) throw new Error("only a ruled schema can be made nullable");
-  // OpenAPI 3.0: `nullable` does not add null to a list of values.
-  const values: unknown = schema["enum"];
-  const listed = Array.isArray(values) ? { enum: [...(values as unknown[]), null] } : {};
+  const { type, enum: values } = schema as { type?: unknown; enum?: unknown[] };
   return ruled<T["static"] | null>(
-    { ...schema, ...listed, nullable: true },
+    { ...schema, type: [type, "null"], ...(values === undefined ? {} : { enum: [...values, null] }) },
     { isValid: (value) => value === null || rule.isValid(value), faults: (value) => rule.faults(value) },
   );
 }

@@ -4,13 +4,13 @@ import type { Commit } from "../db/commit.ts";
 import type { AppError } from "../errors.ts";
 import { operatorCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { answers, Deleted, describe } from "../http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { uuid } from "../http/rules.ts";
 import { timeOf } from "../http/times.ts";
 import type { Log } from "../log.ts";
 import { contentOf } from "./keep.ts";
-import { DeletedMail, InboxEntry, InboxMail } from "./operator-schema.ts";
+import { InboxEntry, InboxMail } from "./operator-schema.ts";
 import type { InboxStore, ListedMail } from "./store.ts";
 
 // What came for the operator: mail to postmaster and abuse, and reports that could not be matched or read.
@@ -39,6 +39,7 @@ export function inboxRoutes(parts: InboxParts) {
       {
         query: CursorQuery,
         detail: describe({
+          id: "listInboxMails",
           tag: TAG,
           summary: "List the mail that came for you, newest first",
           description:
@@ -60,8 +61,10 @@ export function inboxRoutes(parts: InboxParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "getInboxMail",
           tag: TAG,
           summary: "Get a mail that came for you",
+          description: "With its whole content.",
           responses: answers(200, InboxMail, [401, 403, 404, 422]),
         }),
       },
@@ -78,9 +81,11 @@ export function inboxRoutes(parts: InboxParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "deleteInboxMail",
           tag: TAG,
           summary: "Delete a mail that came for you",
-          responses: answers(200, DeletedMail, [401, 403, 404, 422, 503]),
+          description: "It is gone for good.",
+          responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },
     );

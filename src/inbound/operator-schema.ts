@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { INBOUND_MAILBOXES } from "../db/schema-inbound.ts";
+import { named } from "../http/openapi.ts";
 
 const members = {
   id: Type.String({ format: "uuid" }),
@@ -19,17 +20,18 @@ const members = {
 };
 
 /** A mail for the operator, in the list. */
-export const InboxEntry = Type.Object(members);
+export const InboxEntry = named("InboxListItem", Type.Object(members));
 
 /** The same with all that is known of it. */
-export const InboxMail = Type.Object({
-  ...members,
-  envelopeFrom: Type.String({ description: "Empty: a report without a sender." }),
-  helo: Type.String({ description: "What the server that brought it called itself." }),
-  clientAddress: Type.String(),
-  tls: Type.Boolean(),
-  size: Type.Integer({ description: "Bytes." }),
-  content: Type.String({ description: "The whole mail in base64." }),
-});
-
-export const DeletedMail = Type.Object({ id: Type.String({ format: "uuid" }), deleted: Type.Literal(true) });
+export const InboxMail = named(
+  "InboxMail",
+  Type.Object({
+    ...members,
+    envelopeFrom: Type.String({ description: "Empty: a report without a sender." }),
+    helo: Type.String({ description: "What the server that brought it called itself." }),
+    clientAddress: Type.String(),
+    tls: Type.Boolean(),
+    size: Type.Integer({ description: "Bytes." }),
+    content: Type.String({ description: "The whole mail in base64." }),
+  }),
+);

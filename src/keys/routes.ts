@@ -7,7 +7,7 @@ import type { DomainStore } from "../domains/store.ts";
 import { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { answers, Deleted, describe } from "../http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
@@ -15,7 +15,7 @@ import { timeOf, timeOrNull } from "../http/times.ts";
 import type { Random } from "../random.ts";
 import { insertKey } from "./create.ts";
 import { deleteKey } from "./delete.ts";
-import { CreatedKey, DeletedKey, KeyCreate, KeyInList } from "./schema.ts";
+import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
 import type { KeyStore, ListedKey } from "./store.ts";
 
 const TAG = "API keys";
@@ -53,6 +53,7 @@ export function keyRoutes(parts: KeyParts) {
         body: requestBody(KeyCreate),
         parse: "json",
         detail: describe({
+          id: "createApiKey",
           tag: TAG,
           summary: "Make an API key",
           description: "The key itself is shown in this answer only.",
@@ -71,6 +72,7 @@ export function keyRoutes(parts: KeyParts) {
       {
         query: CursorQuery,
         detail: describe({
+          id: "listApiKeys",
           tag: TAG,
           summary: "List API keys, newest first",
           description: "The keys themselves are not kept; `prefix` tells which is which.",
@@ -89,11 +91,12 @@ export function keyRoutes(parts: KeyParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "deleteApiKey",
           tag: TAG,
           summary: "Delete an API key",
           description:
             "It is not valid any more once this is answered. The last key without domainId cannot be deleted.",
-          responses: answers(200, DeletedKey, [401, 403, 404, 409, 422, 503]),
+          responses: answers(200, Deleted, [401, 403, 404, 409, 422, 503]),
         }),
       },
     );

@@ -31,6 +31,7 @@ export function operatorPauseRoutes({ pause, log }: PauseRouteParts) {
         body: requestBody(QueuePause),
         parse: "json",
         detail: describe({
+          id: "pauseDelivery",
           tag: TAG,
           summary: "Pause all delivery",
           description:
@@ -50,6 +51,7 @@ export function operatorPauseRoutes({ pause, log }: PauseRouteParts) {
       },
       {
         detail: describe({
+          id: "resumeDelivery",
           tag: TAG,
           summary: "Let delivery go on",
           description:

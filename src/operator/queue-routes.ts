@@ -55,6 +55,7 @@ function lookRoutes(parts: OperatorQueueParts) {
       {
         query: OverviewQuery,
         detail: describe({
+          id: "getQueue",
           tag: TAG,
           summary: "What waits, by destination, and why",
           description: "Texts by route, calls by webhook.",
@@ -74,6 +75,7 @@ function lookRoutes(parts: OperatorQueueParts) {
       {
         query: QueueListQuery,
         detail: describe({
+          id: "listQueuedMessages",
           tag: TAG,
           summary: "List messages that wait, oldest first",
           description: "Emails, unless `kind` or `to` says texts or calls. The last page may be empty.",
@@ -95,6 +97,7 @@ function changeRoutes(parts: OperatorQueueParts) {
         body: requestBody(QueueRetry),
         parse: "json",
         detail: describe({
+          id: "retryQueuedMessages",
           tag: TAG,
           summary: "Have messages tried now",
           description:
@@ -115,6 +118,7 @@ function changeRoutes(parts: OperatorQueueParts) {
         body: requestBody(QueueDrop),
         parse: "json",
         detail: describe({
+          id: "dropQueuedMessages",
           tag: TAG,
           summary: "Drop messages from the queue",
           description:

@@ -3,6 +3,7 @@ import { CursorQuery } from "../http/pagination.ts";
 import { choice, type Fault, lineFault, objectWith, text, uuid } from "../http/rules.ts";
 import { time } from "../http/times.ts";
 import { KINDS } from "./queue-store.ts";
+import { named } from "../http/openapi.ts";
 
 const MAX_TO = 320;
 const MAX_REASON = 200;
@@ -65,59 +66,78 @@ function ambiguity(given: Narrowed): Fault | null {
   return { path: ["ids"], message: "say exactly which messages are meant: give nothing beside them" };
 }
 
-const ONE_OF_THEM = { anyOf: NARROWING.map((name) => ({ required: [name] })) };
-
-export const QueueDrop = objectWith(
-  Type.Object(
-    {
-      ...ChangeMembers,
-      reason: Type.Optional(
-        text(
-          {
-            minLength: 1,
-            maxLength: MAX_REASON,
-            description: "Why; it stands in the failedReason of each.",
-            examples: ["the list was sent by mistake"],
-          },
-          lineFault,
+export const QueueDrop = named(
+  "QueueDrop",
+  objectWith(
+    Type.Object(
+      {
+        ...ChangeMembers,
+        reason: Type.Optional(
+          text(
+            {
+              minLength: 1,
+              maxLength: MAX_REASON,
+              description: "Why; it stands in the failedReason of each.",
+              examples: ["the list was sent by mistake"],
+            },
+            lineFault,
+          ),
         ),
-      ),
-      dryRun: Type.Optional(Type.Boolean({ description: "Only count what would be dropped." })),
+        dryRun: Type.Optional(Type.Boolean({ description: "Only count what would be dropped." })),
+      },
+      closed,
+    ),
+    (given) => {
+      if (NARROWING.every((name) => given[name] === undefined)) return { path: ["ids"], message: SAY_WHICH };
+      return ambiguity(given);
     },
-    closed,
+    {
+      description: "`ids` alone; or one or more of `to`, `workspaceId` and `queuedBefore`.",
+      examples: [{ to: "example.com", reason: "the list was sent by mistake" }],
+    },
   ),
-  (given) => {
-    if (NARROWING.every((name) => given[name] === undefined)) return { path: ["ids"], message: SAY_WHICH };
-    return ambiguity(given);
-  },
-  ONE_OF_THEM,
 );
 
-export const QueueRetry = objectWith(
-  Type.Object({ ...ChangeMembers, all: Type.Optional(Type.Boolean({ description: "`true`: every one." })) }, closed),
-  (given) => {
-    const isNarrowed = NARROWING.some((name) => given[name] !== undefined);
-    if (isNarrowed && given.all === true)
-      return { path: ["all"], message: "says every one, and the others say which: give the one or the other" };
-    if (isNarrowed || given.all === true) return ambiguity(given);
-    return { path: ["ids"], message: SAY_WHICH, hint: '"all": true means every one.' };
-  },
-  { anyOf: [...ONE_OF_THEM.anyOf, { required: ["all"], properties: { all: { enum: [true] } } }] },
+export const QueueRetry = named(
+  "QueueRetry",
+  objectWith(
+    Type.Object({ ...ChangeMembers, all: Type.Optional(Type.Boolean({ description: "`true`: every one." })) }, closed),
+    (given) => {
+      const isNarrowed = NARROWING.some((name) => given[name] !== undefined);
+      if (isNarrowed && given.all === true)
+        return { path: ["all"], message: "says every one, and the others say which: give the one or the other" };
+      if (isNarrowed || given.all === true) return ambiguity(given);
+      return { path: ["ids"], message: SAY_WHICH, hint: '"all": true means every one.' };
+    },
+    {
+      description: "`ids` alone; or one or more of `to`, `workspaceId` and `queuedBefore`; or `all`.",
+      examples: [{ to: "example.com" }],
+    },
+  ),
 );
 
-const CountsByKind = Type.Object({ email: Type.Integer(), sms: Type.Integer(), webhook: Type.Integer() });
+const CountsByKind = named(
+  "QueueCounts",
+  Type.Object({ email: Type.Integer(), sms: Type.Integer(), webhook: Type.Integer() }),
+);
 
-export const QueueChanged = Type.Object({
-  changed: CountsByKind,
-  running: Type.Object(CountsByKind.properties, {
-    description: "Meant as well, but being delivered at that moment, and left alone.",
+export const QueueChanged = named(
+  "QueueChanged",
+  Type.Object({
+    changed: CountsByKind,
+    running: Type.Object(CountsByKind.properties, {
+      description: "Meant as well, but being delivered at that moment, and left alone.",
+    }),
+    unknown: Type.Array(Type.String(), { description: "Of the ids: nothing has these.", examples: [[]] }),
+    ended: Type.Array(Type.String(), {
+      description: "Of the ids: nothing of these waits (any more).",
+      examples: [[]],
+    }),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: "Not null: a part is done, and the same request with this as its `cursor` goes on.",
+    }),
   }),
-  unknown: Type.Array(Type.String(), { description: "Of the ids: nothing has these." }),
-  ended: Type.Array(Type.String(), { description: "Of the ids: nothing of these waits (any more)." }),
-  next: Type.Union([Type.String(), Type.Null()], {
-    description: "Not null: a part is done, and the same request with this as its `cursor` goes on.",
-  }),
-});
+);
 
 export const QueueListQuery = Type.Object({
   ...CursorQuery.properties,
@@ -126,64 +146,76 @@ export const QueueListQuery = Type.Object({
 });
 
 /** A message that waits, or is under way. */
-export const QueuedMessage = Type.Object({
-  kind: Type.Union(KINDS.map((one) => Type.Literal(one))),
-  id: Type.String({ format: "uuid", description: "Of the email or text; of a call the id of its event." }),
-  workspaceId: Type.Union([id, Type.Null()]),
-  to: Type.String({ description: "The recipient, or the URL that is called." }),
-  queuedAt: Time,
-  state: Type.String({ description: "queued, sending or delivery_delayed." }),
-  attempts: Type.Integer(),
-  nextAttemptAt: MaybeTime,
-  expiresAt: MaybeTime,
-  lastReply: MaybeText,
-});
+export const QueuedMessage = named(
+  "QueuedMessage",
+  Type.Object({
+    kind: Type.Union(KINDS.map((one) => Type.Literal(one))),
+    id: Type.String({ format: "uuid", description: "Of the email or text; of a call the id of its event." }),
+    workspaceId: Type.Union([id, Type.Null()]),
+    to: Type.String({ description: "The recipient, or the URL that is called." }),
+    queuedAt: Time,
+    state: Type.String({ description: "queued, sending or delivery_delayed." }),
+    attempts: Type.Integer(),
+    nextAttemptAt: MaybeTime,
+    expiresAt: MaybeTime,
+    lastReply: MaybeText,
+  }),
+);
 
 const DESTINATION_STATES = ["paused", "held", "blocked", "running", "due", "delayed"] as const;
 
 /** How much waits for one destination, and why. */
-export const QueuedDestination = Type.Object({
-  to: Type.String({ description: "The recipient domain, or the relay." }),
-  site: Type.Union([Type.String(), Type.Null()], {
-    description: "The mail servers behind it; null: not asked for yet since the start.",
-  }),
-  waiting: Type.Integer(),
-  running: Type.Integer(),
-  held: Type.Integer({ description: "Of those that wait: of workspaces whose queue you hold." }),
-  oldestAt: MaybeTime,
-  nextAttemptAt: MaybeTime,
-  state: Type.Unsafe<(typeof DESTINATION_STATES)[number]>(
-    Type.Union(
-      DESTINATION_STATES.map((state) => Type.Literal(state)),
-      {
-        description:
-          "Why it waits: all delivery is paused; you hold it; its site is left alone until `blockedUntil`; it goes out now; its turn comes; its next attempt has a time.",
-      },
+export const QueuedDestination = named(
+  "QueuedDestination",
+  Type.Object({
+    to: Type.String({ description: "The recipient domain, or the relay." }),
+    site: Type.Union([Type.String(), Type.Null()], {
+      description: "The mail servers behind it; null: not asked for yet since the start.",
+    }),
+    waiting: Type.Integer(),
+    running: Type.Integer(),
+    held: Type.Integer({ description: "Of those that wait: of workspaces whose queue you hold." }),
+    oldestAt: MaybeTime,
+    nextAttemptAt: MaybeTime,
+    state: Type.Unsafe<(typeof DESTINATION_STATES)[number]>(
+      Type.Union(
+        DESTINATION_STATES.map((state) => Type.Literal(state)),
+        {
+          description:
+            "Why it waits: all delivery is paused; you hold it; its site is left alone until `blockedUntil`; it goes out now; its turn comes; its next attempt has a time.",
+        },
+      ),
     ),
-  ),
-  reason: Type.Union([Type.String(), Type.Null()], { description: "What was said last." }),
-  blockedUntil: MaybeTime,
-});
+    reason: Type.Union([Type.String(), Type.Null()], { description: "What was said last." }),
+    blockedUntil: MaybeTime,
+  }),
+);
 
-const QueuedRoute = Type.Object({
-  route: Type.String(),
-  waiting: Type.Integer(),
-  isMinimum: Type.Boolean({ description: "More wait than were counted." }),
-  running: Type.Integer({ description: "Segments under way, or whose answer was lost." }),
-  oldestAt: MaybeTime,
-  nextAttemptAt: MaybeTime,
-  reason: MaybeText,
-});
+const QueuedRoute = named(
+  "QueuedRoute",
+  Type.Object({
+    route: Type.String(),
+    waiting: Type.Integer(),
+    isMinimum: Type.Boolean({ description: "More wait than were counted." }),
+    running: Type.Integer({ description: "Segments under way, or whose answer was lost." }),
+    oldestAt: MaybeTime,
+    nextAttemptAt: MaybeTime,
+    reason: MaybeText,
+  }),
+);
 
-const QueuedWebhook = Type.Object({
-  id,
-  workspaceId: Type.Union([id, Type.Null()]),
-  url: Type.String(),
-  waiting: Type.Integer(),
-  isMinimum: Type.Boolean({ description: "More wait than were counted." }),
-  nextAttemptAt: MaybeTime,
-  reason: MaybeText,
-});
+const QueuedWebhook = named(
+  "QueuedWebhook",
+  Type.Object({
+    id,
+    workspaceId: Type.Union([id, Type.Null()]),
+    url: Type.String(),
+    waiting: Type.Integer(),
+    isMinimum: Type.Boolean({ description: "More wait than were counted." }),
+    nextAttemptAt: MaybeTime,
+    reason: MaybeText,
+  }),
+);
 
 export const Paused = Type.Union(
   [
@@ -200,34 +232,40 @@ export const Paused = Type.Union(
 );
 
 /** What a pause and its end answer. */
-export const DeliveryState = Type.Object({ paused: Paused });
+export const DeliveryState = named("DeliveryState", Type.Object({ paused: Paused }));
 
-export const QueuePause = Type.Object(
-  {
-    reason: Type.Optional(
-      text(
-        {
-          minLength: 1,
-          maxLength: MAX_REASON,
-          description: "Why; shown wherever the pause is.",
-          examples: ["our address is on a list"],
-        },
-        lineFault,
+export const QueuePause = named(
+  "QueuePause",
+  Type.Object(
+    {
+      reason: Type.Optional(
+        text(
+          {
+            minLength: 1,
+            maxLength: MAX_REASON,
+            description: "Why; shown wherever the pause is.",
+            examples: ["our address is on a list"],
+          },
+          lineFault,
+        ),
       ),
-    ),
-  },
-  closed,
+    },
+    closed,
+  ),
 );
 
-export const QueueOverview = Type.Object({
-  paused: Paused,
-  waiting: Type.Integer({ description: "Emails, those under way not counted." }),
-  running: Type.Integer({ description: "Emails." }),
-  destinations: Type.Array(QueuedDestination, { description: "Where most emails wait, first." }),
-  others: Type.Object(
-    { destinations: Type.Integer(), waiting: Type.Integer() },
-    { description: "What is not among them." },
-  ),
-  sms: Type.Array(QueuedRoute),
-  webhooks: Type.Array(QueuedWebhook),
-});
+export const QueueOverview = named(
+  "QueueOverview",
+  Type.Object({
+    paused: Paused,
+    waiting: Type.Integer({ description: "Emails, those under way not counted." }),
+    running: Type.Integer({ description: "Emails." }),
+    destinations: Type.Array(QueuedDestination, { description: "Where most emails wait, first." }),
+    others: Type.Object(
+      { destinations: Type.Integer(), waiting: Type.Integer() },
+      { description: "What is not among them." },
+    ),
+    sms: Type.Array(QueuedRoute),
+    webhooks: Type.Array(QueuedWebhook),
+  }),
+);

@@ -26,10 +26,11 @@ export function operatorStatusRoutes(parts: StatusParts) {
     {
       query: Query,
       detail: describe({
+        id: "getInstanceStatus",
         tag: TAG,
         summary: "How the instance is",
         description: "What needs your hand stands among the troubles.",
-        responses: answers(200, InstanceStatus, [401, 403]),
+        responses: answers(200, InstanceStatus, [401, 403, 422]),
       }),
     },
   );

@@ -18,6 +18,7 @@ export function operatorTraceRoutes(parts: TraceParts) {
       {
         query: TraceQuery,
         detail: describe({
+          id: "findMessages",
           tag: TAG,
           summary: "Find messages by the beginning of an id, or by recipient",
           description: "The newest 50.",
@@ -34,8 +35,11 @@ export function operatorTraceRoutes(parts: TraceParts) {
       {
         params: Type.Object({ id: uuid("Of an email or a text, or of an event or a webhook delivery about one.") }),
         detail: describe({
+          id: "traceMessage",
           tag: TAG,
           summary: "A message's whole way",
+          description:
+            "Its record, every attempt with what was said, its recipient's suppressions, and the events that were told of it.",
           responses: answers(200, Trace, [401, 403, 404, 422]),
         }),
       },

@@ -4,6 +4,7 @@ import { text } from "../http/rules.ts";
 import { SmsRecord } from "../sms/schema.ts";
 import { Suppression } from "../suppressions/schema.ts";
 import { WebhookDelivery } from "../webhooks/schema.ts";
+import { named } from "../http/openapi.ts";
 
 const MAX_FIND = 320;
 
@@ -27,78 +28,93 @@ export const TraceQuery = Type.Object({
 });
 
 /** A message that may be the one that is looked for. */
-export const TraceCandidate = Type.Object({
-  kind,
-  id,
-  workspaceId: MaybeId,
-  from: Type.String(),
-  to: Type.String(),
-  status: Type.String(),
-  createdAt: Time,
-});
+export const TraceCandidate = named(
+  "TraceCandidate",
+  Type.Object({
+    kind,
+    id,
+    workspaceId: MaybeId,
+    from: Type.String(),
+    to: Type.String(),
+    status: Type.String(),
+    createdAt: Time,
+  }),
+);
 
 const { html: _html, text: _text, ...emailMembers } = EmailRecord.properties;
 const { body: _body, ...smsMembers } = SmsRecord.properties;
 
-const TracedEmail = Type.Object({
-  ...emailMembers,
-  returnPath: Type.String({ description: "Where reports about it come to." }),
-  expiresAt: MaybeTime,
-  timeline: Type.Array(
-    Type.Object({
-      ...TimelineEntry.properties,
-      dialogue: Type.Optional(
-        Type.Union([Type.String(), Type.Null()], {
-          description:
-            "Of an attempt that did not deliver at its first try: what was said, a line each, with the milliseconds since its beginning, > for us and < for the server. Without the message itself.",
-        }),
-      ),
-    }),
-  ),
-});
+const TracedEmail = named(
+  "TracedEmail",
+  Type.Object({
+    ...emailMembers,
+    returnPath: Type.String({ description: "Where reports about it come to." }),
+    expiresAt: MaybeTime,
+    timeline: Type.Array(
+      Type.Object({
+        ...TimelineEntry.properties,
+        dialogue: Type.Optional(
+          Type.Union([Type.String(), Type.Null()], {
+            description:
+              "Of an attempt that did not deliver at its first try: what was said, a line each, with the milliseconds since its beginning, > for us and < for the server. Without the message itself.",
+          }),
+        ),
+      }),
+    ),
+  }),
+);
 
-const TracedSegment = Type.Object({
-  part: Type.Integer(),
-  state: Type.String(),
-  route: Type.String(),
-  link: MaybeText,
-  attempts: Type.Integer(),
-  resends: Type.Integer({ description: "Times it was sent again after a lost answer." }),
-  reroutes: Type.Integer(),
-  submittedAt: MaybeTime,
-  acceptedAt: MaybeTime,
-  smscId: MaybeText,
-  receiptState: MaybeText,
-  receiptAt: MaybeTime,
-  providerStatus: MaybeText,
-  providerCode: MaybeText,
-  category: MaybeText,
-  reason: MaybeText,
-  nextAttemptAt: MaybeTime,
-  credit: Type.String(),
-});
+const TracedSegment = named(
+  "TracedSegment",
+  Type.Object({
+    part: Type.Integer(),
+    state: Type.String(),
+    route: Type.String(),
+    link: MaybeText,
+    attempts: Type.Integer(),
+    resends: Type.Integer({ description: "Times it was sent again after a lost answer." }),
+    reroutes: Type.Integer(),
+    submittedAt: MaybeTime,
+    acceptedAt: MaybeTime,
+    smscId: MaybeText,
+    receiptState: MaybeText,
+    receiptAt: MaybeTime,
+    providerStatus: MaybeText,
+    providerCode: MaybeText,
+    category: MaybeText,
+    reason: MaybeText,
+    nextAttemptAt: MaybeTime,
+    credit: Type.String(),
+  }),
+);
 
-const TracedSms = Type.Object({ ...smsMembers, expiresAt: Time, parts: Type.Array(TracedSegment) });
+const TracedSms = named("TracedSms", Type.Object({ ...smsMembers, expiresAt: Time, parts: Type.Array(TracedSegment) }));
 
-const TracedEvent = Type.Object({
-  id,
-  type: Type.String(),
-  at: Time,
-  calls: Type.Array(Type.Object({ ...WebhookDelivery.properties, webhookId: id, url: Type.String() })),
-  waiting: Type.Array(
-    Type.Object({ webhookId: id, url: Type.String(), attempts: Type.Integer(), nextAttemptAt: MaybeTime }),
-    { description: "Calls still to be made." },
-  ),
-});
+const TracedEvent = named(
+  "TracedEvent",
+  Type.Object({
+    id,
+    type: Type.String(),
+    at: Time,
+    calls: Type.Array(Type.Object({ ...WebhookDelivery.properties, webhookId: id, url: Type.String() })),
+    waiting: Type.Array(
+      Type.Object({ webhookId: id, url: Type.String(), attempts: Type.Integer(), nextAttemptAt: MaybeTime }),
+      { description: "Calls still to be made." },
+    ),
+  }),
+);
 
 /** A message's whole way. */
-export const Trace = Type.Object({
-  kind,
-  id,
-  workspaceId: MaybeId,
-  workspaceName: MaybeText,
-  email: Type.Union([TracedEmail, Type.Null()]),
-  sms: Type.Union([TracedSms, Type.Null()]),
-  suppressions: Type.Array(Suppression, { description: "Of its recipient, now." }),
-  events: Type.Array(TracedEvent, { description: "What was told of it; nothing is where nobody wanted to be told." }),
-});
+export const Trace = named(
+  "Trace",
+  Type.Object({
+    kind,
+    id,
+    workspaceId: MaybeId,
+    workspaceName: MaybeText,
+    email: Type.Union([TracedEmail, Type.Null()]),
+    sms: Type.Union([TracedSms, Type.Null()]),
+    suppressions: Type.Array(Suppression, { description: "Of its recipient, now." }),
+    events: Type.Array(TracedEvent, { description: "What was told of it; nothing is where nobody wanted to be told." }),
+  }),
+);

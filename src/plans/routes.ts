@@ -31,6 +31,7 @@ export function usageRoutes(parts: UsageParts) {
     {
       query: Type.Object({}),
       detail: describe({
+        id: "getUsage",
         tag: "Workspace",
         summary: "Get the workspace's usage and its plan's limits",
         description: "Days and months are those of UTC. One email is one recipient, counted when it is accepted.",

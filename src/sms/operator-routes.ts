@@ -21,6 +21,7 @@ export function linkRoutes({ overview }: { overview: LinkOverview }) {
       },
       {
         detail: describe({
+          id: "listSmsLinks",
           tag: TAG,
           summary: "List the links to SMSCs",
           description: "As they stand now. While no instance runs: as they are configured.",
@@ -40,8 +41,10 @@ export function linkRoutes({ overview }: { overview: LinkOverview }) {
       {
         query: LinkHistoryQuery,
         detail: describe({
+          id: "getSmsLinkHistory",
           tag: TAG,
           summary: "See what happened to a link, and its last PDUs",
+          description: "Of one link, or of all.",
           responses: answers(200, LinkHistory, READ_ERRORS),
         }),
       },

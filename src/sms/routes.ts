@@ -44,6 +44,7 @@ export function smsRoutes(parts: SmsParts) {
         body: requestBody(smsSend(prefixes)),
         parse: "json",
         detail: describe({
+          id: "sendSms",
           tag: TAG,
           summary: "Send an SMS",
           description:
@@ -69,6 +70,7 @@ export function smsRoutes(parts: SmsParts) {
         body: requestBody(smsPreview(prefixes)),
         parse: "json",
         detail: describe({
+          id: "previewSms",
           tag: TAG,
           summary: "See what a text costs",
           description: "Sends nothing and takes no credit. A send of the same text comes to the same.",
@@ -89,8 +91,10 @@ export function smsRoutes(parts: SmsParts) {
       {
         query: smsQuery(prefixes),
         detail: describe({
+          id: "listSms",
           tag: TAG,
           summary: "List SMS, newest first",
+          description: "Every text that the workspace has sent, with what became of it.",
           responses: answers(200, Type.Array(SmsRecord), [401, 403, 422], CursorMeta),
         }),
       },
@@ -109,6 +113,7 @@ export function smsRoutes(parts: SmsParts) {
       {
         query: CursorQuery,
         detail: describe({
+          id: "listInboundSms",
           tag: TAG,
           summary: "List texts received, newest first",
           description: "What subscribers wrote to a number of the workspace. Other sender ids cannot be answered.",
@@ -127,8 +132,10 @@ export function smsRoutes(parts: SmsParts) {
       {
         params: Type.Object({ id: uuid() }),
         detail: describe({
+          id: "getSms",
           tag: TAG,
           summary: "Get an SMS",
+          description: "The text, and what the network has said of it so far.",
           responses: answers(200, SmsRecord, [401, 403, 404, 422]),
         }),
       },

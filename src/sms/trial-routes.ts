@@ -37,6 +37,7 @@ export function trialRoutes({ trials, prefixes }: TrialRouteParts) {
         body: requestBody(trialBody(prefixes)),
         parse: "json",
         detail: describe({
+          id: "startSmsLinkTest",
           tag: TAG,
           summary: "Try a link with three texts",
           description:
@@ -55,8 +56,10 @@ export function trialRoutes({ trials, prefixes }: TrialRouteParts) {
       {
         query: TrialQuery,
         detail: describe({
+          id: "getSmsLinkTest",
           tag: TAG,
           summary: "See how the last test of a link goes",
+          description: "With `after` only the lines that are new since then.",
           responses: answers(200, LastTrial, [401, 403, 422]),
         }),
       },
@@ -71,6 +74,7 @@ export function trialRoutes({ trials, prefixes }: TrialRouteParts) {
       },
       {
         detail: describe({
+          id: "stopSmsLinkTest",
           tag: TAG,
           summary: "End the test of a link",
           description: "What was sent is sent; what was not is not.",

@@ -59,8 +59,10 @@ function listRoutes(parts: OperatorSuppressionParts) {
         params: WorkspacePath,
         query: SuppressionQuery,
         detail: describe({
+          id: "listWorkspaceSuppressions",
           tag: TAG,
           summary: "List a workspace's suppressions, newest first",
+          description: "As the workspace itself sees them.",
           responses: answers(200, Type.Array(Suppression), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -76,6 +78,7 @@ function listRoutes(parts: OperatorSuppressionParts) {
         body: requestBody(SuppressionImport),
         parse: "json",
         detail: describe({
+          id: "importSuppressions",
           tag: TAG,
           summary: "Take suppressions over into a workspace",
           description: "All or none. Of an address that is suppressed already the first reason stays.",
@@ -100,6 +103,7 @@ function heldRoutes(parts: OperatorSuppressionParts) {
       {
         query: HeldQuery,
         detail: describe({
+          id: "listHeldSuppressions",
           tag: TAG,
           summary: "List hard bounces that wait to suppress, newest first",
           description:
@@ -118,6 +122,7 @@ function heldRoutes(parts: OperatorSuppressionParts) {
         body: requestBody(HeldChoice),
         parse: "json",
         detail: describe({
+          id: "applyHeldSuppressions",
           tag: TAG,
           summary: "Suppress whom held bounces were about",
           description: "Broken off, it has done a part; the same call does the rest.",
@@ -135,6 +140,7 @@ function heldRoutes(parts: OperatorSuppressionParts) {
         body: requestBody(HeldChoice),
         parse: "json",
         detail: describe({
+          id: "dropHeldSuppressions",
           tag: TAG,
           summary: "Forget held bounces",
           description: "Nobody is suppressed for them. Broken off, it has done a part; the same call does the rest.",

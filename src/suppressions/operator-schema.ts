@@ -4,6 +4,7 @@ import { CursorQuery } from "../http/pagination.ts";
 import { choice, type Fault, objectWith, text, uuid } from "../http/rules.ts";
 import { time } from "../http/times.ts";
 import { misfits, Suppression, SuppressionMembers } from "./schema.ts";
+import { named } from "../http/openapi.ts";
 
 const MAX_ITEMS = 500;
 /** Longer than any site's name. */
@@ -25,13 +26,19 @@ export function suppressionImport(now: () => number) {
     { additionalProperties: false },
   );
   const item = objectWith(members, (value) => misfits(value, "email"));
-  return Type.Object(
-    { suppressions: Type.Array(item, { minItems: 1, maxItems: MAX_ITEMS }) },
-    { additionalProperties: false },
+  return named(
+    "SuppressionsImport",
+    Type.Object(
+      { suppressions: Type.Array(item, { minItems: 1, maxItems: MAX_ITEMS }) },
+      { additionalProperties: false },
+    ),
   );
 }
 
-export const Imported = Type.Object({ imported: Type.Integer(), alreadyThere: Type.Integer() });
+export const Imported = named(
+  "ImportedSuppressions",
+  Type.Object({ imported: Type.Integer(), alreadyThere: Type.Integer() }),
+);
 
 const site = text({ minLength: 1, maxLength: MAX_SITE, description: "Who refused.", examples: ["mx.example.com"] });
 
@@ -41,55 +48,48 @@ export const HeldQuery = Type.Object({
   site: Type.Optional(site),
 });
 
-export const HeldSuppression = Type.Object({
-  workspaceId: Type.String({ format: "uuid" }),
-  address: Suppression.properties.address,
-  channel: Suppression.properties.channel,
-  reason: Suppression.properties.reason,
-  site: Type.String({ description: "Who refused: a set of mail servers, `dns`, or `sms:` and a route." }),
-  heldAt: Type.String({ format: "date-time" }),
-  hint: Type.Optional(Type.String({ description: "Of what waits for long." })),
-});
-
-/** What goes with a narrower choice. */
-const NOT_ALL = { all: { enum: [false] } };
-
-/** Which held suppressions are meant: it must be said. */
-export const HeldChoice = objectWith(
-  Type.Object(
-    {
-      workspaceId: Type.Optional(uuid("Those of this workspace.")),
-      site: Type.Optional(site),
-      all: Type.Optional(Type.Boolean({ description: "`true`: every one." })),
-    },
-    { additionalProperties: false },
-  ),
-  ({ workspaceId, site: who, all }): Fault | null => {
-    const isNarrowed = workspaceId !== undefined || who !== undefined;
-    if (isNarrowed && all === true)
-      return {
-        path: ["all"],
-        message: "says every one, and workspaceId or site says which: give the one or the other",
-      };
-    if (isNarrowed || (all ?? false)) return null;
-    return {
-      path: ["all"],
-      message: "or workspaceId or site is required: say which of the held suppressions are meant",
-      hint: '"all": true means every one.',
-    };
-  },
-  {
-    anyOf: [
-      { required: ["workspaceId"], properties: NOT_ALL },
-      { required: ["site"], properties: NOT_ALL },
-      {
-        required: ["all"],
-        properties: { all: { enum: [true] } },
-        not: { anyOf: [{ required: ["workspaceId"] }, { required: ["site"] }] },
-      },
-    ],
-  },
+export const HeldSuppression = named(
+  "HeldSuppression",
+  Type.Object({
+    workspaceId: Type.String({ format: "uuid" }),
+    address: Suppression.properties.address,
+    channel: Suppression.properties.channel,
+    reason: Suppression.properties.reason,
+    site: Type.String({ description: "Who refused: a set of mail servers, `dns`, or `sms:` and a route." }),
+    heldAt: Type.String({ format: "date-time" }),
+    hint: Type.Optional(Type.String({ description: "Of what waits for long." })),
+  }),
 );
 
-export const Applied = Type.Object({ applied: Type.Integer() });
-export const Dropped = Type.Object({ dropped: Type.Integer() });
+/** Which held suppressions are meant: it must be said. */
+export const HeldChoice = named(
+  "HeldSuppressionsChoice",
+  objectWith(
+    Type.Object(
+      {
+        workspaceId: Type.Optional(uuid("Those of this workspace.")),
+        site: Type.Optional(site),
+        all: Type.Optional(Type.Boolean({ description: "`true`: every one." })),
+      },
+      { additionalProperties: false },
+    ),
+    ({ workspaceId, site: who, all }): Fault | null => {
+      const isNarrowed = workspaceId !== undefined || who !== undefined;
+      if (isNarrowed && all === true)
+        return {
+          path: ["all"],
+          message: "says every one, and workspaceId or site says which: give the one or the other",
+        };
+      if (isNarrowed || (all ?? false)) return null;
+      return {
+        path: ["all"],
+        message: "or workspaceId or site is required: say which of the held suppressions are meant",
+        hint: '"all": true means every one.',
+      };
+    },
+    { description: "`workspaceId` or `site` or both; or `all`, alone.", examples: [{ site: "mx.example.com" }] },
+  ),
+);
+
+export const Applied = named("AppliedSuppressions", Type.Object({ applied: Type.Integer() }));
+export const Dropped = named("DroppedSuppressions", Type.Object({ dropped: Type.Integer() }));

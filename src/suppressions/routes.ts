@@ -5,7 +5,7 @@ import type { Commit } from "../db/commit.ts";
 import type { AppError } from "../errors.ts";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound, validationError } from "../http/errors.ts";
-import { answers, describe, limitedAnswer } from "../http/openapi.ts";
+import { answers, describe, envelopeOf, limitedAnswer } from "../http/openapi.ts";
 import { type ListPages, CursorMeta } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { type Channel, readAddress } from "./address.ts";
@@ -48,8 +48,10 @@ export function suppressionRoutes(parts: SuppressionParts) {
       {
         query: SuppressionQuery,
         detail: describe({
+          id: "listSuppressions",
           tag: TAG,
           summary: "List suppressed addresses, newest first",
+          description: "Email addresses and phone numbers, or with `channel` those of one kind.",
           responses: answers(200, Type.Array(Suppression), [401, 403, 422], CursorMeta),
         }),
       },
@@ -81,13 +83,14 @@ export function suppressionRoutes(parts: SuppressionParts) {
         body: requestBody(SuppressionCreate),
         parse: "json",
         detail: describe({
+          id: "createSuppression",
           tag: TAG,
           summary: "Suppress an address",
           description:
             "It gets no messages any more, those that wait included. Of a suppressed one the first reason stays.",
           responses: {
             ...answers(201, Suppression, [400, 401, 403, 413, 415, 422, 503]),
-            200: limitedAnswer(200, "It was suppressed already; this is how", Type.Object({ data: Suppression })),
+            200: limitedAnswer(200, "It was suppressed already; this is how", envelopeOf(Suppression)),
           },
         }),
       },
@@ -109,6 +112,7 @@ export function suppressionRoutes(parts: SuppressionParts) {
         params: AddressInPath,
         query: ChannelQuery,
         detail: describe({
+          id: "deleteSuppression",
           tag: TAG,
           summary: "Lift the suppression of an address",
           description: "Without `channel` on every channel. If it bounces again it is suppressed again.",

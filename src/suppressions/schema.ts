@@ -3,23 +3,39 @@ import { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../db/schema.ts";
 import { CursorQuery } from "../http/pagination.ts";
 import { choice, type Fault, objectWith, ruled, text } from "../http/rules.ts";
 import { type Channel, readAddress, REASONS_OF } from "./address.ts";
+import { named } from "../http/openapi.ts";
 
 const MAX_ADDRESS = 255;
 
 const channel = choice(SUPPRESSION_CHANNELS, "`email` or `sms`.");
 
 /** An entry of the list. */
-export const Suppression = Type.Object({
-  address: Type.String({
-    description: "In the form compared: lower case, the domain as A-label; a phone number in E.164.",
-    examples: ["maria@example.com"],
+export const Suppression = named(
+  "Suppression",
+  Type.Object({
+    address: Type.String({
+      description: "In the form compared: lower case, the domain as A-label; a phone number in E.164.",
+      examples: ["maria@example.com"],
+    }),
+    reason: Type.Union(
+      SUPPRESSION_REASONS.map((reason) => Type.Literal(reason)),
+      { description: "Why: what an email or text to it came to, what it answered, or `manual`." },
+    ),
+    channel: Type.Union(
+      SUPPRESSION_CHANNELS.map((one) => Type.Literal(one)),
+      { description: "What it gets no more of." },
+    ),
+    suppressedAt: Type.String({ format: "date-time", description: "Since when." }),
   }),
-  reason: Type.Union(SUPPRESSION_REASONS.map((reason) => Type.Literal(reason))),
-  channel: Type.Union(SUPPRESSION_CHANNELS.map((one) => Type.Literal(one))),
-  suppressedAt: Type.String({ format: "date-time" }),
-});
+);
 
-export const DeletedSuppression = Type.Object({ address: Type.String(), deleted: Type.Boolean() });
+export const DeletedSuppression = named(
+  "DeletedSuppression",
+  Type.Object({
+    address: Type.String({ description: "In the form compared.", examples: ["maria@example.com"] }),
+    deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
+  }),
+);
 
 export const ChannelQuery = Type.Object({ channel: Type.Optional(channel) });
 export const SuppressionQuery = Type.Object({ ...CursorQuery.properties, ...ChannelQuery.properties });
@@ -74,7 +90,10 @@ const Members = Type.Object(
   { additionalProperties: false },
 );
 
-export const SuppressionCreate = objectWith(Members, (value) => misfits(value, null));
+export const SuppressionCreate = named(
+  "SuppressionCreate",
+  objectWith(Members, (value) => misfits(value, null)),
+);
 
 /**
  * What in a request does not go together; members that are faults by themselves are left out. `absent` is the

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../http/auth.ts";
 import { notFound } from "../http/errors.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { answers, Deleted, describe } from "../http/openapi.ts";
 import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../http/pagination.ts";
 import { requestBody } from "../http/request-body.ts";
 import { uuid } from "../http/rules.ts";
@@ -10,7 +10,6 @@ import { type AgainParts, replayDelivery, testWebhook } from "./again.ts";
 import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
 import { createRecover } from "./recover.ts";
 import {
-  DeletedWebhook,
   Queued,
   Recovered,
   Recovery,
@@ -45,6 +44,7 @@ export function webhookRoutes(parts: AgainParts) {
         body: requestBody(webhookCreate(parts.rules)),
         parse: "json",
         detail: describe({
+          id: "createWebhook",
           tag: TAG,
           summary: "Make a webhook",
           description:
@@ -67,8 +67,10 @@ export function webhookRoutes(parts: AgainParts) {
       {
         query: CursorQuery,
         detail: describe({
+          id: "listWebhooks",
           tag: TAG,
           summary: "List webhooks, newest first",
+          description: "Without their secrets, which are shown when they are made only.",
           responses: answers(200, Type.Array(Webhook), [401, 403, 422], CursorMeta),
         }),
       },
@@ -85,6 +87,7 @@ export function webhookRoutes(parts: AgainParts) {
         body: requestBody(webhookPatch(parts.rules)),
         parse: "json",
         detail: describe({
+          id: "updateWebhook",
           tag: TAG,
           summary: "Change a webhook",
           description:
@@ -104,10 +107,11 @@ export function webhookRoutes(parts: AgainParts) {
       {
         params: OneWebhook,
         detail: describe({
+          id: "deleteWebhook",
           tag: TAG,
           summary: "Delete a webhook",
           description: "It is not called any more, and its deliveries are not shown any more.",
-          responses: answers(200, DeletedWebhook, [401, 403, 404, 422, 503]),
+          responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },
     )
@@ -124,6 +128,7 @@ export function webhookRoutes(parts: AgainParts) {
         params: OneWebhook,
         query: PageQuery,
         detail: describe({
+          id: "listWebhookDeliveries",
           tag: TAG,
           summary: "List a webhook's deliveries, newest first",
           description: "One item an HTTP attempt.",
@@ -142,6 +147,7 @@ export function webhookRoutes(parts: AgainParts) {
       {
         params: OneWebhook,
         detail: describe({
+          id: "testWebhook",
           tag: TAG,
           summary: "Send a test event",
           description: "The event webhook.test, to this webhook alone of all; its deliveries show what came of it.",
@@ -161,6 +167,7 @@ export function webhookRoutes(parts: AgainParts) {
         body: requestBody(SecretRotation),
         parse: "json",
         detail: describe({
+          id: "rotateWebhookSecret",
           tag: TAG,
           summary: "Give a webhook a new secret",
           description:
@@ -181,6 +188,7 @@ export function webhookRoutes(parts: AgainParts) {
       {
         params: Type.Object({ id: uuid(), deliveryId: uuid() }),
         detail: describe({
+          id: "replayWebhookDelivery",
           tag: TAG,
           summary: "Deliver an event once more",
           description: "With the same webhook-id, so that a receiver which has it already can tell.",
@@ -201,6 +209,7 @@ export function webhookRoutes(parts: AgainParts) {
         body: requestBody(Recovery),
         parse: "json",
         detail: describe({
+          id: "recoverWebhookEvents",
           tag: TAG,
           summary: "Deliver what was missed",
           description:

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../events/schema.ts";
 import { hinted, lineFault, ruled, text } from "../http/rules.ts";
 import { parseTarget, type TargetRules } from "./target.ts";
+import { named } from "../http/openapi.ts";
 
 const MAX_URL = 2048;
 const MAX_DESCRIPTION = 255;
@@ -55,92 +56,138 @@ const eventNames = Type.Array(eventName, {
   description: "The names of events, `email.*` for all of a kind, `*` for all.",
 });
 
-const description = text({ maxLength: MAX_DESCRIPTION, description: "For people." }, lineFault);
+const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, lineFault);
 
 export function webhookCreate(rules: TargetRules) {
-  return Type.Object(
-    {
-      url: url(rules),
-      events: eventNames,
-      description: Type.Optional(description),
-      enabled: Type.Optional(Type.Boolean({ description: "Whether it is called; default: true." })),
-    },
-    { additionalProperties: false },
+  return named(
+    "WebhookCreate",
+    Type.Object(
+      {
+        url: url(rules),
+        events: eventNames,
+        description: Type.Optional(description),
+        enabled: Type.Optional(Type.Boolean({ description: "Whether it is called; default: true." })),
+      },
+      { additionalProperties: false },
+    ),
   );
 }
 
 export function webhookPatch(rules: TargetRules) {
-  return Type.Object(
-    {
-      url: Type.Optional(url(rules)),
-      events: Type.Optional(eventNames),
-      description: Type.Optional(description),
-      enabled: Type.Optional(Type.Boolean({ description: "true also takes back what pombo turned off." })),
-    },
-    { additionalProperties: false, minProperties: 1 },
+  return named(
+    "WebhookChange",
+    Type.Object(
+      {
+        url: Type.Optional(url(rules)),
+        events: Type.Optional(eventNames),
+        description: Type.Optional(description),
+        enabled: Type.Optional(Type.Boolean({ description: "true also takes back what pombo turned off." })),
+      },
+      { additionalProperties: false, minProperties: 1 },
+    ),
   );
 }
 
-export const SecretRotation = Type.Object(
-  {
-    graceHours: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: MAX_GRACE_HOURS,
-        description:
-          "How long the old secret signs too; default: 24. 0: it and every earlier one end at once, as after a leak.",
+export const SecretRotation = named(
+  "SecretRotation",
+  Type.Object(
+    {
+      graceHours: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: MAX_GRACE_HOURS,
+          description:
+            "How long the old secret signs too; default: 24. 0: it and every earlier one end at once, as after a leak.",
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+export const Recovery = named(
+  "WebhookRecovery",
+  Type.Object(
+    {
+      since: Type.String({
+        format: "date-time",
+        description: "From this time on.",
+        examples: ["2026-11-21T00:00:00Z"],
       }),
-    ),
-  },
-  { additionalProperties: false },
+    },
+    { additionalProperties: false },
+  ),
 );
 
-export const Recovery = Type.Object(
-  {
-    since: Type.String({ format: "date-time", description: "From this time on.", examples: ["2026-11-21T00:00:00Z"] }),
-  },
-  { additionalProperties: false },
-);
-
-const Uuid = Type.String({ format: "uuid" });
 const Time = Type.String({ format: "date-time" });
-const NullableTime = Type.Union([Time, Type.Null()]);
-const NullableText = Type.Union([Type.String(), Type.Null()]);
+const nullableTime = (says: string) => Type.Union([Time, Type.Null()], { description: says });
+const nullableText = (says: string) => Type.Union([Type.String(), Type.Null()], { description: says });
 
-export const Webhook = Type.Object({
-  id: Uuid,
-  url: Type.String(),
-  events: Type.Array(Type.String()),
-  createdAt: Time,
-  lastDeliveryAt: Type.Union([Time, Type.Null()], { description: "The last call that succeeded." }),
-  lastFailureAt: NullableTime,
-  lastFailureReason: NullableText,
-  description: NullableText,
-  enabled: Type.Boolean(),
-  disabledReason: Type.Union([Type.String(), Type.Null()], { description: "Why pombo turned it off." }),
-});
+export const Webhook = named(
+  "Webhook",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The webhook's id." }),
+    url: Type.String({ description: "Where events are sent.", examples: ["https://example.com/hooks/pombo"] }),
+    events: Type.Array(Type.String(), {
+      description: "What it wants: names of events, `email.*` for all of a kind, `*` for all.",
+      examples: [["email.delivered", "email.bounced"]],
+    }),
+    createdAt: Type.String({ format: "date-time", description: "When it was made." }),
+    lastDeliveryAt: Type.Union([Time, Type.Null()], { description: "The last call that succeeded." }),
+    lastFailureAt: nullableTime("The last call that failed."),
+    lastFailureReason: nullableText("Why that failed."),
+    description: nullableText("For people."),
+    enabled: Type.Boolean({ description: "Whether it is called.", examples: [true] }),
+    disabledReason: Type.Union([Type.String(), Type.Null()], {
+      description: "Why pombo turned it off; null: it did not.",
+    }),
+  }),
+);
 
-export const WebhookWithSecret = Type.Object({
-  ...Webhook.properties,
-  secret: Type.String({ description: "Shown in this answer only.", examples: ["whsec_…"] }),
-});
+export const WebhookWithSecret = named(
+  "WebhookWithSecret",
+  Type.Object({
+    ...Webhook.properties,
+    secret: Type.String({ description: "Shown in this answer only.", examples: ["whsec_…"] }),
+  }),
+);
 
 /** One HTTP attempt: one of deliveredAt and failedAt is set. */
-export const WebhookDelivery = Type.Object({
-  id: Uuid,
-  event: Type.String({ examples: ["email.delivered"] }),
-  responseStatus: Type.Union([Type.Integer(), Type.Null()], { description: "Null: there was no answer." }),
-  errorMessage: NullableText,
-  createdAt: Time,
-  deliveredAt: NullableTime,
-  failedAt: NullableTime,
-  attempt: Type.Integer({ minimum: 1 }),
-  eventId: Type.String({ format: "uuid", description: "The header webhook-id, the same on every attempt." }),
-  durationMs: Type.Integer({ minimum: 0 }),
-  nextAttemptAt: NullableTime,
-});
+export const WebhookDelivery = named(
+  "WebhookDelivery",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The attempt's id." }),
+    event: Type.String({ description: "The event's type.", examples: ["email.delivered"] }),
+    responseStatus: Type.Union([Type.Integer(), Type.Null()], {
+      description: "What the receiver answered; null: nothing.",
+      examples: [500],
+    }),
+    errorMessage: Type.Union([Type.String(), Type.Null()], {
+      description: "Why it counts as failed; null: it does not.",
+      examples: ["It answered 500"],
+    }),
+    createdAt: Type.String({ format: "date-time", description: "When the attempt began." }),
+    deliveredAt: nullableTime("When it succeeded; null: it failed."),
+    failedAt: Type.Union([Time, Type.Null()], {
+      description: "When it failed; null: it succeeded.",
+      examples: ["2026-11-21T12:00:00.093Z"],
+    }),
+    attempt: Type.Integer({ minimum: 1, description: "Which attempt at this event, from 1." }),
+    eventId: Type.String({ format: "uuid", description: "The header webhook-id, the same on every attempt." }),
+    durationMs: Type.Integer({ minimum: 0, description: "How long it took.", examples: [93] }),
+    nextAttemptAt: Type.Union([Time, Type.Null()], {
+      description: "When the event is tried again; null: not any more.",
+      examples: ["2026-11-21T12:00:05.112Z"],
+    }),
+  }),
+);
 
-export const DeletedWebhook = Type.Object({ id: Uuid, deleted: Type.Boolean() });
 /** What was queued by hand. */
-export const Queued = Type.Object({ eventId: Uuid });
-export const Recovered = Type.Object({ queued: Type.Integer({ minimum: 0 }) });
+export const Queued = named(
+  "QueuedEvent",
+  Type.Object({ eventId: Type.String({ format: "uuid", description: "Its header webhook-id." }) }),
+);
+export const Recovered = named(
+  "RecoveredEvents",
+  Type.Object({ queued: Type.Integer({ minimum: 0, description: "How many events." }) }),
+);

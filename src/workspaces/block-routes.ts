@@ -42,6 +42,7 @@ export function blockRoutes(parts: BlockParts) {
         body: requestBody(WorkspaceBlock),
         parse: "json",
         detail: describe({
+          id: "blockWorkspace",
           tag: TAG,
           summary: "Block a workspace's sending",
           description:
@@ -67,9 +68,11 @@ export function blockRoutes(parts: BlockParts) {
       {
         params: WorkspacePath,
         detail: describe({
+          id: "unblockWorkspace",
           tag: TAG,
           summary: "Lift all blocks of a workspace's sending",
           description: "The operator's own and the one for bounces or complaints; what was held goes out at once.",
+          example: { blocks: [] },
           responses: answers(200, OperatorWorkspace, CHANGE_ERRORS),
         }),
       },

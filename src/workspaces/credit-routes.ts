@@ -54,8 +54,10 @@ export function creditRoutes(parts: CreditParts) {
         body: requestBody(CreditsGrant),
         parse: "json",
         detail: describe({
+          id: "grantCredits",
           tag: TAG,
           summary: "Add SMS credits to a workspace, or take some away",
+          description: "The balance never falls below 0.",
           responses: answers(201, GrantedCredits, CHANGE_ERRORS),
         }),
       },
@@ -80,8 +82,10 @@ export function creditRoutes(parts: CreditParts) {
         params: WorkspacePath,
         query: CursorQuery,
         detail: describe({
+          id: "listCreditEntries",
           tag: TAG,
           summary: "List what changed a workspace's SMS credits, newest first",
+          description: "Grants, and what its texts took and gave back.",
           responses: answers(200, Type.Array(CreditEntry), READ_ERRORS, CursorMeta),
         }),
       },

@@ -1,12 +1,11 @@
 import { Elysia } from "elysia";
 import type { Commit } from "../db/commit.ts";
 import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { answers, Deleted, describe } from "../http/openapi.ts";
 import type { Log } from "../log.ts";
 import { type DeleteParts, deleteWorkspace, type GoneWorkspace } from "./delete.ts";
 import { findWorkspace, WorkspacePath } from "./find.ts";
 import { DELETE_ERRORS, TAG } from "./operator-routes.ts";
-import { DeletedWorkspace } from "./operator-schema.ts";
 
 export interface DeleteRouteParts extends DeleteParts {
   commit: Commit;
@@ -29,11 +28,12 @@ export function deleteRoutes(parts: DeleteRouteParts) {
     {
       params: WorkspacePath,
       detail: describe({
+        id: "deleteWorkspace",
         tag: TAG,
         summary: "Delete a workspace and all that belongs to it",
         description:
           "Its keys work no more, its signing keys are destroyed and nothing that waits is sent. Its emails are removed over the next minutes.",
-        responses: answers(200, DeletedWorkspace, DELETE_ERRORS),
+        responses: answers(200, Deleted, DELETE_ERRORS),
       }),
     },
   );

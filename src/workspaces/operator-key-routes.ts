@@ -45,6 +45,7 @@ export function operatorKeyRoutes(parts: OperatorKeyParts) {
         body: requestBody(OperatorKeyCreate),
         parse: "json",
         detail: describe({
+          id: "createWorkspaceKey",
           tag: TAG,
           summary: "Make a key for a workspace that has lost its own",
           description:
@@ -64,6 +65,7 @@ export function operatorKeyRoutes(parts: OperatorKeyParts) {
       },
       {
         detail: describe({
+          id: "rotateOperatorKey",
           tag: TAG,
           summary: "Replace the operator key",
           description: "The old one is invalid at once; the new one is shown in this answer only.",

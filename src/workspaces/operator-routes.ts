@@ -40,8 +40,10 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
       {
         query: CursorQuery,
         detail: describe({
+          id: "listWorkspaces",
           tag: TAG,
           summary: "List workspaces, newest first",
+          description: "Each with its blocks and what it uses.",
           responses: answers(200, Type.Array(OperatorWorkspace), [401, 403, 422], CursorMeta),
         }),
       },
@@ -55,8 +57,10 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
       {
         params: WorkspacePath,
         detail: describe({
+          id: "getWorkspace",
           tag: TAG,
           summary: "A workspace, its blocks and what it uses",
+          description: "As the list shows it.",
           responses: answers(200, OperatorWorkspace, READ_ERRORS),
         }),
       },
@@ -76,6 +80,7 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
         body: requestBody(WorkspaceChange),
         parse: "json",
         detail: describe({
+          id: "updateWorkspace",
           tag: TAG,
           summary: "Change a workspace's name, plan, or how its SMS go",
           description: "Another plan's limits hold at once; what is over them stays.",

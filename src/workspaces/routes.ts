@@ -45,6 +45,7 @@ export function workspaceRoutes(parts: WorkspaceParts) {
       body: requestBody(WorkspaceCreate),
       parse: "json",
       detail: describe({
+        id: "createWorkspace",
         tag: "Workspace",
         summary: "Make a workspace and its first API key",
         description: "By default only the operator key may; the key of the workspace is shown in this answer only.",

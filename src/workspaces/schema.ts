@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { nameFault, text } from "../http/rules.ts";
 import { CreatedKey } from "../keys/schema.ts";
+import { named } from "../http/openapi.ts";
 
 export const workspaceName = text(
   { minLength: 1, maxLength: 100, description: "Whose workspace it is.", examples: ["Loja da Maria"] },
@@ -11,16 +12,22 @@ export function planName(description: string) {
   return text({ minLength: 1, maxLength: 50, description });
 }
 
-export const WorkspaceCreate = Type.Object(
-  {
-    name: workspaceName,
-    plan: Type.Optional(planName("One of the configured plans. With the operator key only.")),
-  },
-  { additionalProperties: false },
+export const WorkspaceCreate = named(
+  "WorkspaceCreate",
+  Type.Object(
+    {
+      name: workspaceName,
+      plan: Type.Optional(planName("One of the configured plans. With the operator key only.")),
+    },
+    { additionalProperties: false },
+  ),
 );
 
-export const CreatedWorkspace = Type.Object({
-  workspaceId: Type.String({ format: "uuid" }),
-  workspaceName: Type.String(),
-  apiKey: CreatedKey,
-});
+export const CreatedWorkspace = named(
+  "CreatedWorkspace",
+  Type.Object({
+    workspaceId: Type.String({ format: "uuid" }),
+    workspaceName: Type.String(),
+    apiKey: CreatedKey,
+  }),
+);

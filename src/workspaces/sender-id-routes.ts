@@ -48,6 +48,7 @@ export function senderIdRoutes(parts: SenderIdParts) {
         body: requestBody(SenderIdCreate),
         parse: "json",
         detail: describe({
+          id: "createSenderId",
           tag: TAG,
           summary: "Let a workspace's SMS come from a name or number",
           description:
@@ -70,8 +71,12 @@ export function senderIdRoutes(parts: SenderIdParts) {
         return { data: { name, deleted: true } };
       },
       {
-        params: Type.Object({ id: uuid(), name: text({ minLength: 1, maxLength: MAX_ASKED }) }),
+        params: Type.Object({
+          id: uuid(),
+          name: text({ minLength: 1, maxLength: MAX_ASKED, description: "The name or number." }),
+        }),
         detail: describe({
+          id: "deleteSenderId",
           tag: TAG,
           summary: "Take a sender id from a workspace",
           description: "Was it the default, the oldest of the others becomes that.",

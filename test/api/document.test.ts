@@ -38,25 +38,100 @@ test("a newcomer is told of keys, errors, repeating, lists and limits, and what 
     "Errors",
     "Sending once",
     "Lists",
+    "Webhooks",
     "Rate limits",
   ]);
   expect(document.servers).toEqual([{ url: "/", description: expect.any(String) }]);
-  const used = new Set((await operationsOf(document)).flatMap(({ value }) => value.tags));
+  const calls = Object.values<Json>(document.webhooks).flatMap(({ post }) => post.tags);
+  const used = new Set([...(await operationsOf(document)).flatMap(({ value }) => value.tags), ...calls]);
   const told = document.tags.map(({ name }: Json) => name);
   // A tag of a new route: add what it is for to TAGS in src/docs/words.ts.
   expect([...used].toSorted()).toEqual(told.toSorted());
   for (const { description } of document.tags) expect(description).toMatch(/^[A-Z].{20,}\.$/);
 });
 
-test("every operation has a name that a program can have, and it is its own", async () => {
+/** What operations begin with, by method. A name stays for good: generated clients call it. */
+const VERBS: Record<string, RegExp> = {
+  GET: /^(get|list|find|trace)[A-Z]/,
+  POST: /^(create|send|preview|cancel|retry|check|test|rotate|replay|recover|grant|block|unblock|import|apply|drop|pause|resume|start)[A-Z]/,
+  PATCH: /^update[A-Z]/,
+  DELETE: /^(delete|stop)[A-Z]/,
+};
+
+test("every operation has a speaking name that is its own, with a verb for its method", async () => {
   await using pombo = await startInstance();
-  const names = (await operationsOf(await servedBy(pombo))).map(({ value }) => value.operationId);
-  for (const name of names) expect(name).toMatch(/^(get|post|put|patch|delete)[A-Z][A-Za-z0-9]*$/);
+  const document = await servedBy(pombo);
+  const names: string[] = [];
+  for (const { route, value } of await operationsOf(document)) {
+    expect([route, value.operationId]).toEqual([route, expect.stringMatching(VERBS[route.split(" ")[0] ?? ""] ?? /x/)]);
+    expect([route, value.operationId]).toEqual([route, expect.stringMatching(/^[a-z][A-Za-z]+$/)]);
+    names.push(value.operationId);
+  }
+  names.push(...Object.values<Json>(document.webhooks).map(({ post }) => post.operationId));
   expect(new Set(names).size).toBe(names.length);
-  expect(names).toContain("postEmailsByIdCancel");
+  expect(names).toEqual(
+    expect.arrayContaining(
+      "sendEmail sendEmailBatch listEmails getEmail cancelEmail sendSms listSms getSms createDomain createWebhook getUsage".split(
+        " ",
+      ),
+    ),
+  );
 });
 
-test("answers name every member that they have, and always their request's id", async () => {
+test("operations, parameters, answers and members say what they are", async () => {
+  await using pombo = await startInstance();
+  const document = await servedBy(pombo);
+  const silent: string[] = [];
+  const look = (place: string, words: unknown) => {
+    if (typeof words !== "string" || words.length < 4) silent.push(place);
+  };
+  for (const { route, value } of await operationsOf(document)) {
+    look(route, value.description);
+    for (const { name, description } of value.parameters ?? []) look(`${route} ${name}`, description);
+    for (const [status, { description }] of Object.entries<Json>(value.responses))
+      look(`${route} ${status}`, description);
+  }
+  for (const [name, { post }] of Object.entries<Json>(document.webhooks)) look(name, post.description);
+  // A member of a new schema: describe it there, or in src/docs/members.ts if it means the same everywhere.
+  for (const [path, name, schema] of membersIn({ paths: document.paths, schemas: document.components.schemas }))
+    if (schema.$ref === undefined) look(`${path}: ${name}`, schema.description);
+  expect(silent).toEqual([]);
+});
+
+/** Every member of every schema. */
+function* membersIn(value: Json, path = ""): Generator<[path: string, name: string, schema: Json]> {
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries<Json>(value)) {
+    if (name === "example" || name === "examples") continue;
+    if (name === "properties" && !path.endsWith("/properties"))
+      for (const [member, schema] of Object.entries<Json>(inner)) yield [path, member, schema];
+    yield* membersIn(inner, `${path}/${name}`);
+  }
+}
+
+test("what is sent and answered has a name, and stands in the document once", async () => {
+  await using pombo = await startInstance();
+  const document = await servedBy(pombo);
+  const known = Object.keys(document.components.schemas);
+  expect(known).toEqual(
+    expect.arrayContaining(
+      "ApiKey Bounce Domain Email EmailListItem Error Errors Sms Suppression Usage Webhook WebhookDelivery WebhookEvent".split(
+        " ",
+      ),
+    ),
+  );
+  for (const [path, methods] of Object.entries<Json>(document.paths)) {
+    for (const [method, { requestBody, responses }] of Object.entries<Json>(methods)) {
+      const holders = [requestBody, ...Object.values<Json>(responses)];
+      const schemas = holders.flatMap((holder) => holder?.content["application/json"]?.schema ?? []);
+      // The document itself, and the last test of a link, which may be null.
+      if (path === "/api/v1/openapi.json" || (path.endsWith("/sms/trial") && method !== "post")) continue;
+      for (const { $ref } of schemas) expect([path, method, $ref]).toEqual([path, method, expect.any(String)]);
+    }
+  }
+});
+
+test("answers may have more members one day, and always have their request's id", async () => {
   await using pombo = await startInstance();
   for (const { route, value } of await operationsOf(await servedBy(pombo))) {
     for (const [status, response] of Object.entries<Json>(value.responses)) {
@@ -65,7 +140,8 @@ test("answers name every member that they have, and always their request's id", 
       const { schema } = response.content["application/json"] ?? response.content["text/html"];
       for (const [, inner] of valuesOf(schema)) {
         const isOpen = inner?.type === "object" && Object.keys(inner.properties ?? {}).length > 0;
-        if (isOpen) expect([place, inner.additionalProperties]).toEqual([place, false]);
+        // What generators make of a closed schema fails on the first member that is added.
+        if (isOpen) expect([place, inner.additionalProperties]).toEqual([place, undefined]);
       }
     }
   }
@@ -118,7 +194,7 @@ test("the examples send from the domain that the instance was given, or from exa
   for (const exampleDomain of ["sandbox.test", undefined]) {
     await using pombo = await startInstance(exampleDomain === undefined ? {} : { exampleDomain });
     const { paths } = await servedBy(pombo);
-    const examples = JSON.stringify([...valuesOf(paths)].filter(([name]) => name === "example"));
+    const examples = JSON.stringify([...valuesOf(paths)].filter(([name]) => name === "example" || name === "examples"));
     expect(examples.includes("example.com")).toBe(exampleDomain === undefined);
     expect(examples).toContain(`Loja <loja@${exampleDomain ?? "example.com"}>`);
     expect(examples).toContain(`"news.${exampleDomain ?? "example.com"}"`);

@@ -75,14 +75,44 @@ test("the example of every operation works as it stands, and is answered as docu
     const { "application/json": json, "text/html": html } = value.responses[answer.status].content;
     const faults = faultsAgainst((json ?? html).schema, json === undefined ? answer.text : answer.body);
     expect([route, faults]).toEqual([route, []]);
+    // What is shown as the answer is like the one that came: the same members, and for a POST the same outcome.
+    if (json === undefined || route === "GET /api/v1/openapi.json") continue;
+    expect([route, differencesOf(json.example, answer.body, method === "POST")]).toEqual([route, []]);
+    if (route === "POST /api/v1/sms/preview") expect(json.example).toEqual(answer.body);
   }
   expect(pombo.bugs).toEqual([]);
 }, 30_000);
 
-test("examples fit the schemas beside them", async () => {
+/** Members that only come with something to say. */
+const NOW_AND_THEN = ["hint", "status", "found", "totalIsMinimum"];
+
+/** Where an answer has members that its example does not have, or the other way round. */
+function differencesOf(example: Json, answer: Json, isOutcome: boolean, path = "$"): string[] {
+  if (Array.isArray(example) && Array.isArray(answer))
+    return example.length === 0 || answer.length === 0 ? [] : differencesOf(example[0], answer[0], false, `${path}[0]`);
+  if (typeof example !== "object" || typeof answer !== "object" || example === null || answer === null) return [];
+  const faults = [...new Set([...Object.keys(example), ...Object.keys(answer)])]
+    .filter((name) => name in example !== name in answer && !NOW_AND_THEN.includes(name))
+    .map((name) => `${path}.${name} is in the ${name in example ? "example" : "answer"} alone`);
+  if (isOutcome && "status" in example && example.status !== answer.status)
+    faults.push(`${path}.status is ${answer.status}, in the example ${example.status}`);
+  const both = Object.keys(example).filter((name) => name in answer);
+  return [
+    ...faults,
+    ...both.flatMap((name) => differencesOf(example[name], answer[name], isOutcome, `${path}.${name}`)),
+  ];
+}
+
+test("every answer of JSON has an example, and examples fit the schemas beside them", async () => {
   await using pombo = await startInstance();
   let found = 0;
   for (const { route, value } of await operationsOf(pombo)) {
+    for (const [status, { content }] of Object.entries<Json>(value.responses)) {
+      const isShown = content["application/json"]?.example !== undefined;
+      // The document itself is one.
+      const isNeeded = content["application/json"] !== undefined && route !== "GET /api/v1/openapi.json";
+      if (isNeeded) expect([route, status, isShown]).toEqual([route, status, true]);
+    }
     const contents = [value.requestBody, ...Object.values<Json>(value.responses)].map((holder) => holder?.content);
     for (const content of contents) {
       const json = content?.["application/json"];

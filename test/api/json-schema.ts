@@ -1,6 +1,6 @@
 import type { Json } from "../fakes/instance.ts";
 
-// As much of JSON Schema as OpenAPI 3.0 and our document use, written anew from the standard, so that
+// As much of JSON Schema as our document uses, written anew from the standard, so that
 // the answers are not judged by the library that describes them. A word it does not know is a fault.
 
 const FORMATS: Record<string, RegExp> = {
@@ -11,7 +11,7 @@ const FORMATS: Record<string, RegExp> = {
 };
 
 const WORDS = new Set([
-  ...["type", "nullable", "enum", "anyOf", "required", "properties", "additionalProperties", "items"],
+  ...["type", "enum", "anyOf", "required", "properties", "additionalProperties", "items"],
   ...[
     "minProperties",
     "maxProperties",
@@ -24,19 +24,26 @@ const WORDS = new Set([
     "format",
     "pattern",
   ],
-  ...["description", "example", "default"],
+  ...["description", "examples", "default"],
 ]);
 
 /** What is wrong with a value, by a schema of the document; members that it does not name are faults too. */
 export function faultsAgainst(schema: Json, value: Json, path = "$"): string[] {
   const unknown = Object.keys(schema).filter((word) => !WORDS.has(word));
   if (unknown.length > 0) return [`${path}: the schema has ${unknown.join()}`];
-  if (value === null) return schema.nullable === true ? [] : [`${path} is null`];
+  if (schema.anyOf !== undefined) {
+    const fits = schema.anyOf.some((choice: Json) => faultsAgainst(choice, value, path).length === 0);
+    return fits
+      ? []
+      : [`${path} fits no choice: ${schema.anyOf.flatMap((one: Json) => faultsAgainst(one, value, path))}`];
+  }
   const faults: string[] = [];
   if (schema.enum !== undefined && !schema.enum.includes(value)) faults.push(`${path} is ${value}`);
-  if (schema.anyOf !== undefined && !schema.anyOf.some((choice: Json) => isOneOf(choice, schema, value)))
-    faults.push(`${path} fits no choice`);
-  switch (schema.type) {
+  const types: string[] = [schema.type].flat();
+  if (value === null) return types.includes("null") ? faults : [`${path} is null`];
+  const [type, ...others] = types.filter((one) => one !== "null");
+  if (others.length > 0) return [`${path}: the schema has several types`];
+  switch (type) {
     case "object":
       return [...faults, ...objectFaults(schema, value, path)];
     case "array":
@@ -44,26 +51,14 @@ export function faultsAgainst(schema: Json, value: Json, path = "$"): string[] {
     case "string":
       return [...faults, ...stringFaults(schema, value, path)];
     case "integer":
-      return [...faults, ...integerFaults(schema, value, path)];
+      return [...faults, ...numberFaults(schema, value, path)];
+    case "number":
+      return [...faults, ...numberFaults(schema, value, path)];
     case "boolean":
       return typeof value === "boolean" ? faults : [...faults, `${path} is no boolean`];
     default:
-      return [
-        ...faults,
-        ...(schema.enum === undefined && schema.anyOf === undefined ? [`${path}: the schema has no type`] : []),
-      ];
+      return [`${path}${type === undefined ? " is not null" : `: the schema has the type ${type}`}`];
   }
-}
-
-/** A choice that only says more of an object's members leaves the rest to the schema around it. */
-function isOneOf(choice: Json, around: Json, value: Json): boolean {
-  const more = Object.entries<Json>(choice.properties ?? {}).map(([name, words]) => [
-    name,
-    { ...around.properties?.[name], ...words },
-  ]);
-  const properties = { ...around.properties, ...Object.fromEntries(more) };
-  const whole = choice.type === undefined ? { type: "object", ...choice, properties } : choice;
-  return faultsAgainst(whole, value).length === 0;
 }
 
 function objectFaults(schema: Json, value: Json, path: string): string[] {
@@ -94,8 +89,9 @@ function arrayFaults(schema: Json, value: Json, path: string): string[] {
   return faults;
 }
 
-function integerFaults(schema: Json, value: Json, path: string): string[] {
-  if (!Number.isInteger(value)) return [`${path} is no integer`];
+function numberFaults(schema: Json, value: Json, path: string): string[] {
+  const isNumber = schema.type.includes("number") ? typeof value === "number" : Number.isInteger(value);
+  if (!isNumber) return [`${path} is no ${schema.type}`];
   const isWithin = value >= (schema.minimum ?? -Infinity) && value <= (schema.maximum ?? Infinity);
   return isWithin ? [] : [`${path} is ${value}`];
 }

@@ -10,34 +10,34 @@ import { omit } from "./kit.ts";
 function* objectsIn(value: Json, path = ""): Generator<[path: string, object: Members]> {
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value)) yield [path, value];
-  for (const [name, member] of Object.entries(value)) yield* objectsIn(member, `${path}/${name}`);
+  for (const [name, member] of Object.entries(value))
+    // Examples are values, whose members may be called anything.
+    if (name !== "example" && (name !== "examples" || path.endsWith("/properties")))
+      yield* objectsIn(member, `${path}/${name}`);
 }
 
-test("the document is valid OpenAPI 3.0", async () => {
+test("the document is valid OpenAPI 3.1", async () => {
   await using pombo = await startInstance();
   const document = await servedBy(pombo);
-  expect(document["openapi"]).toMatch(/^3\.0\.\d$/);
+  expect(document["openapi"]).toBe("3.1.0");
   expect(document["info"]).toMatchObject({ title: "pombo", version: "1.0" });
   await validate(structuredClone(document) as never);
-  // The validator is no rubber stamp: what OpenAPI 3.0 lacks is found.
-  for (const fault of [{ const: "queued" }, { type: "null" }, { examples: ["x"] }]) {
+  // The validator is no rubber stamp.
+  for (const fault of [{ in: "nowhere" }, { examples: ["x"] }, { required: "yes" }]) {
     const broken = structuredClone(document);
-    Object.assign(
-      broken["paths"]["/api/v1/emails"].post.responses["202"].content["application/json"].schema.properties.data
-        .properties.status,
-      fault,
-    );
+    Object.assign(broken["paths"]["/api/v1/emails"].post.parameters[0], fault);
     await expect(validate(broken as never)).rejects.toThrow();
   }
 });
 
-test("nothing in the document is TypeBox's own or beyond OpenAPI 3.0", async () => {
+test("nothing in the document is TypeBox's own, or what generators of clients stumble over", async () => {
   await using pombo = await startInstance();
   const foreign = [
     "const",
-    "examples",
+    "nullable",
     "x-default",
     "x-name",
+    "x-example",
     "$id",
     "$schema",
     "patternProperties",
@@ -46,16 +46,23 @@ test("nothing in the document is TypeBox's own or beyond OpenAPI 3.0", async () 
     "~kind",
     "error",
   ];
+  const faults: string[] = [];
   for (const [path, object] of objectsIn(await servedBy(pombo))) {
-    for (const name of foreign) {
-      // A member of a request or answer may be called anything.
-      if (!path.endsWith("/properties")) expect([path, name, name in object]).toEqual([path, name, false]);
-    }
-    const names = Object.keys(object).filter((name) => !(path.endsWith("/properties") && name === "kind"));
-    expect([path, names.filter((name) => /symbol|pombo|kind$/i.test(name))]).toEqual([path, []]);
-    if (!path.endsWith("/properties"))
-      expect([path, object["type"] === "null", Array.isArray(object["type"])]).toEqual([path, false, false]);
+    // Members of a request or answer may be called anything.
+    if (path.endsWith("/properties")) continue;
+    for (const name of Object.keys(object))
+      if (foreign.includes(name) || /symbol|pombo|kind$/i.test(name)) faults.push(`${path} has ${name}`);
+    // Java cannot compile an enum of booleans.
+    const values: unknown[] = Array.isArray(object["enum"]) ? object["enum"] : [];
+    if (values.some((value) => typeof value === "boolean")) faults.push(`${path} is an enum of booleans`);
+    const isNullable = Array.isArray(object["type"]) && object["type"].includes("null");
+    if (values.length > 0 && values.includes(null) !== isNullable) faults.push(`${path} does not list null`);
+    // Clients made from a choice of what is required send a half of the body.
+    const { anyOf: choices } = object;
+    if (choices !== undefined && !(choices.length === 2 && choices[1].type === "null"))
+      faults.push(`${path} is a choice`);
   }
+  expect(faults).toEqual([]);
 });
 
 test("every route is there with its answers, a summary and its body as JSON alone", async () => {
@@ -84,8 +91,6 @@ test("every route is there with its answers, a summary and its body as JSON alon
         true,
       ]);
   }
-  const ids = Object.values(operations).map((operation) => operation["operationId"]);
-  expect(new Set(ids).size).toBe(ids.length);
 });
 
 test("answers have their headers, each described once", async () => {
@@ -191,7 +196,7 @@ test("the bounds of the interface are in the document", async () => {
   const status =
     operations["GET /api/v1/emails/{id}"]?.["responses"]["200"].content["application/json"].schema.properties.data
       .properties.status;
-  expect(status).toEqual({ type: "string", enum: EMAIL_STATUSES });
+  expect(status).toMatchObject({ type: "string", enum: EMAIL_STATUSES });
 });
 
 test("bodies that the document allows are accepted, and what it forbids is refused", async () => {
@@ -212,7 +217,8 @@ test("bodies that the document allows are accepted, and what it forbids is refus
     pombo.email({ bcc: "x" }),
   ];
   for (const body of bodies) {
-    const isAllowed = faultsAgainst(schema, body).length === 0;
+    // That one of the two must be there stands in words: a schema that says it makes clients that cannot send.
+    const isAllowed = faultsAgainst(schema, body).length === 0 && ("html" in body || "text" in body);
     const { status } = await pombo.workspace.call("POST", "/api/v1/emails", { body });
     expect([body, status]).toEqual([body, isAllowed ? 202 : 422]);
   }

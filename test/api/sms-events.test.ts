@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { SegmentRow, Words } from "../../src/sms/segment-store.ts";
 import { startReceiver } from "../fakes/receiver.ts";
+import { faultsOfEvents } from "./documented-events.ts";
 import { type HeldInstance, startHeld } from "./kit.ts";
 import { send, text, TO } from "./texts.ts";
 
@@ -79,6 +80,7 @@ test("the life of a text is told without its body, a text that comes in with it"
     body: "Sim",
     receivedAt: new Date(NOON).toISOString(),
   });
+  expect(await faultsOfEvents(pombo, receiver)).toEqual([]);
 });
 
 test("a text that fails is told once with its credits given back, whatever number of parts it had", async () => {

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { startInstance } from "../fakes/instance.ts";
 import { startReceiver } from "../fakes/receiver.ts";
+import { faultsOfEvents } from "./documented-events.ts";
 import { allowLoopback } from "./webhook-kit.ts";
 
 setDefaultTimeout(20_000);
@@ -32,6 +33,7 @@ test("an email's life is told in its order, as the record is at each moment", as
   expect([typeof html, typeof text]).toEqual(["string", "string"]);
   expect(delivered?.event.data).toEqual(record);
   for (const call of receiver.calls) expect(call.body).not.toContain("secret words");
+  expect(await faultsOfEvents(pombo, receiver)).toEqual([]);
 });
 
 test("events of emails are written only while somebody wants them", async () => {

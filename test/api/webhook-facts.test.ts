@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Instance } from "../fakes/instance.ts";
 import { type Receiver, startReceiver } from "../fakes/receiver.ts";
+import { faultsOfEvents } from "./documented-events.ts";
 import { type HeldInstance, startHeld } from "./kit.ts";
 import { allowLoopback, NOON } from "./webhook-kit.ts";
 
@@ -44,6 +45,7 @@ test("a suppression that is made and lifted is told, by hand and by a hard bounc
     status: "bounced",
     bounce: { category: "invalid_recipient" },
   });
+  expect(await faultsOfEvents(pombo, receiver)).toEqual([]);
 });
 
 test("four fifths of a quota and the whole of it are told once each", async () => {
@@ -59,6 +61,7 @@ test("four fifths of a quota and the whole of it are told once each", async () =
     { period: "day", percent: 80, used: 8, limit: 10 },
     { period: "day", percent: 100, used: 10, limit: 10 },
   ]);
+  expect(await faultsOfEvents(pombo, receiver)).toEqual([]);
 });
 
 test("a block for its rates is told by the transaction that sets it, and so is half the way to it, once a day", async () => {
@@ -70,6 +73,7 @@ test("a block for its rates is told by the transaction that sets it, and so is h
     await pombo.app.worker.idle();
   }
   await receiver.until(() => find(receiver, "workspace.sending_blocked") !== undefined);
+  expect(await faultsOfEvents(pombo, receiver)).toEqual([]);
   expect(find(receiver, "workspace.sending_blocked").data).toMatchObject({
     workspaceId: pombo.workspace.id,
     reason: expect.stringContaining("bounced hard"),
@@ -86,6 +90,7 @@ test("a domain that comes to be verified is told", async () => {
   await held.pombo.addDomain(held.pombo.workspace, "second.test");
   await receiver.until(() => find(receiver, "domain.verified") !== undefined);
   expect(find(receiver, "domain.verified").data).toMatchObject({ domain: "second.test", status: "verified" });
+  expect(await faultsOfEvents(held.pombo, receiver)).toEqual([]);
 });
 
 test("what a rolled-back transaction did is not told", async () => {

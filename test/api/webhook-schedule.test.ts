@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { startReceiver } from "../fakes/receiver.ts";
+import { faultsOfEvents } from "./documented-events.ts";
 import { startHeld } from "./kit.ts";
 import { DAY, HOUR, MINUTE, NOON, SECOND, startCalled } from "./webhook-kit.ts";
 
@@ -100,6 +101,7 @@ test("410 turns a webhook off, says so, and what waited is not called; turned on
   // What its own turning-off told is among what it missed.
   expect([recovered.status, recovered.body.data.queued >= 1]).toEqual([202, true]);
   await receiver.until(() => receiver.calls.some(({ event }) => event.type === "webhook.disabled"));
+  expect(await faultsOfEvents(on.pombo, receiver)).toEqual([]);
 });
 
 test("one event can be delivered once more, under its old id", async () => {

@@ -12,6 +12,7 @@ import { openTalk } from "../inbound/kit.ts";
 import { findPombo } from "../peers/pombo.ts";
 import { makeFolder, runProgram, runShown, type Cleanup } from "../peers/process.ts";
 import { type Sandbox, startSandbox } from "../peers/sandbox.ts";
+import { checkClients } from "./clients.ts";
 import { ensureSchemathesis, type Schemathesis } from "./environment.ts";
 import { hasSuccess, readReport, statusesOf } from "./report.ts";
 import { type Caller, LAST, seed, type World } from "./seeds.ts";
@@ -33,14 +34,10 @@ await runProgram(async (cleanup) => {
   const checks = new Checks();
   const folder = makeFolder("contract", cleanup);
   console.log(`app: ${findPombo().what}`);
-  const all = await testRoutes({
-    name: "all",
-    schemathesis,
-    folder,
-    checks,
-    cleanup,
-    choose: (route) => !LAST.has(route),
-  });
+  const [all] = await Promise.all([
+    testRoutes({ name: "all", schemathesis, folder, checks, cleanup, choose: (route) => !LAST.has(route) }),
+    checkClients({ folder: join(folder, "clients"), checks, cleanup }),
+  ]);
   // What takes the key away that the others need has a sandbox of its own.
   for (const route of all.filter((each) => LAST.has(each)))
     await testRoutes({ name: "last", schemathesis, folder, checks, cleanup, choose: (each) => each === route });
@@ -67,7 +64,7 @@ async function testRoutes({ name, schemathesis, folder, checks, cleanup, choose 
   const chosen = routes.filter(choose);
   const unseeded = await addSeeds(document, chosen, worldOf(sandbox));
   const file = join(place, "openapi.json");
-  writeFileSync(file, JSON.stringify(document));
+  writeFileSync(file, JSON.stringify(closed(document)));
   const report = join(place, "report.ndjson");
   const exitCode = await runShown(
     [...schemathesis.command, ...argumentsFor({ file, report, url: sandbox.url, routes, choose })],
@@ -114,6 +111,22 @@ async function addSeeds(document: Json, routes: string[], world: World): Promise
     }
   }
   return unseeded;
+}
+
+/**
+ * The document with no members but those that it names. As it is served its answers may have more, so that clients made
+ * from it go on when one is added; here an answer with a member that is not described is a fault. Without the examples of
+ * objects: Schemathesis 4.32.5 takes what they have for required, and bodies have examples beside their schemas.
+ */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const isOfMembers = schema.type === "object" && Object.keys(schema.properties ?? {}).length > 0;
+  const members = Object.entries<Json>(schema).flatMap(([name, value]) => {
+    const isValue = name === "example" || name === "examples";
+    return isOfMembers && isValue ? [] : [[name, isValue ? value : closed(value)]];
+  });
+  return { ...(isOfMembers ? { additionalProperties: false } : {}), ...Object.fromEntries(members) };
 }
 
 function worldOf({ url, apiKey, operatorKey, workspaceId, domain, inbound }: Sandbox): World {

@@ -7,17 +7,21 @@ import type { Cleanup } from "../peers/process.ts";
 import { startSandbox } from "../peers/sandbox.ts";
 import type { Checks } from "./checks.ts";
 
-const EMAILS = "#operations-Emails-postEmails";
+const EMAILS = "#operations-Emails-sendEmail";
 
 export async function checkDocs({ folder, checks, cleanup }: { folder: string; checks: Checks; cleanup: Cleanup }) {
   const { url, apiKey } = await startSandbox(join(folder, "sandbox.log"), cleanup);
   const page = await openBrowser(folder, cleanup);
-  const { paths } = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as { paths: Record<string, object> };
-  const count = Object.values(paths).flatMap((methods) => Object.keys(methods)).length;
+  const document = (await (await fetch(`${url}/api/v1/openapi.json`)).json()) as {
+    paths: Record<string, object>;
+    webhooks: Record<string, object>;
+  };
+  const operations = [...Object.values(document.paths), ...Object.values(document.webhooks)];
+  const count = operations.flatMap((methods) => Object.keys(methods)).length;
 
   await page.goTo(`${url}/docs`);
   await page.until("the operations are shown", `document.querySelectorAll(".opblock").length === ${count}`);
-  checks.claim(`docs: the page shows all ${count} operations`, true);
+  checks.claim(`docs: the page shows all ${count} operations and calls of webhooks`, true);
 
   await page.click(".auth-wrapper .authorize");
   await page.type("#api_key_value", apiKey);

@@ -1,6 +1,17 @@
-// A part of the map (rooms.ts): what looks across all rooms for the operator.
+// A part of the map (rooms.ts): what looks across all rooms.
 
 export const OVERSEEING: Record<string, readonly string[]> = {
+  // What each event tells, for the API docs.
+  "event-payloads.ts": [
+    "type docs/events.ts",
+    "domains/schema.ts",
+    "emails/schema.ts",
+    "type events/schema.ts",
+    "http",
+    "sms/schema.ts",
+    "suppressions/schema.ts",
+    "webhooks/schema.ts",
+  ],
   // What the operator's status and queue are made of.
   "overseer.ts": [
     "type api-parts.ts",

@@ -99,6 +99,7 @@ export const ROOMS: Record<string, readonly string[]> = {
   // Of the API the operator's routes alone.
   "operator-api.ts": ["api.ts", "http", "workspaces/routes.ts"],
   "api.ts": [
+    "event-payloads.ts",
     "events/routes.ts",
     "webhooks/routes.ts",
     "type webhooks/again.ts",

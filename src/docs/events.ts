@@ -1,0 +1,113 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { mend, isMembers, type Json, type Members } from "../http/document.ts";
+import { named } from "../http/openapi.ts";
+import { exampleOfAnswer } from "./examples.ts";
+import { withMemberWords } from "./members.ts";
+
+// What webhooks are told, for the document: an entry for each type of event, and one schema for all of a shape.
+
+/** What events of one shape have in common. */
+export interface EventShape {
+  /** As in `EmailEvent`. */
+  name: string;
+  /** The event's `data`. */
+  data: TSchema;
+}
+
+export interface EventPayload {
+  shape: EventShape;
+  /** When it is told. */
+  says: string;
+  /** Where `data` is otherwise than in the shape's own example. */
+  example?: Members;
+}
+
+/** By the event's type. */
+export type EventPayloads = Record<string, EventPayload>;
+
+const HEADERS = {
+  "webhook-id": ["The event's id, the same on every attempt.", "019aa2f0-7c1e-7b3a-9d52-4f0c6b8e1a27"],
+  "webhook-timestamp": ["When this attempt was signed, in seconds since 1970.", "1795262400"],
+  "webhook-signature": [
+    "`v1,` and a signature in base64; two, with a space between them, while a secret is being replaced.",
+    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  ],
+} as const;
+
+const PARAMETERS = Object.entries(HEADERS).map(([name, [description, example]]) => ({
+  name,
+  in: "header",
+  required: true,
+  description,
+  schema: { type: "string", examples: [example] },
+}));
+
+/** Not that of the operations: generators write a file for each tag. */
+export const EVENT_TAG = "Webhook calls";
+
+const RESPONSES = {
+  200: { description: "Any 2xx within 15 seconds: it has arrived. Anything else is tried again." },
+  410: { description: "Turns the webhook off." },
+};
+
+/** For the document's `webhooks`, and the callback of the operation that makes one. */
+export function eventOperations(payloads: EventPayloads): { webhooks: Members; callback: Members } {
+  const shapes = new Map<EventShape, string[]>();
+  for (const [type, { shape }] of Object.entries(payloads)) shapes.set(shape, [...(shapes.get(shape) ?? []), type]);
+  const schemas = new Map([...shapes].map(([shape, types]) => [shape, schemaOf(shape, types)]));
+  const webhooks: Members = {};
+  for (const [type, { shape, says, example = {} }] of Object.entries(payloads)) {
+    const schema = schemas.get(shape) ?? {};
+    const event = exampleOfAnswer(schema);
+    const data = isMembers(event) && isMembers(event["data"]) ? { ...event["data"], ...example } : example;
+    const body = { schema, example: { ...(isMembers(event) ? event : {}), type, data } };
+    webhooks[type] = { post: operation({ id: nameOf(type), summary: type, description: says, body }) };
+  }
+  const all = {
+    "x-name": "WebhookEvent",
+    description: "Any event, as a webhook gets it.",
+    oneOf: [...schemas.values()],
+    discriminator: {
+      propertyName: "type",
+      mapping: Object.fromEntries(
+        Object.entries(payloads).map(([type, { shape }]) => [type, `#/components/schemas/${shape.name}`]),
+      ),
+    },
+  };
+  const post = operation({
+    id: "onEvent",
+    summary: "Tell of an event",
+    description: "Each call holds one event that the webhook wants. `webhooks` in this document shows every type.",
+    body: { schema: all },
+  });
+  return { webhooks, callback: { event: { "{$request.body#/url}": { post } } } };
+}
+
+function schemaOf({ name, data }: EventShape, types: string[]): Members {
+  const type = Type.Unsafe<string>({ type: "string", enum: types, description: "What happened." });
+  const envelope = Type.Object({
+    type,
+    timestamp: Type.String({ format: "date-time", description: "When it happened." }),
+    workspaceId: Type.String({ format: "uuid", description: "Whose event it is." }),
+    data,
+  });
+  return withMemberWords(mend(JSON.parse(JSON.stringify(named(name, envelope))) as Json)) as Members;
+}
+
+/** `onEmailDeliveryDelayed`. */
+function nameOf(type: string): string {
+  return `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`;
+}
+
+function operation(words: { id: string; summary: string; description: string; body: Members }): Members {
+  const { id, body, ...others } = words;
+  return {
+    operationId: id,
+    ...others,
+    tags: [EVENT_TAG],
+    security: [],
+    parameters: PARAMETERS,
+    requestBody: { required: true, content: { "application/json": body } },
+    responses: RESPONSES,
+  };
+}

@@ -1,0 +1,176 @@
+import { isMembers, type Json, mapMembers, type Members } from "../http/document.ts";
+
+// What members mean that are called the same and mean the same everywhere, and a value for examples. What a schema
+// says itself comes first.
+
+const WORDS: Record<string, [description: string, example?: Json]> = {
+  accepted: ["How many were accepted."],
+  acceptedAt: ["When the SMSC took it."],
+  address: ["The address."],
+  alreadyThere: ["How many were suppressed already."],
+  amount: ["Credits that were added; below 0: taken away.", 500],
+  apiKey: ["Its first key, for the whole workspace."],
+  apiKeys: ["API keys that are valid."],
+  applied: ["How many were applied.", 3],
+  at: ["When."],
+  attempts: ["Attempts begun."],
+  balance: ["Credits that are left now.", 500],
+  blocked: ["How many are blocked."],
+  blockedSites: ["Groups of mail servers that are left alone for a while."],
+  blockedUntil: ["Until when it is left alone."],
+  blocks: ["What keeps it from sending; empty: nothing."],
+  bounced: ["How many were refused for good."],
+  by: ["Who blocked it: the operator, or the rate of bounces and complaints."],
+  calls: ["Calls that were made."],
+  category: ["What kind of failure it is."],
+  clientAddress: ["The IP address of the server that brought it.", "192.0.2.25"],
+  command: ["The PDU's command."],
+  commit: ["The source that this executable was built from.", "4f0c6b8"],
+  content: ["The whole content.", "RnJvbTogQW5hIDxhbmFAZXhhbXBsZS5uZXQ+DQpTdWJqZWN0OiBIZWxsbw0KDQpIZWxsbw0K"],
+  count: ["How many."],
+  createdAt: ["When it was made."],
+  credit: ["Whether its credit was taken or given back.", "taken"],
+  data: ["What was asked for."],
+  databaseBytes: ["Size of the database.", 52428800],
+  deferred: ["How many are tried again later."],
+  deleted: ["Always true.", true],
+  delivered: ["How many were delivered."],
+  destinations: ["Where messages wait."],
+  disk: ["Room on the disk of the data directory."],
+  domains: ["Domains that are registered."],
+  dropped: ["How many were dropped.", 3],
+  email: ["Of emails."],
+  emails: ["Of emails."],
+  emailsThisMonth: ["Emails accepted in this UTC calendar month."],
+  emailsToday: ["Emails accepted on this UTC day."],
+  endedAt: ["When it ended."],
+  envelopeFrom: ["The sender of the envelope.", "ana@example.net"],
+  events: ["Events."],
+  expiresAt: ["When it is given up."],
+  failed: ["How many were given up."],
+  freeBytes: ["Bytes that are free; null: not known.", 21474836480],
+  from: ["The sender.", "Loja <loja@example.com>"],
+  goodAt: ["When the last good one was."],
+  held: ["Whether, or how many of them, wait until a block is lifted."],
+  heldAt: ["When it was held."],
+  helo: ["What the other server called itself.", "mx.example.net"],
+  host: ["The host."],
+  id: ["Its id."],
+  ids: ["Which ones."],
+  imported: ["How many are new.", 2],
+  inbound: ["Texts that came in."],
+  isDefault: ["Whether texts without a `from` come from it."],
+  kind: ["Which kind."],
+  lastAt: ["When the copy was last whole."],
+  lastError: ["Why the last session ended; null: none did."],
+  lastMinutes: ["What happened in the last minutes."],
+  lastReply: ["What was said last."],
+  later: ["Segments that the SMSC will take later."],
+  lines: ["What happened so far, in its order."],
+  link: ["The link's name.", "vodacom-a"],
+  links: ["How many links it has."],
+  lost: ["Segments whose answer was lost."],
+  minutes: ["How many minutes.", 5],
+  name: ["Its name.", "Loja Maria"],
+  nextAttemptAt: ["When it is tried next; null: no time is set."],
+  no: ["Its number, from 1."],
+  note: ["What it is for."],
+  oldestAt: ["When the oldest of them was accepted."],
+  operatorKey: ["The new key. Keep it: it is not shown again."],
+  outcome: ["What it came to."],
+  part: ["Which part.", "disk"],
+  parts: ["Its segments."],
+  plan: ["The plan's name.", "launch"],
+  port: ["The TCP port."],
+  providerCode: ["The network's error code."],
+  providerStatus: ["The network's last word."],
+  queue: ["What waits."],
+  queuedAt: ["When it was accepted."],
+  rate: ["Segments a second."],
+  raw: ["As it came.", "00000021000000050000000000000001"],
+  reason: ["Why.", "our address is on a list"],
+  receipt: ["What the receipt says; null: this line is none."],
+  receiptAt: ["When a receipt came."],
+  receiptState: ["What it said."],
+  receipts: ["Receipts that came in."],
+  receivedAt: ["When it came in."],
+  reconnects: ["Times that it connected again."],
+  refused: ["Segments that the SMSC refused."],
+  reroutes: ["Times it went on to another link."],
+  result: ["What it came to."],
+  returnPath: ["The sender of the envelope.", "b+aaaaaaaaaaaaaaaa@bounce.example.com"],
+  route: ["The route's name.", "vodacom"],
+  running: ["How many are under way."],
+  senderIds: ["Names and numbers that its texts may come from."],
+  sequence: ["The PDU's sequence_number.", 17],
+  since: ["Since when."],
+  site: ["The mail servers.", "mx.example.com"],
+  sites: ["The first of them."],
+  size: ["Size."],
+  sms: ["Of texts."],
+  smsCredits: ["SMS credits that are left.", 500],
+  smsThisMonth: ["Texts accepted in this UTC calendar month."],
+  smscId: ["The SMSC's id of it."],
+  some: ["The first of them."],
+  startedAt: ["When it began."],
+  state: ["How it stands.", "queued"],
+  status: ["How it stands.", "queued"],
+  subject: ["As its header says."],
+  submittedAt: ["When it was last handed to the SMSC."],
+  submits: ["Segments that were handed over, by what became of them."],
+  suppressions: ["Suppressions."],
+  text: ["Which text."],
+  throttled: ["Segments refused for going too fast."],
+  timeline: ["What happened to it, oldest first."],
+  tls: ["Whether the connection was encrypted."],
+  to: ["The recipient.", "maria@example.net"],
+  type: ["What happened.", "email.delivered"],
+  unanswered: ["Segments without an answer yet."],
+  until: ["Until when."],
+  url: ["The URL that is called.", "https://example.com/hooks/pombo"],
+  usage: ["What it uses."],
+  used: ["How many are used."],
+  version: ["Of this executable.", "0.1.0"],
+  waiting: ["How many wait."],
+  walBytes: ["Size of the write-ahead log."],
+  webhook: ["Of calls to webhooks."],
+  webhookId: ["The webhook."],
+  webhooks: ["Of calls to webhooks."],
+  window: ["Segments that may be under way at once."],
+  words: ["In words.", "The restored database holds all that the replica has."],
+  workspaceId: ["The workspace; null: it is gone."],
+  workspaceName: ["Its name.", "Loja da Maria"],
+  workspaces: ["Workspaces that may not send."],
+};
+
+/** The document with words for the members that have none. */
+export function withMemberWords(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withMemberWords);
+  if (!isMembers(value)) return value;
+  return mapMembers(value, (member, name) => {
+    if (name === "example" || name === "examples") return member;
+    if (name !== "properties" || !isMembers(member)) return withMemberWords(member);
+    return mapMembers(member, (schema, own) => (isMembers(schema) ? worded(schema, own) : schema));
+  });
+}
+
+function worded(schema: Members, name: string): Members {
+  const [description, example] = WORDS[name] ?? [];
+  const hasWords = schema["description"] !== undefined || schema["x-name"] !== undefined;
+  const hasExample = example === undefined || schema["examples"] !== undefined || !isOf(schema, example);
+  return {
+    ...(withMemberWords(schema) as Members),
+    ...(description === undefined || hasWords ? {} : { description }),
+    ...(hasExample ? {} : { examples: [example] }),
+  };
+}
+
+/** Whether it takes any value of that kind. */
+function isOf({ type, enum: words, format }: Members, value: Json): boolean {
+  const types = typeof value === "number" ? ["integer", "number"] : [typeof value];
+  return (
+    words === undefined &&
+    format === undefined &&
+    [type].flat().some((one) => typeof one === "string" && types.includes(one))
+  );
+}
