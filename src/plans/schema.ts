@@ -19,7 +19,7 @@ export const UsageReport = named(
         apiKeys: limit("API keys", -1),
         webhooks: limit("Webhooks", 1),
         members: limit("Members", 1),
-        storageBytes: limit("Bytes of emails\' contents that are kept, as stored,", 1_073_741_824),
+        storageBytes: limit("Bytes of emails' contents that are kept, as stored,", 1_073_741_824),
       }),
     ),
     usage: named(
