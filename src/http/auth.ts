@@ -103,9 +103,10 @@ export function callerOf(request: Request): Caller {
   return caller;
 }
 
-/** Whose request it is, as one word: `operator`, `anonymous`, or the workspace. */
+/** Whose request it is, as one word: `operator`, the workspace, or `anonymous`, as on a path that needs no key. */
 export function ownerOf(request: Request): string {
-  const caller = callerOf(request);
+  const caller = callers.get(request);
+  if (caller === undefined) return "anonymous";
   return caller.kind === "key" ? `workspace ${caller.workspaceId}` : caller.kind;
 }
 

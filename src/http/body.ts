@@ -130,7 +130,8 @@ async function readWhole(request: Request, length: number, { account, clock }: R
   return new Promise((resolve, reject) => {
     const cancel = clock.after(GRACE_MS, () => reject(tooSlow()));
     account.whenEvicted(reject);
-    resolve(request.bytes().finally(cancel));
+    // Not resolve(promise): that would settle for it, and no deadline could end the wait.
+    void request.bytes().then(resolve, reject).finally(cancel);
   });
 }
 

@@ -51,7 +51,7 @@ function ratesOf(pombo: Instance, workspace: Workspace = pombo.workspace): Recor
   const rows = pombo.app.db.sqlite
     .query<{ name: string; count: number }, [string]>(
       `SELECT usage.name, SUM(count) AS count FROM usage JOIN workspace ON workspace.id = workspace_id
-       WHERE uid = ? AND usage.name NOT IN ('emails', 'sms') GROUP BY usage.name`,
+       WHERE uid = ? AND usage.name NOT IN ('emails', 'sms', 'stored_bytes') GROUP BY usage.name`,
     )
     .all(workspace.id);
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]));

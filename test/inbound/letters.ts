@@ -85,7 +85,7 @@ export function complaintAbout(pombo: Instance, id: string): Letter {
 export function ratesOf({ app }: Instance): Record<string, number> {
   const rows = app.db.sqlite
     .query<{ name: string; count: number }, []>(
-      "SELECT name, SUM(count) AS count FROM usage WHERE name NOT IN ('emails', 'sms') GROUP BY name",
+      "SELECT name, SUM(count) AS count FROM usage WHERE name NOT IN ('emails', 'sms', 'stored_bytes') GROUP BY name",
     )
     .all();
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
