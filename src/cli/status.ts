@@ -12,17 +12,18 @@ export const status: OperatorCommand = {
     "Shows how the instance is on one screen: what waits, what goes wrong and what to do. Ends with 0 when all is well, 1 when there are troubles, 3 when no instance runs.",
   isOfRunning: true,
   options: {
-    check: { about: "read all pages of the database first, and tell of damaged ones; takes seconds a gigabyte" },
+    check: { about: "read all pages of the database first, and report damaged ones; takes seconds per gigabyte" },
   },
   async run({ api, given }) {
-    const query = given.isSet("check") ? "?check=true" : "";
+    const isChecked = given.isSet("check");
+    const query = isChecked ? "?check=true" : "";
     const seen = await api.call<Status>("GET", `/operator/status${query}`);
     const exitCode = seen.troubles.length > 0 ? 1 : 0;
-    return { kind: "words", data: seen, words: screen(seen), exitCode };
+    return { kind: "words", data: seen, words: screen(seen, isChecked), exitCode };
   },
 };
 
-function screen(seen: Status): string {
+function screen(seen: Status, isChecked: boolean): string {
   const { version, commit, startedAt, ready, troubles } = seen;
   const does = seen.paused === null ? "it accepts and sends" : "it accepts, and delivery is paused";
   const state = ready ? does : "NOT READY";
@@ -39,6 +40,7 @@ function screen(seen: Status): string {
       ["Webhooks", waitingWords(seen.queue.webhooks, "call")],
       [`Last ${seen.lastMinutes.minutes} min`, rateWords(seen.lastMinutes)],
       ["Disk", diskWords(seen.disk)],
+      ...(isChecked ? [["Pages", pageWords(troubles)] as const] : []),
       ["Sites", siteWords(seen.blockedSites)],
       ...seen.sms.map((route) => ["SMS route", routeWords(route)] as const),
       ["Workspaces", workspaceWords(seen.workspaces)],
@@ -77,6 +79,11 @@ function rateWords(rates: Status["lastMinutes"]): string {
 function diskWords({ freeBytes, databaseBytes, walBytes }: Status["disk"]): string {
   const free = freeBytes === null ? "free space not known" : `${bytesText(freeBytes)} free`;
   return `${free}; the database has ${bytesText(databaseBytes)}, its log ${bytesText(walBytes)}`;
+}
+
+function pageWords(troubles: Status["troubles"]): string {
+  const isDamaged = troubles.some(({ part }) => part === "database");
+  return isDamaged ? "some are damaged: see above" : "all were read, none is damaged";
 }
 
 function siteWords({ count: blocked, sites }: Status["blockedSites"]): string {

@@ -103,10 +103,9 @@ export function callerOf(request: Request): Caller {
   return caller;
 }
 
-/** Whose request it is, as one word: `operator`, the workspace, or `anonymous`, as on a path that needs no key. */
+/** Whose request it is, as one word: `operator`, the workspace, or `anonymous` where no key is needed, as in the sandbox. */
 export function ownerOf(request: Request): string {
-  const caller = callers.get(request);
-  if (caller === undefined) return "anonymous";
+  const caller = callers.get(request) ?? ANONYMOUS;
   return caller.kind === "key" ? `workspace ${caller.workspaceId}` : caller.kind;
 }
 

@@ -45,6 +45,17 @@ test("one screen says it all, and all well ends with 0", async () => {
 `);
 });
 
+test("a check says what came of it, and a screen without one says nothing of pages", async () => {
+  const show = async (troubles: Json[], ...args: string[]) => {
+    await using desk = startDesk(() => ({ data: { ...WELL, troubles } }));
+    return (await runHere(["status", ...args, "--data-dir", desk.folder], { width: 100 })).out;
+  };
+  const damage = { part: "database", reason: "Pages of the database are damaged (email: …)", since: TIME };
+  expect(await show([], "--check")).toContain("\n  Pages        all were read, none is damaged\n");
+  expect(await show([damage], "--check")).toContain("\n  Pages        some are damaged: see above\n");
+  expect(await show([])).not.toContain("Pages ");
+});
+
 test("one that holds all delivery does not say that it sends", async () => {
   const paused = { since: TIME, reason: "restored", restorePoint: null };
   await using desk = startDesk(() => ({ data: { ...WELL, paused } }));

@@ -5,6 +5,7 @@ import {
   type Caller,
   callerOf,
   operatorCaller,
+  ownerOf,
   wholeWorkspaceCaller,
   workspaceCaller,
 } from "../../src/http/auth.ts";
@@ -151,4 +152,10 @@ describe("what a key may do", () => {
       expect(callerOf(visit({ path, caller: { kind: "operator" } }).request)).toEqual({ kind: "operator" });
     },
   );
+
+  test("outside the API, as in the sandbox, nobody is asked and the owner of the body is anonymous", () => {
+    const { request } = visit({ path: "/sandbox/texts", method: "POST", key: null });
+    expect(ownerOf(request)).toBe("anonymous");
+    expect(ownerOf(visit().request)).toBe("workspace 2");
+  });
 });
