@@ -82,8 +82,8 @@ function diskWords({ freeBytes, databaseBytes, walBytes }: Status["disk"]): stri
 }
 
 function pageWords(troubles: Status["troubles"]): string {
-  const isDamaged = troubles.some(({ part }) => part === "database");
-  return isDamaged ? "some are damaged: see above" : "all were read, none is damaged";
+  const isTroubled = troubles.some(({ part }) => part === "database");
+  return isTroubled ? "all were read: see the trouble above" : "all were read, none is damaged";
 }
 
 function siteWords({ count: blocked, sites }: Status["blockedSites"]): string {
