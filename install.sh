@@ -7,15 +7,15 @@
 # Options:
 #   --hostname NAME   set it up too (pombo init) and start it: the name of this server in its address's reverse DNS
 #   --sha256 HEX      what the executable's checksum must be
-#   --public-key KEY  the key of the releases, as minisign prints it, had from somewhere else than the executable
+#   --public-key KEY  the key of the releases, as minisign prints it; get it from another place than the executable
 #   --uninstall       take the service and the executable away; data, configuration and user stay
 #   --purge           with --uninstall: those too. What was accepted and not delivered yet is lost with them
 #   --unit            print the systemd unit, and do nothing else
 # Run again it updates: the new executable is tried first, and goes back by itself if it fails (pombo update). It
-# never touches configuration or data. What you change about the service belongs into a drop-in (systemctl edit pombo).
+# never touches configuration or data. Put changes to the service in a drop-in (systemctl edit pombo).
 set -eu
 
-# Of the releases that come with this file; without it --public-key, or the key that the installed pombo was built with.
+# The key of the releases that come with this file; if empty, --public-key or the key that the installed pombo was built with.
 PUBLIC_KEY=
 
 BINARY=/usr/local/bin/pombo
@@ -47,7 +47,7 @@ Group=pombo
 ExecStart=$BINARY serve --config $CONFIG
 Restart=always
 RestartSec=5
-# What a start cannot change: the database is damaged, or not pombo's (pombo help exit-codes).
+# Another start cannot help: the database is damaged, or not pombo's (pombo help exit-codes).
 RestartPreventExitStatus=78
 
 # A stop lets deliveries that are under way end, records what came of them and has the replica synced: at most 60 s.
@@ -88,7 +88,7 @@ SystemCallErrorNumber=EPERM
 # Not MemoryDenyWriteExecute: the runtime compiles what it runs.
 
 LimitNOFILE=65536
-# pombo divides what it may have among the bodies of requests (see README): this keeps the rest of the machine alive.
+# The room for the bodies of requests follows this limit (see README), which leaves memory to the rest of the machine.
 MemoryMax=80%
 LimitCORE=0
 TasksMax=512
@@ -171,31 +171,31 @@ fetch_by_wget() {
   return 1
 }
 
-# Ends with 0 when URL.minisig is the key's signature of the executable, says so when nothing here can tell, and fails else.
+# Succeeds when URL.minisig is the key's signature of the executable; warns when it cannot be checked; fails otherwise.
 verify() {
   if [ -z "$public_key" ] && [ -x "$BINARY" ]; then
     public_key=$("$BINARY" version --json 2>/dev/null | sed -n 's/.*"releaseKey":"\([A-Za-z0-9+\/]*\)".*/\1/p')
   fi
   if [ -z "$public_key" ]; then
-    say "NOT VERIFIED: no key of the releases is known here (--public-key), so that the executable and its checksum are what $source says, and nobody else."
+    say "NOT VERIFIED: no key of the releases is known here (--public-key), so nothing proves the executable and its checksum except $source itself."
     return 0
   fi
-  printf %s "$public_key" | grep -Eqx 'RW[A-Za-z0-9+/]{54}' || fail "--public-key is no public key of minisign's: RW and 54 characters more."
-  fetch "$source.minisig" "$work/pombo.minisig" || fail "The signature at $source.minisig could not be had. Nothing was changed."
+  printf %s "$public_key" | grep -Eqx 'RW[A-Za-z0-9+/]{54}' || fail "--public-key is not a minisign public key: RW and 54 more characters."
+  fetch "$source.minisig" "$work/pombo.minisig" || fail "The signature at $source.minisig could not be fetched. Nothing was changed."
   sed -n 3p "$work/pombo.minisig" | tr '\t' '\n' | grep -qx "\(trusted comment: \)\{0,1\}file:${source##*/}" ||
-    fail "The signature at $source.minisig is of another file than ${source##*/}. Nothing was changed."
+    fail "The signature at $source.minisig is for another file than ${source##*/}. Nothing was changed."
   if has minisign; then
-    minisign -Vqm "$work/pombo" -x "$work/pombo.minisig" -P "$public_key" || fail "$source is not what its signature was made for. Nothing was changed."
+    minisign -Vqm "$work/pombo" -x "$work/pombo.minisig" -P "$public_key" || fail "$source does not match its signature. Nothing was changed."
   elif has openssl && has base64 && openssl version | grep -q '^OpenSSL [3-9]'; then
-    verify_by_openssl || fail "$source is not what its signature was made for. Nothing was changed."
+    verify_by_openssl || fail "$source does not match its signature. Nothing was changed."
   else
-    say "NOT VERIFIED: neither minisign nor openssl 3 is here to see whether the signature at $source.minisig is right."
+    say "NOT VERIFIED: neither minisign nor openssl 3 is installed, so the signature at $source.minisig was not checked."
     return 0
   fi
   new=$(sed -n 3p "$work/pombo.minisig" | tr '\t' '\n' | sed -n 's/^\(trusted comment: \)\{0,1\}version://p')
   old=$("$BINARY" version --json 2>/dev/null | sed -n 's/.*"version":"\([0-9A-Za-z.+-]*\)".*/\1/p') || true
   if [ -n "$old" ] && [ "$new" != "$old" ] && [ "$(printf '%s\n%s\n' "$new" "$old" | sort -V | tail -n 1)" = "$old" ]; then
-    fail "$source is pombo ${new:-of no version}, and $old is installed: what was mended since would be open again. If you want it, bring it here as a file, and run pombo update FILE. Nothing was changed."
+    fail "$source is pombo ${new:-of no version}, and $old is installed: the older version lacks the fixes made since. To install it all the same, download it and run pombo update FILE. Nothing was changed."
   fi
   say "Verified: $(sed -n 's/^trusted comment: //p' "$work/pombo.minisig" | tr '\t' ' ')"
 }
@@ -232,7 +232,7 @@ bring() {
   case "$source" in
     https://*)
       case "$source" in */) source=$source$name ;; esac
-      fetch "$source" "$work/pombo" || fail "$source could not be had. Nothing was changed."
+      fetch "$source" "$work/pombo" || fail "$source could not be fetched. Nothing was changed."
       if [ -z "$sha256" ]; then
         fetch "$source.sha256" "$work/sha256" || fail "The checksum at $source.sha256 could not be had: give it with --sha256. Nothing was changed."
         sha256=$(cut -c 1-64 "$work/sha256" | head -n 1)
@@ -267,9 +267,9 @@ if ! id pombo >/dev/null 2>&1; then
   useradd --system --user-group --home-dir "$DATA" --no-create-home --shell /usr/sbin/nologin pombo
 fi
 install -d -o pombo -g pombo -m 0700 "$DATA"
-# What the configuration says root does too (pombo update): it is root's, and pombo reads it.
+# Root follows the configuration too (pombo update): root owns it, and pombo reads it.
 install -d -o root -g pombo -m 0750 /etc/pombo
-# Of earlier installations, whose folder was pombo's. One with a second name is left: what else it is nobody knows.
+# Files of earlier installations, whose folder was pombo's. A file with a second link is left: it may be something else.
 find /etc/pombo -xdev -mindepth 1 -maxdepth 1 -type f -links 1 -user pombo -exec chown -h root:pombo {} + -exec chmod 0640 {} +
 
 if [ -d /etc/systemd/system ]; then

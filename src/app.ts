@@ -370,9 +370,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
 /** The storage failed until the end of a stop. */
 function tellUnrecorded(of: { emails: number; webhooks: number; texts: number }, log: Log): void {
   const words =
-    "The database could not be written: what came of so many emails, webhook calls and texts is not recorded. The next " +
-    "start frees them. Emails that may have been delivered go out again, marked possibleDuplicate; calls are made again; " +
-    "texts are taken for ones whose answer was lost.";
+    "The database could not be written: the outcome of these emails, webhook calls and texts is not recorded. The next " +
+    "start continues with them. Emails that may have been delivered go out again, marked possibleDuplicate; calls are made again; " +
+    "for texts it is as if their answers were lost.";
   log.event("pombo.unrecorded", { ...of, words }, "warn");
 }
 

@@ -85,8 +85,8 @@ export class ClockWatch {
     await follow(step, isStart);
     const [from, to] = [shown(step.fromMs), shown(step.toMs)];
     const reason =
-      `The machine's clock was set back from ${from} to ${to}. What waited for a time that lies ahead now was brought ` +
-      "near. See what sets the clock (timedatectl): records of the time in between stand twice.";
+      `The machine's clock was set back from ${from} to ${to}. Messages and calls that ` +
+      "wait keep the waits they had. Find out what set the clock (timedatectl); records may show the time in between twice.";
     this.#told = { since: step.toMs, at: steady.now(), reason };
     log.event("clock.set_back", { from, to, byS: Math.round((step.fromMs - step.toMs) / 1_000) }, "warn");
   }

@@ -29,14 +29,10 @@ export const ReplicationSchema = Type.Object({
     "",
   ),
   sftpKeyFile: special<string | null>("optional_path", "The private key for sftp, in OpenSSH's form.", ""),
-  sftpHostKey: special<string | null>(
-    "account",
-    'The server\'s public key for sftp, such as "ssh-ed25519 AAAA…": by it the server is known.',
-    "",
-  ),
+  sftpHostKey: special<string | null>("account", 'The public key by which pombo knows the sftp server, such as "ssh-ed25519 AAAA…".', ""),
   syncIntervalMs: duration(
     ["100ms", "1h"],
-    "How often changes are copied. With the disk is lost what came since the last copy: some seconds of it under load.",
+    "How often changes are copied. A lost disk loses what came since the last copy: under load some seconds more.",
     "1s",
   ),
   snapshotIntervalMs: duration(["10m", "7d"], "How often a whole copy is made, from which a restore begins.", "6h"),

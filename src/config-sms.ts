@@ -57,7 +57,7 @@ const LinkSchema = Type.Object({
     "Segments that may wait for their answers; as many may come twice after a broken link.",
     10,
   ),
-  rate: integer([1, 10_000], "Segments a second, at most; while the provider throttles, as many as it takes.", 50),
+  rate: integer([1, 10_000], "Segments a second, at most; while the provider throttles, as many as it accepts.", 50),
   responseTimeoutMs: duration(["1s", "5m"], "How long an answer is waited for before it counts as lost.", "30s"),
 });
 

@@ -73,7 +73,7 @@ export const EVENT_PAYLOADS: Record<EventType, EventPayload> = {
   "email.delivered": { shape: EMAIL, says: "The recipient's mail server took it." },
   "email.delivery_delayed": {
     shape: EMAIL,
-    says: "An attempt did not deliver it, and it will be tried again at `nextAttemptAt`. Told of the first such attempt.",
+    says: "An attempt did not deliver it, and it will be tried again at `nextAttemptAt`. Sent for the first such attempt only.",
     example: {
       status: "delivery_delayed",
       deliveredAt: null,
@@ -152,7 +152,7 @@ export const EVENT_PAYLOADS: Record<EventType, EventPayload> = {
   "domain.verified": { shape: DOMAIN, says: "Its DKIM record was found: it may send." },
   "domain.warning": {
     shape: DOMAIN,
-    says: "Its DKIM record is not found any more. It sends for 72 hours more.",
+    says: "Its DKIM record is no longer found. It sends for 72 hours more.",
     example: { status: "warning" },
   },
   "domain.failed": {

@@ -179,7 +179,7 @@ async function lookFor(tools: DaemonTools, url: string, at: number | null) {
   }
   if (look.kind === "broken") {
     throw new StartError(
-      `The replica at ${url} cannot be restored as it was last: ${look.reason}. --at TIME brings back a state of before they were lost.`,
+      `The replica at ${url} cannot be restored to its latest state: ${look.reason}. --at TIME restores an earlier state.`,
     );
   }
   const isThere = at !== null && (await lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS })).kind !== "empty";

@@ -80,7 +80,7 @@ const COMMANDS: readonly Command[] = [
       forward: { value: "URL", about: "post each event there, as a webhook is called" },
       api: { value: "URL", about: `the API (${DEFAULT_API})` },
       "key-file": { value: "FILE", about: "a workspace's API key, in a file; or in the variable POMBO_KEY" },
-      key: { value: "KEY", about: "refused: other users of the machine can read what stands on a command line" },
+      key: { value: "KEY", about: "refused: other users of the machine can read the command line" },
       json: { about: "a line of JSON an event, for programs" },
     },
     about: "Shows a workspace's events on a developer's machine, and forwards them.",
@@ -153,8 +153,8 @@ const COMMANDS: readonly Command[] = [
     name: "update",
     arguments: ["FILE|URL"],
     options: {
-      sha256: { value: "HEX", about: "its checksum; of a URL the signature at URL.minisig counts all the same" },
-      "allow-downgrade": { about: "from a URL: also a version before this one" },
+      sha256: { value: "HEX", about: "its checksum; for a URL pombo also verifies the signature at URL.minisig" },
+      "allow-downgrade": { about: "from a URL: accept an older version too" },
       config: { value: "FILE", about: "the configuration, as for serve" },
     },
     about:

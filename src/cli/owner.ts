@@ -31,7 +31,7 @@ export function ownerBesideRoot(dataDir: string): Owner | null {
   const { path, stats } = nearest(resolve(dataDir));
   if (stats.isSymbolicLink())
     throw new StartError(
-      `${plain(path)} is a link, and root follows none to a data directory: name the folder that it leads to as data_dir.`,
+      `${plain(path)} is a link, and root follows no link to a data directory: set data_dir to the folder that it leads to.`,
     );
   if (stats.uid !== 0) return ownerOf(stats);
   requireWayOfRoot(path);
@@ -52,7 +52,7 @@ export function become({ uid, gid }: Owner): void {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(
-      `Root works on a data directory as its owner (uid ${uid}), and may not become that here (${reason}): run pombo as that user.`,
+      `Root must become the owner of the data directory (uid ${uid}) and cannot (${reason}): run pombo as that user.`,
     );
   }
   const isStill = process.getuid?.() !== uid || process.geteuid?.() !== uid || process.getegid?.() !== gid;

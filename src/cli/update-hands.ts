@@ -74,7 +74,7 @@ export function localHands({ binary, source, uid, env }: HandsOptions): Hands {
   let unit: Unit | null = null;
   let sha256: string | null = null;
   const mustHave = () => {
-    if (unit === null) throw new CommandError("No unit of systemd is known to run this pombo.");
+    if (unit === null) throw new CommandError("systemd has no unit that runs this pombo.");
     return unit;
   };
   return {
@@ -103,7 +103,7 @@ export function localHands({ binary, source, uid, env }: HandsOptions): Hands {
     hasFailed: () => Promise.resolve(systemd.call(mustHave(), ["is-failed"]).code === 0),
     async replace() {
       if (sha256 === null || (await sha256Of(draft)) !== sha256)
-        throw new CommandError(`${draft} is not what was brought: another update may be under way.`);
+        throw new CommandError(`${draft} was changed after it was copied: another update may be running.`);
       keepPrevious(binary);
       renameSync(draft, binary);
       syncFolderOf(binary);
@@ -124,7 +124,7 @@ function requireRootsOwn(binary: string): void {
     const { uid, mode } = lstatSync(path);
     if (uid === 0 && (mode & OTHERS_WRITE) === 0) continue;
     throw new CommandError(
-      `${path} can be changed by others than root: make it root's alone (chown root:root, chmod 755), or run the update as the user that it belongs to. Nothing was changed.`,
+      `${path} can be changed by users other than root: give it to root (chown root:root, chmod 755), or run the update as its owner. Nothing was changed.`,
     );
   }
 }
@@ -132,7 +132,7 @@ function requireRootsOwn(binary: string): void {
 /** What is read of another process is taken for text, whatever it is. */
 function inspect(pid: number, of: { binary: string; uid: number }): Omit<Running, "unit"> {
   if (!Number.isSafeInteger(pid) || pid < 1)
-    throw new CommandError("What runs here is not known. Nothing was changed.");
+    throw new CommandError("The running process is not known. Nothing was changed.");
   if (pid === 1)
     throw new CommandError(
       "This pombo is the first process of a container: update it by its image, with the same volume. Nothing was changed.",
@@ -156,16 +156,16 @@ function inspect(pid: number, of: { binary: string; uid: number }): Omit<Running
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `Process ${pid}, which runs here, cannot be looked at (${reason}): run the update as root. Nothing was changed.`,
+      `The running process ${pid} cannot be examined (${reason}): run the update as root. Nothing was changed.`,
     );
   }
   if (users.length === 0 || users.some((each) => each !== String(of.uid)))
     throw new CommandError(
-      `Process ${pid}, which runs here, is not of the user that the data directory belongs to (uid ${of.uid}): run the update as root, or end it and run this again. Nothing was changed.`,
+      `The running process ${pid} does not belong to the owner of the data directory (uid ${of.uid}): run the update as root, or end the process and run this again. Nothing was changed.`,
     );
   if (executable !== of.binary)
     throw new CommandError(
-      `Process ${pid}, which runs here, is another executable (${plain(executable)}) than this one (${of.binary}): end it and run this again, or run the update of that one. Nothing was changed.`,
+      `The running process ${pid} is another executable (${plain(executable)}) than this one (${of.binary}): end it and run this again, or run the update with that executable. Nothing was changed.`,
     );
   return found;
 }

@@ -80,7 +80,7 @@ export function outputsOf(pid: number, say: (text: string) => void): Outputs {
       return open(`/proc/${pid}/fd/${number}`);
     } catch {
       say(
-        `What pombo writes to its ${number === 1 ? "output" : "error output"} is another user's: of the next one it goes nowhere.`,
+        `The ${number === 1 ? "output" : "error output"} of pombo is another user's: the output of the next pombo is discarded.`,
       );
       return open("/dev/null");
     }

@@ -39,7 +39,7 @@ export function startHands(binary: string, { uid }: Owner, { env, args }: Pick<T
   const ask = async (verb: Verb, given?: number | string): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify({ verb, given })}\n`);
     const { value, done } = await lines.next();
-    if (done === true) throw new CommandError("The part of the update that is root has ended. Run the update again.");
+    if (done === true) throw new CommandError("The root process of the update has ended. Run the update again.");
     const answer = JSON.parse(value) as Answer;
     if ("fault" in answer) throw new CommandError(answer.fault, answer.exitCode);
     return answer.value;

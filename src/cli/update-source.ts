@@ -83,7 +83,7 @@ export async function bringExecutable(source: Source, draft: string, edges = OWN
     const found = await write(chunks as AsyncIterable<Uint8Array>, draft);
     if (given !== undefined && found.sha256 !== given)
       throw new CommandError(
-        `${source.from} is not what its checksum says: expected ${given}, found ${found.sha256}. It was not used; nothing was changed.`,
+        `${source.from} does not match its checksum: expected ${given}, found ${found.sha256}. It was not used; nothing was changed.`,
       );
     if (signed !== null && key !== null) {
       const content = signed.signature.algorithm === "ED" ? found.blake2b : readFileSync(draft);
@@ -110,7 +110,7 @@ function requireKey(releaseKey: string | null): PublicKey {
   const key = releaseKey === null ? null : readPublicKey(releaseKey);
   if (key !== null) return key;
   throw new CommandError(
-    "This pombo was built without the public key of its releases (POMBO_RELEASE_PUBLIC_KEY), so it cannot know what it would bring from the network: bring the executable yourself, see that it is the one you want, and give its path. Nothing was changed.",
+    "This pombo was built without the public key of its releases (POMBO_RELEASE_PUBLIC_KEY), so it cannot verify an executable from the network: download it yourself, verify it, and give its path. Nothing was changed.",
   );
 }
 
@@ -128,32 +128,31 @@ async function askSignature(url: URL, source: Source, key: PublicKey, edges: Sou
     text = await readText(await ask(place, edges));
   } catch (error) {
     throw new CommandError(
-      `The signature at ${place.href} cannot be had (${plain(reasonOf(error))}), and without it nothing is used. Nothing was changed.`,
+      `The signature at ${place.href} could not be fetched (${plain(reasonOf(error))}), and pombo uses nothing without a signature. Nothing was changed.`,
     );
   }
   const signature = readSignature(text);
-  if (signature === null)
-    throw new CommandError(`${place.href} holds no signature of minisign's. Nothing was changed.`);
+  if (signature === null) throw new CommandError(`${place.href} holds no minisign signature. Nothing was changed.`);
   if (!signature.keyId.equals(key.id))
     throw new CommandError(
-      `${place.href} is a signature by another key than the one that this pombo was built with. Nothing was changed.`,
+      `${place.href} was made with another key than the one that this pombo was built with. Nothing was changed.`,
     );
   const release = readRelease(signature.trustedComment);
   const name = decodeURIComponent(url.pathname.split("/").at(-1) ?? "");
   if (release === null || release.file !== name)
     throw new CommandError(
-      `The signature at ${place.href} is not of a release's ${plain(name)}: its comment says "${plain(signature.trustedComment)}". Nothing was changed.`,
+      `The signature at ${place.href} is not for ${plain(name)} of a release: its comment says "${plain(signature.trustedComment)}". Nothing was changed.`,
     );
   if (Bun.semver.order(release.version, edges.version) < 0 && !source.allowDowngrade)
     throw new CommandError(
-      `${url.href} is pombo ${release.version}, and this is ${edges.version}: what was mended since would be open again. If you want it, say --allow-downgrade. Nothing was changed.`,
+      `${url.href} is pombo ${release.version}, and this is ${edges.version}: the older version lacks the fixes made since. To install it all the same, add --allow-downgrade. Nothing was changed.`,
     );
   return { signature, release };
 }
 
 function forged(from: string): CommandError {
   return new CommandError(
-    `${from} is not what its signature was made for: it was changed, or cut off on the way. It was not used; nothing was changed.`,
+    `${from} does not match its signature: it was changed or cut off on the way. It was not used; nothing was changed.`,
   );
 }
 

@@ -74,7 +74,7 @@ async function updateLocked(given: Given, config: Config, terminal: Terminal): P
   void terminal
     .stopSignal()
     .then(() =>
-      terminal.err("An update ends by itself. A second signal breaks it off; the next start puts that right."),
+      terminal.err("The update goes on to its end. A second signal stops it at once; the next start repairs that."),
     );
   const brought = await hands.bring();
   if (brought === null) return terminal.out(`${binary} is this executable already.`);
@@ -126,7 +126,7 @@ async function updateInstance(
 function requireRootsConfig(file: string): void {
   if (!isRoot() || statSync(file, { throwIfNoEntry: false })?.uid === 0) return;
   throw new CommandError(
-    `${file} does not belong to root, and says what root would do: give it to root (chown root:pombo, chmod 640), or run the update as its owner. Nothing was changed.`,
+    `${file} does not belong to root, and it decides what root does: give it to root (chown root:pombo, chmod 640), or run the update as its owner. Nothing was changed.`,
   );
 }
 
@@ -157,7 +157,7 @@ async function askVersion({ draft, version }: Brought): Promise<VersionRecord> {
   const record = await readVersion(draft);
   if (version === null || record.version === version) return record;
   throw new CommandError(
-    `Its signature is of pombo ${version}, and the executable says that it is ${record.version}. Nothing was changed.`,
+    `The signature is for pombo ${version}, but the executable says that it is ${record.version}. Nothing was changed.`,
   );
 }
 

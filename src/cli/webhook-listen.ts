@@ -61,7 +61,7 @@ export function listenKey(given: {
 }): string | undefined {
   if (given.onLine !== undefined)
     throw new CommandError(
-      "--key is not taken: other users of this machine can read what stands on a command line, and the shell keeps it. Put the key into the variable POMBO_KEY, or into a file (chmod 600) that --key-file names.",
+      "--key is refused: other users of this machine can read the command line, and the shell keeps it. Put the key into the variable POMBO_KEY, or into a file (chmod 600) that --key-file names.",
       2,
     );
   if (given.file === undefined) return given.env["POMBO_KEY"];
@@ -80,7 +80,7 @@ export async function listenToEvents(
   const { key } = options;
   if (key === undefined || key === "")
     throw new CommandError(
-      "There is no API key: put a workspace's key into the variable POMBO_KEY, or into a file and name that with --key-file.",
+      "An API key is required: put a workspace's key into the variable POMBO_KEY, or into a file that --key-file names.",
     );
   const ending = new AbortController();
   const { signal } = ending;

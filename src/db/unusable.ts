@@ -18,7 +18,7 @@ export function requireDatabaseFile(file: string): boolean {
   // With SQLite it would be a new database, and the log beside it be thrown away; so would one of a single byte.
   if (found.size > 1) return true;
   throw new FinalStartError(
-    `The database ${file} is empty, and pombo leaves none so. If pombo was never used here, delete it and run pombo init again. ${restoreWords(file)}`,
+    `The database ${file} is empty, and pombo never leaves an empty one. If pombo was never used here, delete it and run pombo init again. ${restoreWords(file)}`,
   );
 }
 
@@ -26,7 +26,7 @@ function requireOwnFile(path: string, stats: Stats): void {
   if (!stats.isFile()) {
     const what = stats.isSymbolicLink() ? "a link" : stats.isDirectory() ? "a folder" : "no plain file";
     throw new FinalStartError(
-      `${path} is ${what}, where a file of the database must be. Find out who put it there; put the file itself back, or the folder that it is in as data_dir.`,
+      `${path} is ${what}, where a file of the database must be. Find out who put it there; put the file itself back, or set data_dir to the folder that holds it.`,
     );
   }
   const own = process.geteuid?.();
@@ -45,7 +45,7 @@ export function requireOwnDatabase(sqlite: Database, file: string, version: numb
   // The table has been there since the first version.
   if (tables.includes("instance") || (version === 0 && tables.length === 0)) return;
   throw new FinalStartError(
-    `${file} is a database, and not one of pombo's: it was put in the place of pombo's by mistake, or data_dir names the wrong folder. ${restoreWords(file)}`,
+    `${file} is a database, but not pombo's: it was put there by mistake, or data_dir names the wrong folder. ${restoreWords(file)}`,
   );
 }
 
@@ -57,7 +57,7 @@ export function unusable(error: unknown, file: string): StartError | null {
   const said = `${root.message.replace(/\.$/, "")}, ${code}`;
   if (code === "SQLITE_NOTADB")
     return new FinalStartError(
-      `${file} is no database: it is another file, or its beginning was overwritten (${said}). ${restoreWords(file)}`,
+      `${file} is not a database: it is another file, or its beginning was overwritten (${said}). ${restoreWords(file)}`,
     );
   if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_IOERR_SHORT_READ")
     return new FinalStartError(
@@ -73,7 +73,7 @@ export function unusable(error: unknown, file: string): StartError | null {
 }
 
 function restoreWords(file: string): string {
-  return `Keep ${file} and what stands beside it (${BESIDE.map((end) => `${file}${end}`).join(", ")}): move them away. Then bring the database back from its replica with pombo restore, or put your last backup of it there.`;
+  return `Keep ${file} and the files beside it (${BESIDE.map((end) => `${file}${end}`).join(", ")}): move them away. Then bring the database back from its replica with pombo restore, or put your last backup of it there.`;
 }
 
 /** drizzle wraps the driver's errors, once. */

@@ -194,7 +194,7 @@ class Account implements BodyAccount {
 
   evict(): void {
     this.#evicted?.(
-      new AppError("UNAVAILABLE", "Memory is short, and others waited for this body to come", {
+      new AppError("UNAVAILABLE", "This body came too slowly while other requests waited for memory", {
         retryAfterS: RETRY_S,
         hint: "Send less in one request, or over a faster connection.",
       }),

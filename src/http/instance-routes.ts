@@ -20,7 +20,10 @@ const Readiness = named(
         reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
         since: Type.String({ format: "date-time" }),
       }),
-      { description: "Each part that keeps it from working; while it is ready, what the operator should see to." },
+      {
+        description:
+          "Each part that keeps it from working; while it is ready, problems that the operator should solve.",
+      },
     ),
   }),
 );
@@ -41,7 +44,7 @@ export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () 
         id: "getHealth",
         tag: TAG,
         summary: "Whether the process lives",
-        description: "For whoever watches the process; it says nothing of what it can do.",
+        description: "For a supervisor of the process: it only says that the process answers.",
         isOpen: true,
         responses: { 200: jsonAnswer("It does", Health) },
       }),
@@ -64,7 +67,8 @@ export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () 
           id: "getReadiness",
           tag: TAG,
           summary: "Whether it can accept and send",
-          description: "503 while it cannot; `trouble` also tells what the operator should see to while it can.",
+          description:
+            "503 while it cannot; `trouble` also names problems that the operator should solve while it is ready.",
           isOpen: true,
           responses: {
             200: jsonAnswer("It can", Readiness, READY),

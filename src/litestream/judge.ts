@@ -62,7 +62,7 @@ export function judgeEmpty(look: ReplicaLook, url: string, startEmpty: boolean):
             kind: "refused",
             words:
               `The data directory is empty, and the replica at ${url} holds a damaged backup: ${look.reason}. ` +
-              "To bring back a state of before the damage: pombo restore --at TIME. To begin anew and give the backup up: pombo serve --start-empty.",
+              "To restore an earlier state: pombo restore --at TIME. To give the backup up and start empty: pombo serve --start-empty.",
           };
     case "backup":
       return startEmpty

@@ -105,7 +105,7 @@ export const QueueRetry = named(
     (given) => {
       const isNarrowed = NARROWING.some((name) => given[name] !== undefined);
       if (isNarrowed && given.all === true)
-        return { path: ["all"], message: "says every one, and the others say which: give the one or the other" };
+        return { path: ["all"], message: "means every one, and the others choose some: give one or the other" };
       if (isNarrowed || given.all === true) return ambiguity(given);
       return { path: ["ids"], message: SAY_WHICH, hint: '"all": true means every one.' };
     },
@@ -126,15 +126,15 @@ export const QueueChanged = named(
   Type.Object({
     changed: CountsByKind,
     running: Type.Object(CountsByKind.properties, {
-      description: "Meant as well, but being delivered at that moment, and left alone.",
+      description: "These match too, but were being delivered at that moment; they were not changed.",
     }),
-    unknown: Type.Array(Type.String(), { description: "Of the ids: nothing has these.", examples: [[]] }),
+    unknown: Type.Array(Type.String(), { description: "Ids that nothing has.", examples: [[]] }),
     ended: Type.Array(Type.String(), {
-      description: "Of the ids: nothing of these waits (any more).",
+      description: "Ids of messages that do not wait (any more).",
       examples: [[]],
     }),
     next: Type.Union([Type.String(), Type.Null()], {
-      description: "Not null: a part is done, and the same request with this as its `cursor` goes on.",
+      description: "Not null: only a part is done; send the same request with this as its `cursor` to go on.",
     }),
   }),
 );
@@ -150,7 +150,7 @@ export const QueuedMessage = named(
   "QueuedMessage",
   Type.Object({
     kind: Type.Union(KINDS.map((one) => Type.Literal(one))),
-    id: Type.String({ format: "uuid", description: "Of the email or text; of a call the id of its event." }),
+    id: Type.String({ format: "uuid", description: "The id of the email or text; for a call the id of its event." }),
     workspaceId: Type.Union([id, Type.Null()]),
     to: Type.String({ description: "The recipient, or the URL that is called." }),
     queuedAt: Time,
@@ -174,7 +174,7 @@ export const QueuedDestination = named(
     }),
     waiting: Type.Integer(),
     running: Type.Integer(),
-    held: Type.Integer({ description: "Of those that wait: of workspaces whose queue you hold." }),
+    held: Type.Integer({ description: "How many of them belong to workspaces whose queue you hold." }),
     oldestAt: MaybeTime,
     nextAttemptAt: MaybeTime,
     state: Type.Unsafe<(typeof DESTINATION_STATES)[number]>(
@@ -182,7 +182,7 @@ export const QueuedDestination = named(
         DESTINATION_STATES.map((state) => Type.Literal(state)),
         {
           description:
-            "Why it waits: all delivery is paused; you hold it; its site is left alone until `blockedUntil`; it goes out now; its turn comes; its next attempt has a time.",
+            "Why it waits: all delivery is paused; you hold it; its site is blocked until `blockedUntil`; it goes out now; its turn comes; its next attempt has a time.",
         },
       ),
     ),

@@ -10,7 +10,7 @@ const Query = Type.Object({
   check: Type.Optional(
     Type.Union([Type.Literal("true"), Type.Literal("false")], {
       description:
-        "With true the pages of the database are read first; damaged ones stand among the troubles. Takes seconds a gigabyte.",
+        "With true pombo reads all pages of the database first and lists damaged ones in `troubles`. Takes seconds per gigabyte.",
     }),
   ),
 });

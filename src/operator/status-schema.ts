@@ -46,7 +46,7 @@ export const InstanceStatus = named(
       emails: Type.Object({
         ...Waiting.properties,
         running: Type.Integer(),
-        delayed: Type.Integer({ description: "Of those that wait: after an attempt that did not deliver." }),
+        delayed: Type.Integer({ description: "How many of them wait after an attempt that did not deliver." }),
       }),
       sms: Type.Object(Waiting.properties, { description: "Segments." }),
       webhooks: Waiting,
@@ -73,7 +73,8 @@ export const InstanceStatus = named(
         Type.Object({
           site: Type.String(),
           workspaceId: Type.Union([Type.String(), Type.Null()], {
-            description: "Whose mail alone is held up: only that was answered so. Null: everybody's.",
+            description:
+              "The workspace whose mail only is held up, as only its mail was answered so. Null: all mail is.",
           }),
           until: Time,
           reason: Type.String(),
@@ -92,7 +93,7 @@ export const InstanceStatus = named(
     ),
     workspaces: Type.Object({
       blocked: Type.Integer(),
-      held: Type.Integer({ description: "Of those: their queue waits too." }),
+      held: Type.Integer({ description: "How many of them have a queue that waits too." }),
       some: Type.Array(
         Type.Object({
           id: Type.String({ format: "uuid" }),
@@ -105,7 +106,7 @@ export const InstanceStatus = named(
     }),
     replication: Type.Union(
       [Type.Object({ state: Type.String(), reason: MaybeText, lastAt: MaybeTime, drill: Drill }), Type.Null()],
-      { description: "Of the database to where it is kept a second time; null: it is not set up." },
+      { description: "The replication of the database; null: it is not set up." },
     ),
   }),
 );

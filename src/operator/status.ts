@@ -141,7 +141,7 @@ function routeTrouble({ route, links, bound, reason }: Status["sms"][number]): S
 function reportTrouble(warning: ReturnType<OverviewStore["reportWarnings"]>[number]): StatusTrouble {
   const { name, uid, at, reason } = warning;
   const what =
-    `Workspace ${name} (${uid}) would be blocked if all reports that came by mail were true: ${reason}. ` +
+    `Workspace ${name} (${uid}) would be blocked if all reports by mail were true: ${reason}. ` +
     `Look at what it sends, and block it yourself if they are`;
   return { part: "reports", reason: what, since: timeOrNull(at) };
 }

@@ -39,7 +39,7 @@ export function operatorTraceRoutes(parts: TraceParts) {
           tag: TAG,
           summary: "A message's whole way",
           description:
-            "Its record, every attempt with what was said, its recipient's suppressions, and the events that were told of it.",
+            "Its record, every attempt with what was said, its recipient's suppressions, and the events about it.",
           responses: answers(200, Trace, [401, 403, 404, 422]),
         }),
       },

@@ -48,7 +48,7 @@ const TracedEmail = named(
   "TracedEmail",
   Type.Object({
     ...emailMembers,
-    returnPath: Type.String({ description: "Where reports about it come to." }),
+    returnPath: Type.String({ description: "The address that reports about it come to." }),
     expiresAt: MaybeTime,
     timeline: Type.Array(
       Type.Object({
@@ -56,7 +56,7 @@ const TracedEmail = named(
         dialogue: Type.Optional(
           Type.Union([Type.String(), Type.Null()], {
             description:
-              "Of an attempt that did not deliver at its first try: what was said, a line each, with the milliseconds since its beginning, > for us and < for the server. Without the message itself.",
+              "The SMTP dialogue of an attempt that did not deliver, a line each, with the milliseconds since its start, > for pombo and < for the server. Without the message itself.",
           }),
         ),
       }),
@@ -115,6 +115,6 @@ export const Trace = named(
     email: Type.Union([TracedEmail, Type.Null()]),
     sms: Type.Union([TracedSms, Type.Null()]),
     suppressions: Type.Array(Suppression, { description: "Of its recipient, now." }),
-    events: Type.Array(TracedEvent, { description: "What was told of it; nothing is where nobody wanted to be told." }),
+    events: Type.Array(TracedEvent, { description: "The events about it; empty where no webhook wanted them." }),
   }),
 );

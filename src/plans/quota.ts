@@ -64,8 +64,8 @@ export function takeStorage(request: { workspaceId: number; plan: Plan; bytes: n
   const { workspaceId, plan, bytes } = request;
   if (usage.takeStorage(workspaceId, bytes, plan.storage)) return;
   const mib = (plan.storage / 1024 / 1024).toLocaleString("en", { maximumFractionDigits: 1 });
-  throw new AppError("PLAN_LIMIT_REACHED", `The plan keeps ${mib} MiB of email contents, and they are full`, {
-    hint: "Contents are removed some time after an email is final; wait for that, send smaller ones, or ask the operator to raise the plan's limits.",
+  throw new AppError("PLAN_LIMIT_REACHED", `The plan's ${mib} MiB for email contents are full`, {
+    hint: "Contents are removed some time after an email is final. Wait for that, send smaller emails, or ask the operator to raise the plan's limits.",
   });
 }
 

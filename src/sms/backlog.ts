@@ -75,10 +75,10 @@ export class Backlog {
     const configured = rounded(links.reduce((sum, { ratePerSecond }) => sum + ratePerSecond, 0));
     const why =
       now < configured
-        ? `The provider throttles it: it sends at most ${now} a second, of ${configured} that are configured.`
-        : `It sends at most ${configured} a second, as configured, and so many as its window allows.`;
+        ? `The provider throttles it: it sends at most ${now} a second, instead of the configured ${configured}.`
+        : `It sends at most ${configured} a second, as configured, and no more at once than its window allows.`;
     const more = last > first ? `, ${last - first} more than five minutes ago` : "";
-    const reason = `The SMS route ${route} gets more texts than it sends: ${last} segments wait${more}. ${why} See pombo sms links.`;
+    const reason = `The SMS route ${route} gets more texts than it can send: ${last} segments wait${more}. ${why} See pombo sms links.`;
     return { part: "sms", about: route, reason, since, isAdvisory: true };
   }
 }

@@ -73,7 +73,7 @@ export class InvalidNumbers {
       log.event("suppressions.held", {
         site,
         count: held.count,
-        detail: "this route calls numbers unknown in masses: nobody was suppressed",
+        detail: "this route reports very many unknown numbers: nobody was suppressed",
       });
     } catch (error) {
       // The guard tells of trouble with the storage.

@@ -41,9 +41,9 @@ export const OperatorLink = named(
     window: Type.Object({ size: Type.Integer({ minimum: 1 }), used: count }),
     rate: Type.Object({
       configured: Type.Number({
-        description: "Segments a second, at most; while the provider throttles, as many as it takes.",
+        description: "Segments a second, at most; while the provider throttles, as many as it accepts.",
       }),
-      now: Type.Number({ description: "Less, while the SMSC said that this was too fast." }),
+      now: Type.Number({ description: "The rate now; below `configured` after the SMSC throttled." }),
     }),
     ids: nullableText(
       "How an id of a receipt becomes the one of an answer: configured, or learned; null: not known yet.",

@@ -55,7 +55,7 @@ export const HeldSuppression = named(
     address: Suppression.properties.address,
     channel: Suppression.properties.channel,
     reason: Suppression.properties.reason,
-    site: Type.String({ description: "Who refused: a set of mail servers, `dns`, or `sms:` and a route." }),
+    site: Type.String({ description: "The one that refused: a set of mail servers, `dns`, or `sms:` and a route." }),
     heldAt: Type.String({ format: "date-time" }),
     hint: Type.Optional(Type.String({ description: "Of what waits for long." })),
   }),
@@ -78,12 +78,12 @@ export const HeldChoice = named(
       if (isNarrowed && all === true)
         return {
           path: ["all"],
-          message: "says every one, and workspaceId or site says which: give the one or the other",
+          message: "means every one, and workspaceId or site chooses some: give one or the other",
         };
       if (isNarrowed || (all ?? false)) return null;
       return {
         path: ["all"],
-        message: "or workspaceId or site is required: say which of the held suppressions are meant",
+        message: "or workspaceId or site is required: choose which held suppressions to change",
         hint: '"all": true means every one.',
       };
     },

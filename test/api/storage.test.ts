@@ -26,7 +26,7 @@ test("a workspace whose contents fill its plan is refused, and nobody else", asy
   const answers = [];
   for (let n = 0; n < 5; n++) answers.push(await send(100_000));
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 402, 402]);
-  expectErrors(answers[4] ?? answers[0]!, 402, [{ code: "PLAN_LIMIT_REACHED", message: "keeps 0.2 MiB" }]);
+  expectErrors(answers[4] ?? answers[0]!, 402, [{ code: "PLAN_LIMIT_REACHED", message: "0.2 MiB for email contents" }]);
   const { limits, usage } = (await workspace.call("GET", "/api/v1/workspace/usage")).body.data;
   expect(limits.storageBytes).toBe(LIMIT);
   expect(usage.storageBytes).toBeWithin(150_000, LIMIT);

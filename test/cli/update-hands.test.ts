@@ -68,7 +68,7 @@ test("one of another user, another executable and numbers that are none are refu
   const ask = async (by: Hands, pid: number) => by.inspect(pid);
   await withProcess([binary, "60"], {}, async (pid) => {
     await expect(ask(hands({ uid: uid + 1 }), pid)).rejects.toThrow(
-      "not of the user that the data directory belongs to",
+      "does not belong to the owner of the data directory",
     );
   });
   const evil = join(folder, "evil\n[31m");
@@ -86,7 +86,7 @@ test("one of another user, another executable and numbers that are none are refu
 test("a unit that somebody else names is not started: it must run this executable", async () => {
   for (const name of ["debug-shell.service", "../x.service", "reboot.target", "-H evil.service", ""])
     expect(await hands().adopt(name)).toBe(false);
-  await expect((async () => hands().start())()).rejects.toThrow("No unit");
+  await expect((async () => hands().start())()).rejects.toThrow("no unit");
 });
 
 test("what was brought takes the place, unless somebody changed it meanwhile, and goes back", async () => {
@@ -106,7 +106,7 @@ test("what was brought takes the place, unless somebody changed it meanwhile, an
   expect(readFileSync(binary)).toEqual(before);
   await by.bring();
   writeFileSync(`${binary}.new`, "another");
-  await expect(by.replace()).rejects.toThrow("not what was brought");
+  await expect(by.replace()).rejects.toThrow("was changed after it was copied");
   expect(readFileSync(binary)).toEqual(before);
   await by.end();
 });
@@ -127,7 +127,7 @@ test("a link in the place of the draft is not written through", async () => {
 test.skipIf(uid !== 0)("root replaces no executable that others could change", () => {
   for (const mode of [0o775, 0o757]) {
     chmodSync(folder, mode);
-    expect(() => hands()).toThrow("can be changed by others than root");
+    expect(() => hands()).toThrow("can be changed by users other than root");
   }
   chmodSync(folder, 0o755);
 });

@@ -160,12 +160,12 @@ test("a migration that fails leaves the database as it was, and is tried again a
   db.close();
 });
 
-test("a file that is no database is refused and not written over", () => {
+test("a file that is not a database is refused and not written over", () => {
   using folder = temporaryFolder();
   const file = join(folder.path, "a.db");
   const content = "this is a letter, not a database\n".repeat(100);
   writeFileSync(file, content);
-  expect(() => openDatabase(file)).toThrow(/is no database/);
+  expect(() => openDatabase(file)).toThrow(/is not a database/);
   expect(readFileSync(file, "utf8")).toBe(content);
 });
 

@@ -60,7 +60,7 @@ test("a file that was cut off anywhere, or overwritten, is damaged or no databas
     expectFinal(refusal(file), file, "pombo restore");
   }
   writeFileSync(file, Buffer.concat([Buffer.alloc(100, 0x55), whole.subarray(100)]));
-  expectFinal(refusal(file), file, "is no database", "pombo restore");
+  expectFinal(refusal(file), file, "is not a database", "pombo restore");
   writeFileSync(file, Buffer.concat([whole.subarray(0, 100), Buffer.alloc(4_000, 0x55), whole.subarray(4_100)]));
   expectFinal(refusal(file), file, "damaged", "pombo restore");
 });
@@ -81,7 +81,7 @@ test("a database of another program is refused and left as it was", () => {
     sqlite.run(`PRAGMA user_version = ${version}`);
     sqlite.close();
     const before = readFileSync(file);
-    expectFinal(refusal(file), file, "not one of pombo's", "data_dir");
+    expectFinal(refusal(file), file, "not pombo's", "data_dir");
     expect(readFileSync(file)).toEqual(before);
   }
 });

@@ -81,7 +81,7 @@ runuser -u pombo -- sh -c 'echo "no database" >/var/lib/pombo/pombo.db'
 systemctl start pombo.service || true
 for _ in 1 2 3 4 5 6 7 8 9 10; do systemctl is-failed --quiet pombo.service && break; sleep 0.5; done
 is "a start that cannot succeed is given up" systemctl is-failed --quiet pombo.service
-says "and says why" "is no database" journalctl -u pombo --no-pager -n 5
+says "and says why" "is not a database" journalctl -u pombo --no-pager -n 5
 says "with 78" "78" property ExecMainStatus
 rm /var/lib/pombo/pombo.db
 mv /var/lib/pombo/kept.db /var/lib/pombo/pombo.db

@@ -53,7 +53,7 @@ test("a backlog that grows for five minutes is told of, with the rate, until it 
       part: "sms",
       about: "vodacom",
       reason:
-        "The SMS route vodacom gets more texts than it sends: 230 segments wait, 200 more than five minutes ago. The provider throttles it: it sends at most 17.5 a second, of 2000 that are configured. See pombo sms links.",
+        "The SMS route vodacom gets more texts than it can send: 230 segments wait, 200 more than five minutes ago. The provider throttles it: it sends at most 17.5 a second, instead of the configured 2000. See pombo sms links.",
       since: 1_000_000 + 6 * MINUTE,
       isAdvisory: true,
     },

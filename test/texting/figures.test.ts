@@ -131,7 +131,7 @@ test("a route that gets more texts than its SMSC takes is a trouble, and the ins
   await waitUntil("it is told", 15_000, isTold);
   const { status, body } = await ready();
   expect([status, body.trouble[0]?.part]).toEqual([200, "sms"]);
-  expect(body.trouble[0]?.reason).toContain("The SMS route vodacom gets more texts than it sends");
+  expect(body.trouble[0]?.reason).toContain("The SMS route vodacom gets more texts than it can send");
   const seen = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
-  expect(seen.troubles[0].reason).toContain("gets more texts than it sends");
+  expect(seen.troubles[0].reason).toContain("gets more texts than it can send");
 });
