@@ -29,7 +29,11 @@ export const ReplicationSchema = Type.Object({
     "",
   ),
   sftpKeyFile: special<string | null>("optional_path", "The private key for sftp, in OpenSSH's form.", ""),
-  sftpHostKey: special<string | null>("account", 'The public key by which pombo knows the sftp server, such as "ssh-ed25519 AAAA…".', ""),
+  sftpHostKey: special<string | null>(
+    "account",
+    'The public key by which pombo knows the sftp server, such as "ssh-ed25519 AAAA…".',
+    "",
+  ),
   syncIntervalMs: duration(
     ["100ms", "1h"],
     "How often changes are copied. A lost disk loses what came since the last copy: under load some seconds more.",
