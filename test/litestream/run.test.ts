@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { runToEnd } from "../../src/litestream/run.ts";
+import { temporaryFolder } from "../db/temporary.ts";
 
 const LIMIT = { env: {}, limitMs: 10_000 };
 /** proc_pid_stat(5), behind the name: state, parent, group, session, terminal. */
@@ -17,33 +19,23 @@ test("a command of the daemon has a session of its own, and so no terminal", asy
 test("it is ended when its time is up or it is wanted no more, and what cannot be started is told", async () => {
   expect((await runToEnd(["/bin/sleep", "60"], { ...LIMIT, limitMs: 50 })).code).toBeNull();
   expect((await runToEnd(["/bin/sleep", "60"], { ...LIMIT, signal: AbortSignal.timeout(50) })).code).toBeNull();
-  expect(runToEnd(["/nonexistent/litestream"], LIMIT)).rejects.toThrow();
+  await expect(runToEnd(["/nonexistent/litestream"], LIMIT)).rejects.toThrow();
 });
 
 test("what ends pombo ends it", async () => {
-  const { pathname } = new URL("../../src/litestream/run.ts", import.meta.url);
-  const program = `import { runToEnd } from ${JSON.stringify(pathname)};
-    await runToEnd(["/bin/sleep", "60"], { env: {}, limitMs: 60_000 });`;
-  const child = Bun.spawn([process.execPath, "-e", program], { stdout: "ignore", stderr: "ignore" });
-  const sleeps = () => childrenOf(child.pid).length;
-  while (sleeps() === 0) await Bun.sleep(10);
-  const [sleeper = 0] = childrenOf(child.pid);
-  child.kill("SIGINT");
-  await child.exited;
-  expect(child.signalCode).toBe("SIGINT");
-  while (isAlive(sleeper)) await Bun.sleep(10);
-});
-
-function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  return text === "" ? [] : text.split(" ").map(Number);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    // Of one that has ended and that nobody has asked about nothing but its name is left.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
+  using folder = temporaryFolder();
+  // Its other end is open as long as the command lives.
+  const pipe = join(folder.path, "pipe");
+  Bun.spawnSync(["mkfifo", pipe]);
+  const words = ["/bin/sh", "-c", `exec 3>${pipe}; echo lives >&3; exec sleep 60`];
+  const program = `import { runToEnd } from ${JSON.stringify(join(import.meta.dir, "../../src/litestream/run.ts"))};
+    await runToEnd(${JSON.stringify(words)}, { env: { PATH: "/usr/bin:/bin" }, limitMs: 60_000 });`;
+  const pombo = Bun.spawn([process.execPath, "-e", program], { stdout: "ignore", stderr: "ignore" });
+  const heard: string[] = [];
+  for await (const chunk of Bun.spawn(["cat", pipe]).stdout) {
+    heard.push(Buffer.from(chunk).toString());
+    pombo.kill("SIGINT");
   }
-}
+  await pombo.exited;
+  expect([heard, pombo.signalCode]).toEqual([["lives\n"], "SIGINT"]);
+});
