@@ -194,7 +194,8 @@ verify() {
   fi
   new=$(sed -n 3p "$work/pombo.minisig" | tr '\t' '\n' | sed -n 's/^\(trusted comment: \)\{0,1\}version://p')
   old=$("$BINARY" version --json 2>/dev/null | sed -n 's/.*"version":"\([0-9A-Za-z.+-]*\)".*/\1/p') || true
-  if [ -n "$old" ] && [ "$new" != "$old" ] && [ "$(printf '%s\n%s\n' "$new" "$old" | sort -V | tail -n 1)" = "$old" ]; then
+  # A release comes after its drafts (0.2.0-rc1), as ~ has it for sort.
+  if [ -n "$old" ] && [ "$new" != "$old" ] && [ "$(printf '%s\n%s\n' "$new" "$old" | tr - '~' | sort -V | tail -n 1)" = "$(printf %s "$old" | tr - '~')" ]; then
     fail "$source is pombo ${new:-of no version}, and $old is installed: the older version lacks the fixes made since. To install it all the same, download it and run pombo update FILE. Nothing was changed."
   fi
   say "Verified: $(sed -n 's/^trusted comment: //p' "$work/pombo.minisig" | tr '\t' ' ')"

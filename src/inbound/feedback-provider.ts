@@ -64,6 +64,7 @@ function authorOf(report: Uint8Array): string | null {
   const [field, ...others] = splitMessage(report).fields.filter(({ name }) => name === "from");
   if (field === undefined || others.length > 0) return null;
   const value = field.raw.slice(field.raw.indexOf(":") + 1).replaceAll(/\r?\n/g, "");
-  const match = /^(?:[^<>]*<([^<>\s]+)>|([^<>\s]+))$/.exec(value.trim());
+  // Before the bracket a plain name: no other address, no group, no comment.
+  const match = /^(?:[^<>@,;:()\\\n]*<([^<>\s]+)>|([^<>\s]+))$/.exec(value.trim());
   return (match?.[1] ?? match?.[2] ?? null)?.toLowerCase() ?? null;
 }

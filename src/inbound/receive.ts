@@ -170,7 +170,8 @@ async function reportStep(
           provider: reported.isFromProvider,
           from: letter.clientAddress,
         });
-        if (taken.outcome !== "gone") parts.reporters.note(letter.clientAddress);
+        // An email ends once: with one token whoever has many networks makes one of them known, not all.
+        if (taken.outcome === "bounced" || taken.outcome === "complained") parts.reporters.note(letter.clientAddress);
         taken.tell();
       },
     };

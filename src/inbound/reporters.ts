@@ -7,7 +7,7 @@ const MAX_NETWORKS = 10_000;
 const REMEMBERED_MS = 30 * 24 * 60 * 60_000;
 
 /**
- * Who brings reports, as far as is known: networks that took mail of ours, or brought a report about it. Part of the
+ * Who brings reports, as far as is known: networks that took mail of ours, or brought a report that ended it. Part of the
  * inbound port's places is theirs, so that a flood of strangers keeps no bounce out. By the /24, or the /48 of IPv6,
  * since large providers send from other hosts than they receive at. In memory only: deliveries fill it again.
  */
@@ -19,7 +19,7 @@ export class KnownReporters {
     this.#clock = clock;
   }
 
-  /** This address took an email, or brought a report about one. */
+  /** This address took an email, or brought the report that ended one. */
   note(address: string): void {
     const [, network] = networksOf(address);
     if (network === undefined) return;

@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import { BUILD } from "../build.ts";
 import { StartError } from "../errors.ts";
+import { runToEnd } from "./run.ts";
 
 // Where the Litestream daemon is. The executable carries it compressed (script/build); nothing can be run from
 // inside it, so it is unpacked into the data directory, when replication or a restore wants it and not before.
@@ -104,12 +105,13 @@ function notUnpacked(path: string, error: unknown): StartError {
   );
 }
 
+const VERSION_MS = 60_000;
+
 /** Also shows that it can be run at all where the data directory is. */
 async function requireVersion(path: string, version: string): Promise<void> {
   let said: string;
   try {
-    const child = Bun.spawn([path, "version"], { stdin: "ignore", stdout: "pipe", stderr: "ignore", env: {} });
-    said = (await new Response(child.stdout).text()).trim();
+    said = (await runToEnd([path, "version"], { env: {}, limitMs: VERSION_MS })).out.trim();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StartError(

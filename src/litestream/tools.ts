@@ -5,15 +5,9 @@ import { StartError } from "../errors.ts";
 import { readSecret } from "../named-files.ts";
 import { daemonConfig, daemonEnvironment, type Places, placesOf, SNAPSHOT_NOW_MS } from "./config.ts";
 import { daemonFolder, openDaemon } from "./daemon.ts";
+import { type Ran, runToEnd } from "./run.ts";
 
 // All that is needed to run the daemon for a data directory, be it to replicate, to look or to restore.
-
-export interface Ran {
-  /** Null: it was ended because its time was up, or by a signal. */
-  code: number | null;
-  out: string;
-  err: string;
-}
 
 export interface DaemonTools {
   /** The executable. */
@@ -54,20 +48,12 @@ export async function openTools(
     folder,
     environment,
     host: hostname(),
-    async run([command = "", ...words], rest, limitMs) {
-      const child = Bun.spawn([path, command, "-config", places.config, "-no-expand-env", ...words, ...rest], {
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "pipe",
+    run: ([command = "", ...words], rest, limitMs) =>
+      runToEnd([path, command, "-config", places.config, "-no-expand-env", ...words, ...rest], {
         env: environment,
-        timeout: limitMs,
-        killSignal: "SIGKILL",
-        ...(signal === undefined ? {} : { signal }),
-      });
-      const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-      await child.exited;
-      return { code: child.exitCode, out, err };
-    },
+        limitMs,
+        signal,
+      }),
   };
 }
 

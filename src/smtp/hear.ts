@@ -31,8 +31,10 @@ export interface Told {
 
 /** Longest part of a reply that is looked at. */
 const MAX_HEARD = 1_024;
+/** A line of so many characters may have been cut off: by us at 512, by a server at RFC 5321's 512 octets or soon before. */
+const MAYBE_CUT = 480;
 /** Words of one text of the header that are looked for. */
-const MAX_WORDS = 64;
+const MAX_WORDS = 128;
 /** Of a longer text of the header so many of its words in a row are no accident. */
 const TELLING_WORDS = 6;
 /** A shorter word alone says nothing to any rule. */
@@ -45,6 +47,8 @@ interface Word {
   end: number;
   /** What parts it from the word before, without the first's. */
   gap: string;
+  /** The last one before a line was cut off, in the middle of it maybe. */
+  isCut: boolean;
 }
 
 /** Something that was told, in one of its forms. */
@@ -52,6 +56,8 @@ interface Echo {
   words: Word[];
   /** Where each word stands among them. */
   places: Map<string, number[]>;
+  /** For each of them, where the next word with a letter stands, itself included. */
+  letterAt: number[];
   /** Words before the @; 0: it is no address. */
   localCount: number;
   /** So many of its words in a row are it. */
@@ -78,9 +84,20 @@ export function hearWhole(reply: Reply): Heard {
 
 function heard(reply: Reply, echoes: Echo[]): Heard {
   const text = reply.lines.join(" ").slice(0, MAX_HEARD);
-  const spans = echoes.length === 0 ? [] : findSpans(text, echoes);
+  const spans = echoes.length === 0 ? [] : findSpans(text, echoes, cutsOf(reply));
   const enhanced = spans.length === 0 ? reply.enhanced : ownEnhanced(reply, spans);
   return { code: reply.code, enhanced, words: wordsOf(cut(text, spans), enhanced), isEcho: spans.length > 0 };
+}
+
+/** Where text that was there may be missing. */
+function cutsOf({ lines }: Reply): number[] {
+  const cuts: number[] = [];
+  let end = -1;
+  for (const { length } of lines) {
+    end += 1 + length;
+    if (length >= MAYBE_CUT) cuts.push(end);
+  }
+  return end > MAX_HEARD ? [...cuts, MAX_HEARD] : cuts;
 }
 
 function echoesAt(stage: Stage, { from, to, header }: Told): Echo[] {
@@ -136,7 +153,10 @@ function makeEcho(text: string, least: number): Echo {
   const words = readWords(text).slice(0, MAX_WORDS);
   const places = new Map<string, number[]>();
   for (const [place, { word }] of words.entries()) places.set(word, [...(places.get(word) ?? []), place]);
-  return { words, places, localCount: 0, least, alone: new Set() };
+  const letterAt: number[] = [];
+  for (const [place, word] of [...words.entries()].toReversed())
+    letterAt[place] = hasLetter(word) ? place : (letterAt[place + 1] ?? Infinity);
+  return { words, places, letterAt, localCount: 0, least, alone: new Set() };
 }
 
 function readWords(text: string): Word[] {
@@ -144,18 +164,30 @@ function readWords(text: string): Word[] {
   for (const match of text.matchAll(/[A-Za-z0-9]+/g)) {
     const start = match.index;
     const gap = text.slice(found.at(-1)?.end ?? start, start);
-    found.push({ word: match[0].toLowerCase(), start, end: start + match[0].length, gap });
+    found.push({ word: match[0].toLowerCase(), start, end: start + match[0].length, gap, isCut: false });
   }
   return found;
 }
 
+/** The words of a reply; `at`: where a character of this text stood in it. */
+function readReply(text: string, cuts: number[], at: (index: number) => number): Word[] {
+  const words = readWords(text);
+  return words.map((word, index) => {
+    const [end, next] = [at(word.end), words[index + 1]];
+    return { ...word, isCut: cuts.some((place) => end <= place && (next === undefined || at(next.start) >= place)) };
+  });
+}
+
 /** Where the text repeats something, as it is written or with its encodings undone. */
-function findSpans(text: string, echoes: Echo[]): Span[] {
+function findSpans(text: string, echoes: Echo[], cuts: number[]): Span[] {
   const decoded = decode(text);
-  const spans = spansIn(readWords(text), echoes);
+  const spans = spansIn(
+    readReply(text, cuts, (index) => index),
+    echoes,
+  );
   if (decoded.text !== text) {
     const at = (index: number) => decoded.places[index] ?? text.length;
-    const undone = spansIn(readWords(decoded.text), echoes);
+    const undone = spansIn(readReply(decoded.text, cuts, at), echoes);
     spans.push(...undone.map(({ start, end, by }) => ({ start: at(start), end: at(end), by })));
   }
   return spans.toSorted((a, b) => a.start - b.start || b.end - a.end);
@@ -163,8 +195,9 @@ function findSpans(text: string, echoes: Echo[]): Span[] {
 
 function spansIn(words: Word[], echoes: Echo[]): Span[] {
   const spans: Span[] = [];
+  const runs = echoes.map((echo) => runsOf(words, echo));
   for (let from = 0; from < words.length;) {
-    const best = longestAt(words, from, echoes);
+    const best = longestAt(words, from, runs);
     const [first, last] = [words[from], words[from + best.length - 1]];
     if (first !== undefined && last !== undefined && best.length > 0)
       spans.push({ start: first.start, end: last.end, by: best.by });
@@ -174,16 +207,17 @@ function spansIn(words: Word[], echoes: Echo[]): Span[] {
 }
 
 /** The longest run of words from there on that is one of the echoes, or so much of one that it tells. */
-function longestAt(words: Word[], from: number, echoes: Echo[]): { length: number; by: string } {
+function longestAt(words: Word[], from: number, runs: Runs[]): { length: number; by: string } {
   let best = { length: 0, by: "" };
   const first = words[from];
   // The end of a code, `1` of `5.1.1`, begins nothing.
   if (first === undefined || (first.gap === "." && !hasLetter(first))) return best;
   const { word } = first;
-  for (const echo of echoes) {
-    for (const place of echo.places.get(word) ?? []) {
-      const length = runLength(words, from, echo, place);
-      const isTelling = length >= echo.least && echo.words.slice(place, place + length).some(hasLetter);
+  for (const { echo, lengthAt } of runs) {
+    for (const [place, length] of lengthAt[from] ?? []) {
+      // What the rest of it was nobody knows.
+      const isEnough = length >= echo.least || words[from + length - 1]?.isCut === true;
+      const isTelling = isEnough && (echo.letterAt[place] ?? Infinity) < place + length;
       // Its local part, or part of it, stands for the address; of the rest no rule is to think anything.
       if (isTelling && length > best.length) best = { length, by: place < echo.localCount ? "@" : "it" };
     }
@@ -193,15 +227,30 @@ function longestAt(words: Word[], from: number, echoes: Echo[]): { length: numbe
   return best;
 }
 
-/** How many words from there on are the echo's from `place` on. Blanks of the echo may have become anything, other marks no blanks. */
-function runLength(words: Word[], from: number, echo: Echo, place: number): number {
-  let length = 1;
-  for (;;) {
-    const [said, told] = [words[from + length], echo.words[place + length]];
-    if (said === undefined || told === undefined || said.word !== told.word) return length;
-    if (/\s/.test(said.gap) && !/\s/.test(told.gap)) return length;
-    length += 1;
+function placesOf({ word, isCut }: Word, { words, places }: Echo): number[] {
+  return isCut ? [...words.keys()].filter((place) => words[place]?.word.startsWith(word)) : (places.get(word) ?? []);
+}
+
+/** For each word of a reply, how many from there on are the echo's, by the place in the echo. */
+interface Runs {
+  echo: Echo;
+  lengthAt: Map<number, number>[];
+}
+
+/**
+ * From the last word to the first, so that no run is walked twice: whoever has the server answer chooses both sides.
+ * Blanks of the echo may have become anything, other marks no blanks.
+ */
+function runsOf(words: Word[], echo: Echo): Runs {
+  const lengthAt: Map<number, number>[] = [];
+  for (const [from, word] of [...words.entries()].toReversed()) {
+    const next = words[from + 1];
+    const goesOn = (place: number) =>
+      !word.isCut && !(/\s/.test(next?.gap ?? "") && !/\s/.test(echo.words[place + 1]?.gap ?? ""));
+    const rest = (place: number) => (goesOn(place) ? (lengthAt[from + 1]?.get(place + 1) ?? 0) : 0);
+    lengthAt[from] = new Map(placesOf(word, echo).map((place) => [place, 1 + rest(place)]));
   }
+  return { echo, lengthAt };
 }
 
 /** No part of a longer name, and long enough to say something. */

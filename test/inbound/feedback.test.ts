@@ -1,13 +1,15 @@
 // What reports by mail may do towards the sending block. Their token proves that the sender has seen the email,
 // which every recipient has: forged ones must not block a workspace, and those of a listed provider must.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { signMessage } from "../../src/dkim/sign.ts";
 import { attempted, NOON, recordOf, startAtNoon } from "../api/one-email.ts";
 import type { HeldInstance } from "../api/kit.ts";
 import { domainKeys } from "../dkim/support.ts";
 import type { Instance } from "../fakes/instance.ts";
+import { providerOf } from "../../src/inbound/feedback-provider.ts";
 import type { Letter } from "../../src/inbound/letter.ts";
+import { KnownReporters } from "../../src/inbound/reporters.ts";
 import { bounce, complaint, complaintAbout, ratesOf, suppressedIn, toEmail, toLoop, traceOf } from "./letters.ts";
 
 setDefaultTimeout(30_000);
@@ -131,6 +133,34 @@ const FORGERIES: Record<string, SignedBy> = {
   "a second From": { from: "a@arf.mail.yahoo.com", change: (text) => `From: ${YAHOO}\r\n${text}` },
   "the address as the name of another": { from: `${YAHOO}> <a@arf.mail.yahoo.com` },
 };
+
+test.each([
+  ["one of two addresses", "maria@hotmail.com, <staff@hotmail.com>"],
+  ["one of two, in a group", "x: maria@hotmail.com, <staff@hotmail.com>"],
+  ["behind a comment", "maria@hotmail.com (x <staff@hotmail.com>"],
+  ["behind a bare line end", "maria@hotmail.com\nX: <staff@hotmail.com>"],
+  ["of a folded field with another name", "maria@hotmail.com\r\n , <staff@hotmail.com>"],
+])("who may sign as a user of a provider does not become its loop: %s", (_, from) => {
+  const mx = "hotmail-com.olc.protection.outlook.com";
+  const by = (text: string) => providerOf(Buffer.from(`From: ${text}\r\n\r\n`), mx)?.from ?? null;
+  expect(by(from)).toBeNull();
+  for (const own of ["staff@hotmail.com", "<STAFF@hotmail.com>", '"Hotmail Staff" <staff@hotmail.com>'])
+    expect(by(own)).toBe("staff@hotmail.com");
+});
+
+test("one report makes one network known, however many bring it", async () => {
+  using noted = spyOn(KnownReporters.prototype, "note");
+  await using held = await startAtNoon();
+  const { pombo } = held;
+  const [id = "", other = ""] = await sendTo(pombo, "example.com", 2);
+  const bring = (letter: Letter, n: number) => pombo.app.receive({ ...letter, clientAddress: `192.0.${n}.1` });
+  for (const n of [2, 3]) await bring(complaintAbout(pombo, id), n);
+  for (const n of [4, 5]) await bring(bounce(id, `5.1.${n}`), n);
+  for (const n of [6, 7]) await bring(bounce(other, "4.4.1", null, "delayed"), n);
+  await bring(bounce(other), 8);
+  const known = noted.mock.calls.map(([address]) => address).filter((address) => address.startsWith("192.0."));
+  expect(known).toEqual(["192.0.2.1", "192.0.8.1"]);
+});
 
 test("a listed provider's report is one like any other when its signature does not say so", async () => {
   await using held = await startYahoo();

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { bridgeNumbers, isDamageWords } from "../../src/litestream/bridge.ts";
 import { placesOf } from "../../src/litestream/config.ts";
 import { emptyStep, stepName } from "../../src/litestream/empty-step.ts";
-import type { DaemonTools, Ran } from "../../src/litestream/tools.ts";
+import type { Ran } from "../../src/litestream/run.ts";
+import type { DaemonTools } from "../../src/litestream/tools.ts";
 
 const AT = 1_795_355_329_711;
 const GOLDEN = [

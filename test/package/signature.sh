@@ -67,6 +67,14 @@ done
 printf '#!/bin/sh\necho '"'"'{"version":"%s","releaseKey":"%s"}'"'"'\n' 0.2.0 "$public" >"$folder/installed"
 chmod 755 "$folder/installed"
 isnt "an older release than what is installed" by_openssl "" "$folder/installed"
+for pair in "isnt 0.2.0 0.2.0-rc1" "is 0.2.0-rc1 0.2.0" "is 0.2.0-rc1 0.2.0-rc2" "isnt 0.10.0 0.9.0"; do
+  set -- $pair
+  printf '#!/bin/sh\necho '"'"'{"version":"%s","releaseKey":"%s"}'"'"'\n' "$2" "$public" >"$folder/installed"
+  minisign -Sm "$file" -s "$folder/key" -t "$(printf 'version:%s\tfile:pombo-linux-x64' "$3")" >/dev/null
+  "$1" "in the place of $2 comes $3" by_openssl "" "$folder/installed"
+done
+cp "$folder/good.minisig" "$file.minisig"
+
 printf '#!/bin/sh\necho '"'"'{"version":"%s","releaseKey":"%s"}'"'"'\n' 0.0.9 "$public" >"$folder/installed"
 is "a newer one, by the key that the installed pombo knows" by_openssl "" "$folder/installed"
 exit $failed

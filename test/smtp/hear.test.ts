@@ -187,6 +187,25 @@ test("what real Postfix answered to the recipient that stopped all tenants' mail
   expect(classifyReply(heard, "rcpt")).toMatchObject({ category: "invalid_recipient", isHard: true });
 });
 
+test("an address means nothing either where the line ends in the middle of it, ours or the server's", () => {
+  const wrong: unknown[] = [];
+  const locals = ["banned.zzzzzzzz", "x.blocklistzzzz", "spamhauszz", '"user unknownzzzz"'];
+  for (const local of locals)
+    for (const end of [506, 512])
+      for (let before = 470; before < end; before++) {
+        const line = `5.7.1 ${"w ".repeat(300).slice(0, before - 6)}<${local}@victim.test> said`.slice(0, end);
+        // The next line is the server's own, and a reply ends at 1,024 characters for us.
+        for (const lines of [[line], [line, "5.7.1 refused"], ["v ".repeat(255), `${"v ".repeat(before)}${local}zz`]]) {
+          const found = meaning(`550 ${lines.join("\n")}`, `${local}@victim.test`);
+          if (found.category !== "policy" && found.category !== "unknown") wrong.push({ lines, found });
+        }
+      }
+  expect(wrong.slice(0, 3)).toEqual([]);
+  // What is whole is compared as a whole.
+  const heard = hear(makeReply(550, ["5.1.1 user unknown"]), "rcpt", { from: "", to: "unknownish@a.test", header });
+  expect(heard.words).toBe("user unknown");
+});
+
 test("the sender's domain at MAIL, and the subject and the name after DATA, are not the server's words either", () => {
   const told: Told = {
     from: "b+t@bounce.blocked-by-spamhaus.test",
@@ -210,6 +229,17 @@ test("the sender's domain at MAIL, and the subject and the name after DATA, are 
   }
   // At RCPT the server has not seen the header.
   expect(said("Temporarily deferred", "rcpt").isEcho).toBe(false);
+});
+
+test("a long subject is cut out to its end, and no subject takes long to look for", () => {
+  const heard = (subject: string, lines: string[]) =>
+    hear(makeReply(554, lines), "dot", { from: "", to: "a@b.test", header: { addresses: [], texts: [subject] } });
+  const subject = `${"w ".repeat(110)}you are blocked using spamhaus`;
+  expect(heard(subject, [`5.7.1 Refused: ${subject}`]).words).toBe("refused: it");
+  const startedAt = performance.now();
+  for (const unit of ["1 ", "a ", "1 1 1 a "])
+    for (const said of ["1 ", "a ", "1 1 a "]) heard(unit.repeat(130), [said.repeat(200), said.repeat(200)]);
+  expect(performance.now() - startedAt).toBeLessThan(500);
 });
 
 test("a code that the address brings is none of the server's", () => {

@@ -1,0 +1,57 @@
+// The daemon's commands that come to an end by themselves.
+
+export interface Ran {
+  /** Null: it was ended because its time was up, or by a signal. */
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export interface RunOptions {
+  env: Record<string, string>;
+  limitMs: number;
+  /** Ends it. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Runs a command to its end. Throws where it cannot be started. */
+export async function runToEnd(words: string[], { env, limitMs, signal }: RunOptions): Promise<Ran> {
+  const child = Bun.spawn(words, {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    env,
+    timeout: limitMs,
+    killSignal: "SIGKILL",
+    // A session of its own: who can change the owner's processes, or this file, must not reach by this one the screen
+    // of root, who started pombo and whom pombo left to become the owner.
+    detached: true,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const cancel = endWithUs(() => child.kill("SIGKILL"));
+  try {
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    await child.exited;
+    return { code: child.exitCode, out, err };
+  } finally {
+    cancel();
+  }
+}
+
+/** What ends this process ends the command: from the keyboard it does not come to another session. */
+function endWithUs(kill: () => void): () => void {
+  const cancels = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((name) => {
+    const end = () => {
+      // An instance ends in its own order.
+      if (process.listenerCount(name) > 1) return;
+      kill();
+      process.off(name, end);
+      process.kill(process.pid, name);
+    };
+    process.on(name, end);
+    return () => process.off(name, end);
+  });
+  return () => {
+    for (const cancel of cancels) cancel();
+  };
+}
