@@ -336,6 +336,7 @@ CREATE TABLE webhook_job (
   next_at    INTEGER NOT NULL,
   attempts   INTEGER NOT NULL DEFAULT 0,        -- begun, the running one included
   in_flight  INTEGER NOT NULL DEFAULT 0 CHECK (in_flight IN (0, 1)),
+  started_at INTEGER,                           -- of the last call; null: none was begun
   again      TEXT CHECK (again IN ('always', 'on_failure')),  -- asked for once more while it was in flight
   UNIQUE (webhook_id, event_id)
 ) STRICT;

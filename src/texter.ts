@@ -149,7 +149,7 @@ export function buildTexter(parts: TexterParts): Texter {
 
 /** At a start nobody has a time of before in memory: the rows are all. */
 function moveTimes(sms: Stores["sms"], { fromMs, toMs }: SetBack, note: () => void): void {
-  sms.work.moveTimes({ byMs: toMs - fromMs, beforeMs: fromMs });
+  sms.work.moveTimes({ byMs: toMs - fromMs, beforeMs: fromMs, seenForMs: 0 });
   note();
 }
 

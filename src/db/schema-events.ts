@@ -56,6 +56,7 @@ export const webhookJobs = sqliteTable(
     nextAt: integer("next_at").notNull(),
     attempts: integer().notNull().default(0),
     inFlight: integer("in_flight", { mode: "boolean" }).notNull().default(false),
+    startedAt: integer("started_at"),
     again: text({ enum: ["always", "on_failure"] }),
   },
   (t) => [

@@ -124,7 +124,9 @@ export class RestorableCheck {
       log.event("replication.not_restorable", { reason, words }, "warn");
     }
     this.#fault = { reason, since: this.#fault?.since ?? now };
-    if (now < this.#nextRenewalAt) return "keep";
+    // Not before the last one: the clock may have been set back, and the wait would be as long as that.
+    const lastAt = this.#nextRenewalAt - this.#renewalWaitMs / 2;
+    if (now >= lastAt && now < this.#nextRenewalAt) return "keep";
     this.#nextRenewalAt = now + this.#renewalWaitMs;
     this.#renewalWaitMs *= 2;
     return "restart";

@@ -175,15 +175,9 @@ export class Lanes {
     this.#lanes.delete(laneId);
   }
 
-  /** The clock was set back: what lanes wait for is no time any more. Work is to be told of anew. */
-  forgetTimes(): void {
-    for (const lane of this.#lanes.values()) {
-      lane.pausedUntil = 0;
-      if (lane.place < 0) continue;
-      this.#heap.remove(lane);
-      lane.dueAt = null;
-      this.#settle(lane);
-    }
+  /** The clock was set back: the time to which a lane was put off is none any more. When its work is due is to be told anew. */
+  forgetPauses(): void {
+    for (const lane of this.#lanes.values()) lane.pausedUntil = 0;
   }
 
   /** When the first lane that may start something is due, or null. */

@@ -119,7 +119,7 @@ export class Worker {
   /** The clock was set back: what waits for a time that lies ahead now is brought near. Rejects with StorageError. */
   async followSetBack(): Promise<void> {
     const heads = await bringNear(this.#options);
-    this.#lanes.forgetTimes();
+    this.#lanes.forgetPauses();
     for (const { laneId, dueAt } of heads) this.#lanes.wake(laneId, dueAt);
     this.#tickSoon();
   }

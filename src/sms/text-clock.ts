@@ -9,16 +9,22 @@ const JUMP_MS = 5_000;
 /** More, forwards, is no correction: the machine slept. */
 export const LONGEST_JUMP_MS = 2 * 3_600_000;
 
-/** A jump of `byMs`; what was accepted after `beforeMs` (of the old time) had the new time already. */
+/**
+ * A jump of `byMs`; what was accepted after `beforeMs` (of the old time) had the new time already. `seenForMs`: so long ago
+ * it was seen first, and texts were accepted in the new time since.
+ */
 export interface Jump {
   byMs: number;
   beforeMs: number;
+  seenForMs: number;
 }
 
 export class TextClock implements Clock {
   readonly #wall: Clock;
   readonly #steady: Pick<Clock, "now">;
   #offset: number;
+  /** When the jump that is to be followed was seen first, by the steady clock. */
+  #seenAt: number | null = null;
 
   constructor(wall: Clock, steady: Pick<Clock, "now">) {
     this.#wall = wall;
@@ -41,8 +47,12 @@ export class TextClock implements Clock {
   get jump(): Jump | null {
     const wall = this.#wall.now();
     const byMs = this.#jumpAt(wall);
-    if (byMs < -JUMP_MS || (byMs > JUMP_MS && byMs <= LONGEST_JUMP_MS))
-      return { byMs: Math.round(byMs), beforeMs: Math.floor(wall - byMs) };
+    if (byMs < -JUMP_MS || (byMs > JUMP_MS && byMs <= LONGEST_JUMP_MS)) {
+      this.#seenAt ??= this.#steady.now();
+      const seenForMs = Math.ceil(this.#steady.now() - this.#seenAt);
+      return { byMs: Math.round(byMs), beforeMs: Math.floor(wall - byMs), seenForMs };
+    }
+    this.#seenAt = null;
     this.#offset += byMs;
     return null;
   }
@@ -50,6 +60,7 @@ export class TextClock implements Clock {
   /** The stored times have moved with it. */
   follow({ byMs }: Jump): void {
     this.#offset += byMs;
+    this.#seenAt = null;
   }
 
   #jumpAt(wall: number): number {

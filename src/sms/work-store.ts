@@ -126,9 +126,9 @@ export function openWorkStore({ orm }: Db, texts: { forget: (messageId: number |
      * The wall clock jumped: what waits is due when it was to be, and no lifetime is shorter or longer for it. Texts
      * accepted since have the new time already.
      */
-    moveTimes({ byMs, beforeMs }: Jump): void {
+    moveTimes({ byMs, beforeMs, seenForMs }: Jump): void {
       texts.forget(null);
-      const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS, beforeMs + byMs];
+      const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS - seenForMs, beforeMs + byMs];
       // So far back, the clock may be right again: only what has a time that lies ahead now is of the time of before.
       const isFar = byMs < -LONGEST_JUMP_MS;
       const isOldBefore = isFar ? gt(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);

@@ -53,7 +53,13 @@ export function openWebhookJobStore(db: Db) {
   const updateClaimed = fast(
     orm
       .update(webhookJobs)
-      .set({ attempts: sql`${p("attempt")}`, inFlight: true, nextAt: sql`${p("nextAt")}`, again: null })
+      .set({
+        attempts: sql`${p("attempt")}`,
+        inFlight: true,
+        startedAt: sql`${p("now")}`,
+        nextAt: sql`${p("nextAt")}`,
+        again: null,
+      })
       .where(eq(webhookJobs.id, p("id"))),
   );
   const selectHead = fast(
@@ -135,7 +141,7 @@ export function openWebhookJobStore(db: Db) {
         // A call that was cut off, or given back, after another was asked for: this is that other one.
         const attempt = row.again === null ? row.attempts + 1 : 1;
         const nextAt = Math.max(now + 1, retryAt(attempt));
-        updateClaimed.run({ id: row.id, attempt, nextAt });
+        updateClaimed.run({ id: row.id, attempt, now, nextAt });
         const times = { startedAt: now, dueAt: row.nextAt, nextAt, expiresAt: NEVER };
         return { id: row.id, laneId, attempt, ...times, lastReply: null, badDomainAt: null };
       });

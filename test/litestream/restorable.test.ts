@@ -65,6 +65,20 @@ test("an emptied replica is believed the second time; a new snapshot is asked fo
   expect(events).toEqual(["replication.not_restorable", "replication.restorable"]);
 });
 
+test("a clock that is set back by a day does not put off the next snapshot by a day", async () => {
+  const { check, at, pass, clock } = checked();
+  clock.advance(48 * 60 * MINUTE_MS);
+  check.startDaemon();
+  at.replica = { kind: "empty" };
+  expect(await pass(MINUTE_MS + 10_000)).toEqual(["restart"]);
+  expect(check.startDaemon()).toBe(true);
+  clock.advance(-24 * 60 * MINUTE_MS);
+  expect(await pass(MINUTE_MS)).toEqual(["restart"]);
+  expect(check.startDaemon()).toBe(true);
+  expect(await pass(19 * MINUTE_MS)).toEqual([]);
+  expect(await pass(2 * MINUTE_MS)).toEqual(["restart"]);
+});
+
 test("a listing that fails once, or a replica out of reach, changes nothing", async () => {
   const { check, at, pass } = checked();
   check.startDaemon();

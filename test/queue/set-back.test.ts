@@ -56,6 +56,30 @@ for (const backMs of [HOUR, 24 * HOUR]) {
   });
 }
 
+test("what is accepted in the transaction of the last look at the queue is sent on its time", async () => {
+  let commits = 0;
+  let isSetBack = false;
+  using on: Workshop = workshop({
+    change: (options) => ({
+      ...options,
+      commit(work) {
+        const done = options.commit(work);
+        commits += 1;
+        // The first brings near.
+        if (commits === 2 && isSetBack) void on.add(1, { dueAt: on.clock.now() - HOUR + MINUTE });
+        return done;
+      },
+    }),
+  });
+  on.setBack(HOUR);
+  await on.worker.start();
+  [commits, isSetBack] = [0, true];
+  await on.worker.followSetBack();
+  await until(() => on.row(1) !== undefined);
+  await on.advance(MINUTE);
+  await attempted(on, 1);
+});
+
 test("what was put off before the time that the clock shows now keeps its time, also when it is asked twice", async () => {
   using on = workshop({ scheduleMs: [6 * HOUR] });
   await on.worker.start();

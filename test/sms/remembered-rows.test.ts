@@ -34,7 +34,7 @@ function change(ledger: Ledger, id: number, { pick, now }: { pick: (of: number) 
     () => segments.markInFlightUnknown(now, now + 5),
     () => work.claimRest(id, { link: "a", leaseEpoch: now, now }),
     () => work.recode(id, [Buffer.from("y")]),
-    () => work.moveTimes({ byMs: 3, beforeMs: now }),
+    () => work.moveTimes({ byMs: 3, beforeMs: now, seenForMs: 0 }),
     () => work.free("vodacom", ["a"]),
     () => work.unpin(["b"]),
   ];

@@ -1,0 +1,57 @@
+import { expect, test } from "bun:test";
+import { Sweeper, type SweeperParts } from "../../src/sms/sweep.ts";
+import { TextClock } from "../../src/sms/text-clock.ts";
+import { temporaryDatabase } from "../db/temporary.ts";
+import { fakeClock } from "../fakes/clock.ts";
+import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const LIFE = 5 * MINUTE;
+
+test("a text that was accepted while the emails' queue followed a set-back clock lives no shorter for it", async () => {
+  using of = temporaryDatabase();
+  const sms = openLedger(of.db);
+  const { commit } = of.committer;
+  const steady = fakeClock(0);
+  let offset = 1_000 * HOUR;
+  const wall = { now: () => steady.now() + offset, after: steady.after };
+  const clock = new TextClock(wall, steady);
+  const expiryOf = (id: number) => sms.messages.byId(id)?.expiresAt;
+  const accept = () =>
+    commit(() => {
+      const createdAt = clock.now();
+      return addMessage(sms, 1, { message: { workspaceId, createdAt, expiresAt: createdAt + LIFE } });
+    });
+  const workspaceId = await commit(() => addWorkspace(sms, 10));
+  const sweeper = new Sweeper({
+    sms,
+    routes: new Map(),
+    answers: {},
+    receipts: { recount: () => undefined },
+    receiver: { sms },
+    repeats: { forget: () => undefined, oldest: 0 },
+    receiptGraceMs: HOUR,
+    backlog: { look: () => undefined },
+    dispatcher: { forgetTimers: () => undefined },
+    nudge: () => undefined,
+    unwritten: { run: () => Promise.resolve(0) },
+    commit,
+    clock,
+    log: { event: () => undefined, bug: (_: string, error: unknown) => expect(error).toBeUndefined() },
+  } as unknown as SweeperParts);
+  const before = await accept();
+  steady.advance(MINUTE);
+  offset -= HOUR;
+  // Each second, as ever.
+  await sweeper.sweep();
+  const during = await accept();
+  const due = clock.now() + LIFE;
+  for (let second = 0; second < 10; second += 1) {
+    steady.advance(1_000);
+    await sweeper.sweep();
+  }
+  await sweeper.followSetBack(() => undefined);
+  expect(expiryOf(during)).toBe(due);
+  expect(expiryOf(before)).toBe(due - MINUTE);
+});
