@@ -33,9 +33,8 @@ export function ownerBesideRoot(dataDir: string): Owner | null {
     throw new StartError(
       `${plain(path)} is a link, and root follows no link to a data directory: set data_dir to the folder that it leads to.`,
     );
-  if (stats.uid !== 0) return ownerOf(stats);
-  requireWayOfRoot(path);
-  return null;
+  requireWay(path, stats.uid);
+  return stats.uid === 0 ? null : ownerOf(stats);
 }
 
 /** Of a file or folder. The group is never root's. */
@@ -66,20 +65,27 @@ function nearest(path: string): { path: string; stats: Stats } {
   }
 }
 
+const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
-/** Whoever could rename a folder on the way would choose where root works. */
-function requireWayOfRoot(path: string): void {
+/** Whoever could rename a folder on the way would choose where root works, or as whom. */
+function requireWay(path: string, owner: number): void {
   for (let at = path; ; at = dirname(at)) {
-    const { uid, mode } = lstatSync(at);
-    const isOpen = (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0 && !lstatSync(at).isSymbolicLink();
-    if (uid !== 0 || isOpen)
+    const stats = lstatSync(at);
+    if ((stats.uid !== 0 && stats.uid !== owner) || isOpen(stats, owner))
       throw new StartError(
-        `${plain(path)} belongs to root, and ${plain(at)} on the way to it can be changed by others: give both one owner, and run pombo as that user.`,
+        `${plain(path)} belongs to ${owner === 0 ? "root" : `uid ${owner}`}, and ${plain(at)} on the way to it can be changed by others: give both one owner, and run pombo as that user.`,
       );
     if (at === dirname(at)) return;
   }
+}
+
+/** Of what is the owner's already, the owner says who else writes there. */
+function isOpen(stats: Stats, owner: number): boolean {
+  const { uid, gid, mode } = stats;
+  if (stats.isSymbolicLink() || (mode & STICKY) !== 0 || (uid !== 0 && uid === owner)) return false;
+  return (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITES) !== 0 && gid !== 0);
 }
 
 const NOBODYS_GROUP = 65_534;
