@@ -29,7 +29,7 @@ const EXAMPLES: Record<number, Item> = {
   408: {
     code: "REQUEST_TIMEOUT",
     message: "The body came too slowly",
-    hint: "A body must come at 256 KB a second, after 15 seconds of grace: send less in one request.",
+    hint: "A body must come at 32 KB a second, after 15 seconds of grace: send less in one request.",
   },
   415: {
     code: "UNSUPPORTED_MEDIA_TYPE",

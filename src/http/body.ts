@@ -19,7 +19,7 @@ const WHOLE_BYTES = 64 * 1024;
 /** A body may be so late, */
 const GRACE_MS = 15_000;
 /** and must come this fast otherwise; the time in which it waited for room is not counted. */
-const BYTES_PER_MS = 256;
+const BYTES_PER_MS = 32;
 
 /** `application/json` or `application/…+json`, of the characters of a token (RFC 9110 §5.6.2), with parameters or none. */
 const JSON_TYPE = /^application\/(?:[\w!#$%&'*+.^`|~-]+\+)?json\s*(?:;|$)/i;
