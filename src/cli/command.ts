@@ -80,7 +80,7 @@ const COMMANDS: readonly Command[] = [
       forward: { value: "URL", about: "post each event there, as a webhook is called" },
       api: { value: "URL", about: `the API (${DEFAULT_API})` },
       "key-file": { value: "FILE", about: "a workspace's API key, in a file; or in the variable POMBO_KEY" },
-      key: { value: "KEY", about: "refused: other users of the machine can read the command line" },
+      key: { value: "KEY", about: "", isRefused: true },
       json: { about: "a line of JSON an event, for programs" },
     },
     about: "Shows a workspace's events on a developer's machine, and forwards them.",

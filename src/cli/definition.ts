@@ -10,6 +10,8 @@ export interface Option {
   value?: string;
   /** For the help; begins in lower case. */
   about: string;
+  /** It is understood for the sake of the error message, and stands in no help. */
+  isRefused?: true;
 }
 
 export interface Command {

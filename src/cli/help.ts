@@ -62,7 +62,7 @@ export function groupHelp(members: readonly Command[]): string {
 
 /** One command with all its options. */
 export function commandHelp(command: Command): string {
-  const options = Object.entries(command.options).map(
+  const options = shownOptions(command).map(
     ([name, { value, about }]) => [`--${name}${value === undefined ? "" : ` ${value}`}`, about] as const,
   );
   const width = Math.max(0, ...options.map(([name]) => name.length));
@@ -73,6 +73,11 @@ export function commandHelp(command: Command): string {
     ...(options.length > 0 ? [""] : []),
     ...options.map(([name, about]) => `${INDENT}${name.padEnd(width)}${INDENT}${about}`),
   ].join("\n");
+}
+
+/** Those that can be used. */
+function shownOptions(command: Command) {
+  return Object.entries(command.options).filter(([, { isRefused }]) => isRefused !== true);
 }
 
 /** `pombo workspace block WORKSPACE [options]`. */
@@ -90,7 +95,7 @@ function hasOwnOptions(command: Command): boolean {
 }
 
 function ownOptions(command: Command): string {
-  return Object.entries(command.options)
+  return shownOptions(command)
     .filter(([name]) => !EVERYWHERE.has(name))
     .map(([name, { value }]) => `[--${name}${value === undefined ? "" : ` ${value}`}]`)
     .join(" ");
@@ -98,7 +103,7 @@ function ownOptions(command: Command): string {
 
 /** In lines; none is parted from its value. */
 function optionsInShort(command: Command): string[] {
-  const options = Object.entries(command.options).map(
+  const options = shownOptions(command).map(
     ([name, { value }]) => `--${name}${value === undefined ? "" : `${TIED}${value}`}`,
   );
   return options.length === 0
