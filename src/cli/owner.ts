@@ -33,6 +33,8 @@ export function ownerBesideRoot(dataDir: string): Owner | null {
     throw new StartError(
       `${plain(path)} is a link, and root follows no link to a data directory: set data_dir to the folder that it leads to.`,
     );
+  // Below a file nothing can be made: whoever tries says so.
+  if (!stats.isDirectory()) return null;
   requireWay(path, stats.uid);
   return stats.uid === 0 ? null : ownerOf(stats);
 }
@@ -58,10 +60,21 @@ export function become({ uid, gid }: Owner): void {
   if (isStill) throw new Error("this process did not become the owner of the data directory");
 }
 
+/** What is there of a path: itself, or the folder that it would be made in. */
 function nearest(path: string): { path: string; stats: Stats } {
   for (let at = path; ; at = dirname(at)) {
-    const stats = lstatSync(at, { throwIfNoEntry: false });
-    if (stats !== undefined) return { path: at, stats };
+    const stats = statsOf(at);
+    if (stats !== null) return { path: at, stats };
+  }
+}
+
+function statsOf(path: string): Stats | null {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    // Below a file nothing can be; whoever makes the folder says so.
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+    throw error;
   }
 }
 

@@ -152,6 +152,10 @@ test("an executable comes from the network with its signature, and not without",
     expect(await tryIt()).toMatchObject({ code: 0, stdout: expect.stringContaining("not started"), stderr: "" });
     expect(await at.version()).toBe(NEXT_VERSION);
     expect(at.holder()).toBeNull();
+    // The first start settles what the update has noted.
+    await at.serve();
+    await send(at, "fresh");
+    await untilDelivered(at, "fresh");
     expect(leftovers(at)).toEqual([]);
   } finally {
     await server.stop(true);
