@@ -117,9 +117,11 @@ function takeComplaint(found: EmailState, reported: Reported, parts: ReportParts
   // Who complains is not written to any more, however the email ended; but by one complaint once, so that it
   // does not bring back what somebody has lifted.
   if (changed === null && !(isFirst && noted === "noted")) return { outcome: noted, tell: () => undefined };
-  countComplaint(email, changed, reported, parts);
   const { workspaceId, recipientAddress: address } = email;
-  parts.suppressions.insert({ workspaceId, channel: "email", address, reason: "complaint", createdAt: reported.at });
+  const row = { workspaceId, channel: "email", address, reason: "complaint", createdAt: reported.at } as const;
+  const isNew = parts.suppressions.insert(row);
+  // One person may complain about all that has arrived: only the first of these counts as a provider's.
+  countComplaint(email, changed, { ...reported, isFromProvider: reported.isFromProvider && isNew }, parts);
   return {
     outcome: changed === null ? noted : "complained",
     tell: () => (changed === null ? undefined : tell("email.complained", found, null, parts)),

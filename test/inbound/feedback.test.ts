@@ -124,6 +124,16 @@ test("five complaints that a listed provider has signed block", async () => {
   expect(byProvider(pombo)).toEqual(ids.map(() => true));
 });
 
+test("one mailbox whose owner complains about five emails at once blocks nobody, though a listed provider signs each", async () => {
+  await using held = await startYahoo();
+  const { pombo } = held;
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) ids.push(await attempted(pombo, { to: "maria@yahoo.com" }));
+  for (const id of ids) await pombo.app.receive(await signedAbout(pombo, id));
+  expect(await isBlocked(pombo)).toBe(false);
+  expect(ratesOf(pombo)).toEqual({ answered: 6, complaints: 3, capped_complaints: 2 });
+});
+
 const FORGERIES: Record<string, SignedBy> = {
   "its name alone, without a signature": { change: (text) => text.slice(text.search(/^From:/m)) },
   "a signature of another domain": { domain: "evil.test" },
