@@ -94,7 +94,7 @@ function countLines(text: string, from: number, to: number): number {
 }
 
 /**
- * What a spreadsheet would compute. Numbers, as phone numbers are, it may: they do nothing. A value that has its
+ * Marks a formula that a spreadsheet would compute. Numbers, such as phone numbers, stay: they do nothing. A value that has its
  * apostrophes already gets one more, so that reading takes away what writing has added and nothing else.
  */
 const FORMULA = /^'*(?![+-]\d+$)[=+\-@\t\r]/;

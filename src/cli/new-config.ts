@@ -81,7 +81,7 @@ export function writeConfig(
   }
 }
 
-/** What was written for a set-up that failed: the next one may be told another thing. */
+/** Removes what a failed set-up has written: the next one may get other answers. */
 export function forgetConfig(file: string, { err }: Pick<Terminal, "err">): void {
   try {
     rmSync(file, { force: true });

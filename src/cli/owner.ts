@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { StartError } from "../errors.ts";
 import { plain } from "./words.ts";
 
-// Who works on a data directory: its owner. What the service's user can write, that user can also have replaced: by
+// Only the owner works on a data directory. The service's user can replace whatever it can write: by
 // links to files of root's, by a database that is made to deceive. So root becomes the owner before the first file
 // of the directory is looked at, for good, and reads no configuration of another user as root.
 
@@ -39,7 +39,7 @@ export function ownerBesideRoot(dataDir: string): Owner | null {
   return stats.uid === 0 ? null : ownerOf(stats);
 }
 
-/** Of a file or folder. The group is never root's. */
+/** The owner of a file or folder. The group is never root's. */
 export function ownerOf({ uid, gid }: Stats): Owner {
   return { uid, gid: gid === 0 ? groupOfUser(uid) : gid };
 }
