@@ -4,7 +4,6 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
-  lstatSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -16,7 +15,7 @@ import { syncFolderOf } from "../db/snapshot.ts";
 import { sha256Of } from "../update/settle.ts";
 import { passedOn } from "./environment.ts";
 import { CommandError } from "./failure.ts";
-import { isRoot } from "./owner.ts";
+import { isRoot, openPlace } from "./owner.ts";
 import { type Brought, bringExecutable, type Source } from "./update-source.ts";
 import { plain } from "./words.ts";
 
@@ -117,16 +116,13 @@ export function localHands({ binary, source, uid, env }: HandsOptions): Hands {
   };
 }
 
-const OTHERS_WRITE = 0o022;
-
 function requireRootsOwn(binary: string): void {
-  for (const path of [binary, dirname(binary)]) {
-    const { uid, mode } = lstatSync(path);
-    if (uid === 0 && (mode & OTHERS_WRITE) === 0) continue;
-    throw new CommandError(
-      `${path} can be changed by users other than root: give it to root (chown root:root, chmod 755), or run the update as its owner. Nothing was changed.`,
-    );
-  }
+  // Its folder too is a place where something is made: the draft.
+  const open = openPlace(dirname(binary), 0) ?? openPlace(binary, 0);
+  if (open === null) return;
+  throw new CommandError(
+    `${plain(open)} can be changed by users other than root, and so can ${plain(binary)}: give it to root (chown root:root, chmod 755), move the executable to a folder of root's, or run the update as its owner. Nothing was changed.`,
+  );
 }
 
 /** What is read of another process is taken for text, whatever it is. */

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -15,6 +17,7 @@ import { join } from "node:path";
 import { passedOn } from "../../src/cli/environment.ts";
 import { type Hands, localHands } from "../../src/cli/update-hands.ts";
 import { serveHands } from "../../src/cli/update-remote.ts";
+import { waitUntil } from "../peers/process.ts";
 
 const uid = process.geteuid?.() ?? -1;
 let folder = "";
@@ -33,6 +36,8 @@ const hands = (changes = {}) => localHands({ binary, source: source(binary), uid
 async function withProcess(command: string[], env: Record<string, string>, run: (pid: number) => Promise<void>) {
   const child = Bun.spawn(command, { env, stdout: "ignore", stderr: "ignore" });
   try {
+    // The system shows it a moment before its words.
+    await waitUntil("its words", 5_000, () => readFileSync(`/proc/${child.pid}/cmdline`, "utf8") !== "");
     await run(child.pid);
   } finally {
     child.kill("SIGKILL");
@@ -125,11 +130,37 @@ test("a link in the place of the draft is not written through", async () => {
 
 // Whose own the executable is matters to root alone.
 test.skipIf(uid !== 0)("root replaces no executable that others could change", () => {
-  for (const mode of [0o775, 0o757]) {
-    chmodSync(folder, mode);
-    expect(() => hands()).toThrow("can be changed by users other than root");
+  const refused = () => expect(() => hands()).toThrow("can be changed by users other than root");
+  const open = (path: string, change: () => void) => {
+    change();
+    refused();
+    chownSync(path, 0, 0);
+    chmodSync(path, 0o755);
+  };
+  // Whoever can rename a folder above it changes it too.
+  const top = mkdtempSync(join(tmpdir(), "pombo-hands-"));
+  const inner = join(top, "opt");
+  mkdirSync(inner);
+  chmodSync(top, 0o755);
+  const own = binary;
+  binary = join(inner, "pombo");
+  copyFileSync(own, binary);
+  try {
+    for (const path of [top, inner, binary]) {
+      for (const mode of [0o775, 0o757])
+        open(path, () => {
+          chownSync(path, 0, 4_001);
+          chmodSync(path, mode);
+        });
+      open(path, () => chownSync(path, 4_001, 4_001));
+    }
+    // Beside it a draft is made: a sticky folder keeps nobody from being first.
+    open(inner, () => chmodSync(inner, 0o1777));
+    expect(() => hands()).not.toThrow();
+  } finally {
+    binary = own;
+    rmSync(top, { recursive: true });
   }
-  chmodSync(folder, 0o755);
 });
 
 test("the process that stays root obeys its verbs, answers each with one line, and ends with whoever asks", async () => {
