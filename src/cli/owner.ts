@@ -129,10 +129,20 @@ const NOBODYS_GROUP = 65_534;
 
 /** The one that the user logs in with. */
 function groupOfUser(uid: number): number {
-  const row = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .map((line) => line.split(":"))
-    .find((fields) => fields[2] === String(uid));
-  const gid = Number(row?.[3] ?? NOBODYS_GROUP);
+  const gid = Number(users().find((fields) => fields[2] === String(uid))?.[3] ?? NOBODYS_GROUP);
   return Number.isInteger(gid) && gid > 0 ? gid : NOBODYS_GROUP;
+}
+
+/** Of the user that a unit of systemd's names, by number or not at all too; null: there is none here. */
+export function uidOfUser(name: string): number | null {
+  if (name === "") return 0;
+  const uid = /^\d+$/.test(name) ? name : users().find(([each]) => each === name)?.[2];
+  return uid === undefined ? null : Number(uid);
+}
+
+/** The fields of each. */
+function users(): string[][] {
+  return readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
 }

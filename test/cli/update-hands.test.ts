@@ -94,6 +94,79 @@ test("a unit that somebody else names is not started: it must run this executabl
   await expect((async () => hands().start())()).rejects.toThrow("no unit");
 });
 
+/** A machine with one process, whose number is 7, and a systemd that says what `units` hold. */
+function fakeMachine(units: Record<string, string[]>, beforeMainPid = "") {
+  const at = mkdtempSync(join(folder, "machine-"));
+  const own = join(at, "7");
+  mkdirSync(own);
+  symlinkSync(binary, join(own, "exe"));
+  symlinkSync("/", join(own, "cwd"));
+  const start = (ticks: number) => `7 (a) b) S ${Array.from({ length: 18 }, () => 0).join(" ")} ${ticks} 0\n`;
+  for (const [name, text] of Object.entries({
+    status: `Name:\tpombo\nUid:\t${[uid, uid, uid, uid].join("\t")}\n`,
+    cmdline: `${binary}\0serve\0`,
+    environ: "",
+    cgroup: "0::/system.slice/pombo.service\n",
+    stat: start(100),
+    "stat.next": start(101),
+  }))
+    writeFileSync(join(own, name), text);
+  for (const [name, lines] of Object.entries(units)) writeFileSync(join(at, name), `${lines.join("\n")}\n`);
+  const systemctl = join(at, "systemctl");
+  writeFileSync(
+    systemctl,
+    `#!/bin/sh\ncd ${at}\ncase "$*" in *MainPID*) ${beforeMainPid} echo 7 ;; *show*) shift $(($# - 1)); cat "$1" ;; *) echo "$*" >> done ;; esac\n`,
+    { mode: 0o755 },
+  );
+  return { machine: { proc: at, systemctl }, done: () => readFileSync(join(at, "done"), "utf8") };
+}
+
+// A person's own systemd runs all as that person.
+test.skipIf(uid !== 0)(
+  "of the units that run this executable only a service of the same owner is stopped and started",
+  async () => {
+    const others = join(folder, "others");
+    copyFileSync("/bin/sleep", others);
+    const program = (path: string) => `ExecStart={ path=${path} ; argv[]=${path} serve ; ignore_errors=no }`;
+    const [service, own] = ["Type=exec", program(binary)];
+    const units = {
+      "named.service": [service, "User=nobody", own],
+      "number.service": ["User=65534", own, service],
+      "root.service": [own, "User=", service],
+      "other-user.service": [service, "User=daemon", own],
+      "no-user.service": [service, "User=nobody-has-this-name", own],
+      "job.service": ["Type=oneshot", "User=nobody", own],
+      "other.service": [service, "User=nobody", program(others)],
+      "none.service": [service, "User=nobody"],
+    };
+    const { machine, done } = fakeMachine(units);
+    const adopted = async (owner: number) => {
+      const found: string[] = [];
+      for (const name of Object.keys(units)) if (await hands({ machine, uid: owner }).adopt(name)) found.push(name);
+      return found;
+    };
+    expect(await adopted(65_534)).toEqual(["named.service", "number.service"]);
+    expect(await adopted(0)).toEqual(["root.service"]);
+    const by = hands({ machine, uid: 65_534 });
+    await by.adopt("named.service");
+    await by.stop();
+    await by.start();
+    expect(done()).toBe("stop -- named.service\nreset-failed -- named.service\nstart -- named.service\n");
+  },
+);
+
+test.skipIf(uid !== 0)(
+  "a unit is taken for that of a process while this is the one that was looked at, and not one with its number",
+  async () => {
+    expect(await hands(fakeMachine({})).inspect(7)).toMatchObject({ unit: "pombo.service", args: ["serve"] });
+    for (const end of ["mv 7/stat.next 7/stat;", "rm -r 7;"]) {
+      const by = hands(fakeMachine({}, end));
+      await expect((async () => by.inspect(7))()).rejects.toThrow("The running process 7 has just ended");
+      await expect((async () => by.stop())()).rejects.toThrow("no unit");
+    }
+  },
+);
+
 test("what was brought takes the place, unless somebody changed it meanwhile, and goes back", async () => {
   const next = join(folder, "next");
   copyFileSync("/bin/cat", next);
