@@ -101,7 +101,7 @@ function openLockFile(path: string, dataDir: string): Database {
     }
     if (codeOf(error) !== "EEXIST") throw unusable(path, error);
   }
-  if (!lstatSync(path).isFile())
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true)
     throw new StartError(`${path} is not the lock file of pombo: find out who put it there, and delete it.`);
   try {
     return new Database(path, { readwrite: true });

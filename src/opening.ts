@@ -42,11 +42,9 @@ async function open({ config, edges, updateId, replica }: AppOptions): Promise<D
     throw notSetUp(dataDir);
   }
   const isUnclean = walBytesOf(file) > 0;
+  if (isUnclean) requireWhole(file, dataDir);
   const db = openDatabase(file, { isReplicated: isReplicated(config) });
-  if (isUnclean) {
-    settleLog(db, file);
-    requireWhole(db, file, dataDir);
-  }
+  if (isUnclean) settleLog(db, file);
   return db;
 }
 
@@ -65,10 +63,9 @@ function settleLog(db: Db, file: string): void {
 }
 
 /** What a start stands on is read after a crash. From a damaged queue mail would be lost or sent twice, and writing spreads it. */
-function requireWhole(db: Db, file: string, dataDir: string): void {
-  const damage = findDamageAtStart(db.sqlite);
+function requireWhole(file: string, dataDir: string): void {
+  const damage = findDamageAtStart(file);
   if (damage.length === 0) return;
-  db.close();
   throw new FinalStartError(
     `Pages of the database ${file} are damaged (${damage.join("; ")}). Nothing was accepted or sent. ${cureOf(dataDir)}`,
   );

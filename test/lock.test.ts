@@ -1,10 +1,20 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../src/errors.ts";
 import { type Lock, type Purpose, takeInstanceLock, takeLock } from "../src/lock.ts";
 import { fakeClock } from "./fakes/clock.ts";
+import { flicker } from "./fakes/flicker.ts";
 
 let dataDir = "";
 const holders: { kill(signal: NodeJS.Signals): void; exited: Promise<number> }[] = [];
@@ -191,4 +201,18 @@ test.skipIf(process.getuid?.() === 0)("a data directory of somebody else is refu
   chmodSync(dataDir, 0o500);
   expect(() => takeLock(dataDir)).toThrow("run pombo as the user that owns the data directory");
   chmodSync(dataDir, 0o700);
+});
+
+test("a lock file that comes and goes is told of in words", async () => {
+  symlinkSync("nowhere", join(dataDir, "lock"));
+  await using _flickering = await flicker(join(dataDir, "lock"));
+  const others: unknown[] = [];
+  for (let round = 0; round < 600; round += 1) {
+    try {
+      kindOf();
+    } catch (error) {
+      if (!(error instanceof StartError)) others.push(error);
+    }
+  }
+  expect(others).toEqual([]);
 });

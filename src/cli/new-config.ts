@@ -60,12 +60,12 @@ export function writeConfig(
   text: string,
   { dataDir, terminal: { err } }: { dataDir: string; terminal: Pick<Terminal, "err"> },
 ): void {
+  const owner = ownerBesideRoot(dataDir);
   try {
     const made = mkdirSync(dirname(file), { recursive: true });
     const descriptor = openSync(file, "wx", 0o640);
     try {
       // A password may be written into it. Of root's it stays root's; who runs pombo may read it.
-      const owner = ownerBesideRoot(dataDir);
       if (owner !== null) fchownSync(descriptor, 0, owner.gid);
       else if (isRoot()) fchmodSync(descriptor, 0o644);
       writeFileSync(descriptor, text);

@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, type Stats } from "node:fs";
+import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StartError } from "../errors.ts";
 import { plain } from "./words.ts";
@@ -33,9 +33,15 @@ export function ownerBesideRoot(dataDir: string): Owner | null {
     throw new StartError(
       `${plain(path)} is a link, and root follows no link to a data directory: set data_dir to the folder that it leads to.`,
     );
-  // Below a file nothing can be made: whoever tries says so.
-  if (!stats.isDirectory()) return null;
-  requireWay(path, stats.uid);
+  const open = openPlace(path, stats.uid);
+  if (open === path && stats.uid === 0)
+    throw new StartError(
+      `Users other than root can write to ${plain(path)}, so root makes nothing there: make a folder in it yourself (mkdir -m 700), and let that be the data directory.`,
+    );
+  if (open !== null)
+    throw new StartError(
+      `${plain(path)} belongs to ${stats.uid === 0 ? "root" : `uid ${stats.uid}`}, and ${plain(open)} on the way to it can be changed by others: give both one owner, and run pombo as that user.`,
+    );
   return stats.uid === 0 ? null : ownerOf(stats);
 }
 
@@ -60,11 +66,12 @@ export function become({ uid, gid }: Owner): void {
   if (isStill) throw new Error("this process did not become the owner of the data directory");
 }
 
-/** What is there of a path: itself, or the folder that it would be made in. */
+/** What is there of a path: its folder, or the one that it would be made in; or a link, to a folder or to nothing. */
 function nearest(path: string): { path: string; stats: Stats } {
   for (let at = path; ; at = dirname(at)) {
     const stats = statsOf(at);
-    if (stats !== null) return { path: at, stats };
+    // Below a file nothing can be made: whoever tries says so.
+    if (stats?.isDirectory() === true || stats?.isSymbolicLink() === true) return { path: at, stats };
   }
 }
 
@@ -72,9 +79,36 @@ function statsOf(path: string): Stats | null {
   try {
     return lstatSync(path);
   } catch (error) {
-    // Below a file nothing can be; whoever makes the folder says so.
-    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
+    if (["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) return null;
     throw error;
+  }
+}
+
+/** As Linux has it. */
+const MAX_LINKS = 40;
+
+/**
+ * Where on the way to a path another user than root and `owner` could make it lead elsewhere; null: nowhere. The way is
+ * the system's: each folder that it passes, each link that it follows and each folder that this leads through. The
+ * last place counts as one where something will be made.
+ */
+export function openPlace(path: string, owner: number): string | null {
+  const names = path.split("/");
+  for (let at = "/", links = 0; ;) {
+    const name = names.shift();
+    if (name === undefined) return null;
+    const next = resolve(at, name);
+    const stats = lstatSync(next);
+    if (isOpen(stats, owner, names.length === 0)) return next;
+    if (!stats.isSymbolicLink()) {
+      at = next;
+      continue;
+    }
+    links += 1;
+    if (links > MAX_LINKS) return next;
+    const target = readlinkSync(next);
+    if (target.startsWith("/")) at = "/";
+    names.unshift(...target.split("/"));
   }
 }
 
@@ -82,22 +116,12 @@ const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
-/** Whoever could rename a folder on the way would choose where root works, or as whom. */
-function requireWay(path: string, owner: number): void {
-  for (let at = path; ; at = dirname(at)) {
-    const stats = lstatSync(at);
-    if ((stats.uid !== 0 && stats.uid !== owner) || isOpen(stats, owner))
-      throw new StartError(
-        `${plain(path)} belongs to ${owner === 0 ? "root" : `uid ${owner}`}, and ${plain(at)} on the way to it can be changed by others: give both one owner, and run pombo as that user.`,
-      );
-    if (at === dirname(at)) return;
-  }
-}
-
 /** Of what is the owner's already, the owner says who else writes there. */
-function isOpen(stats: Stats, owner: number): boolean {
+function isOpen(stats: Stats, owner: number, isLast: boolean): boolean {
   const { uid, gid, mode } = stats;
-  if (stats.isSymbolicLink() || (mode & STICKY) !== 0 || (uid !== 0 && uid === owner)) return false;
+  if (uid !== 0) return uid !== owner;
+  // In a sticky folder what is root's or the owner's is safe; what will be, others may make first.
+  if (stats.isSymbolicLink() || ((mode & STICKY) !== 0 && !isLast)) return false;
   return (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITES) !== 0 && gid !== 0);
 }
 
@@ -105,10 +129,20 @@ const NOBODYS_GROUP = 65_534;
 
 /** The one that the user logs in with. */
 function groupOfUser(uid: number): number {
-  const row = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .map((line) => line.split(":"))
-    .find((fields) => fields[2] === String(uid));
-  const gid = Number(row?.[3] ?? NOBODYS_GROUP);
+  const gid = Number(users().find((fields) => fields[2] === String(uid))?.[3] ?? NOBODYS_GROUP);
   return Number.isInteger(gid) && gid > 0 ? gid : NOBODYS_GROUP;
+}
+
+/** Of the user that a unit of systemd's names, by number or not at all too; null: there is none here. */
+export function uidOfUser(name: string): number | null {
+  if (name === "") return 0;
+  const uid = /^\d+$/.test(name) ? name : users().find(([each]) => each === name)?.[2];
+  return uid === undefined ? null : Number(uid);
+}
+
+/** The fields of each. */
+function users(): string[][] {
+  return readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
 }

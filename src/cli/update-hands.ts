@@ -4,19 +4,18 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
-  lstatSync,
   readFileSync,
   readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { syncFolderOf } from "../db/snapshot.ts";
 import { sha256Of } from "../update/settle.ts";
 import { passedOn } from "./environment.ts";
 import { CommandError } from "./failure.ts";
-import { isRoot } from "./owner.ts";
+import { isRoot, openPlace, uidOfUser } from "./owner.ts";
 import { type Brought, bringExecutable, type Source } from "./update-source.ts";
 import { plain } from "./words.ts";
 
@@ -41,7 +40,7 @@ export interface Hands {
   bring(): Promise<Brought | null>;
   /** What runs as this process. Its unit is the one of the verbs below. Throws CommandError where it is not to be touched. */
   inspect(pid: number): Promise<Running>;
-  /** The unit that an earlier update wrote down: whether it is one that runs this executable. */
+  /** The unit that an earlier update wrote down: whether it is a service that runs this executable as that owner. */
   adopt(unit: string): Promise<boolean>;
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -62,15 +61,28 @@ export interface HandsOptions {
   /** Whom the instance must run as. */
   uid: number;
   env: Readonly<Record<string, string | undefined>>;
+  /** Where the system shows its processes, and systemctl; null: it is not here. */
+  machine?: Machine;
+}
+
+interface Machine {
+  proc: string;
+  systemctl: string | null;
+}
+
+const SYSTEMCTL = ["/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl"];
+
+function thisMachine(): Machine {
+  return { proc: "/proc", systemctl: SYSTEMCTL.find((each) => existsSync(each)) ?? null };
 }
 
 const UNIT_NAME = /^[\w@.:\\-]+\.service$/;
 
 /** Throws CommandError where others than root could change the executable that root is to replace. */
-export function localHands({ binary, source, uid, env }: HandsOptions): Hands {
+export function localHands({ binary, source, uid, env, machine = thisMachine() }: HandsOptions): Hands {
   if (isRoot()) requireRootsOwn(binary);
   const draft = `${binary}.new`;
-  const systemd = systemdOf(env);
+  const systemd = systemdOf(env, machine);
   let unit: Unit | null = null;
   let sha256: string | null = null;
   const mustHave = () => {
@@ -84,15 +96,22 @@ export function localHands({ binary, source, uid, env }: HandsOptions): Hands {
       return sha256 === (await sha256Of(binary)) ? null : brought;
     },
     inspect(pid) {
-      const found = inspect(pid, { binary, uid });
-      unit = systemd.unitOf(pid);
+      const at = join(machine.proc, String(pid));
+      const startedAt = startOf(at);
+      const found = inspect(pid, { at, binary, uid });
+      unit = systemd.unitOf(pid, at);
+      // Or what was seen last is another process, which got its number.
+      if (startOf(at) !== startedAt) {
+        unit = null;
+        throw new CommandError(`The running process ${pid} has just ended: run this again. Nothing was changed.`);
+      }
       if (unit?.isUsers === false && !isRoot())
         throw new CommandError(`systemd runs this pombo (${unit.name}): run the update as root. Nothing was changed.`);
       return Promise.resolve({ ...found, unit: unit?.name ?? null });
     },
     adopt(name) {
       const found = { name, isUsers: !isRoot() };
-      if (UNIT_NAME.test(name) && systemd.runs(found, binary)) unit = found;
+      if (UNIT_NAME.test(name) && systemd.runs(found, { binary, uid })) unit = found;
       return Promise.resolve(unit !== null);
     },
     stop: () => Promise.resolve(systemd.must(mustHave(), "stop")),
@@ -117,27 +136,24 @@ export function localHands({ binary, source, uid, env }: HandsOptions): Hands {
   };
 }
 
-const OTHERS_WRITE = 0o022;
-
 function requireRootsOwn(binary: string): void {
-  for (const path of [binary, dirname(binary)]) {
-    const { uid, mode } = lstatSync(path);
-    if (uid === 0 && (mode & OTHERS_WRITE) === 0) continue;
-    throw new CommandError(
-      `${path} can be changed by users other than root: give it to root (chown root:root, chmod 755), or run the update as its owner. Nothing was changed.`,
-    );
-  }
+  // Its folder too is a place where something is made: the draft.
+  const open = openPlace(dirname(binary), 0) ?? openPlace(binary, 0);
+  if (open === null) return;
+  throw new CommandError(
+    `${plain(open)} can be changed by users other than root, and so can ${plain(binary)}: give it to root (chown root:root, chmod 755), move the executable to a folder of root's, or run the update as its owner. Nothing was changed.`,
+  );
 }
 
 /** What is read of another process is taken for text, whatever it is. */
-function inspect(pid: number, of: { binary: string; uid: number }): Omit<Running, "unit"> {
+function inspect(pid: number, of: { at: string; binary: string; uid: number }): Omit<Running, "unit"> {
   if (!Number.isSafeInteger(pid) || pid < 1)
     throw new CommandError("The running process is not known. Nothing was changed.");
   if (pid === 1)
     throw new CommandError(
       "This pombo is the first process of a container: update it by its image, with the same volume. Nothing was changed.",
     );
-  const at = `/proc/${pid}`;
+  const { at } = of;
   let executable: string;
   let found: Omit<Running, "unit">;
   let users: string[];
@@ -170,16 +186,28 @@ function inspect(pid: number, of: { binary: string; uid: number }): Omit<Running
   return found;
 }
 
+/** What tells a process from a later one with its number (proc_pid_stat(5), field 22); null: there is none. */
+function startOf(at: string): string | null {
+  const text = textOf(join(at, "stat"));
+  // Behind the name in parentheses, which may hold anything, comes the third field.
+  return text?.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+}
+
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+}
+
 interface Unit {
   name: string;
   /** Of a person's own systemd. */
   isUsers: boolean;
 }
 
-const SYSTEMCTL = ["/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl"];
-
-function systemdOf(env: HandsOptions["env"]) {
-  const path = SYSTEMCTL.find((each) => existsSync(each)) ?? null;
+function systemdOf(env: HandsOptions["env"], { systemctl: path }: Machine) {
   const { XDG_RUNTIME_DIR = "", DBUS_SESSION_BUS_ADDRESS = "" } = env;
   const call = ({ name, isUsers }: Unit, words: string[]): { code: number | null; output: string } => {
     if (path === null) return { code: null, output: "systemctl is not here" };
@@ -197,8 +225,8 @@ function systemdOf(env: HandsOptions["env"]) {
       if (code !== 0) throw new CommandError(`systemctl ${verb} ${unit.name} failed: ${output.trim()}`);
     },
     /** Whose main process it is. */
-    unitOf(pid: number): Unit | null {
-      const group = readFileSync(`/proc/${pid}/cgroup`, "utf8")
+    unitOf(pid: number, at: string): Unit | null {
+      const group = (textOf(join(at, "cgroup")) ?? "")
         .split("\n")
         .map((line) => /^(?:0:|\d+:name=systemd):(.*)$/.exec(line)?.[1])
         .find((found) => found !== undefined);
@@ -208,10 +236,16 @@ function systemdOf(env: HandsOptions["env"]) {
       // What a unit runs may start a pombo by hand too: a session, a job of a build.
       return call(unit, ["show", "--property=MainPID", "--value"]).output.trim() === String(pid) ? unit : null;
     },
-    runs(unit: Unit, binary: string): boolean {
-      const said = call(unit, ["show", "--property=ExecStart", "--value"]).output;
-      const program = /^\{ path=(\S+) ;/.exec(said)?.[1];
-      return program !== undefined && existsSync(program) && realpathSync(program) === binary;
+    /** As a service: what a job runs has an end, and is no instance. */
+    runs(unit: Unit, of: { binary: string; uid: number }): boolean {
+      const lines = call(unit, ["show", "--property=Type,User,ExecStart"]).output.split("\n");
+      const said = Object.fromEntries(
+        lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+      );
+      const program = /^\{ path=(\S+) ;/.exec(said["ExecStart"] ?? "")?.[1];
+      if (program === undefined || !existsSync(program) || realpathSync(program) !== of.binary) return false;
+      // A person's own systemd runs all as that person.
+      return said["Type"] !== "oneshot" && (unit.isUsers || uidOfUser(said["User"] ?? "") === of.uid);
     },
   };
 }

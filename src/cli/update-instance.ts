@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { constants, openSync } from "node:fs";
+import { closeSync, constants, openSync } from "node:fs";
 import type { Clock } from "../clock.ts";
 import { type Lock, takeLock } from "../lock.ts";
 import { CommandError } from "./failure.ts";
@@ -74,13 +74,20 @@ export type Outputs = readonly [number, number];
 
 /** Where an instance writes to, opened before it ends, by its own user: 1 and 2 of the next. */
 export function outputsOf(pid: number, say: (text: string) => void): Outputs {
-  const open = (file: string) => openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_NOCTTY);
+  const { O_WRONLY, O_APPEND, O_NOCTTY, O_NONBLOCK } = constants;
+  const open = (file: string) => {
+    // First so: a pipe that nobody reads would be waited for. Not kept: what pombo writes may wait for who reads it.
+    closeSync(openSync(file, O_WRONLY | O_NOCTTY | O_NONBLOCK));
+    return openSync(file, O_WRONLY | O_APPEND | O_NOCTTY);
+  };
   const outputs = [1, 2].map((number) => {
     try {
       return open(`/proc/${pid}/fd/${number}`);
-    } catch {
+    } catch (error) {
+      // Another user's, or nobody reads it.
+      const { code } = error as NodeJS.ErrnoException;
       say(
-        `The ${number === 1 ? "output" : "error output"} of pombo is another user's: the output of the next pombo is discarded.`,
+        `The ${number === 1 ? "output" : "error output"} of pombo cannot be opened again (${code}): that of the next pombo is discarded.`,
       );
       return open("/dev/null");
     }

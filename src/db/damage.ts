@@ -7,11 +7,12 @@ const MAX_FOUND = 3;
 const BUSY_TIMEOUT_MS = 5_000;
 /** What a start stands on: small, but for the queues, which take half a second a million rows. */
 const FIRST_TABLES = ["sqlite_schema", "instance", "workspace", "domain", "lane", "email_queue", "webhook_job"];
-/** Of the texts' table, which holds those that were sent too, what is the queue. */
-const QUEUE_OF_TEXTS = [
-  "SELECT COUNT(*) FROM sms_segment INDEXED BY sms_segment_ready WHERE state = 'ready'",
-  "SELECT COUNT(*) FROM sms_segment INDEXED BY sms_segment_open WHERE state IN ('in_flight', 'unknown')",
-];
+/** Of the texts' table, which holds those that were sent too, what is the queue, by its indexes. */
+const QUEUE_OF_TEXTS = {
+  sms_segment_ready: "SELECT COUNT(*) FROM sms_segment INDEXED BY sms_segment_ready WHERE state = 'ready'",
+  sms_segment_open:
+    "SELECT COUNT(*) FROM sms_segment INDEXED BY sms_segment_open WHERE state IN ('in_flight', 'unknown')",
+};
 
 /** Of the whole file, also while it is in use: what SQLite says of each table that is damaged; empty: it is whole. Takes a second each 1.5 GB. */
 export function findDamage(file: string): string[] {
@@ -27,10 +28,19 @@ export function findDamage(file: string): string[] {
   }
 }
 
-/** Of what a start stands on. */
-export function findDamageAtStart(sqlite: Pick<Database, "query">): string[] {
-  const found = FIRST_TABLES.flatMap((table) => damageOf(sqlite, table));
-  for (const look of QUEUE_OF_TEXTS) {
+/**
+ * Of what a start stands on, also of another version's, before anything is written: the last connection that could
+ * write brings the log into the file when it is closed, and a damaged one is to be kept as it is. Throws SQLite's error
+ * where it cannot be read at all.
+ */
+export function findDamageAtStart(file: string): string[] {
+  using sqlite = new Database(file, { readonly: true });
+  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  const rows = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema").all();
+  const names = new Set(["sqlite_schema", ...rows.map(({ name }) => name)]);
+  const found = FIRST_TABLES.filter((table) => names.has(table)).flatMap((table) => damageOf(sqlite, table));
+  for (const [index, look] of Object.entries(QUEUE_OF_TEXTS)) {
+    if (!names.has(index)) continue;
     try {
       sqlite.query(look).get();
     } catch (error) {

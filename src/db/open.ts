@@ -37,19 +37,23 @@ export interface Db {
  * `isReplicated`: its write-ahead log is the replication daemon's to bring in.
  */
 export function openDatabase(file: string, { isReplicated = false } = {}): Db {
-  if (file !== ":memory:") {
-    // Made by us with 0600 before SQLite would make it with the umask; -wal and -shm inherit the mode. One that is there
-    // is opened by SQLite alone: POSIX drops all locks that the process has on a file when it closes any descriptor of
-    // it, also those of a connection that was closed and waits for its statements to be collected. Without them an
-    // sqlite3 that somebody ends beside us takes the log away.
-    if (!requireDatabaseFile(file)) closeSync(openSync(file, "ax", 0o600));
-    if ((lstatSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600);
-  }
   try {
+    if (file !== ":memory:") prepareFile(file);
     return openSqlite(file, isReplicated);
   } catch (error) {
     throw unusable(error, file) ?? error;
   }
+}
+
+/**
+ * Made by us with 0600 before SQLite would make it with the umask; -wal and -shm inherit the mode. One that is there
+ * is opened by SQLite alone: POSIX drops all locks that the process has on a file when it closes any descriptor of
+ * it, also those of a connection that was closed and waits for its statements to be collected. Without them an
+ * sqlite3 that somebody ends beside us takes the log away.
+ */
+function prepareFile(file: string): void {
+  if (!requireDatabaseFile(file)) closeSync(openSync(file, "ax", 0o600));
+  if ((lstatSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600);
 }
 
 function openSqlite(file: string, isReplicated: boolean): Db {

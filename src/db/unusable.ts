@@ -49,10 +49,11 @@ export function requireOwnDatabase(sqlite: Database, file: string, version: numb
   );
 }
 
-/** What an error of SQLite's at a start means for the operator; null: it is another error. */
+/** What an error of SQLite's at a start, or of the system's with the file, means for the operator; null: it is another error. */
 export function unusable(error: unknown, file: string): StartError | null {
   const root = rootOf(error);
-  if (root === null) return null;
+  if (root === null)
+    return (error as NodeJS.ErrnoException).path === file ? unreadable(file, (error as Error).message) : null;
   const { code = "" } = root;
   const said = `${root.message.replace(/\.$/, "")}, ${code}`;
   if (code === "SQLITE_NOTADB")
@@ -65,11 +66,14 @@ export function unusable(error: unknown, file: string): StartError | null {
     );
   if (code.startsWith("SQLITE_FULL"))
     return new StartError(`The database ${file} cannot be written: the disk is full (${said}). Make room.`);
-  if (/^SQLITE_(READONLY|CANTOPEN|IOERR|PERM|AUTH)/.test(code))
-    return new StartError(
-      `The database ${file} cannot be read or written (${said}): see that its disk is well and not mounted read-only, and that ${file}, ${BESIDE.map((end) => file + end).join(", ")} and their folder belong to the user that pombo runs as.`,
-    );
+  if (/^SQLITE_(READONLY|CANTOPEN|IOERR|PERM|AUTH)/.test(code)) return unreadable(file, said);
   return null;
+}
+
+function unreadable(file: string, said: string): StartError {
+  return new StartError(
+    `The database ${file} cannot be read or written (${said}): see that its disk is well and not mounted read-only, and that ${file}, ${BESIDE.map((end) => file + end).join(", ")} and their folder belong to the user that pombo runs as.`,
+  );
 }
 
 function restoreWords(file: string): string {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeConfig } from "../../src/cli/new-config.ts";
 import { isRoot, ownerBesideRoot } from "../../src/cli/owner.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
@@ -51,3 +52,62 @@ test.skipIf(!isRoot())("root becomes the owner of a data directory only where no
   symlinkSync(join(owned(maria, maria), ".."), links);
   expect(() => ownerBesideRoot(join(links, "data"))).toThrow("on the way to it");
 });
+
+test.skipIf(!isRoot())(
+  "links of root's on the way are followed one by one, and each folder that they lead through is looked at",
+  () => {
+    using folder = temporaryFolder();
+    chmodSync(folder.path, 0o755);
+    const at = (...names: string[]) => join(folder.path, ...names);
+    for (const [name, uid] of [
+      ["srv", 0],
+      ["users", MARIA],
+      ["users/maria", MARIA],
+      ["users/maria/pombo", POMBO],
+      ["pombo", POMBO],
+    ] as const) {
+      mkdirSync(at(name));
+      chownSync(at(name), uid, uid);
+    }
+    // Maria can rename what it leads to, and what a link within her folder leads to.
+    symlinkSync("../users/maria", at("srv/direct"));
+    symlinkSync("../..", at("users/maria/up"));
+    symlinkSync(at("users/maria/up"), at("srv/through"));
+    for (const hidden of [at("srv/direct/pombo"), at("srv/through/pombo"), at("srv/direct/pombo/new")])
+      expect(() => ownerBesideRoot(hidden)).toThrow(`${at("users")} on the way to it can be changed by others`);
+    // Her link would be another one, when root looks again.
+    chownSync(at("users"), 0, 0);
+    expect(() => ownerBesideRoot(at("users/maria/up/pombo"))).toThrow("can be changed by others");
+    symlinkSync("..//./", at("srv/own"));
+    expect(ownerBesideRoot(at("srv/own/pombo/new"))).toEqual({ uid: POMBO, gid: POMBO });
+    symlinkSync("round", at("srv/round"));
+    expect(() => ownerBesideRoot(at("srv/round/pombo"))).toThrow("is a link");
+  },
+);
+
+test.skipIf(!isRoot())(
+  "where others could make a folder before root does, or files in root's own, root does not go",
+  () => {
+    using folder = temporaryFolder();
+    const [shared, below] = [join(folder.path, "shared"), join(folder.path, "shared/new")];
+    mkdirSync(shared);
+    chmodSync(shared, 0o1777);
+    for (const place of [below, join(below, "deeper"), shared])
+      expect(() => ownerBesideRoot(place)).toThrow(`Users other than root can write to ${shared}`);
+    // A file there may be a folder, when root makes its own.
+    writeFileSync(below, "");
+    chownSync(below, MARIA, MARIA);
+    expect(() => ownerBesideRoot(below)).toThrow("can write to");
+    mkdirSync(join(shared, "mine"), { mode: 0o700 });
+    expect(ownerBesideRoot(join(shared, "mine"))).toBeNull();
+    expect(ownerBesideRoot(join(shared, "mine/new"))).toBeNull();
+    // Below a device nothing can be made: whoever tries says so.
+    expect(ownerBesideRoot("/dev/null/x")).toBeNull();
+    // No configuration is left for a directory that is refused.
+    const file = join(folder.path, "config.toml");
+    expect(() => writeConfig(file, "", { dataDir: shared, terminal: { err: () => undefined } })).toThrow(
+      "can write to",
+    );
+    expect(readdirSync(folder.path)).toEqual(["shared"]);
+  },
+);

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -15,6 +17,7 @@ import { join } from "node:path";
 import { passedOn } from "../../src/cli/environment.ts";
 import { type Hands, localHands } from "../../src/cli/update-hands.ts";
 import { serveHands } from "../../src/cli/update-remote.ts";
+import { waitUntil } from "../peers/process.ts";
 
 const uid = process.geteuid?.() ?? -1;
 let folder = "";
@@ -33,6 +36,8 @@ const hands = (changes = {}) => localHands({ binary, source: source(binary), uid
 async function withProcess(command: string[], env: Record<string, string>, run: (pid: number) => Promise<void>) {
   const child = Bun.spawn(command, { env, stdout: "ignore", stderr: "ignore" });
   try {
+    // The system shows it a moment before its words.
+    await waitUntil("its words", 5_000, () => readFileSync(`/proc/${child.pid}/cmdline`, "utf8") !== "");
     await run(child.pid);
   } finally {
     child.kill("SIGKILL");
@@ -89,6 +94,79 @@ test("a unit that somebody else names is not started: it must run this executabl
   await expect((async () => hands().start())()).rejects.toThrow("no unit");
 });
 
+/** A machine with one process, whose number is 7, and a systemd that says what `units` hold. */
+function fakeMachine(units: Record<string, string[]>, beforeMainPid = "") {
+  const at = mkdtempSync(join(folder, "machine-"));
+  const own = join(at, "7");
+  mkdirSync(own);
+  symlinkSync(binary, join(own, "exe"));
+  symlinkSync("/", join(own, "cwd"));
+  const start = (ticks: number) => `7 (a) b) S ${Array.from({ length: 18 }, () => 0).join(" ")} ${ticks} 0\n`;
+  for (const [name, text] of Object.entries({
+    status: `Name:\tpombo\nUid:\t${[uid, uid, uid, uid].join("\t")}\n`,
+    cmdline: `${binary}\0serve\0`,
+    environ: "",
+    cgroup: "0::/system.slice/pombo.service\n",
+    stat: start(100),
+    "stat.next": start(101),
+  }))
+    writeFileSync(join(own, name), text);
+  for (const [name, lines] of Object.entries(units)) writeFileSync(join(at, name), `${lines.join("\n")}\n`);
+  const systemctl = join(at, "systemctl");
+  writeFileSync(
+    systemctl,
+    `#!/bin/sh\ncd ${at}\ncase "$*" in *MainPID*) ${beforeMainPid} echo 7 ;; *show*) shift $(($# - 1)); cat "$1" ;; *) echo "$*" >> done ;; esac\n`,
+    { mode: 0o755 },
+  );
+  return { machine: { proc: at, systemctl }, done: () => readFileSync(join(at, "done"), "utf8") };
+}
+
+// A person's own systemd runs all as that person.
+test.skipIf(uid !== 0)(
+  "of the units that run this executable only a service of the same owner is stopped and started",
+  async () => {
+    const others = join(folder, "others");
+    copyFileSync("/bin/sleep", others);
+    const program = (path: string) => `ExecStart={ path=${path} ; argv[]=${path} serve ; ignore_errors=no }`;
+    const [service, own] = ["Type=exec", program(binary)];
+    const units = {
+      "named.service": [service, "User=nobody", own],
+      "number.service": ["User=65534", own, service],
+      "root.service": [own, "User=", service],
+      "other-user.service": [service, "User=daemon", own],
+      "no-user.service": [service, "User=nobody-has-this-name", own],
+      "job.service": ["Type=oneshot", "User=nobody", own],
+      "other.service": [service, "User=nobody", program(others)],
+      "none.service": [service, "User=nobody"],
+    };
+    const { machine, done } = fakeMachine(units);
+    const adopted = async (owner: number) => {
+      const found: string[] = [];
+      for (const name of Object.keys(units)) if (await hands({ machine, uid: owner }).adopt(name)) found.push(name);
+      return found;
+    };
+    expect(await adopted(65_534)).toEqual(["named.service", "number.service"]);
+    expect(await adopted(0)).toEqual(["root.service"]);
+    const by = hands({ machine, uid: 65_534 });
+    await by.adopt("named.service");
+    await by.stop();
+    await by.start();
+    expect(done()).toBe("stop -- named.service\nreset-failed -- named.service\nstart -- named.service\n");
+  },
+);
+
+test.skipIf(uid !== 0)(
+  "a unit is taken for that of a process while this is the one that was looked at, and not one with its number",
+  async () => {
+    expect(await hands(fakeMachine({})).inspect(7)).toMatchObject({ unit: "pombo.service", args: ["serve"] });
+    for (const end of ["mv 7/stat.next 7/stat;", "rm -r 7;"]) {
+      const by = hands(fakeMachine({}, end));
+      await expect((async () => by.inspect(7))()).rejects.toThrow("The running process 7 has just ended");
+      await expect((async () => by.stop())()).rejects.toThrow("no unit");
+    }
+  },
+);
+
 test("what was brought takes the place, unless somebody changed it meanwhile, and goes back", async () => {
   const next = join(folder, "next");
   copyFileSync("/bin/cat", next);
@@ -125,11 +203,37 @@ test("a link in the place of the draft is not written through", async () => {
 
 // Whose own the executable is matters to root alone.
 test.skipIf(uid !== 0)("root replaces no executable that others could change", () => {
-  for (const mode of [0o775, 0o757]) {
-    chmodSync(folder, mode);
-    expect(() => hands()).toThrow("can be changed by users other than root");
+  const refused = () => expect(() => hands()).toThrow("can be changed by users other than root");
+  const open = (path: string, change: () => void) => {
+    change();
+    refused();
+    chownSync(path, 0, 0);
+    chmodSync(path, 0o755);
+  };
+  // Whoever can rename a folder above it changes it too.
+  const top = mkdtempSync(join(tmpdir(), "pombo-hands-"));
+  const inner = join(top, "opt");
+  mkdirSync(inner);
+  chmodSync(top, 0o755);
+  const own = binary;
+  binary = join(inner, "pombo");
+  copyFileSync(own, binary);
+  try {
+    for (const path of [top, inner, binary]) {
+      for (const mode of [0o775, 0o757])
+        open(path, () => {
+          chownSync(path, 0, 4_001);
+          chmodSync(path, mode);
+        });
+      open(path, () => chownSync(path, 4_001, 4_001));
+    }
+    // Beside it a draft is made: a sticky folder keeps nobody from being first.
+    open(inner, () => chmodSync(inner, 0o1777));
+    expect(() => hands()).not.toThrow();
+  } finally {
+    binary = own;
+    rmSync(top, { recursive: true });
   }
-  chmodSync(folder, 0o755);
 });
 
 test("the process that stays root obeys its verbs, answers each with one line, and ends with whoever asks", async () => {

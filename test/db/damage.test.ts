@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { findDamage, findDamageAtStart } from "../../src/db/damage.ts";
 import { closeDatabase, openDatabase } from "../../src/db/open.ts";
@@ -31,16 +31,11 @@ function overwrite(file: string, at: number, length: number): void {
   closeSync(descriptor);
 }
 
-const atStart = (file: string) => {
-  using sqlite = new Database(file, { readwrite: true });
-  return findDamageAtStart(sqlite);
-};
-
 test("a whole database has no damage", () => {
   using folder = temporaryFolder();
   const file = damaged(folder.path, null);
   expect(findDamage(file)).toEqual([]);
-  expect(atStart(file)).toEqual([]);
+  expect(findDamageAtStart(file)).toEqual([]);
 });
 
 test.each(["email_queue", "email_queue_due", "instance", "webhook_job", "sms_segment_ready"])(
@@ -49,7 +44,7 @@ test.each(["email_queue", "email_queue_due", "instance", "webhook_job", "sms_seg
     using folder = temporaryFolder();
     const file = damaged(folder.path, name);
     const table = name.startsWith("sms_segment") ? "sms_segment" : name.replace(/_due$/, "");
-    for (const found of [findDamage(file), atStart(file)]) {
+    for (const found of [findDamage(file), findDamageAtStart(file)]) {
       expect(found).toHaveLength(1);
       expect(found[0]).toStartWith(`${table}: `);
     }
@@ -60,7 +55,27 @@ test.each(["event", "email_newest", "attempt"])("a damaged page of %s is found b
   using folder = temporaryFolder();
   const file = damaged(folder.path, name);
   expect(findDamage(file)).toHaveLength(1);
-  expect(atStart(file)).toEqual([]);
+  expect(findDamageAtStart(file)).toEqual([]);
+});
+
+test("where a start looks, a database of another version or program has no damage, and what is none is an error", () => {
+  using folder = temporaryFolder();
+  const file = damaged(folder.path, null);
+  {
+    using sqlite = new Database(file);
+    sqlite.run("DROP INDEX sms_segment_ready");
+    sqlite.run("DROP TABLE webhook_job");
+  }
+  expect(findDamageAtStart(file)).toEqual([]);
+  const others = join(folder.path, "others.db");
+  {
+    using sqlite = new Database(others, { create: true });
+    sqlite.run("CREATE TABLE note (text)");
+  }
+  expect(findDamageAtStart(others)).toEqual([]);
+  const text = join(folder.path, "text.db");
+  writeFileSync(text, "no database ".repeat(500));
+  expect(() => findDamageAtStart(text)).toThrow("not a database");
 });
 
 test("a file that is no database, or is not there, is told and throws nothing", () => {

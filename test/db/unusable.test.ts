@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { closeDatabase, openDatabase } from "../../src/db/open.ts";
 import { requireDatabaseFile, unusable } from "../../src/db/unusable.ts";
 import { FinalStartError, StartError } from "../../src/errors.ts";
+import { flicker } from "../fakes/flicker.ts";
 import { temporaryFolder } from "./temporary.ts";
 
 /** A folder with a whole database in it. */
@@ -142,4 +143,15 @@ test("what is no error of the storage's is left as it is, and one that a driver 
   }
   sqlite.close();
   expect(unusable(new Error("wrapped", { cause: thrown }), folder.file)).toBeInstanceOf(StartError);
+});
+
+test("a database that comes and goes is told of in words", async () => {
+  using at = withDatabase();
+  await using _flickering = await flicker(at.file);
+  const others: unknown[] = [];
+  for (let round = 0; round < 40; round += 1) {
+    const error = refusal(at.file);
+    if (error !== null && !(error instanceof StartError)) others.push(error);
+  }
+  expect(others).toEqual([]);
 });

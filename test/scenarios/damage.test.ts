@@ -2,7 +2,7 @@
 // while all goes on; told with what to do.
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { runPombo } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
@@ -43,10 +43,14 @@ test("damaged pages are told with what to do: at a start after a crash where it 
     await second.ended;
   }
   damage(file, "email_queue");
+  // It is to be kept as it is, so the start leaves it so, with the log beside it.
+  const kept = () => [file, `${file}-wal`].map((each) => Bun.hash(readFileSync(each)));
+  const before = kept();
   const refused = await runPombo(["serve", "--config", world.configFile]);
   expect(refused.code).toBe(78);
   expect(refused.stderr).toContain(`Pages of the database ${file} are damaged (email_queue: `);
   expect(refused.stderr).toContain("Nothing was accepted or sent.");
   expect(refused.stderr).toContain("pombo restore --from URL");
   expect(refused.stderr.trimEnd().split("\n")).toHaveLength(1);
+  expect(kept()).toEqual(before);
 });

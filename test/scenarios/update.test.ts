@@ -313,13 +313,11 @@ for (const moment of ["From pombo", "Stopping", "Copying", "Trying", "Starting"]
 
 /** As an operator would: whatever ended it, `pombo serve` is tried until something runs. */
 async function startUnlessRunning(at: UpdateWorld): Promise<void> {
-  for (let tries = 0; tries < 20; tries += 1) {
-    if (await isUp(at)) return;
-    try {
-      await at.serve();
-    } catch {
-      await Bun.sleep(500); // the one that was asked to stop is not through, or the start of a new one was under way
-    }
-  }
-  throw new Error("nothing runs");
+  // It fails while the one that was asked to stop is not through, or the start of a new one is under way.
+  const start = () =>
+    at.serve().then(
+      () => true,
+      () => false,
+    );
+  await waitUntil("something runs", LIMIT_MS, async () => (await isUp(at)) || start());
 }
