@@ -31,6 +31,7 @@ export interface OperatorDomainParts {
 }
 
 const TAG = "Operator";
+const LIST = "all domains";
 
 export function operatorDomainRoutes(parts: OperatorDomainParts) {
   return new Elysia({ name: "operator-domains", prefix: "/api/v1/operator/domains" })
@@ -38,9 +39,9 @@ export function operatorDomainRoutes(parts: OperatorDomainParts) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query);
+        const { before, limit } = parts.pages.of(query, LIST);
         const workspaceId = query.workspaceId === undefined ? null : workspaceIdOf(query.workspaceId, parts);
-        const page = parts.pages.page(parts.domains.listEverywhere(workspaceId, before, limit), limit);
+        const page = parts.pages.page(parts.domains.listEverywhere(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map((domain) => toOperator(domain, parts)), meta: page.meta };
       },
       {

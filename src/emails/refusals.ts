@@ -11,7 +11,8 @@
 const WINDOW_MS = 10 * 60_000;
 const MASS = 20;
 const BUCKET_MS = 60_000;
-const MAX_SITES = 5_000;
+/** Sites at which a workspace's answers are remembered, of all workspaces together. */
+const MAX_WATCHED = 5_000;
 /** Suppressed recipients of one workspace at one site that are remembered for the window; the oldest go first. */
 const MAX_RECENT = 5_000;
 
@@ -49,8 +50,9 @@ export type Suppressing =
 
 /** What sites answered in the last ten minutes. */
 export class RefusalWatch {
-  /** By workspace. */
-  readonly #sites = new Map<string, Map<number, Watched>>();
+  /** By workspace, then by site; the site that was not used for longest comes first. */
+  readonly #workspaces = new Map<number, Map<string, Watched>>();
+  #count = 0;
   readonly #massShare: number;
 
   /** `massShare`: of the answers, above which refusals are a mass. */
@@ -77,7 +79,7 @@ export class RefusalWatch {
    */
   decide(site: string, recipient: RefusedRecipient, now: number): Suppressing {
     const { recent } = this.#watched(site, recipient.workspaceId, now);
-    const watched = this.#sites.get(site) ?? new Map<number, Watched>();
+    const watched = this.#ofSite(site);
     for (const each of watched.values()) forgetOld(each, now);
     if (this.#isMass(watched, recipient.workspaceId, now)) {
       const affected = [...watched].filter(([workspaceId]) => this.#isMass(watched, workspaceId, now));
@@ -93,8 +95,8 @@ export class RefusalWatch {
 
   /** The `earlier` ones of a decision were taken back, and that is durable. */
   forget(site: string, earlier: RefusedRecipient[]): void {
-    const watched = this.#sites.get(site);
-    for (const { workspaceId, address } of earlier) watched?.get(workspaceId)?.recent.delete(address);
+    for (const { workspaceId, address } of earlier)
+      this.#workspaces.get(workspaceId)?.get(site)?.recent.delete(address);
   }
 
   /** Whether what the site answered is a mass for this workspace. */
@@ -110,20 +112,46 @@ export class RefusalWatch {
     return hard >= MASS && hard > replies * this.#massShare;
   }
 
+  #ofSite(site: string): Map<number, Watched> {
+    const found = new Map<number, Watched>();
+    for (const [workspaceId, sites] of this.#workspaces) {
+      const watched = sites.get(site);
+      if (watched !== undefined) found.set(workspaceId, watched);
+    }
+    return found;
+  }
+
   #watched(site: string, workspaceId: number, now: number): Watched {
-    const known = this.#sites.get(site);
-    // The one that was not used for longest is forgotten first.
-    if (known !== undefined) this.#sites.delete(site);
-    const oldest = this.#sites.keys().next();
-    if (this.#sites.size >= MAX_SITES && oldest.done === false) this.#sites.delete(oldest.value);
-    const workspaces = known ?? new Map<number, Watched>();
-    this.#sites.set(site, workspaces);
-    const watched = workspaces.get(workspaceId);
-    if (watched !== undefined) return watched;
-    for (const [id, { buckets }] of workspaces) if ((buckets.at(-1)?.at ?? 0) <= now - WINDOW_MS) workspaces.delete(id);
-    const made = { buckets: [], recent: new Map() };
-    workspaces.set(workspaceId, made);
-    return made;
+    const known = this.#workspaces.get(workspaceId)?.get(site);
+    if (known === undefined) this.#makeRoom(now);
+    const sites = this.#workspaces.get(workspaceId) ?? new Map<string, Watched>();
+    this.#workspaces.set(workspaceId, sites);
+    const watched = known ?? { buckets: [], recent: new Map() };
+    sites.delete(site);
+    sites.set(site, watched);
+    return watched;
+  }
+
+  /** For one more: what is too old goes, then the oldest of the workspace that has the most sites. */
+  #makeRoom(now: number): void {
+    this.#count += 1;
+    if (this.#count <= MAX_WATCHED) return;
+    let most = new Map<string, Watched>();
+    for (const [workspaceId, sites] of this.#workspaces) {
+      for (const [site, { buckets }] of sites) {
+        if ((buckets.at(-1)?.at ?? 0) > now - WINDOW_MS) break;
+        this.#forget(sites, site);
+      }
+      if (sites.size === 0) this.#workspaces.delete(workspaceId);
+      if (sites.size > most.size) most = sites;
+    }
+    const [oldest] = most.keys();
+    if (this.#count > MAX_WATCHED && oldest !== undefined) this.#forget(most, oldest);
+  }
+
+  #forget(sites: Map<string, Watched>, site: string): void {
+    sites.delete(site);
+    this.#count -= 1;
   }
 }
 

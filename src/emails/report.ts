@@ -119,9 +119,11 @@ function takeComplaint(found: EmailState, reported: Reported, parts: ReportParts
   if (changed === null && !(isFirst && noted === "noted")) return { outcome: noted, tell: () => undefined };
   const { workspaceId, recipientAddress: address } = email;
   const row = { workspaceId, channel: "email", address, reason: "complaint", createdAt: reported.at } as const;
-  const isNew = parts.suppressions.insert(row);
   // One person may complain about all that has arrived: only the first of these counts as a provider's.
-  countComplaint(email, changed, { ...reported, isFromProvider: reported.isFromProvider && isNew }, parts);
+  const isFirstOfPerson = !parts.suppressions.hasComplained(workspaceId, address);
+  const isNew = parts.suppressions.insert(row);
+  const isFromProvider = reported.isFromProvider && isNew && isFirstOfPerson;
+  countComplaint(email, changed, { ...reported, isFromProvider }, parts);
   return {
     outcome: changed === null ? noted : "complained",
     tell: () => (changed === null ? undefined : tell("email.complained", found, null, parts)),

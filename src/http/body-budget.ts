@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { AppError } from "../errors.ts";
+import { Shares } from "../shares.ts";
 
 // How many bytes of request bodies are in memory at once. A body draws bytes as they come, and gives them back
 // when its request is answered. While a workspace's share of the pool lasts nobody waits. A body that finds no
@@ -217,32 +218,6 @@ function noRoom(): AppError {
     retryAfterS: RETRY_S,
     hint: `Send it again in ${RETRY_S} seconds, and fewer large requests at once.`,
   });
-}
-
-/** Bytes divided among owners: none holds more than it leaves free. */
-class Shares {
-  readonly #total: number;
-  #taken = 0;
-  readonly #byOwner = new Map<string, number>();
-
-  constructor(total: number) {
-    this.#total = total;
-  }
-
-  take(owner: string, bytes: number): boolean {
-    const own = (this.#byOwner.get(owner) ?? 0) + bytes;
-    if (own > this.#total - this.#taken - bytes) return false;
-    this.#taken += bytes;
-    this.#byOwner.set(owner, own);
-    return true;
-  }
-
-  giveBack(owner: string, bytes: number): void {
-    const own = (this.#byOwner.get(owner) ?? 0) - bytes;
-    this.#taken -= bytes;
-    if (own > 0) this.#byOwner.set(owner, own);
-    else this.#byOwner.delete(owner);
-  }
 }
 
 interface Waiter {

@@ -70,15 +70,15 @@ export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number
 /** Reads and writes the cursors of lists. */
 export interface ListPages {
   /**
-   * Where the page that is asked for begins; null: at the newest. `list` names the list, as page() was told it.
+   * Where the page that is asked for begins; null: at the newest. `list` names the list, as no other is named.
    * Throws for a cursor that was not given out for that list, or is not whole.
    */
-  of(query: { cursor?: string; limit?: string }, list?: string): { before: Position | null; limit: number };
+  of(query: { cursor?: string; limit?: string }, list: string): { before: Position | null; limit: number };
   /** Cuts a list that was read one item too long into a page and its meta; its cursor is good for `list` alone. */
   page<Row extends Position>(
     rows: Row[],
     perPage: number,
-    list?: string,
+    list: string,
   ): { rows: Row[]; meta: typeof CursorMeta.static };
 }
 
@@ -109,10 +109,10 @@ export function listPages(key: Uint8Array): ListPages {
     return { createdAt: block.readUIntBE(0, NUMBER_BYTES), id: block.readUIntBE(NUMBER_BYTES, NUMBER_BYTES) };
   };
   return {
-    of({ cursor, limit: perPage }, list = "") {
+    of({ cursor, limit: perPage }, list) {
       return { before: cursor === undefined ? null : read(cursor, list), limit: Number(perPage ?? DEFAULT_LIMIT) };
     },
-    page(rows, perPage, list = "") {
+    page(rows, perPage, list) {
       const page = rows.slice(0, perPage);
       const last = page.at(-1);
       const hasMore = rows.length > perPage;

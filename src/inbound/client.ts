@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { SMTPServer } from "smtp-server";
 import type { Clock } from "../clock.ts";
 import type { InboundLimits } from "./limits.ts";
+import type { Place } from "./places.ts";
 
 /** A connection as the library has it. */
 type Connection = SMTPServer["connections"] extends Set<infer Each> ? Each : never;
@@ -11,14 +12,13 @@ const END_WITHIN_MS = 10_000;
 
 export interface ClientParts {
   id: string;
-  isKnown: boolean;
+  /** Given back once the connection is gone. */
+  place: Place;
   socket: Socket;
   clock: Clock;
   limits: InboundLimits;
   /** Called when the connection had to be ended by force, whether or not its end is told otherwise. */
   gone: () => void;
-  /** Gives its place back; called once the connection is gone. */
-  release: () => void;
 }
 
 /**
@@ -31,13 +31,11 @@ export interface ClientParts {
  */
 export class Client {
   readonly id: string;
-  /** From a network that brings reports. */
-  readonly isKnown: boolean;
+  readonly place: Place;
   readonly #clock: Clock;
   readonly #limits: InboundLimits;
   readonly #sockets: Socket[];
   readonly #gone: () => void;
-  readonly #release: () => void;
   #connection: Connection | null = null;
   #phase: "talking" | "reading" | "keeping" = "talking";
   #replies = 0;
@@ -50,14 +48,13 @@ export class Client {
   readonly #cancelSession: () => void;
   #cancelEnd = () => {};
 
-  constructor({ id, isKnown, socket, clock, limits, gone, release }: ClientParts) {
+  constructor({ id, place, socket, clock, limits, gone }: ClientParts) {
     this.id = id;
-    this.isKnown = isKnown;
+    this.place = place;
     this.#clock = clock;
     this.#limits = limits;
     this.#sockets = [socket];
     this.#gone = gone;
-    this.#release = release;
     this.#cancelSession = clock.after(limits.sessionMs, () => this.end("4.4.2 This session has taken too long"));
   }
 
@@ -127,7 +124,7 @@ export class Client {
   /** The connection is gone. */
   forget(): void {
     this.#isEnding = true;
-    this.#release();
+    this.place.release();
     this.#cancelSession();
     this.#cancelSilence();
     this.#cancelMessage();

@@ -1,5 +1,5 @@
 import type { InboundLimits } from "./limits.ts";
-import type { Places, Visitor } from "./places.ts";
+import type { Place } from "./places.ts";
 import { type ContentFault, ContentScan } from "./scan.ts";
 
 /** Why a message is not taken. */
@@ -18,17 +18,11 @@ export class Content {
   #bytes = new Uint8Array();
   readonly #scan = new ContentScan();
   readonly #limits: Pick<InboundLimits, "messageBytes">;
-  readonly #room: Pick<Places, "takeRoom">;
-  readonly #from: Pick<Visitor, "isKnown">;
+  readonly #place: Pick<Place, "takeRoom">;
 
-  constructor(
-    limits: Pick<InboundLimits, "messageBytes">,
-    room: Pick<Places, "takeRoom">,
-    from: Pick<Visitor, "isKnown">,
-  ) {
+  constructor(limits: Pick<InboundLimits, "messageBytes">, place: Pick<Place, "takeRoom">) {
     this.#limits = limits;
-    this.#room = room;
-    this.#from = from;
+    this.#place = place;
   }
 
   get fault(): MessageFault | null {
@@ -55,7 +49,7 @@ export class Content {
 
   /** Gives the memory back; once the message is kept, or will not be. */
   letGo(): void {
-    this.#room.takeRoom(-this.#bytes.length, this.#from);
+    this.#place.takeRoom(-this.#bytes.length);
     this.#bytes = new Uint8Array();
   }
 
@@ -68,7 +62,7 @@ export class Content {
     if (this.receivedBytes <= this.#bytes.length) return true;
     const wanted = Math.max(FIRST_BYTES, 2 * this.#bytes.length, this.receivedBytes);
     const size = Math.min(wanted, this.#limits.messageBytes);
-    if (!this.#room.takeRoom(size - this.#bytes.length, this.#from)) return false;
+    if (!this.#place.takeRoom(size - this.#bytes.length)) return false;
     const larger = new Uint8Array(size);
     larger.set(this.#bytes);
     this.#bytes = larger;

@@ -6,7 +6,6 @@ import type { Client } from "./client.ts";
 import { Content } from "./content.ts";
 import type { Destination, Letter, Receive } from "./letter.ts";
 import type { InboundLimits } from "./limits.ts";
-import type { Places } from "./places.ts";
 import type { InboundCounts, Refusals } from "./refusals.ts";
 import { COME_BACK, FAULTS, NOBODY, refusal } from "./replies.ts";
 import { route, type RouteParts } from "./route.ts";
@@ -22,7 +21,6 @@ export interface IntakeParts extends RouteParts {
   log: Log;
   counts: InboundCounts;
   refusals: Refusals;
-  places: Pick<Places, "takeRoom">;
   limits: InboundLimits;
 }
 
@@ -63,8 +61,8 @@ export class Intake {
 
   /** Calls `done` once, after the final dot; not at all when the connection ends before. Null: the message is kept. */
   read({ stream, session, client }: Arrival, done: (why: Error | null) => void): void {
-    const { limits, refusals, places } = this.#parts;
-    const content = new Content(limits, places, client);
+    const { limits, refusals } = this.#parts;
+    const content = new Content(limits, client.place);
     client.startsMessage();
     stream.on("data", (piece: Uint8Array) => {
       content.add(piece);

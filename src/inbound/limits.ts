@@ -4,16 +4,15 @@ export interface InboundLimits {
   messageBytes: number;
   /** Of a message that is refused already so much is read, for the sake of those who listen only at its end; then the connection ends. */
   readOnBytes: number;
-  /** Of all messages that are coming in or being kept. */
-  heldBytes: number;
-  /** Of them, those of clients from networks that never brought a report. */
-  strangersBytes: number;
+  /** Of messages that are coming in or being kept, in open places and in kept ones. */
+  openBytes: number;
+  keptBytes: number;
   /** RFC 5321 §4.5.3.1.4 asks for 512, and extensions add to it. */
   commandBytes: number;
-  clients: number;
-  /** Of them, from networks that never brought a report nor took mail (reporters.ts). */
-  strangers: number;
-  /** From one IPv4 address or one /64 of IPv6; from one /24 or /48; from one /16 or /32. */
+  /** Places for anybody, and places kept for networks that took mail or brought a report (places.ts). */
+  openClients: number;
+  keptClients: number;
+  /** From one IPv4 address or one /64 of IPv6; from one /24 or /48. */
   clientsOfNetwork: readonly number[];
   /** Refused clients that are being told so. */
   refusedAtOnce: number;
@@ -38,12 +37,12 @@ const MINUTE_MS = 60_000;
 export const INBOUND_LIMITS: InboundLimits = {
   messageBytes: 2 * MIB,
   readOnBytes: 8 * MIB,
-  heldBytes: 64 * MIB,
-  strangersBytes: 32 * MIB,
+  openBytes: 32 * MIB,
+  keptBytes: 32 * MIB,
   commandBytes: 2 * KIB,
-  clients: 100,
-  strangers: 60,
-  clientsOfNetwork: [10, 20, 40],
+  openClients: 60,
+  keptClients: 40,
+  clientsOfNetwork: [10, 20],
   refusedAtOnce: 500,
   recipients: 5,
   messages: 100,

@@ -1,65 +1,79 @@
+import { Shares } from "../shares.ts";
 import type { InboundLimits } from "./limits.ts";
 
-/** Who wants a place on the port, or room for a message. */
+/** Who wants a place on the port. */
 export interface Visitor {
   /** Its networks, the narrowest first (net/address.ts). */
   networks: readonly string[];
-  /** From a network that brings reports (reporters.ts). */
-  isKnown: boolean;
+  /** How often its network took mail or brought a report (reporters.ts). 0: a stranger. */
+  timesHeard: number;
 }
 
-type Limits = Pick<InboundLimits, "clients" | "strangers" | "clientsOfNetwork" | "heldBytes" | "strangersBytes">;
+/** A client's place, with its room for messages. */
+export interface Place {
+  /** Room for so many more bytes of a message, or, below 0, room that is given back. False: there is none. */
+  takeRoom(bytes: number): boolean;
+  /** Gives the place back, once however often it is called. */
+  release(): void;
+}
+
+type Limits = Pick<InboundLimits, "openClients" | "keptClients" | "clientsOfNetwork" | "openBytes" | "keptBytes">;
+
+/** Places, and room for the messages that come in there; both by the widest network. */
+interface Hall {
+  clients: Shares;
+  bytes: Shares;
+}
 
 /**
- * Places of the port, and room for messages that come in. Strangers leave a part of both to those who are known;
- * of one network so many are let in, of the wider ones that it lies in a few more: whoever has a whole /48, or all
- * addresses of a provider, must not have all places.
+ * Places of the port, and room for the messages that come in there. Most are open to all. The rest is kept for networks
+ * that took mail or brought a report: a network that did so n times may use n of n + 1 parts of it. So networks that
+ * took one email each leave half of it to those that take many. In both, no /16 of IPv4 and no /32 of IPv6 holds more
+ * than it leaves free: nearly as many of these as there are places are needed to shut out another.
  */
 export class Places {
-  readonly #limits: Limits;
+  readonly #clientsOfNetwork: readonly number[];
   readonly #ofNetwork = new Map<string, number>();
-  #clients = 0;
-  #strangers = 0;
-  #heldBytes = 0;
-  #strangersBytes = 0;
+  readonly #open: Hall;
+  readonly #kept: Hall;
 
-  constructor(limits: Limits) {
-    this.#limits = limits;
+  constructor({ openClients, keptClients, clientsOfNetwork, openBytes, keptBytes }: Limits) {
+    this.#clientsOfNetwork = clientsOfNetwork;
+    this.#open = { clients: new Shares(openClients), bytes: new Shares(openBytes) };
+    this.#kept = { clients: new Shares(keptClients), bytes: new Shares(keptBytes) };
   }
 
-  /** Why there is no place; null: there is one. */
-  whyNot({ networks, isKnown }: Visitor): "all" | "network" | null {
-    const { clients, strangers, clientsOfNetwork } = this.#limits;
-    if (this.#clients >= clients || (!isKnown && this.#strangers >= strangers)) return "all";
+  /** A place, or why there is none: all are taken, or those of the visitor's network. */
+  take({ networks, timesHeard }: Visitor): Place | "all" | "network" {
     const isFull = (network: string, width: number) =>
-      (this.#ofNetwork.get(network) ?? 0) >= (clientsOfNetwork[width] ?? clients);
-    return networks.some(isFull) ? "network" : null;
-  }
-
-  /** Takes a place; what gives it back, once however often it is called. */
-  take({ networks, isKnown }: Visitor): () => void {
-    this.#count(networks, isKnown, 1);
+      (this.#ofNetwork.get(network) ?? 0) >= (this.#clientsOfNetwork[width] ?? Infinity);
+    if (networks.some(isFull)) return "network";
+    const halls = [
+      { hall: this.#kept, part: timesHeard / (timesHeard + 1) },
+      { hall: this.#open, part: 1 },
+    ];
+    const owner = networks.at(-1) ?? "";
+    const found = halls.find(({ hall, part }) => hall.clients.take(owner, 1, part));
+    if (found === undefined) return halls.some(({ hall, part }) => hall.clients.isOpen(1, part)) ? "network" : "all";
+    const { clients, bytes: room } = found.hall;
+    this.#count(networks, 1);
     let isTaken = true;
-    return () => {
-      if (isTaken) this.#count(networks, isKnown, -1);
-      isTaken = false;
+    return {
+      takeRoom: (bytes) => {
+        if (bytes > 0) return room.take(owner, bytes, found.part);
+        room.giveBack(owner, -bytes);
+        return true;
+      },
+      release: () => {
+        if (!isTaken) return;
+        isTaken = false;
+        clients.giveBack(owner, 1);
+        this.#count(networks, -1);
+      },
     };
   }
 
-  /** Room for so many more bytes of a message, or, below 0, room that is given back. False: there is none. */
-  takeRoom(bytes: number, { isKnown }: Pick<Visitor, "isKnown">): boolean {
-    const { heldBytes, strangersBytes } = this.#limits;
-    const ofStrangers = isKnown ? 0 : bytes;
-    if (bytes > 0 && this.#heldBytes + bytes > heldBytes) return false;
-    if (ofStrangers > 0 && this.#strangersBytes + ofStrangers > strangersBytes) return false;
-    this.#heldBytes += bytes;
-    this.#strangersBytes += ofStrangers;
-    return true;
-  }
-
-  #count(networks: readonly string[], isKnown: boolean, by: 1 | -1): void {
-    this.#clients += by;
-    if (!isKnown) this.#strangers += by;
+  #count(networks: readonly string[], by: 1 | -1): void {
     for (const network of networks) {
       const count = (this.#ofNetwork.get(network) ?? 0) + by;
       if (count === 0) this.#ofNetwork.delete(network);

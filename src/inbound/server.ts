@@ -19,7 +19,7 @@ import { Client } from "./client.ts";
 import { Intake } from "./intake.ts";
 import type { Receive } from "./letter.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
-import { Places } from "./places.ts";
+import { type Place, Places } from "./places.ts";
 import { type Crowd, type InboundCounts, Refusals } from "./refusals.ts";
 import { refusal, smtpOptions } from "./replies.ts";
 import type { RouteParts } from "./route.ts";
@@ -28,8 +28,8 @@ export interface InboundParts extends RouteParts {
   listen: HostPort;
   certificate: Certificate;
   receive: Receive;
-  /** Whose place is kept free from strangers. */
-  reporters: { knows(address: string): boolean };
+  /** For whom places are kept free. */
+  reporters: { timesHeard(address: string): number };
   /** Why nothing may be accepted now; null: all is well. */
   trouble: () => string | null;
   clock: Clock;
@@ -80,7 +80,7 @@ class InboundServer implements Inbound {
     this.#limits = parts.limits ?? INBOUND_LIMITS;
     this.#refusals = new Refusals(parts);
     this.#places = new Places(this.#limits);
-    this.#intake = new Intake({ ...parts, limits: this.#limits, refusals: this.#refusals, places: this.#places });
+    this.#intake = new Intake({ ...parts, limits: this.#limits, refusals: this.#refusals });
     this.#smtp = new SMTPServer({
       ...smtpOptions(parts.hostname, this.#limits),
       ...parts.certificate.pair,
@@ -150,18 +150,16 @@ class InboundServer implements Inbound {
 
   #admit(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
-    const visitor = { networks: networksOf(address), isKnown: this.#parts.reporters.knows(address) };
-    const why: Crowd | null = this.#isStopping ? "stopping" : this.#places.whyNot(visitor);
-    if (why !== null) {
-      this.#refusals.client(why);
+    const visitor = { networks: networksOf(address), timesHeard: this.#parts.reporters.timesHeard(address) };
+    const place: Place | Crowd = this.#isStopping ? "stopping" : this.#places.take(visitor);
+    if (typeof place === "string") {
+      this.#refusals.client(place);
       return this.#turnAway(socket);
     }
     const id = String(++this.#lastId);
     const { clock } = this.#parts;
     const gone = () => this.#forget(id);
-    const release = this.#places.take(visitor);
-    const { isKnown } = visitor;
-    const client = new Client({ id, isKnown, socket, clock, limits: this.#limits, gone, release });
+    const client = new Client({ id, place, socket, clock, limits: this.#limits, gone });
     this.#clients.set(id, client);
     this.#smtp.connect(socket, { id });
     for (const connection of this.#smtp.connections) if (connection.id === id) client.follow(connection);

@@ -19,6 +19,7 @@ import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
 import type { KeyStore, ListedKey } from "./store.ts";
 
 const TAG = "API keys";
+const LIST = "keys";
 
 export interface KeyParts {
   pages: ListPages;
@@ -65,8 +66,8 @@ export function keyRoutes(parts: KeyParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = parts.pages.of(query);
-        const page = parts.pages.page(parts.keys.list(workspaceId, before, limit), limit);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(parts.keys.list(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map(inList), meta: page.meta };
       },
       {

@@ -12,7 +12,7 @@
  *
  * What a site asks in answers to one workspace's mail holds for that workspace's mail alone (restraint.ts):
  * it may be about what that workspace sends. It holds for all once two workspaces were told so, or where
- * the site cannot have meant a message: before MAIL, and at MAIL where it says nothing of the sender.
+ * the site cannot have meant a message: before MAIL.
  */
 import type { Clock } from "../clock.ts";
 import { BEFORE_MAIL, type Category, classifyReply, type Stage } from "./classify.ts";
@@ -206,7 +206,8 @@ export class Sites {
     const { reply, stage } = result;
     const said = formatReply(reply);
     const { category } = classifyReply(heard, stage);
-    const by = isAboutAll(heard, stage) ? null : workspaceId;
+    // Already an answer to MAIL may be about the sender's domain, named or not, which its workspace has chosen.
+    const by = BEFORE_MAIL.has(stage) ? null : workspaceId;
     const kind = askOf({ heard, stage, category, site: name });
     if (kind !== null) return this.#react(name, site, { ...kind, by, said });
     // RFC 5321 §3.8: 421 ends the session. What it says of a message's content says nothing of the site.
@@ -335,11 +336,6 @@ interface Said {
 /** RFC 3463 §3.2: an address is the matter, one of the two in the envelope. */
 const ABOUT_ADDRESS = /^[45]\.1\./;
 const CONTENT = new Set<Stage>(["block", "dot"]);
-
-/** The answer can be about no single message. One to MAIL may be about the sender's domain, which is its workspace's choice. */
-function isAboutAll({ enhanced, isEcho }: Heard, stage: Stage): boolean {
-  return BEFORE_MAIL.has(stage) || (stage === "mail" && !isEcho && !ABOUT_ADDRESS.test(enhanced ?? ""));
-}
 
 /** What the words of an answer ask for, and how many such answers are needed; null: nothing. */
 function askOf(answer: { heard: Heard; stage: Stage; category: Category; site: string }) {

@@ -27,6 +27,8 @@ import { showSuppression } from "./show.ts";
 // what is held because a site refused recipients in masses (emails/refusals.ts).
 
 const TAG = "Operator";
+const LIST = "suppressions of a workspace";
+const HELD_LIST = "held suppressions";
 const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 /** Held for so long it is likely to be forgotten. */
 const LONG_HELD_MS = 30 * 86_400_000;
@@ -50,9 +52,9 @@ function listRoutes(parts: OperatorSuppressionParts) {
       "/workspaces/:id/suppressions",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query);
+        const { before, limit } = parts.pages.of(query, LIST);
         const of = { workspaceId: findWorkspace(params.id, parts).id, channel: query.channel ?? null };
-        const page = parts.pages.page(parts.suppressions.list(of, before, limit), limit);
+        const page = parts.pages.page(parts.suppressions.list(of, before, limit), limit, LIST);
         return { data: page.rows.map(showSuppression), meta: page.meta };
       },
       {
@@ -94,9 +96,9 @@ function heldRoutes(parts: OperatorSuppressionParts) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query);
+        const { before, limit } = parts.pages.of(query, HELD_LIST);
         const rows = parts.held.list(filterOf(query, parts), before, limit).map((row) => ({ ...row.held, ...row }));
-        const page = parts.pages.page(rows, limit);
+        const page = parts.pages.page(rows, limit, HELD_LIST);
         const now = parts.clock.now();
         return { data: page.rows.map((row) => showHeld(row, now)), meta: page.meta };
       },

@@ -24,6 +24,7 @@ import type { SuppressionStore } from "./store.ts";
 // here holds for the next email accepted, and for what waits: deliver.ts asks again before it sends.
 
 const TAG = "Suppressions";
+const LIST = "suppressions";
 
 export interface SuppressionParts {
   pages: ListPages;
@@ -40,9 +41,9 @@ export function suppressionRoutes(parts: SuppressionParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = parts.pages.of(query);
+        const { before, limit } = parts.pages.of(query, LIST);
         const rows = parts.suppressions.list({ workspaceId, channel: query.channel ?? null }, before, limit);
-        const page = parts.pages.page(rows, limit);
+        const page = parts.pages.page(rows, limit, LIST);
         return { data: page.rows.map(showSuppression), meta: page.meta };
       },
       {

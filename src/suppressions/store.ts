@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { heldSuppressions, suppressions } from "../db/schema.ts";
@@ -83,6 +83,25 @@ export function openSuppressionStore(db: Db) {
     /** The same of a phone number in E.164 and texts. */
     reasonForNumber: (workspaceId: number, address: string): Reason | null =>
       select.get({ workspaceId, channel: "sms", address })?.reason ?? null,
+
+    /** Whether a complaint has suppressed the address, or one that likely leads to the same mailbox. */
+    hasComplained(workspaceId: number, address: string): boolean {
+      const at = address.lastIndexOf("@");
+      const domain = address.slice(at);
+      // RFC 5233; Yahoo's disposable addresses have a hyphen. In ASCII `+` comes before `-`, and `.` follows it.
+      const [name = ""] = /^.[^+-]*/.exec(address.slice(0, at)) ?? [];
+      const isPlain = eq(suppressions.address, name + domain);
+      const isTagged = and(
+        gte(suppressions.address, `${name}+`),
+        lt(suppressions.address, `${name}.`),
+        sql`substr(${suppressions.address}, ${-domain.length}) = ${domain}`,
+      );
+      // One statement each: for both together SQLite walks all of the workspace's.
+      return [isPlain, isTagged].some((isIt) => {
+        const isComplaint = and(eq(suppressions.workspaceId, workspaceId), eq(suppressions.reason, "complaint"), isIt);
+        return orm.select({ id: suppressions.id }).from(suppressions).where(isComplaint).get() !== undefined;
+      });
+    },
 
     find: ({ workspaceId, channel, address }: Omit<NewSuppression, "reason" | "createdAt">) =>
       orm

@@ -24,6 +24,7 @@ import { showDelivery, showWebhook } from "./show.ts";
 import type { WebhookRow } from "./store.ts";
 
 const TAG = "Webhooks";
+const LIST = "webhooks";
 const DEFAULT_GRACE_HOURS = 24;
 const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 
@@ -60,8 +61,8 @@ export function webhookRoutes(parts: AgainParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = parts.pages.of(query);
-        const page = parts.pages.page(parts.webhooks.list(workspaceId, before, limit), limit);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(parts.webhooks.list(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map(showWebhook), meta: page.meta };
       },
       {

@@ -17,6 +17,8 @@ import { CHANGE_ERRORS, READ_ERRORS, TAG } from "./operator-routes.ts";
 import { CreditEntry, CreditsGrant, GrantedCredits } from "./operator-schema.ts";
 import type { WorkspaceStore } from "./store.ts";
 
+const LIST = "credits";
+
 export interface CreditParts {
   pages: ListPages;
   workspaces: WorkspaceStore;
@@ -66,8 +68,12 @@ export function creditRoutes(parts: CreditParts) {
       "",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query);
-        const page = parts.pages.page(parts.credits.list(findWorkspace(params.id, parts).id, before, limit), limit);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(
+          parts.credits.list(findWorkspace(params.id, parts).id, before, limit),
+          limit,
+          LIST,
+        );
         const entries = page.rows.map(({ kind, amount, smsUid, segments, note, createdAt }) => ({
           kind,
           amount,

@@ -12,6 +12,8 @@ import { requirePlan } from "./plan.ts";
 import { type ShowParts, showWorkspace } from "./show.ts";
 import type { WorkspaceStore } from "./store.ts";
 
+const LIST = "workspaces";
+
 // What the operator sees and changes of workspaces; their end, blocks, credits, sender ids and keys have files of their own.
 
 export const TAG = "Operator";
@@ -33,8 +35,8 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query);
-        const page = parts.pages.page(parts.workspaces.list(before, limit), limit);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(parts.workspaces.list(before, limit), limit, LIST);
         return { data: page.rows.map((workspace) => showWorkspace(workspace, parts)), meta: page.meta };
       },
       {

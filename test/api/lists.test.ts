@@ -190,6 +190,40 @@ test("a cursor stays where it was while domains arrive and others go", async () 
   expect(names).toEqual(planted.toReversed().slice(0, 8));
 });
 
+test("a cursor of another list is 422 with the field cursor", async () => {
+  await using pombo = await startInstance();
+  const { workspace, operator } = pombo;
+  const theirs = `/api/v1/operator/workspaces/${workspace.id}`;
+  plant(pombo, ["d1.test"]);
+  await pombo.newWorkspace();
+  for (const name of ["one", "two"]) {
+    await workspace.call("POST", "/api/v1/auth/keys", { body: { name } });
+    await workspace.call("POST", "/api/v1/suppressions", { body: { address: `${name}@example.com` } });
+    await workspace.call("POST", "/api/v1/webhooks", {
+      body: { url: `https://example.com/${name}`, events: ["email.*"] },
+    });
+    await operator.call("POST", `${theirs}/credits`, { body: { amount: 5 } });
+  }
+  const lists = [
+    ...["domains", "auth/keys", "suppressions", "webhooks"].map((name) => [workspace, `/api/v1/${name}`] as const),
+    ...["domains", "workspaces"].map((name) => [operator, `/api/v1/operator/${name}`] as const),
+    ...["credits", "suppressions"].map((name) => [operator, `${theirs}/${name}`] as const),
+  ];
+  const cursors: string[] = [];
+  for (const [caller, path] of lists) {
+    const { body } = await caller.call("GET", `${path}?limit=1`);
+    expect([path, body.meta]).toEqual([path, { has_more: true, next_cursor: expect.any(String) }]);
+    cursors.push(body.meta.next_cursor);
+  }
+  for (const [nth, [caller, path]] of lists.entries()) {
+    for (const [from, cursor] of cursors.entries()) {
+      const answer = await caller.call("GET", `${path}?cursor=${encodeURIComponent(cursor)}`);
+      if (from === nth) expect([path, answer.status]).toEqual([path, 200]);
+      else expectErrors(answer, 422, [{ field: "cursor", message: /not one that this list gave out/ }]);
+    }
+  }
+});
+
 test("a malformed cursor is 422 with the field cursor", async () => {
   await using pombo = await startInstance();
   const forged = ["1", "1.", ".1", "1.2.3", "-1.2", "1e3.1", "a.b", "1.2\n", "99999999999999999.1"].map((text) =>

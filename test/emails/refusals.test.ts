@@ -111,3 +111,28 @@ test("workspaces whose answers are too old are forgotten", () => {
   const later = START + 11 * MINUTE;
   for (let n = 0; n < 19; n++) expect(hardAnswer(watch, "mx.example.com", recipient(n), later).kind).toBe("now");
 });
+
+test("a workspace that mails to any number of sites has its own answers forgotten, those of longest ago, and nobody else's", () => {
+  const watch = new RefusalWatch();
+  const mail = (count: number, from = 0) => {
+    for (let n = from; n < from + count; n++) watch.noteReply(`mx.s${n}.example`, 2, START);
+  };
+  const refuse = (n: number, by: number) => hardAnswer(watch, `mx.of${by}.example`, recipient(n, by), START).kind;
+  for (const by of [1, 2, 3]) for (let n = 0; n < 19; n++) refuse(n, by);
+  mail(4_000);
+  expect(refuse(19, 2)).toBe("held");
+  mail(10_000, 4_000);
+  expect([1, 2, 3].map((by) => refuse(20, by))).toEqual(["held", "now", "held"]);
+});
+
+test("what is too old goes first: many workspaces that sent something once take no room", () => {
+  const watch = new RefusalWatch();
+  for (let n = 0; n < 5_100; n++) watch.noteReply("mx.example.com", 100 + n, START);
+  const later = START + 11 * MINUTE;
+  for (let n = 0; n < 4_000; n++) watch.noteReply(`mx.s${n}.example`, 1, later);
+  for (let n = 0; n < 19; n++) {
+    for (const site of ["mx.s0.example", "mx.s3999.example"]) hardAnswer(watch, site, recipient(n), later);
+  }
+  for (const site of ["mx.s0.example", "mx.s3999.example"])
+    expect(hardAnswer(watch, site, recipient(19), later).kind).toBe("held");
+});

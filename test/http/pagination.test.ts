@@ -4,6 +4,7 @@ import { AppError } from "../../src/errors.ts";
 import { listPages, CursorQuery, pageMeta, pageOf, PageQuery } from "../../src/http/pagination.ts";
 import { seeded } from "../db/temporary.ts";
 
+const LIST = "list";
 const PAGES = listPages(new Uint8Array(32).fill(7));
 
 describe("pages", () => {
@@ -39,14 +40,14 @@ describe("a cursor", () => {
     const seen: number[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < 20; page++) {
-      const { before, limit } = PAGES.of({ limit: "7", ...(cursor === undefined ? {} : { cursor }) });
+      const { before, limit } = PAGES.of({ limit: "7", ...(cursor === undefined ? {} : { cursor }) }, LIST);
       const rest = all.filter(
         (row) =>
           before === null ||
           row.createdAt < before.createdAt ||
           (row.createdAt === before.createdAt && row.id < before.id),
       );
-      const shown = PAGES.page(rest.slice(0, limit + 1), limit);
+      const shown = PAGES.page(rest.slice(0, limit + 1), limit, LIST);
       seen.push(...shown.rows.map((row) => row.id));
       expect(shown.meta.has_more).toBe(shown.meta.next_cursor !== null);
       if (shown.meta.next_cursor === null) break;
@@ -60,8 +61,8 @@ describe("a cursor", () => {
       { createdAt: 1, id: 1 },
       { createdAt: 0, id: 0 },
     ];
-    expect(PAGES.page(rows, 2)).toEqual({ rows, meta: { has_more: false, next_cursor: null } });
-    expect(PAGES.page([], 2).meta).toEqual({ has_more: false, next_cursor: null });
+    expect(PAGES.page(rows, 2, LIST)).toEqual({ rows, meta: { has_more: false, next_cursor: null } });
+    expect(PAGES.page([], 2, LIST).meta).toEqual({ has_more: false, next_cursor: null });
   });
 
   test("fits the query's rule", () => {
@@ -71,15 +72,16 @@ describe("a cursor", () => {
         { createdAt: 0, id: 0 },
       ],
       1,
+      LIST,
     ).meta;
     expect(TypeCompiler.Compile(CursorQuery).Check({ cursor: next_cursor })).toBe(true);
-    expect(PAGES.of({ cursor: next_cursor! }).before).toEqual({
+    expect(PAGES.of({ cursor: next_cursor! }, LIST).before).toEqual({
       createdAt: 2 ** 48 - 1,
       id: 2 ** 48 - 1,
     });
   });
 
-  const given = (list?: string): string => {
+  const given = (list = LIST): string => {
     const rows = [
       { createdAt: 1_800_000_000_123, id: 456 },
       { createdAt: 0, id: 0 },
@@ -87,7 +89,7 @@ describe("a cursor", () => {
     return PAGES.page(rows, 1, list).meta.next_cursor ?? "";
   };
 
-  function expectRefused(cursor: string, list?: string): void {
+  function expectRefused(cursor: string, list = LIST): void {
     let thrown: unknown = null;
     try {
       PAGES.of({ cursor }, list);
@@ -101,7 +103,7 @@ describe("a cursor", () => {
 
   test("that was cut anywhere, or has anything more, is refused", () => {
     const cursor = given();
-    expect(PAGES.of({ cursor }).before).toEqual({ createdAt: 1_800_000_000_123, id: 456 });
+    expect(PAGES.of({ cursor }, LIST).before).toEqual({ createdAt: 1_800_000_000_123, id: 456 });
     for (let length = 0; length < cursor.length; length++) {
       expectRefused(cursor.slice(0, length));
       expectRefused(cursor.slice(cursor.length - length));
@@ -128,10 +130,11 @@ describe("a cursor", () => {
           { createdAt: 0, id: 0 },
         ],
         1,
+        LIST,
       ).meta.next_cursor ?? "";
     expect(at(7)).toBe(at(7));
     expect(Buffer.from(at(7), "base64url").subarray(0, 4)).not.toEqual(Buffer.from(at(8), "base64url").subarray(0, 4));
-    expect(() => listPages(new Uint8Array(32).fill(8)).of({ cursor: at(7) })).toThrow();
+    expect(() => listPages(new Uint8Array(32).fill(8)).of({ cursor: at(7) }, LIST)).toThrow();
   });
 
   test("of another list is refused", () => {

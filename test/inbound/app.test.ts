@@ -182,12 +182,12 @@ test("who took mail of ours, or brought a report about it, finds a place in a fl
   expect(await bringer.say(`${bounce}\r\n.`)).toStartWith("250");
   await pombo.app.worker.idle();
   const flood = await Promise.all(
-    Array.from({ length: 70 }, (_, n) => openTalk(port, { localAddress: `127.${50 + (n % 7)}.0.1`, hears: false })),
+    Array.from({ length: 70 }, (_, n) => openTalk(port, { localAddress: `127.${50 + n}.0.1`, hears: false })),
   );
   const greetings = await Promise.all(flood.map((talk) => talk.reply()));
   // The bringer has come as a stranger, and has its place.
-  expect(greetings.filter((greeting) => greeting.startsWith("220"))).toHaveLength(59);
-  const asked = ["127.90.0.1", "127.0.0.1", "127.40.0.2", "127.41.0.1"];
+  expect(greetings.filter((greeting) => greeting.startsWith("220"))).toHaveLength(58);
+  const asked = ["127.190.0.1", "127.0.0.1", "127.40.0.2", "127.41.0.1"];
   expect(await Promise.all(asked.map(greetingOf))).toEqual(["421", "220", "220", "421"]);
   for (const talk of flood) talk.socket.destroy();
 });

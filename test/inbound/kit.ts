@@ -16,6 +16,8 @@ import { within } from "../scenarios/child.ts";
 export const HOSTNAME = "mail.pombo.test";
 export const BOUNCE_HOST = "bounce.pombo.test";
 const KEY = new Uint8Array(32).fill(7);
+/** Mail that a large provider takes. */
+export const OFTEN = 10_000;
 /** Every wait for a reply ends here. */
 const REPLY_LIMIT_MS = 10_000;
 
@@ -39,8 +41,8 @@ export interface DeskOptions {
   receive?: Receive;
   trouble?: () => string | null;
   find?: (uid: string) => SentEmail | undefined;
-  /** Whether an address is of a network that brings reports; default: each is. */
-  knows?: (address: string) => boolean;
+  /** How often an address's network was heard of; default: often. */
+  timesHeard?: (address: string) => number;
   files?: { certificateFile: string; keyFile: string };
 }
 
@@ -65,7 +67,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     find: options.find ?? ((uid) => emails.get(uid)),
     certificate: openCertificate({ config, hostname: HOSTNAME, clock, random: systemRandom, log }),
     receive: options.receive ?? (async (letter) => void letters.push(letter)),
-    reporters: { knows: options.knows ?? (() => true) },
+    reporters: { timesHeard: options.timesHeard ?? (() => OFTEN) },
     trouble: options.trouble ?? (() => null),
     clock,
     log,

@@ -3,10 +3,11 @@
 
 import { join } from "node:path";
 import { openBrowser } from "../peers/browser.ts";
-import type { Cleanup } from "../peers/process.ts";
+import { waitUntil, type Cleanup } from "../peers/process.ts";
 import { startSandbox } from "../peers/sandbox.ts";
 import type { Checks } from "./checks.ts";
 
+const ANSWER_TIMEOUT_MS = 10_000;
 const EMAILS = "#operations-Emails-sendEmail";
 
 export async function checkDocs({ folder, checks, cleanup }: { folder: string; checks: Checks; cleanup: Cleanup }) {
@@ -38,6 +39,9 @@ export async function checkDocs({ folder, checks, cleanup }: { folder: string; c
 
   const strangers = page.requests.filter((request) => new URL(request.url).origin !== url);
   checks.equal("docs: every request goes to the instance", strangers, []);
+  // The browser may still be asking for an icon.
+  const isAnswered = () => page.requests.every(({ status: got }) => got !== null);
+  await waitUntil("every request of the page is answered", ANSWER_TIMEOUT_MS, isAnswered);
   const failed = page.requests.filter(({ status: got }) => typeof got !== "number" || got >= 300);
   checks.equal("docs: none of them fails", failed, []);
   checks.claim("docs: the page, its parts and a request were seen", page.requests.length >= 6, () => page.requests);

@@ -5,13 +5,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathOf } from "../peers/packages.ts";
-import { run, type Finished } from "../peers/process.ts";
+import { run, waitUntil, type Finished } from "../peers/process.ts";
 import { waitForStatus, type Sending } from "./delivery.ts";
 import { LATE_DOMAIN, MX_DOMAIN } from "./mx.ts";
 import { parse } from "./received.ts";
 
 /** swaks(1), EXIT CODES. */
 const RCPT_REFUSED = 24;
+const LOG_TIMEOUT_MS = 10_000;
+const REPORT_SENT = /to=<b\+[a-z2-7]+@[^>]+>, .*status=(\w+)/g;
+const OVER_TLS = /TLS connection established to 127\.0\.0\.1/;
 
 export interface InboundChecks extends Sending {
   folder: string;
@@ -44,12 +47,12 @@ async function checkLateBounce({ api, mx, checks, sender }: InboundChecks): Prom
     /user unknown|unknown user/i.test(record.failedReason ?? ""),
     () => record.failedReason,
   );
+  // Pombo has taken the report before Postfix writes down that it was.
+  const results = () => [...mx.postfix.log().matchAll(REPORT_SENT)].map(([, result]) => result);
+  await waitUntil("Postfix's line about its report", LOG_TIMEOUT_MS, () => results().length > 0);
+  checks.equal("late bounce: Postfix sent its report once", results(), ["sent"]);
   const log = mx.postfix.log();
-  const sent = [...log.matchAll(/to=<b\+[a-z2-7]+@[^>]+>, .*status=(\w+)/g)].map(([, result]) => result);
-  checks.equal("late bounce: Postfix sent its report once", sent, ["sent"]);
-  checks.claim("late bounce: over TLS", /TLS connection established to 127\.0\.0\.1/.test(log), () =>
-    log.slice(-2_000),
-  );
+  checks.claim("late bounce: over TLS", OVER_TLS.test(log), () => log.slice(-2_000));
   const again = await api.call("POST", "/api/v1/emails", email);
   checks.equal(
     "late bounce: suppressed for the next email",

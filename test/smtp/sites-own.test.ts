@@ -64,17 +64,18 @@ describe("what a site asks in answers to one workspace's mail", () => {
     expect([on.sites.blocked(), on.sites.sessionsOf(SITE)]).toEqual([[], 5]);
   });
 
-  test("an answer to MAIL is about all, unless it is about the sender", () => {
-    const on = start();
+  test("an answer to MAIL may be about the sender's domain, named or not, and holds for its workspace", () => {
     for (const text of [
       "5.7.1 bounce.loja.test blocked using dbl.spamhaus.org",
       "5.1.8 Sender's domain blocked using dbl.spamhaus.org",
-    ])
+      BLOCKED,
+    ]) {
+      const on = start();
       for (let i = 0; i < 3; i++) on.refuse(554, text, "mail");
-    expect([on.blockedFor(SITE, SHOP), on.blockedFor(SITE, BANK)]).toEqual([HOUR, 0]);
-    const other = start();
-    for (let i = 0; i < 3; i++) other.refuse(554, BLOCKED, "mail");
-    expect(other.blockedFor(SITE, BANK)).toBe(HOUR);
+      expect([on.blockedFor(SITE, SHOP), on.blockedFor(SITE, BANK)]).toEqual([HOUR, 0]);
+      on.refuse(554, text, "mail", { by: BANK });
+      expect(on.blockedFor(SITE, null)).toBe(HOUR);
+    }
   });
 
   test("an answer that quotes the content asks nothing of anybody", () => {

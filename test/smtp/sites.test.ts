@@ -126,14 +126,14 @@ describe("what a site asks for", () => {
     const on = start();
     const rests: number[] = [];
     for (let i = 0; i < 6; i++) {
-      on.refuse(421, "4.3.2 shutting down", "mail");
+      on.refuse(421, "4.3.2 shutting down", "ehlo");
       rests.push(on.blockedFor() / 1_000);
       on.advance(on.blockedFor());
     }
     expect(rests).toEqual([5, 15, 30, 60, 120, 120]);
     expect(on.sites.sessionsOf(SITE)).toBe(1);
     on.accept();
-    on.refuse(421, "4.3.2 shutting down", "mail");
+    on.refuse(421, "4.3.2 shutting down", "ehlo");
     expect(on.blockedFor()).toBe(5_000);
   });
 
@@ -210,7 +210,7 @@ describe("what a site asks for", () => {
   test("a suspension outlasts the visits of many other sites", () => {
     const on = start();
     const site = "mta5.am0.yahoodns.net";
-    on.refuse(421, "[TSS04] temporarily deferred", "mail", { site });
+    on.refuse(421, "[TSS04] temporarily deferred", "greeting", { site });
     for (let i = 0; i < 25_000; i++) on.accept(`mx${i}.example.org`);
     expect(on.blockedFor(site)).toBe(2 * HOUR);
   });
@@ -225,7 +225,7 @@ describe("what a site asks for", () => {
 
   test("temporarily deferred: a rest at first, the second time a message a minute for 90 minutes (R32)", () => {
     const on = start();
-    const deferred = () => on.refuse(451, "4.7.650 The mail server has been temporarily deferred", "mail");
+    const deferred = () => on.refuse(451, "4.7.650 The mail server has been temporarily deferred", "ehlo");
     deferred();
     expect(on.blockedFor()).toBe(MINUTE);
     on.advance(MINUTE);
@@ -243,7 +243,7 @@ describe("what a site asks for", () => {
 
   test("five messages in a row that were welcome end the pace, and the site grows again from one session", () => {
     const on = start();
-    for (let i = 0; i < 2; i++) on.refuse(451, "4.7.650 The mail server has been temporarily deferred", "mail");
+    for (let i = 0; i < 2; i++) on.refuse(451, "4.7.650 The mail server has been temporarily deferred", "ehlo");
     for (let i = 0; i < 5; i++) {
       on.advance(MINUTE);
       expect(on.blockedFor()).toBe(0);
@@ -262,12 +262,12 @@ describe("what a site asks for", () => {
     on.refuse(554, blocked, "greeting");
     expect(on.blockedFor()).toBe(HOUR);
     const later = start();
-    later.refuse(550, blocked, "mail");
+    later.refuse(550, blocked, "ehlo");
     later.advance(HOUR + 1);
-    later.refuse(550, blocked, "mail");
-    later.refuse(550, blocked, "mail");
+    later.refuse(550, blocked, "ehlo");
+    later.refuse(550, blocked, "ehlo");
     expect(later.blockedFor()).toBe(0);
-    later.refuse(550, blocked, "mail");
+    later.refuse(550, blocked, "ehlo");
     expect(later.blockedFor()).toBe(HOUR);
   });
 

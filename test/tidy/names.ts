@@ -13,6 +13,7 @@ export const FOR_ALL = [
   "trouble.ts",
   "named-files.ts",
   "plain-file.ts",
+  "shares.ts",
 ];
 
 /** Nouns of the product. From outside only their doors are used; what else is, is listed by file. */

@@ -12,7 +12,7 @@ const PARTS = [...PROTOCOL_ROOMS, ...FEATURE_ROOMS];
 
 /** Files that import none of ours. */
 const LEAVES =
-  "own-addresses.ts memory.ts lock.ts clock.ts clock-watch.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts plain-file.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
+  "own-addresses.ts memory.ts shares.ts lock.ts clock.ts clock-watch.ts random.ts id.ts log.ts errors.ts build.ts trouble.ts named-files.ts plain-file.ts similar.ts config-setting.ts config-toml.ts config-units.ts".split(
     " ",
   );
 
