@@ -4,7 +4,8 @@ import type { Trouble } from "./trouble.ts";
 
 // The wall clock may be set back, by an hour or a day. Times that were stored before lie ahead then, and what waits
 // for them would wait as long as the step is. This sees the step, while running against a clock that does not jump,
-// and at a start by the last time that the database knows; and has it told to those who hold such times.
+// and at a start by the last time that the database knows; and has it told to those who hold such times. That it is
+// set on is told to the operator alone: email and texts see that by themselves (ExpiryClock, TextClock).
 
 /** A smaller step keeps nobody waiting. */
 const STEP_MS = 5_000;
@@ -50,7 +51,7 @@ export class ClockWatch {
     this.#cancel?.();
   }
 
-  /** Of a step in the last hour. */
+  /** Of the last step, for an hour. */
   get trouble(): Trouble | null {
     const told = this.#told;
     if (told === null || this.#parts.steady.now() - told.at > TOLD_MS) return null;
@@ -69,6 +70,7 @@ export class ClockWatch {
     const fromMs = Math.round(steady.now() + this.#offset);
     if (fromMs - toMs <= STEP_MS) {
       // Forwards, or little by little: nothing waits for it.
+      if (toMs - fromMs > STEP_MS) this.#tellSetOn(fromMs, toMs);
       this.#offset = toMs - steady.now();
       return;
     }
@@ -78,6 +80,16 @@ export class ClockWatch {
     } catch (error) {
       log.bug("clock", error); // and is seen again in a second
     }
+  }
+
+  #tellSetOn(fromMs: number, toMs: number): void {
+    const { steady, log } = this.#parts;
+    const [from, to] = [shown(fromMs), shown(toMs)];
+    const reason =
+      `The machine's clock was set on from ${from} to ${to}, or the machine slept. For an hour no email expires by ` +
+      "that. If the time is wrong, set it right before (timedatectl).";
+    this.#told = { since: toMs, at: steady.now(), reason };
+    log.event("clock.set_on", { from, to, byS: Math.round((toMs - fromMs) / 1_000) }, "warn");
   }
 
   async #follow(step: SetBack, isStart: boolean): Promise<void> {

@@ -252,6 +252,7 @@ function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: Daemo
       walBytes: () => walBytesOf(databaseFile),
     },
     clock: edges.clock,
+    steady: edges.steady ?? edges.clock,
     log: edges.log,
   });
 }

@@ -9,6 +9,7 @@ import type { Composer } from "./emails/composer.ts";
 import { emailHandler } from "./emails/deliver.ts";
 import type { TellOfEmail } from "./emails/facts.ts";
 import { HeldExpiry } from "./emails/expire.ts";
+import { ExpiryClock } from "./emails/expiry-clock.ts";
 import { RefusalWatch } from "./emails/refusals.ts";
 import type { FindRelay } from "./emails/relay.ts";
 import type { SettleParts } from "./emails/settle.ts";
@@ -105,12 +106,14 @@ export function buildSender(parts: SenderParts) {
   });
   const slots = new SessionSlots({ perSite: (site) => sites.sessionsOf(site), total: email.maxSessions });
   const { show } = parts;
+  const expiry = new ExpiryClock(clock, steady);
   const handler = emailHandler({
     ...stores,
     keychain,
     pool,
     sites,
     slots,
+    expiry,
     refusals: new RefusalWatch(),
     ...handlerParts(parts),
     allowed: parseRanges(email.allowAddresses),
@@ -137,7 +140,7 @@ export function buildSender(parts: SenderParts) {
     ...stores,
     heldWorkspaces: () => stores.workspaces.held(),
     commit: committer.commit,
-    clock,
+    clock: expiry,
     log,
     show,
   });

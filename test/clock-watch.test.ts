@@ -68,6 +68,20 @@ test("at a start the last time that the database knows shows the step", async ()
   expect(on.followed).toHaveLength(1);
 });
 
+test("a clock that is set on is told for an hour, and nothing has to follow", async () => {
+  const on = watching();
+  await on.watch.start(START);
+  on.set(24 * HOUR);
+  await on.advance(1_000);
+  expect(on.watch.trouble).toMatchObject({
+    part: "clock",
+    isAdvisory: true,
+    reason: expect.stringContaining("set on from 2026-01-01T12:00:01Z to 2026-01-02T12:00:01Z"),
+  });
+  await on.advance(HOUR + 1_000);
+  expect([on.watch.trouble, on.followed, on.events]).toEqual([null, [], ["clock.set_on"]]);
+});
+
 test("a first start, a small step, a drift and a clock that is set forward are none", async () => {
   const on = watching();
   await on.watch.start(null);

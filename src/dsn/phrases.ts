@@ -59,7 +59,7 @@ export const REPORTER_PHRASES: Phrase[] = [
     by: "Google, Outlook, Sieve",
     category: "mailbox_full",
     pattern:
-      /inbox (?:is )?full|mailbox is (?:over|full)|mailbox (?:of the recipient )?full|mail ?box space not enough|(?:not enough|no) (?:disk )?space|exceeding (?:his|her|their|its) quota|mailfolder is full|mailbox (?:size|storage) (?:limit )?exceeded|mailbox exceeds allowed size|quota (?:is )?exceeded|over (?:disk )?quota/,
+      /inbox (?:is )?full|mailbox is (?:over|full)|mailbox (?:of the recipient )?full|full (?:mail ?box|inbox)|mail ?box space not enough|(?:not enough|insufficient|no) (?:disk |storage )?space|exceeding (?:his|her|their|its) quota|mailfolder is full|mailbox (?:size|storage) (?:limit )?exceeded|mailbox exceeds allowed size|quota (?:is )?exceeded|over (?:disk )?quota/,
   },
   {
     by: "Exchange",
@@ -117,7 +117,7 @@ export const REPORTER_PHRASES: Phrase[] = [
     by: "qmail, Exim, Exchange, OpenSMTPD, DMA, Google",
     category: "bad_domain",
     pattern:
-      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no (?:mx|mail exchanger) (?:record )?(?:was )?found|host or domain name not found|no such domain|recipient domain must exist|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
+      /couldn't find any host|couldn't find a mail exchanger|domain .{0,80}couldn't be found|domain name not found|code nxdomain|null ?mx|indicated no smtp service|no entries for the hostname|unable to (?:resolve|find) mx|dns operator for \S{1,80} has installed an invalid mx|no valid mail exchangers?|no (?:mx|mail exchanger) (?:record )?(?:was )?found|host or domain name not found|no such domain|recipient domain must exist|name or service not known|domain (?:\S{1,80} )?(?:is )?unknown|doesn't receive e-?mail according to|dns lookup failure: host|domain does not exist|invalid (?:host|domain) name|(?:remote|recipient) domain does(?:n't| not)? exist|doesnt exist|illegal host|host address lookups failed permanently|dns server returned answer with no data|unknown host\b|host unknown|relevant mx records point to non-existent|unrout(?:e)?able mail domain|missing mx, or all mxs point to missing|nonexistentdomain|infodomainnonexistent|host\/domain does not accept mail|destination e-?mail system is unknown or invalid|domain missing or malformed/,
   },
   {
     by: "vpopmail, Mail.ru, IMail",

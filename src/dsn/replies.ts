@@ -78,8 +78,9 @@ const BEFORE =
 const said = (command: string, others: string) => new RegExp(`${BEFORE}(?:${command})|${others}`);
 
 const COMMANDS: [Command, RegExp][] = [
-  // Sendmail shows DATA above answers to RCPT that it sent together with it; this tells that there was one.
-  ["pipelined", /<<< 5.{0,20}no valid recipients/],
+  // Sendmail shows DATA above answers to RCPT that it sent together with it. What DATA itself was answered
+  // tells that there was one: 503, or 554 "no valid recipients" (RFC 5321 §3.3).
+  ["pipelined", />>> data <<< 5(?!03).{0,900}<<< 503|<<< 5.{0,20}no valid recipients/],
   [
     "rcpt",
     said(

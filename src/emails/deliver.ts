@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { PlainKey } from "../dkim/keys.ts";
 import type { Keychain } from "../domains/keychain.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
@@ -38,6 +39,8 @@ export interface DeliverParts extends SettleParts, WayParts {
   pool: SessionPool;
   slots: SessionSlots;
   sites: Sites;
+  /** What emails expire by. */
+  expiry: Pick<Clock, "now">;
 }
 
 /** The worker's handler for emails. */
@@ -88,7 +91,7 @@ function loadOrGiveUp(job: Job, parts: DeliverParts): Loaded | null | "unreadabl
   try {
     return load(job, parts);
   } catch (error) {
-    if (parts.clock.now() < job.expiresAt) throw error;
+    if (parts.expiry.now() < job.expiresAt) throw error;
     parts.log.bug("load", error);
     return "unreadable";
   }
@@ -225,7 +228,7 @@ function headerOf({ sender, replyTo, subject }: Addressed["email"]): Mail["heade
 
 /** Why the email must not go now, as an end of it; null when it may. */
 function refuse(job: Job, { email, to }: Loaded, parts: DeliverParts): Ending | null {
-  if (parts.clock.now() >= job.expiresAt) {
+  if (parts.expiry.now() >= job.expiresAt) {
     const reason = expiredReason({ createdAt: email.createdAt, expiresAt: job.expiresAt, lastReply: job.lastReply });
     return { kind: "refused", status: "failed", category: "expired", reason };
   }

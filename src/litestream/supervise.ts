@@ -61,7 +61,9 @@ export interface SupervisorParts {
   databases: { main: string; owner: string };
   /** Who brings the log into the database; called by turns. */
   checkpoints: { leave: () => void; take: () => void; walBytes: () => number };
-  clock: Clock;
+  /** For the times that are shown; the waits and spans are the steady clock's, which nobody sets. */
+  clock: Pick<Clock, "now">;
+  steady: Clock;
   log: Log;
 }
 
@@ -88,7 +90,8 @@ export interface ReplicationStatus {
 
 export class Supervisor {
   readonly #parts: SupervisorParts;
-  readonly #startedAt: number;
+  /** By the steady clock, as the other two: when all was copied last, or the start. */
+  #copiedAt: number;
   #child: DaemonChild | null = null;
   #childSince = 0;
   #answeredAt = 0;
@@ -117,7 +120,7 @@ export class Supervisor {
 
   constructor(parts: SupervisorParts) {
     this.#parts = parts;
-    this.#startedAt = parts.clock.now();
+    this.#copiedAt = parts.steady.now();
   }
 
   start(): void {
@@ -132,7 +135,7 @@ export class Supervisor {
       pid: this.#child?.pid ?? null,
       restarts: this.#restarts,
       lastSyncAt: this.#lastSyncAt,
-      lagMs: Math.max(0, this.#parts.clock.now() - (this.#lastSyncAt ?? this.#startedAt)),
+      lagMs: Math.round(this.#parts.steady.now() - this.#copiedAt),
       transaction: this.#state?.transaction ?? null,
       fault: this.#state === null ? this.#lastWords : this.#fault,
       checkpointsBy: this.#isOurs ? "pombo" : "litestream",
@@ -147,7 +150,7 @@ export class Supervisor {
     const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
     const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : stopped;
     const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
-    return { part: "replication", reason, since: this.#lastSyncAt ?? this.#startedAt, isAdvisory: true };
+    return { part: "replication", reason, since: this.#parts.clock.now() - lagMs, isAdvisory: true };
   }
 
   get #restoreTrouble(): Trouble | null {
@@ -159,17 +162,17 @@ export class Supervisor {
 
   /** Looks at once how far it is. */
   async look(): Promise<void> {
-    const { control, databases, clock, log } = this.#parts;
+    const { control, databases, steady, log } = this.#parts;
     const child = this.#child;
     const state = child === null ? null : await control.state(databases.main);
     if (child !== this.#child || this.#isStopping) return;
     this.#state = state;
-    const now = clock.now();
+    const now = steady.now();
     if (state !== null) {
+      this.#minded(state, now - this.#answeredAt);
       this.#answeredAt = now;
       this.#hasAnswered = true;
       this.#lastWords = null;
-      this.#minded(state);
       void this.#checkReplica(state).catch((error: unknown) => log.bug("replication", error));
     } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
       log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
@@ -189,11 +192,11 @@ export class Supervisor {
     this.#isStopping = true;
     this.#cancelLook?.();
     this.#cancelLaunch?.();
-    const { control, databases, clock, log } = this.#parts;
-    const startedAt = clock.now();
-    // At a clock that jumps no limit grows, and none is less than a second.
+    const { control, databases, steady, log } = this.#parts;
+    const startedAt = steady.now();
+    // None is less than a second.
     const left = (atMost: number, forOthers = 0) =>
-      Math.min(atMost, Math.max(MIN_LIMIT_MS, limitMs - forOthers - Math.max(0, clock.now() - startedAt)));
+      Math.min(atMost, Math.max(MIN_LIMIT_MS, limitMs - forOthers - (steady.now() - startedAt)));
     let wasThere = this.#child !== null;
     const comingUp = () => left(COME_UP_LIMIT_MS, END_SHARE_MS);
     await this.#within(comingUp(), this.#launching);
@@ -211,13 +214,13 @@ export class Supervisor {
     this.#isOver = true;
     const child = this.#child;
     child?.kill("SIGTERM");
-    const cancel = clock.after(left(END_LIMIT_MS), () => child?.kill("SIGKILL"));
+    const cancel = steady.after(left(END_LIMIT_MS), () => child?.kill("SIGKILL"));
     await child?.ended;
     cancel();
     const words = isComplete ? {} : { words: "not everything is in the replica: it follows at the next start" };
     log.event(
       "replication.stopped",
-      { isComplete, ms: clock.now() - startedAt, ...words },
+      { isComplete, ms: Math.round(steady.now() - startedAt), ...words },
       isComplete ? "info" : "warn",
     );
   }
@@ -229,7 +232,7 @@ export class Supervisor {
   }
 
   async #begin(): Promise<void> {
-    const { prepare, clock, log } = this.#parts;
+    const { prepare, steady, log } = this.#parts;
     if (this.#child !== null || this.#isOver) return;
     const isDamaged = this.#isDamaged || this.#mute >= MUTE_LAUNCHES;
     let reason: string | null;
@@ -250,18 +253,18 @@ export class Supervisor {
     const afterMs = this.#nextBackoff();
     this.#lastWords = reason;
     log.event("replication.waits", { reason, againInMs: afterMs }, "warn");
-    this.#cancelLaunch = clock.after(afterMs, () => this.#launch());
+    this.#cancelLaunch = steady.after(afterMs, () => this.#launch());
   }
 
   #spawn(): void {
-    const { spawn, clock, log } = this.#parts;
+    const { spawn, steady, log } = this.#parts;
     const snapshotNow = this.#parts.restorable.startDaemon();
     const child = spawn(
-      reader(log, clock, (words) => this.#heard(words)),
+      reader(log, steady, (words) => this.#heard(words)),
       snapshotNow,
     );
     this.#child = child;
-    this.#childSince = this.#answeredAt = clock.now();
+    this.#childSince = this.#answeredAt = steady.now();
     this.#hasAnswered = this.#isSilent = false;
     this.#fault = null;
     log.event("replication.started", { pid: child.pid });
@@ -274,13 +277,20 @@ export class Supervisor {
   }
 
   /** What it says of itself, which holds only where it can read the database. */
-  #minded({ lastSyncAt, fault, isAtIt }: DaemonState): void {
+  #minded({ lastSyncAt, fault, isAtIt }: DaemonState, sinceAnswerMs: number): void {
     // While it is at it, it has forgotten what was wrong the last time, and its steps may be none.
     if (isAtIt) return;
     this.#fault = fault;
     if (fault === null) {
-      if (lastSyncAt !== null) this.#lastSyncAt = Math.max(this.#lastSyncAt ?? 0, lastSyncAt);
+      if (lastSyncAt !== null && lastSyncAt !== this.#lastSyncAt) this.#copied(lastSyncAt, sinceAnswerMs);
     } else if (this.#parts.isDamage(fault)) this.#putAway(fault);
+  }
+
+  /** It was after the daemon's last answer, or that would have told of it, whatever the wall clock says. */
+  #copied(at: number, sinceAnswerMs: number): void {
+    const { clock, steady } = this.#parts;
+    this.#lastSyncAt = at;
+    this.#copiedAt = steady.now() - Math.min(Math.max(0, clock.now() - at), sinceAnswerMs);
   }
 
   /** Whether a restore would succeed is asked of a daemon that is well; of others the lag tells. */
@@ -301,22 +311,22 @@ export class Supervisor {
 
   #ended(child: DaemonChild, code: number | null): void {
     if (this.#child !== child) return;
-    const { clock, log } = this.#parts;
+    const { steady, log } = this.#parts;
     this.#child = this.#state = null;
     if (this.#isStopping) return;
     // One that somebody else killed has said nothing of what it has here.
     if (this.#hasAnswered) this.#mute = 0;
     else if (code !== null || this.#isSilent) this.#mute += 1;
-    if (clock.now() - this.#childSince >= STEADY_MS) this.#backoffMs = BACKOFF_MIN_MS;
+    if (steady.now() - this.#childSince >= STEADY_MS) this.#backoffMs = BACKOFF_MIN_MS;
     const afterMs = this.#nextBackoff();
     this.#restarts += 1;
     log.event("replication.ended", { pid: child.pid, code, againInMs: afterMs }, "warn");
-    this.#cancelLaunch = clock.after(afterMs, () => this.#launch());
+    this.#cancelLaunch = steady.after(afterMs, () => this.#launch());
   }
 
   async #within(limitMs: number, what: Promise<void>): Promise<void> {
     const { promise: isOver, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#parts.clock.after(limitMs, resolve);
+    const cancel = this.#parts.steady.after(limitMs, resolve);
     await Promise.race([what, isOver]);
     cancel();
   }
@@ -328,7 +338,7 @@ export class Supervisor {
   }
 
   #lookLater(afterMs: number): void {
-    this.#cancelLook = this.#parts.clock.after(afterMs, () => {
+    this.#cancelLook = this.#parts.steady.after(afterMs, () => {
       void this.look()
         .catch((error: unknown) => this.#parts.log.bug("replication", error))
         .then(() => (this.#isStopping ? undefined : this.#lookLater(LOOK_EVERY_MS)));
@@ -354,15 +364,15 @@ export class Supervisor {
 
   /** A daemon that has just been started is waited for; where it had just ended there is one more, for what is left. */
   async #comeUp(limitMs: number): Promise<void> {
-    const { control, databases, clock } = this.#parts;
+    const { control, databases, steady } = this.#parts;
     if (this.#child === null) {
       this.#launch();
       await this.#within(limitMs, this.#launching);
     }
     let isOver = false;
-    const cancel = clock.after(limitMs, () => (isOver = true));
+    const cancel = steady.after(limitMs, () => (isOver = true));
     while (!isOver && this.#child !== null && (await control.state(databases.main)) === null)
-      await new Promise<void>((resolve) => clock.after(COME_UP_LOOK_MS, resolve));
+      await new Promise<void>((resolve) => steady.after(COME_UP_LOOK_MS, resolve));
     cancel();
   }
 }

@@ -108,12 +108,14 @@ function deliveryStateOfRefused(segments: readonly Segment[], category: FailureC
   if (segments.some(({ receipt }) => receipt === "delivered")) return "partially_delivered";
   if (category === "outcome_unknown") return "unknown";
   if (!segments.some(({ wasTried }) => wasTried)) return null;
-  return segments.some((each) => isRefused(each)) ? "rejected" : "pending";
+  if (segments.some(isRefused)) return "rejected";
+  const reported = segments.filter(hasLastWord);
+  return reported.length > 0 ? worstOf(reported).receipt : "pending";
 }
 
-/** By the SMSC's answer to its submit, for good. */
-function isRefused({ state, wasTried, category }: Segment): boolean {
-  return state === "failed" && wasTried && !OUR_OWN.includes(category);
+/** By the SMSC's answer to its submit, for good. What it took may have failed too, by a receipt. */
+function isRefused({ state, wasTried, acceptedAt, category }: Segment): boolean {
+  return state === "failed" && wasTried && acceptedAt === null && !OUR_OWN.includes(category);
 }
 
 /** Why we end what waits to be tried again, though nobody refused it. */

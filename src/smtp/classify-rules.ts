@@ -125,6 +125,12 @@ export const TEXT_RULES: TextRule[] = [
     pattern:
       /(?:over|exceed\w*|out of|beyond|full|above|reached) .{0,24}(?:quota|storage|disk space|mailbox size)|quota .{0,30}(?:exceed|full|reached|violat|over)|over.?quota|(?:mailbox|inbox|mail box|maildir|mailfolder|mail folder|account|user|disk|mail directory) .{0,24}(?:is |was )?(?:too )?(?:full|exceed|over the)|insufficient .{0,12}(?:storage|disk|space|quota)|no space left|not (?:have )?(?:enough|sufficient) .{0,12}(?:space|storage|quota)|too much mail stored|quota/,
   },
+  // In other languages too, since a few say "unknown, or full".
+  {
+    category: "mailbox_full",
+    pattern:
+      /(?:mailbox|buzon|casilla|cuenta|caixa|conta|casella|boite|postfach|postbus|skrzynka) .{0,30}(?:llen[oa]|chei[oa]|lotad[oa]|pien[oa]|pleine?|voll?|pelna)\b/,
+  },
 
   // Policy: about relaying, our names, the sender, the shape and size of the message.
   {

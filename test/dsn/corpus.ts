@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readReport, type Report } from "../../src/dsn/parse.ts";
+import { JUDGED } from "./corpus-judged.ts";
 
 const FOLDER = new URL("../../../shared/corpora/", import.meta.url).pathname;
 
@@ -24,19 +25,14 @@ interface Sample {
   labels: Label[];
 }
 
-export function bounceSamples(): Sample[] {
-  const labels = JSON.parse(readFileSync(`${FOLDER}bounces/labels.json`, "utf8")) as Record<string, Label[]>;
-  return mailsIn("bounces").map(({ name, bytes }) => ({ name, bytes, labels: (labels[name] ?? []).map(settle(name)) }));
-}
-
-/**
- * The labeller calls an unknown user "filtered" wherever it has not seen the command. These tell no
- * command and say nothing but that there is no such user; a third with the same words is labelled so.
- */
-const SAY_UNKNOWN_USER = new Set(["lhost-apachejames-01.eml", "lhost-mcafee-05.eml"]);
-
-function settle(name: string): (label: Label) => Label {
-  return (label) => (SAY_UNKNOWN_USER.has(name) ? { ...label, reason: "userunknown", hardbounce: true } : label);
+/** With the labels as they came, or with those that were judged anew (corpus-judged.ts). */
+export function bounceSamples(labelled: "raw" | "judged"): Sample[] {
+  const given = JSON.parse(readFileSync(`${FOLDER}bounces/labels.json`, "utf8")) as Record<string, Label[]>;
+  return mailsIn("bounces").map(({ name, bytes }) => {
+    const labels = given[name] ?? [];
+    const judged = labelled === "judged" ? JUDGED[name]?.[0] : undefined;
+    return { name, bytes, labels: labels.map((label) => ({ ...label, hardbounce: judged ?? label.hardbounce })) };
+  });
 }
 
 export function complaintSamples(): {

@@ -42,7 +42,7 @@ test(
   () => {
     const random = seeded(SEED);
     const below = (limit: number) => Math.floor(random() * limit);
-    const corpus = isCorpusHere ? [...bounceSamples(), ...complaintSamples()].map(({ bytes }) => bytes) : [];
+    const corpus = isCorpusHere ? [...bounceSamples("raw"), ...complaintSamples()].map(({ bytes }) => bytes) : [];
     const sources = [...corpus, report({ groups: [group("5.1.1", "550 5.1.1 no")] }), mail({ text: "550 5.1.1 no" })];
     const pick = () => Buffer.from(sources[below(sources.length)] ?? new Uint8Array()).toString("latin1");
     const mutations: ((text: string) => string)[] = [

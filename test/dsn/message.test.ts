@@ -155,6 +155,8 @@ test("the command that was refused is found, and an explicit one goes before a g
     ["recipient address rejected: no (in reply to end of data command)", "content"],
     ["recipient address rejected: no", "rcpt"],
     [">>> data <<< 550 no <<< 554 5.5.1 error: no valid recipients", "pipelined"],
+    [">>> data <<< 550 no 550 5.1.1 <x>... user unknown <<< 503 5.0.0 need rcpt (recipient)", "pipelined"],
+    [">>> data <<< 550 no 554 5.0.0 service unavailable", "content"],
     ["550 user unknown", null],
   ];
   for (const [text, command] of cases)

@@ -127,6 +127,10 @@ table("what stands behind the answer", {
 });
 
 table("reports that only suppose", {
+  "that the user is unknown or the mailbox full": [
+    gateway("550 <maria@example.com>: Destinatario desconocido o mailbox lleno"),
+    ["mailbox_full", "bounce"],
+  ],
   "what the reason may be": [
     mail({
       text: "Your message to maria@example.com could not be delivered.\n\nThe address may be misspelled, or the user does not exist if the account was closed.",
@@ -136,6 +140,40 @@ table("reports that only suppose", {
   "what it is": [
     mail({ text: "Your message to maria@example.com could not be delivered.\n\nThe user does not exist." }),
     ["invalid_recipient", "suppress"],
+  ],
+});
+
+const exim = (said: string) =>
+  mail({
+    from: "Mail Delivery System <Mailer-Daemon@mx.test>",
+    subject: "Mail delivery failed: returning message to sender",
+    headers: ["X-Failed-Recipients: maria@example.com"],
+    text: `A message that you sent could not be delivered to one or more of its\nrecipients. The following address(es) failed:\n\n  maria@example.com:\n    ${said}\n`,
+  });
+
+table("words that a reporter gives without a code", {
+  "Exim 3, of a domain without a host": [exim('unrouteable mail domain "example.com"'), ["bad_domain", "suppress"]],
+  "Exim, of a name server that did not answer": [exim("host lookup did not complete"), ["no_answer", "passing"]],
+  // "Mailbox not found, no access, or command rejected for policy reasons" (RFC 5321 §4.2.2): of these nobody tells which.
+  "RFC 5321's own words for 550, with the code behind them": [
+    mail({
+      subject: "Returned Mail - Error During Delivery",
+      text: "------ Failed Recipients ------\n<maria@example.com>: Requested action not taken: mailbox unavailable. [SMTP Error Code 550]\n",
+    }),
+    ["unknown", "bounce"],
+  ],
+});
+
+table("a full mailbox, in words alone", {
+  "qmail's storage": [
+    mail({
+      text: "Hi. This is the qmail-send program at mx.test.\n\n<maria@example.com>:\nMessage rejected. Not enough storage space in user's mailbox to accept message.\n",
+    }),
+    ["mailbox_full", "passing"],
+  ],
+  "a reason in the middle of a sentence": [
+    mail({ text: 'Delivery of email to this address\n\n"maria@example.com"\n\nhas failed due to a full mailbox.\n' }),
+    ["mailbox_full", "passing"],
   ],
 });
 

@@ -282,6 +282,13 @@ table("Sendmail", {
     ),
     ["invalid_recipient", "bounce"],
   ],
+  "a refusal at RCPT that stands below the DATA sent together with it": [
+    sendmail(
+      "... while talking to mx.example.com.:\n>>> DATA\n<<< 553 5.3.0 <maria@example.com>... Unknown E-Mail Address\n550 5.1.1 <maria@example.com>... User unknown\n<<< 503 5.0.0 Need RCPT (recipient)",
+      [group("5.3.0", "553 5.3.0 <maria@example.com>... Unknown E-Mail Address")],
+    ),
+    ["invalid_recipient", "suppress"],
+  ],
   "a host that is unknown": [
     sendmail("550 5.1.2 <maria@example.com>... Host unknown (Name server: exampel.test: host not found)", [
       group("5.1.2", null),

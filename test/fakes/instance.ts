@@ -161,9 +161,12 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
     for (const { type, name, value } of [...records.dkim, records.spf, records.dmarc]) {
       dns.zone[name] = type === "CNAME" ? { CNAME: value } : { TXT: [value] };
     }
-    const checked = await workspace.call("POST", `/api/v1/domains/${id}/verification-checks`);
-    if (checked.body.data?.verifiedAt === null) throw new Error(`${domain} was not verified: ${checked.text}`);
-    return id;
+    // With a clock that runs fast the resolver has less time than a busy machine may need.
+    for (let tries = 0; ; tries += 1) {
+      const checked = await workspace.call("POST", `/api/v1/domains/${id}/verification-checks`);
+      if (checked.body.data?.verifiedAt !== null) return id;
+      if (tries === 4) throw new Error(`${domain} was not verified: ${checked.text}`);
+    }
   };
   const workspace = await newWorkspace();
   await addDomain(workspace, SENDING_DOMAIN);

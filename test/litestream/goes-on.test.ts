@@ -121,6 +121,7 @@ async function makeDirectory(syncIntervalMs = 100) {
         databases: { main: places.database, owner: places.owner },
         checkpoints: { leave: () => undefined, take: () => undefined, walBytes: () => 0 },
         clock: systemClock,
+        steady: systemClock,
         log,
       });
       supervisor.start();

@@ -85,6 +85,24 @@ test("what was not copied for five minutes is trouble that keeps nobody from sen
   expect(supervisor.trouble).toBeNull();
 });
 
+test("a clock that is set on or back is no lag and hides none", async () => {
+  for (const stepMs of [3_600_000, -3_600_000]) {
+    const { begin, supervisor, pass, answers, at, events } = supervised();
+    await begin();
+    answers();
+    await pass(10_000);
+    at.setOnMs = stepMs;
+    expect(supervisor.trouble).toBeNull();
+    expect(supervisor.status.lagMs).toBeLessThanOrEqual(10_000);
+    await pass(310_000, 5_000);
+    expect(supervisor.trouble?.reason).toContain("Nothing was replicated for 5 minutes");
+    answers();
+    await pass(5_000);
+    expect([supervisor.trouble, supervisor.status.lastSyncAt]).toEqual([null, at.state?.lastSyncAt ?? 0]);
+    expect(events.filter((each) => each.includes("hangs"))).toEqual([]);
+  }
+});
+
 test("a stop has everything copied before the daemon is asked to end", async () => {
   const { begin, supervisor, done, pass, answers, events } = supervised();
   await begin();

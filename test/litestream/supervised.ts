@@ -7,7 +7,7 @@ import { fakeClock } from "../fakes/clock.ts";
 
 /** A supervisor whose daemon does what the test says. */
 export function supervised() {
-  const clock = fakeClock();
+  const steady = fakeClock();
   const done: string[] = [];
   const events: string[] = [];
   const limits: number[] = [];
@@ -18,6 +18,8 @@ export function supervised() {
     state: null as DaemonState | null,
     walBytes: 0,
     canSync: true,
+    /** How far the wall clock was set on (or back). */
+    setOnMs: 0,
     answersAfterMs: 0,
     cannotStart: false,
     /** Why the first daemon may not run yet. */
@@ -27,6 +29,7 @@ export function supervised() {
     obeys: true,
     replica: { kind: "backup", transaction: 7, at: 0 } as ReplicaLook,
   };
+  const clock = { ...steady, now: () => steady.now() + at.setOnMs };
   const spawn = (line: (text: string) => void, snapshotNow: boolean): DaemonChild => {
     if (at.cannotStart) throw new Error("ENOENT: no such file");
     snapshots.push(snapshotNow);
@@ -74,6 +77,7 @@ export function supervised() {
       walBytes: () => at.walBytes,
     },
     clock,
+    steady,
     log,
     restorable: new RestorableCheck({ look: () => Promise.resolve(at.replica), clock, log }),
   });

@@ -47,6 +47,24 @@ async function leaveWaiting(pombo: Instance, receiver: ReturnType<typeof startRe
   return id;
 }
 
+test("set on by five days: what waits is tried and expires only after an hour, and /ready names the step", async () => {
+  const { clock, steady, advance, setBack } = settableClock();
+  await using pombo = await startInstance({ clock, steady, configure: allowLoopback });
+  pombo.mx.script.rcpt = "451 4.3.0 Later";
+  const { id } = (await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() })).body.data;
+  await pombo.app.worker.idle();
+  setBack(-120 * HOUR);
+  await advance(2 * MINUTE);
+  await waitUntil("it is tried", LIMIT_MS, async () => (await record(pombo, id)).attempts === 2);
+  await pombo.app.worker.idle();
+  expect(await record(pombo, id)).toMatchObject({ status: "delivery_delayed" });
+  const ready = await pombo.operator.call("GET", "/ready", { key: null });
+  expect([ready.status, ready.body.trouble]).toMatchObject([200, [{ part: "clock" }]]);
+  steady.advance(HOUR + MINUTE);
+  await waitUntil("it is over", LIMIT_MS, async () => (await record(pombo, id)).status === "failed");
+  expect(await record(pombo, id)).toMatchObject({ bounce: { category: "expired" } });
+});
+
 for (const backMs of [HOUR, 24 * HOUR]) {
   for (const when of ["while it runs", "between two runs"]) {
     test(`set back by ${backMs / HOUR} h ${when}: deferred mail and calls come on their time, and /ready names the step`, async () => {

@@ -129,6 +129,21 @@ const ROWS: Row[] = [
     { status: "failed", deliveryState: "pending", failureCategory: "internal_error" },
   ],
   [
+    "one that the network did not deliver, one that we ended",
+    [reported("undeliverable", { category: "absent_subscriber" }), { ...refused, category: "provider_unavailable" }],
+    { status: "failed", deliveryState: "undeliverable", failureCategory: "provider_unavailable" },
+  ],
+  [
+    "one that the network did not deliver, one that was refused",
+    [reported("undeliverable", { category: "absent_subscriber" }), refused],
+    { status: "failed", deliveryState: "rejected", failureCategory: "sender_rejected" },
+  ],
+  [
+    "one that the network rejected, one out of time",
+    [reported("rejected"), { ...late, wasTried: true }],
+    { status: "expired", deliveryState: "rejected", failureCategory: "throttled" },
+  ],
+  [
     "opted out before sending",
     [{ state: "failed", category: "opted_out" }],
     {

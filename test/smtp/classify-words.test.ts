@@ -71,6 +71,10 @@ describe("what servers say of an address that is dead", () => {
 test.each([
   "554 The user does not accept email in non-Western (non-Latin) character sets.",
   "552 Account(s) <maria@example.com> does not have enough space",
+  "550 <maria@example.com>: Destinatario desconocido o mailbox lleno",
+  "550 Destinatario inexistente ou caixa de correio cheia",
+  "550 Utente sconosciuto o casella piena",
+  "550 Unknown user or mailbox full",
   "550 5.1.1 RCP-P2 http://postmaster.facebook.com/response_codes?ip=192.0.2.1#rcp",
   "550 5.1.1 <maria@example.com>: only accepts mail from list members",
   "550 maria@example.com: user rejects your mail",

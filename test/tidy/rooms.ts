@@ -230,6 +230,7 @@ export const ROOMS: Record<string, readonly string[]> = {
     "emails",
     "emails/deliver.ts",
     "emails/expire.ts",
+    "emails/expiry-clock.ts",
     "emails/refusals.ts",
     "type emails/composer.ts",
     "type emails/relay.ts",

@@ -27,6 +27,7 @@ const SYSTEM_ID = "SMSC";
 const STATUS = { wrongState: 0x04, alreadyBound: 0x05, wrongPassword: 0x0e, wrongSystemId: 0x0f, throttled: 0x58 };
 const TEMPORARY_ERROR = 0x64;
 const READ_BY_THEN_MS = 30;
+const UNANSWERED: Rule["answer"] = { kind: "none", receipt: { states: [] } };
 
 export class Conversation {
   readonly number: number;
@@ -41,6 +42,7 @@ export class Conversation {
   readonly #onTheirWay = new Map<number, Item>();
   #sequence: number;
   #isClosing = false;
+  #hasUnbound = false;
   #held: (() => void)[] = [];
 
   constructor(socket: Socket, number: number, smsc: Smsc) {
@@ -85,7 +87,9 @@ export class Conversation {
     this.say(pdu(ID.enquireLink, { sequence: this.#nextSequence() }));
   }
 
+  /** From then on nothing is answered: what still comes is in doubt for the peer. */
   unbind(): void {
+    this.#hasUnbound = true;
     this.say(pdu(ID.unbind, { sequence: this.#nextSequence() }));
   }
 
@@ -191,7 +195,7 @@ export class Conversation {
 
   #takeSubmit(bytes: Buffer, sequence: number): void {
     const message = readMessage(bytes);
-    const rule = this.#smsc.ruleFor(message) ?? {};
+    const rule = this.#hasUnbound ? UNANSWERED : (this.#smsc.ruleFor(message) ?? {});
     const { script } = this.#smsc;
     const isSender = this.bound !== null && this.bound.command !== "bind_receiver";
     let status = rule.status ?? (this.#smsc.mayPass() ? 0 : STATUS.throttled);
