@@ -2,7 +2,7 @@ import { constants, type Database } from "bun:sqlite";
 import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { FinalStartError, StartError } from "../errors.ts";
-import { CHECKPOINT_PAGES } from "./checkpoints.ts";
+import { CHECKPOINT_PAGES, leaveCheckpoints } from "./checkpoints.ts";
 import { fingerprintOf, MIGRATIONS } from "./migrations.ts";
 import { SteadyDatabase } from "./steady.ts";
 import type { Follower } from "./tally.ts";
@@ -98,7 +98,7 @@ function applyPragmas(sqlite: Database): void {
 function keepLog(sqlite: Database): void {
   sqlite.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
   sqlite.run("PRAGMA journal_size_limit = -1");
-  sqlite.run("PRAGMA wal_autocheckpoint = 0");
+  leaveCheckpoints({ sqlite });
 }
 
 function requireSqlite(sqlite: Database): void {
