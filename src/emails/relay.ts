@@ -1,5 +1,6 @@
 import type { Resolver } from "../dns/client.ts";
-import { classifyBroken, classifyReply, classifyUnfit, type Stage, type Verdict } from "../smtp/classify.ts";
+import { classifyBroken, classifyReply, classifyUnfit, type Verdict } from "../smtp/classify.ts";
+import type { Stage } from "../smtp/stage.ts";
 import { classifyRelayBroken, classifyRelayed, classifyRelayUnfit, type RelayVerdict } from "../smtp/classify-relay.ts";
 import type { Heard } from "../smtp/hear.ts";
 import { findNamedHost } from "../smtp/destinations.ts";

@@ -6,7 +6,7 @@ import { choice, hinted, objectWith, ONE_LINE, text } from "../http/rules.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
 import { subjectFault } from "../mime/header.ts";
 import { CATEGORIES } from "../smtp/classify-rules.ts";
-import { STAGES } from "../smtp/classify.ts";
+import { STAGES } from "../smtp/stage.ts";
 import { named } from "../http/openapi.ts";
 
 const MAX_ADDRESS = 255;

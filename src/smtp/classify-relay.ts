@@ -4,7 +4,8 @@
  * recipient than that it will not; and it may refuse us, which is the operator's to mend and costs
  * no email. Pure.
  */
-import { classifyBroken, classifyReply, classifyUnfit, type Stage, type Verdict } from "./classify.ts";
+import { classifyBroken, classifyReply, classifyUnfit, type Verdict } from "./classify.ts";
+import type { Stage } from "./stage.ts";
 import type { Heard } from "./hear.ts";
 
 /** `isOurTrouble`: the relay does not let us in, or will not relay for us. */

@@ -8,25 +8,9 @@
 import { ENHANCED_CATEGORIES, TEXT_RULES, type Category } from "./classify-rules.ts";
 import { type Heard, hearWhole } from "./hear.ts";
 import type { Reply } from "./reply.ts";
+import { BEFORE_MAIL, type Stage } from "./stage.ts";
 
 export type { Category } from "./classify-rules.ts";
-
-/** Where in a delivery something was said or went wrong: the way there, then the commands; `block` is the content, `dot` its end. */
-export const STAGES = [
-  "dns",
-  "connect",
-  "greeting",
-  "ehlo",
-  "starttls",
-  "auth",
-  "mail",
-  "rcpt",
-  "data",
-  "block",
-  "dot",
-] as const;
-
-export type Stage = (typeof STAGES)[number];
 
 /** What an answer means for the message. */
 export interface Verdict {
@@ -45,8 +29,6 @@ export interface Verdict {
 /** The three that suppress where they were said for good. */
 export const HARD: ReadonlySet<Category> = new Set<Category>(["invalid_recipient", "inactive_mailbox", "bad_domain"]);
 const PASSING = new Set<Category>(["mailbox_full", "rate_limited", "no_answer", "bad_connection", "expired"]);
-/** Of a session that was not even let in. */
-export const BEFORE_MAIL: ReadonlySet<Stage> = new Set<Stage>(["connect", "greeting", "ehlo", "starttls", "auth"]);
 
 /** Judges a server's answer given at `stage`. Any code but 2xx; a 2xx is no refusal and is judged as a stray answer. */
 export function classifyReply(reply: Heard, stage: Stage): Verdict {

@@ -4,7 +4,7 @@
  */
 import { isLoopback } from "../net/address.ts";
 import { authenticate, readMechanisms } from "./auth.ts";
-import type { Stage } from "./classify.ts";
+import type { Stage } from "./stage.ts";
 import type { Reply } from "./reply.ts";
 import type { Capabilities, SessionOptions, TlsUse, Unopened } from "./session.ts";
 import { BrokenWire, type Wire } from "./wire.ts";

@@ -6,7 +6,7 @@
  * server's own. Pure.
  */
 import { domainToUnicode } from "node:url";
-import type { Stage } from "./classify.ts";
+import type { Stage } from "./stage.ts";
 import { enhancedIn, type Reply } from "./reply.ts";
 
 /** An answer as it may be judged. Only `hear` makes one. */

@@ -9,7 +9,7 @@
 import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Credentials } from "./auth.ts";
-import type { Stage } from "./classify.ts";
+import type { Stage } from "./stage.ts";
 import { greet } from "./greet.ts";
 import type { Reply } from "./reply.ts";
 import { transact, type Envelope, type Link, type SendResult, type Unfit } from "./transaction.ts";

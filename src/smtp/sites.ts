@@ -15,7 +15,8 @@
  * the site cannot have meant a message: before MAIL.
  */
 import type { Clock } from "../clock.ts";
-import { BEFORE_MAIL, type Category, classifyReply, type Stage } from "./classify.ts";
+import { type Category, classifyReply } from "./classify.ts";
+import { BEFORE_MAIL, type Stage } from "./stage.ts";
 import type { Heard } from "./hear.ts";
 import {
   BLOCKED_AFTER,

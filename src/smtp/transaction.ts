@@ -6,7 +6,7 @@
  * must have recorded the attempt durably first.
  */
 import { END_OF_CONTENT, prepareContent } from "./content.ts";
-import type { Stage } from "./classify.ts";
+import type { Stage } from "./stage.ts";
 import type { Reply } from "./reply.ts";
 import type { Capabilities, SessionTimeouts } from "./session.ts";
 import { BrokenWire, type Wire } from "./wire.ts";

@@ -8,7 +8,7 @@
  * same host where policy allows (R17). At most 5 addresses and 2 hosts that answered (R6). When nobody has
  * the last word, the most telling failure is the result: a server's refusal, else the last break.
  */
-import type { Stage } from "./classify.ts";
+import type { Stage } from "./stage.ts";
 import { hear, type Heard, type Told } from "./hear.ts";
 import { formatReply, type Reply, shorten } from "./reply.ts";
 import type { Access, SessionPool } from "./pool.ts";

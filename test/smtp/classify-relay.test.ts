@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Stage } from "../../src/smtp/classify.ts";
+import type { Stage } from "../../src/smtp/stage.ts";
 import { classifyRelayBroken, classifyRelayed } from "../../src/smtp/classify-relay.ts";
 import { hearWhole } from "../../src/smtp/hear.ts";
 import { makeReply } from "../../src/smtp/reply.ts";

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "bun:test";
-import { classifyBroken, classifyReply, type Stage } from "../../src/smtp/classify.ts";
+import { classifyBroken, classifyReply } from "../../src/smtp/classify.ts";
+import type { Stage } from "../../src/smtp/stage.ts";
 import { TEXT_RULES, type Category } from "../../src/smtp/classify-rules.ts";
 import { hearWhole } from "../../src/smtp/hear.ts";
 import { makeReply } from "../../src/smtp/reply.ts";

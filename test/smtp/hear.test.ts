@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { domainToUnicode } from "node:url";
 import { parseAddress } from "../../src/mime/address.ts";
-import { classifyReply, type Stage } from "../../src/smtp/classify.ts";
+import { classifyReply } from "../../src/smtp/classify.ts";
+import type { Stage } from "../../src/smtp/stage.ts";
 import { TEXT_RULES } from "../../src/smtp/classify-rules.ts";
 import { hear, type Told } from "../../src/smtp/hear.ts";
 import { reactionTo } from "../../src/smtp/providers.ts";

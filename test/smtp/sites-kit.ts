@@ -2,7 +2,7 @@ import { PROVIDERS } from "../../src/smtp/providers.ts";
 import { hear, type Told } from "../../src/smtp/hear.ts";
 import { makeReply } from "../../src/smtp/reply.ts";
 import { type SiteBlock, Sites } from "../../src/smtp/sites.ts";
-import type { Stage } from "../../src/smtp/classify.ts";
+import type { Stage } from "../../src/smtp/stage.ts";
 import type { SendResult } from "../../src/smtp/session.ts";
 import type { Transmission } from "../../src/smtp/transmit.ts";
 

@@ -103,6 +103,7 @@ export const PURE = [
   "smtp/providers.ts",
   "smtp/hear.ts",
   "smtp/reply.ts",
+  "smtp/stage.ts",
   "suppressions/address.ts",
   "suppressions/show.ts",
   "workspaces/sender-kind.ts",
