@@ -41,7 +41,7 @@ import { SendingRates } from "./plans/rates.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
 import type { Worker } from "./queue/worker.ts";
 import type { Random } from "./random.ts";
-import type { SessionTimeouts } from "./smtp/session.ts";
+import type { SessionTimeouts } from "./smtp/timeouts.ts";
 import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
 import type { SmsStores, Stores } from "./stores.ts";

@@ -24,7 +24,7 @@ import type { SiteGate } from "./queue/site-places.ts";
 import { Worker } from "./queue/worker.ts";
 import { SessionPool } from "./smtp/pool.ts";
 import { PROVIDERS, type SiteRules } from "./smtp/providers.ts";
-import { DEFAULT_TIMEOUTS } from "./smtp/session.ts";
+import { DEFAULT_TIMEOUTS } from "./smtp/timeouts.ts";
 import { Sites, type SitesOptions } from "./smtp/sites.ts";
 import { SessionSlots } from "./smtp/slots.ts";
 import { tlsPolicyBy } from "./smtp/tls-policy.ts";

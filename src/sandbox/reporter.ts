@@ -9,7 +9,7 @@ import type { Random } from "../random.ts";
 import { prepareContent, END_OF_CONTENT } from "../smtp/content.ts";
 import { greet } from "../smtp/greet.ts";
 import type { Reply } from "../smtp/reply.ts";
-import { DEFAULT_TIMEOUTS } from "../smtp/session.ts";
+import { DEFAULT_TIMEOUTS } from "../smtp/timeouts.ts";
 import { BrokenWire, Wire } from "../smtp/wire.ts";
 import { bounceReport, complaintReport, type Report, type Reported, type Reporter } from "./report.ts";
 

@@ -4,8 +4,8 @@
  * answers here may repeat what it was sent, so that answers are freed of the credentials before
  * they go on into records and logs.
  */
+import type { Unfit } from "./capabilities.ts";
 import { cleanReply, makeReply, type Reply } from "./reply.ts";
-import type { Unfit } from "./transaction.ts";
 import { BrokenWire, type Wire } from "./wire.ts";
 
 export interface Credentials {
@@ -51,12 +51,6 @@ export async function authenticate(asking: Asking, mechanisms: string[]): Promis
   } finally {
     asking.wire.isSecret = false;
   }
-}
-
-/** The keywords after AUTH in the answer to EHLO, also in the form of old servers (`AUTH=LOGIN`), in upper case. */
-export function readMechanisms(lines: string[]): string[] {
-  const offers = lines.map((line) => /^AUTH[ =](.*)$/i.exec(line)?.[1] ?? "");
-  return [...new Set(offers.flatMap((offer) => offer.toUpperCase().split(/[ =]+/)))].filter((name) => name !== "");
 }
 
 /** RFC 4616 §2: who to act as (nobody else), who signs in, the password, parted by NUL. */

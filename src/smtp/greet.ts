@@ -2,12 +2,48 @@
  * Opening a session, step by step: connection, TLS at once where the operator says so, greeting,
  * EHLO, STARTTLS and EHLO again, AUTH. Each step is a stage, which the result names when it ends there.
  */
+import type { Clock } from "../clock.ts";
 import { isLoopback } from "../net/address.ts";
-import { authenticate, readMechanisms } from "./auth.ts";
-import type { Stage } from "./stage.ts";
+import { authenticate, type Credentials } from "./auth.ts";
+import { type Capabilities, readCapabilities, type Unfit } from "./capabilities.ts";
 import type { Reply } from "./reply.ts";
-import type { Capabilities, SessionOptions, TlsUse, Unopened } from "./session.ts";
-import { BrokenWire, type Wire } from "./wire.ts";
+import type { Stage } from "./stage.ts";
+import type { SessionTimeouts } from "./timeouts.ts";
+import { BrokenWire, type TlsUse, type Wire } from "./wire.ts";
+
+/** What a server that the operator named asks beyond what every MX does. */
+export interface Submission {
+  /** TLS from the first byte on, before the greeting (RFC 8314 §3.3). */
+  isImplicitTls: boolean;
+  /** The authorities that its certificate may come from, as PEM; null: the usual ones. */
+  ca: string | null;
+  /** Null: we do not sign in. */
+  credentials: Credentials | null;
+}
+
+/** `opportunistic`: TLS where offered, unverified (R17). `verify`: TLS with a certificate valid for the host. */
+export type TlsMode = "opportunistic" | "never" | "required" | "verify";
+
+export interface SessionOptions {
+  /** The MX's name: the server name in TLS, and for the records. */
+  host: string;
+  address: string;
+  port: number;
+  localAddress: string | null;
+  heloName: string;
+  tls: TlsMode;
+  submission?: Submission;
+  timeouts: SessionTimeouts;
+  clock: Clock;
+  /** Ends the opening. The session's end is `destroy`. */
+  signal?: AbortSignal;
+}
+
+export type Unopened =
+  | { kind: "refused"; stage: Stage; reply: Reply }
+  | Unfit
+  /** `isTlsFailure`: only TLS failed; the same host may answer in clear, if policy allows (R17). */
+  | { kind: "broken"; stage: Stage; reason: string; isTlsFailure: boolean };
 
 export type Greeted = { kind: "greeted"; capabilities: Capabilities; tls: TlsUse | null } | Unopened;
 
@@ -90,21 +126,6 @@ async function sayHello(wire: Wire, options: SessionOptions): Promise<Capabiliti
     if (reply.code < 500 || verb === "HELO") return reply;
   }
   throw new Error("unreachable: HELO always returns");
-}
-
-/** RFC 5321 §4.1.1.1: one keyword a line, its parameters after it. */
-function readCapabilities(lines: string[]): Capabilities {
-  const offered = new Map(lines.map((line) => [line.replace(/ .*/, "").toUpperCase(), line]));
-  const size = offered.get("SIZE")?.split(" ")[1] ?? "0";
-  return {
-    hasPipelining: offered.has("PIPELINING"),
-    hasStartTls: offered.has("STARTTLS"),
-    has8BitMime: offered.has("8BITMIME"),
-    hasSmtpUtf8: offered.has("SMTPUTF8"),
-    hasEnhancedStatusCodes: offered.has("ENHANCEDSTATUSCODES"),
-    maxSizeBytes: offered.has("SIZE") ? (/^\d{1,15}$/.test(size) ? Number(size) : 0) : null,
-    authMechanisms: readMechanisms(lines),
-  };
 }
 
 /** AUTH where we have credentials. */

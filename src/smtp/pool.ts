@@ -8,14 +8,9 @@
 import { isIPv6 } from "node:net";
 import type { Clock } from "../clock.ts";
 import { createUnreachable, type Unreachable } from "./unreachable.ts";
-import {
-  openSession,
-  type OpenResult,
-  type SessionTimeouts,
-  type SmtpSession,
-  type Submission,
-  type TlsMode,
-} from "./session.ts";
+import { openSession, type OpenResult, type SmtpSession } from "./session.ts";
+import type { Submission, TlsMode } from "./greet.ts";
+import type { SessionTimeouts } from "./timeouts.ts";
 import { createTlsMemory, tlsPolicy, type FindTlsPolicy, type TlsMemory, type TlsPolicy } from "./tls-policy.ts";
 
 export const IDLE_MS = 5_000;

@@ -8,101 +8,16 @@
  */
 import { isIP } from "node:net";
 import type { Clock } from "../clock.ts";
-import type { Credentials } from "./auth.ts";
-import type { Stage } from "./stage.ts";
-import { greet } from "./greet.ts";
-import type { Reply } from "./reply.ts";
-import { transact, type Envelope, type Link, type SendResult, type Unfit } from "./transaction.ts";
-import { BrokenWire, Wire } from "./wire.ts";
+import type { Capabilities } from "./capabilities.ts";
+import { greet, type SessionOptions, type Unopened } from "./greet.ts";
+import { MAX_SESSION_STEP_MS } from "./timeouts.ts";
+import { transact, type Envelope, type Link, type SendResult } from "./transaction.ts";
+import { BrokenWire, type TlsUse, Wire } from "./wire.ts";
 
 export type { Envelope, SendResult } from "./transaction.ts";
 
-/** The longest wait for each step, in milliseconds. */
-export interface SessionTimeouts {
-  connectMs: number;
-  greetingMs: number;
-  /** The answer to STARTTLS, and then the handshake. */
-  tlsMs: number;
-  /** The answers to EHLO, AUTH, MAIL, RCPT and RSET. */
-  commandMs: number;
-  dataMs: number;
-  /** Without any progress while the content is being written. */
-  blockMs: number;
-  /** The answer to the final dot; a shorter wait than RFC 5321's ten minutes makes duplicates. */
-  dotMs: number;
-  quitMs: number;
-}
-
-/** R13; RFC 5321 §4.5.3.2, with a shorter connect and greeting because other hosts wait. */
-export const DEFAULT_TIMEOUTS: SessionTimeouts = {
-  connectMs: 15_000,
-  greetingMs: 60_000,
-  tlsMs: 60_000,
-  commandMs: 300_000,
-  dataMs: 120_000,
-  blockMs: 180_000,
-  dotMs: 600_000,
-  quitMs: 5_000,
-};
-
-/** The whole of opening a session, and the whole of one message, each end within this (R13). */
-export const MAX_SESSION_STEP_MS = 30 * 60_000;
-
-/** What the server offers, from its answer to the last EHLO. */
-export interface Capabilities {
-  hasPipelining: boolean;
-  hasStartTls: boolean;
-  has8BitMime: boolean;
-  hasSmtpUtf8: boolean;
-  hasEnhancedStatusCodes: boolean;
-  /** The largest message it takes, 0 for no fixed limit, null when SIZE is not offered (RFC 1870). */
-  maxSizeBytes: number | null;
-  /** The mechanisms of AUTH, in upper case. */
-  authMechanisms: string[];
-}
-
-/** What a server that the operator named asks beyond what every MX does. */
-export interface Submission {
-  /** TLS from the first byte on, before the greeting (RFC 8314 §3.3). */
-  isImplicitTls: boolean;
-  /** The authorities that its certificate may come from, as PEM; null: the usual ones. */
-  ca: string | null;
-  /** Null: we do not sign in. */
-  credentials: Credentials | null;
-}
-
-/** `opportunistic`: TLS where offered, unverified (R17). `verify`: TLS with a certificate valid for the host. */
-export type TlsMode = "opportunistic" | "never" | "required" | "verify";
-
-export interface SessionOptions {
-  /** The MX's name: the server name in TLS, and for the records. */
-  host: string;
-  address: string;
-  port: number;
-  localAddress: string | null;
-  heloName: string;
-  tls: TlsMode;
-  submission?: Submission;
-  timeouts: SessionTimeouts;
-  clock: Clock;
-  /** Ends the opening. The session's end is `destroy`. */
-  signal?: AbortSignal;
-}
-
-/** What a connection is secured by. */
-export interface TlsUse {
-  protocol: string;
-  cipher: string;
-}
-
 /** `dialogue`: what was said until then. */
 export type OpenResult = { kind: "open"; session: SmtpSession } | (Unopened & { dialogue: string });
-
-export type Unopened =
-  | { kind: "refused"; stage: Stage; reply: Reply }
-  | Unfit
-  /** `isTlsFailure`: only TLS failed; the same host may answer in clear, if policy allows (R17). */
-  | { kind: "broken"; stage: Stage; reason: string; isTlsFailure: boolean };
 
 /** Connects and greets. Throws only on a HELO name or an IP address that is none. */
 export async function openSession(options: SessionOptions): Promise<OpenResult> {

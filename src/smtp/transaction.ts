@@ -5,10 +5,11 @@
  * written: from that instant on a lost connection means an unknown outcome (R28), so the caller
  * must have recorded the attempt durably first.
  */
+import type { Capabilities, Unfit } from "./capabilities.ts";
 import { END_OF_CONTENT, prepareContent } from "./content.ts";
-import type { Stage } from "./stage.ts";
 import type { Reply } from "./reply.ts";
-import type { Capabilities, SessionTimeouts } from "./session.ts";
+import type { Stage } from "./stage.ts";
+import type { SessionTimeouts } from "./timeouts.ts";
 import { BrokenWire, type Wire } from "./wire.ts";
 
 /** What became of one message. */
@@ -19,16 +20,6 @@ export type SendResult =
   | Unfit
   /** No answer to go by. `isDotSent`: the server may have taken the message (R28). */
   | { kind: "broken"; stage: Stage; reason: string; isDotSent: boolean };
-
-/** Our own finding, from what the server offers (R19, R21): nothing was sent, and the server has said nothing of the message. */
-export interface Unfit {
-  kind: "unfit";
-  stage: Stage;
-  /** Of RFC 3463, for the record: `5.3.4`. */
-  enhanced: string;
-  /** For people; `the server` is the one that was connected to. */
-  reason: string;
-}
 
 export interface Envelope {
   from: string;

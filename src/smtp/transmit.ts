@@ -12,7 +12,8 @@ import type { Stage } from "./stage.ts";
 import { hear, type Heard, type Told } from "./hear.ts";
 import { formatReply, type Reply, shorten } from "./reply.ts";
 import type { Access, SessionPool } from "./pool.ts";
-import type { Envelope, SendResult, SmtpSession, TlsMode, Unopened } from "./session.ts";
+import type { Envelope, SendResult, SmtpSession } from "./session.ts";
+import type { TlsMode, Unopened } from "./greet.ts";
 import { tlsMissed, type TlsFailure, type TlsPolicy } from "./tls-policy.ts";
 import { reachableFirst } from "./unreachable.ts";
 

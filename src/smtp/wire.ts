@@ -29,6 +29,12 @@ export interface WireOptions {
   clock: Clock;
 }
 
+/** What a connection is secured by. */
+export interface TlsUse {
+  protocol: string;
+  cipher: string;
+}
+
 interface Waiter {
   resolve(): void;
   reject(fault: BrokenWire): void;
@@ -120,12 +126,7 @@ export class Wire {
   }
 
   /** Turns the connection into a TLS one. `host` is verified only if asked for, by `ca` (PEM) where given. Throws BrokenWire. */
-  async secure(options: {
-    host: string;
-    isVerified: boolean;
-    ca: string | null;
-    limitMs: number;
-  }): Promise<{ protocol: string; cipher: string }> {
+  async secure(options: { host: string; isVerified: boolean; ca: string | null; limitMs: number }): Promise<TlsUse> {
     // R16: what came in clear must not be read as if it had come under TLS, a greeting neither.
     if (this.#replies.length > 0 || this.#reader.hasPartial) throw this.#break("bytes in clear before the handshake");
     const raw = this.#socket;

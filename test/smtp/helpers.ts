@@ -1,12 +1,7 @@
 import { systemClock, type Clock } from "../../src/clock.ts";
-import {
-  DEFAULT_TIMEOUTS,
-  openSession,
-  type Envelope,
-  type OpenResult,
-  type SessionOptions,
-  type SmtpSession,
-} from "../../src/smtp/session.ts";
+import { openSession, type Envelope, type OpenResult, type SmtpSession } from "../../src/smtp/session.ts";
+import type { SessionOptions } from "../../src/smtp/greet.ts";
+import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
 import type { FakeClock } from "../fakes/clock.ts";
 import { startMx, type Mx, type MxScript } from "../fakes/mx.ts";
 

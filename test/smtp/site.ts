@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/clock.ts";
 import { SessionPool, type PoolOptions } from "../../src/smtp/pool.ts";
-import { DEFAULT_TIMEOUTS } from "../../src/smtp/session.ts";
+import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
 import type { Destination, Mail } from "../../src/smtp/transmit.ts";
 import { startMx, type Mx, type MxScript } from "../fakes/mx.ts";
 import { CONTENT, ENVELOPE } from "./helpers.ts";

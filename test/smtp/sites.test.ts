@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/clock.ts";
-import { DEFAULT_TIMEOUTS, openSession } from "../../src/smtp/session.ts";
+import { openSession } from "../../src/smtp/session.ts";
+import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
 import { HOUR, MINUTE, SHOP, SITE, start, transmission } from "./sites-kit.ts";
 
 describe("sessions (R31)", () => {
