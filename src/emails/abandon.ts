@@ -4,7 +4,8 @@ import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { DOMAIN_DELETED } from "./deliver.ts";
-import type { DomainOfWorkspace, EmailStore } from "./store.ts";
+import type { EmailStore } from "./store.ts";
+import type { DomainOfWorkspace } from "./read-store.ts";
 
 // Mail whose domain was deleted. It would fail at its next attempt, which finds no domain; but that may
 // be hours away, so it is failed at once, a share at a time. Which domains are gone and still have mail

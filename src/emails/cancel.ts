@@ -2,7 +2,7 @@ import { AppError } from "../errors.ts";
 import type { AcceptParts } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { stateOf } from "./show.ts";
-import type { EmailScope, EmailState } from "./store.ts";
+import type { EmailScope, EmailState } from "./read-store.ts";
 
 // Taking back an email that waits. One closure decides and writes: whichever is first in the order of
 // the transactions, the claim of an attempt or the cancel, the other sees it. A row in flight is not

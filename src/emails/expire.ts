@@ -5,7 +5,8 @@ import type { Log } from "../log.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { shorten } from "../smtp/reply.ts";
 import type { Bounce } from "./schema.ts";
-import type { EmailStore, WaitingEmail } from "./store.ts";
+import type { EmailStore } from "./store.ts";
+import type { WaitingEmail } from "./read-store.ts";
 
 // Emails that nobody claims expire all the same. While the operator holds a workspace's queue the worker
 // leaves it alone, so the workspace's oldest emails are looked at here: at the time when the first of

@@ -13,7 +13,7 @@ import {
   within,
 } from "./range-store.ts";
 import type { EmailStatus } from "./schema.ts";
-import type { EmailScope } from "./store.ts";
+import type { EmailScope } from "./read-store.ts";
 
 // The list of emails. Every question is a range of an index that is in the list's order: of a
 // workspace, a domain, a status, a state of the queue, an address. Ids come from the index alone,

@@ -2,9 +2,40 @@ import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, sql } fr
 import type { Db } from "../db/open.ts";
 import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
 import { fast } from "../db/statement.ts";
-import type { AttemptRow, DomainOfWorkspace, EmailRow, EmailScope, EmailState, WaitingEmail } from "./store.ts";
 
 // How emails are read, but for the list (list-store.ts). store.ts is the one that changes them.
+
+export type EmailRow = typeof emails.$inferSelect;
+export type AttemptRow = typeof attempts.$inferSelect;
+export type QueueRow = typeof emailQueue.$inferSelect;
+
+/** An email without its body, and its queue row while it is not final. */
+export interface EmailState {
+  email: EmailRow;
+  queue: QueueRow | null;
+}
+
+/** What ending an email that waits takes. */
+export interface WaitingEmail {
+  id: number;
+  uid: string;
+  recipient: string;
+  createdAt: number;
+  expiresAt: number;
+  lastReply: string | null;
+}
+
+/** Whose emails a caller sees: a workspace's, or one domain's of it. */
+export interface EmailScope {
+  workspaceId: number;
+  domainId: number | null;
+}
+
+/** A domain by its key inside; it may be gone. */
+export interface DomainOfWorkspace {
+  workspaceId: number;
+  domainId: number;
+}
 
 /** Prepares the statements that read emails one by one, or those that wait. */
 export function openEmailReads(orm: Db["orm"]) {

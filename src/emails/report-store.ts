@@ -3,7 +3,7 @@ import type { Db } from "../db/open.ts";
 import { attempts, emailQueue, emails } from "../db/schema.ts";
 import { emailReports } from "../db/schema-inbound.ts";
 import { fast } from "../db/statement.ts";
-import type { EmailState } from "./store.ts";
+import type { EmailState } from "./read-store.ts";
 
 export type ReportRow = typeof emailReports.$inferSelect;
 

@@ -9,7 +9,8 @@ import type { RefusalWatch } from "./refusals.ts";
 import type { FindRelay } from "./relay.ts";
 import type { ReportRow, ReportStore } from "./report-store.ts";
 import type { Bounce } from "./schema.ts";
-import type { EmailRow, EmailState, EmailStore } from "./store.ts";
+import type { EmailStore } from "./store.ts";
+import type { EmailRow, EmailState } from "./read-store.ts";
 import { type Suppression, suppressFor } from "./suppress.ts";
 
 // What came back by mail about an email (decisions §4). A permanent bounce or a complaint ends an email

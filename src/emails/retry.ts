@@ -2,7 +2,7 @@ import { AppError } from "../errors.ts";
 import type { AcceptParts } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { stateOf } from "./show.ts";
-import type { EmailScope, EmailState } from "./store.ts";
+import type { EmailScope, EmailState } from "./read-store.ts";
 
 // The next attempt of a delayed email at once, for a person who knows that the trouble is over. Only
 // the time of its row changes: the attempt is claimed, counted and put off like any other, a lane or

@@ -13,7 +13,8 @@ import type { RefusalWatch } from "./refusals.ts";
 import { judge, type Judgement, type Relay } from "./relay.ts";
 import { reportSite } from "./report.ts";
 import type { Bounce } from "./schema.ts";
-import type { AttemptRow, EmailRow, EmailStore } from "./store.ts";
+import type { EmailStore } from "./store.ts";
+import type { AttemptRow, EmailRow } from "./read-store.ts";
 import { suppressFor } from "./suppress.ts";
 import { dialogueOf, saidIn, showTls, triesOf } from "./tries.ts";
 

@@ -3,7 +3,8 @@ import { unpackBody } from "./body.ts";
 import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
 import { statusOf } from "./status.ts";
 import type { ListedEmail } from "./list-store.ts";
-import type { EmailState, EmailStore } from "./store.ts";
+import type { EmailStore } from "./store.ts";
+import type { EmailState } from "./read-store.ts";
 
 type Found = NonNullable<ReturnType<EmailStore["record"]>>;
 

@@ -3,15 +3,12 @@ import { Facts } from "../db/facts.ts";
 import type { Db } from "../db/open.ts";
 import { fast } from "../db/statement.ts";
 import { Tally } from "../db/tally.ts";
-import { attempts, emailBodies, type emailQueue, emails, emailTotals } from "../db/schema.ts";
+import { attempts, emailBodies, emails, emailTotals } from "../db/schema.ts";
 import type { StoredBody } from "./body.ts";
 import { openEmailLists } from "./list-store.ts";
-import { openEmailReads } from "./read-store.ts";
+import { type AttemptRow, type EmailRow, openEmailReads } from "./read-store.ts";
 import type { Bounce } from "./schema.ts";
 
-export type EmailRow = typeof emails.$inferSelect;
-export type AttemptRow = typeof attempts.$inferSelect;
-export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
 /** What the totals tell apart: an email that is queued counts as delayed while its queue row does (queue/delayed-store.ts). */
 type CountedStatus = typeof emailTotals.$inferSelect.status;
@@ -42,34 +39,6 @@ export interface EmailEnd {
   /** JSON of src/emails/schema.ts Bounce. */
   bounce: string | null;
   attempts: number;
-}
-
-/** An email without its body, and its queue row while it is not final. */
-export interface EmailState {
-  email: EmailRow;
-  queue: QueueRow | null;
-}
-
-/** What ending an email that waits takes. */
-export interface WaitingEmail {
-  id: number;
-  uid: string;
-  recipient: string;
-  createdAt: number;
-  expiresAt: number;
-  lastReply: string | null;
-}
-
-/** Whose emails a caller sees: a workspace's, or one domain's of it. */
-export interface EmailScope {
-  workspaceId: number;
-  domainId: number | null;
-}
-
-/** A domain by its key inside; it may be gone. */
-export interface DomainOfWorkspace {
-  workspaceId: number;
-  domainId: number;
 }
 
 /** Told of what has become durable; must not throw. */

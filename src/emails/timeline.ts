@@ -1,7 +1,7 @@
 import { timeOf } from "../http/times.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "./report-store.ts";
-import type { AttemptRow, EmailRow, EmailState, QueueRow } from "./store.ts";
+import type { AttemptRow, EmailRow, EmailState, QueueRow } from "./read-store.ts";
 import { readTries, type StoredTry } from "./tries.ts";
 
 // What happened to an email, oldest first, read from its own times and its attempts: no row is

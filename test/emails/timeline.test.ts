@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { AttemptRow, EmailRow, QueueRow } from "../../src/emails/store.ts";
+import type { AttemptRow, EmailRow, QueueRow } from "../../src/emails/read-store.ts";
 import { showTimeline } from "../../src/emails/timeline.ts";
 import { dialogueOf, triesOf } from "../../src/emails/tries.ts";
 
