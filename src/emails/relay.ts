@@ -1,14 +1,11 @@
-import type { Resolver } from "../dns/client.ts";
 import { classifyBroken, classifyReply, classifyUnfit, type Verdict } from "../smtp/classify.ts";
 import type { Stage } from "../smtp/stage.ts";
 import { classifyRelayBroken, classifyRelayed, classifyRelayUnfit, type RelayVerdict } from "../smtp/classify-relay.ts";
 import type { Heard } from "../smtp/hear.ts";
-import { findNamedHost } from "../smtp/destinations.ts";
 import type { Access } from "../smtp/pool.ts";
 import { formatReply, shorten } from "../smtp/reply.ts";
 import type { SendResult } from "../smtp/transaction.ts";
 import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
-import type { Way } from "./way.ts";
 
 // A relay: a server of the operator's choice that takes mail of some sending domains, or of all, in
 // place of the recipients' own. What it accepts is sent and not yet delivered; what it refuses for
@@ -33,17 +30,6 @@ export function relayFinder(relays: readonly Relay[]): FindRelay {
   const named = new Map(relays.flatMap((relay) => relay.domains.map((domain) => [domain, relay] as const)));
   const others = relays.find(({ domains }) => domains.length === 0) ?? null;
   return (senderDomain) => named.get(senderDomain) ?? others;
-}
-
-/** The relay's addresses, private ones too: the operator named it. A name that is missing says nothing of any recipient. */
-export async function findRelayWay(relay: Relay, resolver: Resolver): Promise<Way> {
-  const found = await findNamedHost(relay.host, resolver);
-  if (found.kind === "trouble") {
-    const reason = `the relay ${relay.name} could not be reached: ${found.reason}`;
-    return { kind: "trouble", reason, stage: "dns", category: "no_answer", badDomainAt: null };
-  }
-  const hosts = [{ name: relay.host, addresses: found.addresses }];
-  return { kind: "hosts", hosts, site: relay.site, access: relay.access, relay };
 }
 
 /** What became of a message that was not accepted. */

@@ -1,11 +1,11 @@
 import type { Clock } from "../clock.ts";
-import type { DnsClient } from "../dns/client.ts";
+import type { DnsClient, Resolver } from "../dns/client.ts";
 import type { AddressRanges } from "../net/address.ts";
 import type { Job } from "../queue/job.ts";
 import type { Random } from "../random.ts";
-import { findRoute, type Route } from "../smtp/destinations.ts";
+import { findNamedHost, findRoute, type Route } from "../smtp/destinations.ts";
 import type { Access } from "../smtp/pool.ts";
-import { type FindRelay, findRelayWay, type Relay } from "./relay.ts";
+import type { FindRelay, Relay } from "./relay.ts";
 import type { Ending } from "./settle.ts";
 
 // The way of an email: which hosts take it, those of the recipient's domain or a relay. What DNS says against a domain is believed only when two
@@ -46,6 +46,17 @@ export async function findWay(
   if (relay !== null) return await findRelayWay(relay, resolver);
   const route = await findMx(job, to, { ...parts, resolver });
   return route.kind === "hosts" ? { ...route, relay: null } : route;
+}
+
+/** The relay's addresses, private ones too: the operator named it. A name that is missing says nothing of any recipient. */
+async function findRelayWay(relay: Relay, resolver: Resolver): Promise<Way> {
+  const found = await findNamedHost(relay.host, resolver);
+  if (found.kind === "trouble") {
+    const reason = `the relay ${relay.name} could not be reached: ${found.reason}`;
+    return { kind: "trouble", reason, stage: "dns", category: "no_answer", badDomainAt: null };
+  }
+  const hosts = [{ name: relay.host, addresses: found.addresses }];
+  return { kind: "hosts", hosts, site: relay.site, access: relay.access, relay };
 }
 
 async function findMx(job: Job, domain: string, parts: MxParts): Promise<Extract<Route, { kind: "hosts" }> | NoWay> {
