@@ -1,4 +1,4 @@
-import type { Lane } from "./lanes.ts";
+import type { Lane } from "./lane.ts";
 
 // The lanes that wait for a time: a binary heap by dueAt. Each lane is in it once at the most and knows
 // its place, so that an earlier row moves it forward without a search.

@@ -1,4 +1,5 @@
 import { LaneHeap } from "./heap.ts";
+import { type Lane, newLane } from "./lane.ts";
 import { type SiteGate, SitePlaces } from "./site-places.ts";
 import { Turns } from "./turns.ts";
 
@@ -19,31 +20,6 @@ const UNREACHED_LIMIT = 1;
 const UNLOCATED_LIMIT = 1;
 /** Lanes whose site is remembered while they are idle. */
 const MAX_LOCATED = 50_000;
-
-export interface Lane {
-  readonly id: number;
-  readonly workspaceId: number;
-  /** When its first waiting row is due; null: none is known to wait. */
-  dueAt: number | null;
-  running: number;
-  /** A claim for it is being committed. */
-  isClaiming: boolean;
-  /** The earliest row announced while a claim was under way, which the claim may not have seen. */
-  wokenAt: number | null;
-  isReached: boolean;
-  /** Nothing of it starts before this time: its destination has just not answered. */
-  pausedUntil: number;
-  /** When the first of its waiting rows expires, as far as is known; null: not known. A blocked site does not keep it from failing then. */
-  expiresAt: number | null;
-  /** Its index in the heap; -1: it is not there. */
-  place: number;
-  /** Null: not known yet. */
-  site: string | null;
-  /** Places held: its running jobs and what its claim may start. */
-  held: number;
-  /** It waits for a job of its site to end. */
-  isAside: boolean;
-}
 
 /** The first row that waits in a lane; null: when it expires is not known. */
 interface Head {
@@ -198,21 +174,7 @@ export class Lanes {
   #lane(id: number): Lane {
     let lane = this.#lanes.get(id);
     if (lane === undefined) {
-      lane = {
-        id,
-        workspaceId: this.#workspaceOf(id),
-        dueAt: null,
-        running: 0,
-        isClaiming: false,
-        wokenAt: null,
-        isReached: true,
-        pausedUntil: 0,
-        expiresAt: null,
-        place: -1,
-        site: this.#located.get(id) ?? null,
-        held: 0,
-        isAside: false,
-      };
+      lane = newLane(id, this.#workspaceOf(id), this.#located.get(id) ?? null);
       this.#lanes.set(id, lane);
     }
     return lane;

@@ -1,4 +1,4 @@
-import type { Lane } from "./lanes.ts";
+import type { Lane } from "./lane.ts";
 import type { Turns } from "./turns.ts";
 
 // Many lanes may lead to one site (the mail hosts behind a domain), which bears only so much and may be

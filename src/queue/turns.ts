@@ -1,4 +1,4 @@
-import type { Lane } from "./lanes.ts";
+import type { Lane } from "./lane.ts";
 
 // The lanes that are due, in a line for each workspace. The lines take turns, and none holds more places
 // than it leaves free, but for the odd one: one alone gets half of them, two a third each, so that whoever

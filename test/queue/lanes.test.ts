@@ -1,6 +1,7 @@
 import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
-import { type Lane, Lanes } from "../../src/queue/lanes.ts";
+import { Lanes } from "../../src/queue/lanes.ts";
+import type { Lane } from "../../src/queue/lane.ts";
 import { seeded } from "../db/temporary.ts";
 
 /** Places enough that no workspace's share is felt. */

@@ -59,6 +59,7 @@ export const PURE = [
   "litestream/config.ts",
   "litestream/judge.ts",
   "queue/heap.ts",
+  "queue/lane.ts",
   "queue/lanes.ts",
   "queue/retry.ts",
   "queue/site-places.ts",
