@@ -24,8 +24,8 @@ import { prepareText } from "./prepare.ts";
 import type { ReferenceStore } from "./reference-store.ts";
 import type { Routing, SmsRoute } from "./routing.ts";
 import type { SmsSend } from "./schema.ts";
-import type { ReadyWork } from "./segment-read-store.ts";
-import type { Priority, SegmentStore } from "./segment-store.ts";
+import type { ReadyWork, Priority } from "./segment-read-store.ts";
+import type { SegmentStore } from "./segment-store.ts";
 import { withoutBody } from "./show.ts";
 import type { MessageStore, NewMessage } from "./store.ts";
 

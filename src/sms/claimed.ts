@@ -3,7 +3,8 @@ import type { Log } from "../log.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import { type Flight, flightOf } from "./flight.ts";
 import type { Route } from "./route-settings.ts";
-import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
+import type { SegmentStore, Words } from "./segment-store.ts";
+import type { SegmentRow } from "./segment-read-store.ts";
 import type { MessageRow, MessageStore } from "./store.ts";
 import type { WorkStore } from "./work-store.ts";
 

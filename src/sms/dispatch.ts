@@ -6,8 +6,7 @@ import { type ClaimedParts, flightsOf } from "./claimed.ts";
 import type { Flight } from "./flight.ts";
 import { ReadyWorks, type Waiting } from "./ready-work.ts";
 import type { Route } from "./route-settings.ts";
-import type { ReadyWork } from "./segment-read-store.ts";
-import type { SegmentRow } from "./segment-store.ts";
+import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
 
 // Claims segments for links with room in their window, and hands them over once they are committed as in flight:
 // what a crash leaves in doubt is never more than was claimed, and nothing is written that is not claimed.

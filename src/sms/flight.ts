@@ -5,7 +5,7 @@
 import { relativeValidity, type SubmitSm } from "../smpp/submit.ts";
 import type { Route } from "./route-settings.ts";
 import { submissionsOf } from "./segment.ts";
-import type { SegmentRow } from "./segment-store.ts";
+import type { SegmentRow } from "./segment-read-store.ts";
 import { sourceAddress } from "./sender.ts";
 import type { MessageRow } from "./store.ts";
 

@@ -3,9 +3,12 @@ import type { Db } from "../db/open.ts";
 import type { Remembered } from "../db/remembered.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
-import type { Priority, SegmentRow } from "./segment-store.ts";
 
 // How the segments are read. segment-store.ts is the one that changes them.
+
+export type SegmentRow = typeof smsSegments.$inferSelect;
+export type SegmentState = SegmentRow["state"];
+export type Priority = SegmentRow["priority"];
 
 /** Work that waits: of one workspace, on one route, in one priority; `nextAt` of its first segment. */
 export interface ReadyWork {

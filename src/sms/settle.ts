@@ -2,7 +2,8 @@ import { changeCredits } from "../workspaces/credits.ts";
 import type { CreditStore } from "../workspaces/credit-store.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { type MessageState, type Segment, stateOf } from "./status.ts";
-import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
+import type { SegmentStore, Words } from "./segment-store.ts";
+import type { SegmentRow } from "./segment-read-store.ts";
 import type { MessageRow, MessageStore, PublicState } from "./store.ts";
 
 // What a change of segments means for their message, inside the transaction that changed them and once for

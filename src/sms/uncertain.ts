@@ -3,8 +3,8 @@ import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
 import type { Receipt } from "./receipt.ts";
 import { isAbout, isSameSender, isSubmittedIn } from "./receipt-match.ts";
 import type { Route } from "./route-settings.ts";
-import type { FoundSegment } from "./segment-read-store.ts";
-import type { SegmentRow, SegmentStore } from "./segment-store.ts";
+import type { FoundSegment, SegmentRow } from "./segment-read-store.ts";
+import type { SegmentStore } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
 import type { WorkStore } from "./work-store.ts";
 

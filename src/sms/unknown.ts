@@ -1,7 +1,7 @@
 import type { Answers } from "./answers.ts";
 import type { Route } from "./route-settings.ts";
-import type { ReadyWork } from "./segment-read-store.ts";
-import type { SegmentRow, SegmentStore, Words } from "./segment-store.ts";
+import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
+import type { SegmentStore, Words } from "./segment-store.ts";
 import type { MessageStore } from "./store.ts";
 import type { Share } from "./unwritten-texts.ts";
 

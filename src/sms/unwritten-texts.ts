@@ -4,8 +4,7 @@ import { isStorageError } from "../db/storage-error.ts";
 import { Unwritten } from "../db/unwritten.ts";
 import type { Log } from "../log.ts";
 import type { Trouble } from "../trouble.ts";
-import type { ReadyWork } from "./segment-read-store.ts";
-import type { SegmentRow } from "./segment-store.ts";
+import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
 import type { MessageStore } from "./store.ts";
 
 // What a bug keeps from being written of texts: of those alone, whoever shares a transaction with them.

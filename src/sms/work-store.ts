@@ -3,9 +3,8 @@ import type { Db } from "../db/open.ts";
 import { smsMessages, smsSegments } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 import { type Jump, LONGEST_JUMP_MS } from "./text-clock.ts";
-import { CLAIMED } from "./segment-claim-store.ts";
-import { type FoundSegment, IS_READY, type ReadyWork } from "./segment-read-store.ts";
-import type { SegmentRow } from "./segment-store.ts";
+import { type FoundSegment, IS_READY, type ReadyWork, type SegmentRow } from "./segment-read-store.ts";
+import { CLAIMED } from "./segment-store.ts";
 
 // What the dispatcher asks of the segments beside their moves: whole texts, work that changes its route, and what
 // a receipt without a known id may be about.

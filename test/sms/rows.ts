@@ -1,5 +1,5 @@
 import type { Db } from "../../src/db/open.ts";
-import type { NewSegment } from "../../src/sms/segment-claim-store.ts";
+import type { NewSegment } from "../../src/sms/segment-store.ts";
 import type { NewMessage } from "../../src/sms/store.ts";
 import { openSmsStores, type SmsStores } from "../../src/stores.ts";
 import { openCreditStore } from "../../src/workspaces/credit-store.ts";

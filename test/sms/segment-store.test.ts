@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
 import { prepareAtOnce } from "../../src/db/statement.ts";
-import type { Claim } from "../../src/sms/segment-claim-store.ts";
-import { openSegmentStore, type SegmentRow, type Words } from "../../src/sms/segment-store.ts";
+import type { Claim } from "../../src/sms/segment-store.ts";
+import { openSegmentStore, type Words } from "../../src/sms/segment-store.ts";
+import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
 import { openMessageStore } from "../../src/sms/store.ts";
 import { addMessage } from "./rows.ts";
 

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import type { SegmentRow, Words } from "../../src/sms/segment-store.ts";
+import type { Words } from "../../src/sms/segment-store.ts";
+import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
 import type { MessageChange } from "../../src/sms/settle.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";

@@ -6,7 +6,7 @@ import { decideUnknown } from "../../src/sms/unknown.ts";
 import { type ReceiptPdu, Receipts } from "../../src/sms/receipts.ts";
 import { readReceipt } from "../../src/sms/receipt.ts";
 import { openRoutes } from "../../src/sms/route-settings.ts";
-import type { SegmentRow } from "../../src/sms/segment-store.ts";
+import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
 
