@@ -4,20 +4,12 @@ import type { WorkspaceStore } from "../workspaces/store.ts";
 import { type MessageState, type Segment, stateOf } from "./status.ts";
 import type { SegmentStore, Words } from "./segment-store.ts";
 import type { SegmentRow } from "./segment-read-store.ts";
-import type { MessageRow, MessageStore, PublicState } from "./store.ts";
+import type { MessageChange, MessageRow, MessageStore, PublicState } from "./store.ts";
 
 // What a change of segments means for their message, inside the transaction that changed them and once for
 // each: its public state is derived (status.ts) and written, what is not to be sent any more is
 // ended, credits of segments that never reached the SMSC are given back, and who follows is told. The store
 // of the segments sees to it that this cannot be forgotten, nor happen twice.
-
-/** A change of a message that is worth an event. */
-export interface MessageChange {
-  message: MessageRow;
-  status: "sent" | "delivered" | "undelivered" | "failed" | "expired";
-  /** Unix ms. */
-  at: number;
-}
 
 export interface SettleParts {
   messages: Pick<MessageStore, "byId" | "setState" | "changed">;

@@ -4,7 +4,6 @@ import { Remembered } from "../db/remembered.ts";
 import { smsMessages } from "../db/schema-sms.ts";
 import { fast } from "../db/statement.ts";
 import type { Position } from "../http/pagination.ts";
-import type { MessageChange } from "./settle.ts";
 
 // The messages. What a message's segments say of it (`PublicState`) is written by settle.ts alone.
 
@@ -28,6 +27,14 @@ export type PublicState = Pick<
   | "lastEventAt"
   | "isFinal"
 >;
+
+/** A change of a message that is worth an event. */
+export interface MessageChange {
+  message: MessageRow;
+  status: "sent" | "delivered" | "undelivered" | "failed" | "expired";
+  /** Unix ms. */
+  at: number;
+}
 
 /** A message at acceptance. */
 export type NewMessage = Omit<MessageRow, "id" | keyof PublicState>;
