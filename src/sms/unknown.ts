@@ -1,4 +1,3 @@
-import type { Answers } from "./answers.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
 import type { SegmentStore, Words } from "./segment-store.ts";
@@ -48,11 +47,13 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
   return [];
 }
 
+interface DoubtParts {
+  sms: { segments: Pick<SegmentStore, "unknownDue" | "one"> };
+  answers: { decide(row: SegmentRow, now: number): ReadyWork[] };
+}
+
 /** Those that are to be decided by now. */
-export function dueDoubts(
-  now: number,
-  { sms, answers }: { sms: { segments: Pick<SegmentStore, "unknownDue" | "one"> }; answers: Pick<Answers, "decide"> },
-): Share<SegmentRow> {
+export function dueDoubts(now: number, { sms, answers }: DoubtParts): Share<SegmentRow> {
   return {
     where: "sms decide",
     find: (limit) => sms.segments.unknownDue(now, limit),
