@@ -1,4 +1,5 @@
-import { runCommand, type Terminal } from "./cli/command.ts";
+import { runCommand } from "./cli/command.ts";
+import type { Terminal } from "./cli/terminal.ts";
 import { CommandError } from "./cli/failure.ts";
 import { FinalStartError, StartError } from "./errors.ts";
 import { errorText } from "./log.ts";

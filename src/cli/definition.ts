@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./failure.ts";
 
 // What a command is: an entry in the table of command.ts. From it come the reading of its arguments and the

@@ -20,7 +20,7 @@ import { sandboxRoutes } from "../sandbox/routes.ts";
 import { startSandboxSmsc } from "../sandbox/smsc.ts";
 import { openTexts } from "../sandbox/text-store.ts";
 import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../sandbox/zone.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { becomeOwner } from "./owner.ts";
 import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./dev-config.ts";
 import { furnish, type SandboxKeys } from "./dev-furnish.ts";

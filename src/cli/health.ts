@@ -1,5 +1,5 @@
 import { socketFile } from "../http/socket.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { becomeOwner } from "./owner.ts";
 import { CommandError } from "./failure.ts";
 import { findInstance } from "./settings.ts";

@@ -5,7 +5,7 @@ import { parseHostPort } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { systemClock } from "../clock.ts";
 import { systemRandom } from "../random.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
 import { becomeOwner } from "./owner.ts";
 import { readConfig } from "./settings.ts";

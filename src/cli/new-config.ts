@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import example from "../../config.example.toml" with { type: "text" };
 import { type Config, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { isRoot, ownerBesideRoot } from "./owner.ts";
 import { plain } from "./words.ts";
 

@@ -1,5 +1,5 @@
 import { systemClock } from "../clock.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import type { Command, Given, Option } from "./definition.ts";
 import { type OperatorApi, operatorApi } from "./operator.ts";
 import { becomeOwner } from "./owner.ts";

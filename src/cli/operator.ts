@@ -6,7 +6,7 @@ import { loadInstanceKey } from "../keyring/file.ts";
 import { errorText, type Log } from "../log.ts";
 import { type Offline, openOffline } from "../offline.ts";
 import { systemRandom } from "../random.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { takeLock } from "../lock.ts";
 import { CommandError, type FailureCode } from "./failure.ts";
 import type { InstancePlace } from "./settings.ts";

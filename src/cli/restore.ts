@@ -6,7 +6,7 @@ import { drillReplica } from "../drill.ts";
 import { readRecoveryKey } from "../keyring/file.ts";
 import { systemRandom } from "../random.ts";
 import { type Restored, restoreInstance } from "../restore.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import type { Command, Given } from "./definition.ts";
 import { CommandError, UsageError } from "./failure.ts";
 import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";

@@ -6,7 +6,7 @@ import { jsonLog } from "../log.ts";
 import { probeInstance } from "../probe.ts";
 import { systemRandom } from "../random.ts";
 import type { ReplicaChoice } from "../replicator.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { becomeOwner } from "./owner.ts";
 import { readConfig } from "./settings.ts";
 

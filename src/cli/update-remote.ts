@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { passedOn } from "./environment.ts";
 import { CommandError, type FailureCode } from "./failure.ts";
 import type { Owner } from "./owner.ts";

@@ -11,7 +11,7 @@ import { takeLock } from "../lock.ts";
 import { systemRandom } from "../random.ts";
 import { type Journal, readJournal, snapshotFile } from "../update/journal.ts";
 import { settle, sha256Of, updateUnderWay } from "../update/settle.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { CommandError } from "./failure.ts";
 import { configFileOf, readConfig } from "./settings.ts";
 import { become, isRoot, ownerBesideRoot } from "./owner.ts";

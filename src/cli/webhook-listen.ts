@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { readSecret } from "../named-files.ts";
 import { systemRandom } from "../random.ts";
 import { makeSecret, showSecret, signatureHeaders } from "../webhooks/sign.ts";
-import type { Terminal } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
 import { CommandError } from "./failure.ts";
 import { Forwarder } from "./forwarder.ts";
 import { count, jsonLine, plain } from "./words.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Terminal } from "../../src/cli/command.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
 import { init } from "../../src/cli/init.ts";
 import { parseConfig } from "../../src/config.ts";
 
