@@ -349,7 +349,7 @@ function attemptOf(
   const { result, host, address, tls } = transmission;
   return {
     ...blankAttempt(job, endedAt),
-    // Without a host, as after a crash: emails/store.ts lostAnswers does not count it.
+    // Without a host, as after a crash: emails/read-store.ts lostAnswers does not count it.
     host: ending.isCutOff && transmission.isOutcomeUnknown ? null : host,
     address,
     tls: showTls(tls),
