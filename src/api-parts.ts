@@ -154,7 +154,7 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
 function operatorPartsOf(built: Built): ApiParts["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
   return {
-    ...overseerParts(built),
+    ...overseerParts({ ...built, ...built.overseen }),
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
     sms: texter.operator,

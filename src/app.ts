@@ -1,11 +1,9 @@
 import type { AnyElysia } from "elysia";
 import { createApi } from "./api.ts";
 import { apiPartsOf } from "./api-parts.ts";
-import type { Clock } from "./clock.ts";
 import { ClockWatch } from "./clock-watch.ts";
-import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
-import type { DiskGuard, ReadFree } from "./db/guard.ts";
+import type { DiskGuard } from "./db/guard.ts";
 import { closeDatabase, type Db } from "./db/open.ts";
 import { unusable } from "./db/unusable.ts";
 import { generateKeyPairs, type KeyPairs } from "./dkim/keys.ts";
@@ -19,7 +17,8 @@ import { createComposer } from "./emails/composer.ts";
 import type { GivenContent } from "./emails/prepare.ts";
 import { createPreparer } from "./emails/preparer.ts";
 import { StartError } from "./errors.ts";
-import { databaseFile, openBodies, openGround, openMetrics } from "./ground.ts";
+import { databaseFile } from "./db/open.ts";
+import { openBodies, openGround, openMetrics } from "./ground.ts";
 import { handlerOf } from "./http/direct.ts";
 import { listen } from "./http/listen.ts";
 import { listPages } from "./http/pagination.ts";
@@ -29,19 +28,17 @@ import { purgeContents } from "./emails/purge.ts";
 import type { Receive } from "./inbound/letter.ts";
 import { KnownReporters } from "./inbound/reporters.ts";
 import { buildKeeper } from "./keeper.ts";
-import { type Purpose, takeInstanceLock } from "./lock.ts";
-import { isReplicated, type ReplicaChoice, type Replicator, startReplicator } from "./replicator.ts";
+import { lockHeld, type Purpose, takeInstanceLock } from "./lock.ts";
+import { isReplicated, type Replicator, startReplicator } from "./replicator.ts";
 import { type Log, redact } from "./log.ts";
 import { openLookups } from "./lookups.ts";
-import { openInstance } from "./opening.ts";
+import { type InstanceOptions, openInstance } from "./opening.ts";
 import { openThread } from "./open-thread.ts";
 import { createOperatorApi } from "./operator-api.ts";
 import { PageCheck } from "./page-check.ts";
 import { SendingRates } from "./plans/rates.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
 import type { Worker } from "./queue/worker.ts";
-import type { Random } from "./random.ts";
-import type { SessionTimeouts } from "./smtp/timeouts.ts";
 import { buildReceiver } from "./receiver.ts";
 import { buildSender } from "./sender.ts";
 import type { SmsStores, Stores } from "./stores.ts";
@@ -61,27 +58,11 @@ const REQUEST_GRACE_MS = 5_000;
 const STOP_BUDGET_MS = 58_000;
 const REPLICA_SHARE_MS = 10_000;
 
-/** The outside world, as arguments. */
-export interface Edges {
-  clock: Clock;
-  random: Random;
-  log: Log;
-  /** Measures spans, and never jumps; default: `clock`. */
-  steady?: Clock;
-  /** Of the data directory's file system; default: the real one. */
-  readFree?: ReadFree;
-  /** In bytes, for the bodies of requests; default: what the machine and its cgroup allow. */
-  memory?: number;
-  /** For a domain that is registered; default: new ones. */
-  makeKeys?: () => Promise<KeyPairs>;
-  timeouts?: SessionTimeouts;
-}
-
-export interface AppOptions {
-  config: Config;
+export interface AppOptions extends InstanceOptions {
   /** 32 bytes, see src/keyring. */
   instanceKey: Uint8Array;
-  edges: Edges;
+  /** For a domain that is registered; default: new ones. */
+  makeKeys?: () => Promise<KeyPairs>;
   /** Routes beside the API: the sandbox's. */
   beside?: AnyElysia;
   /** False: sending is never blocked for its rates, as in the sandbox, whose mail bounces on purpose. */
@@ -92,10 +73,6 @@ export interface AppOptions {
   receive?: Receive;
   /** What a person can do when the API's port is taken; default: change the configuration. */
   portHint?: string;
-  /** The update whose probe this is; default: it is none. */
-  updateId?: string | null;
-  /** What to do about the replica. */
-  replica?: ReplicaChoice;
 }
 
 export interface App {
@@ -138,11 +115,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     lock.release();
     throw error;
   }
-}
-
-export function lockHeld(dataDir: string, pid: number | null): string {
-  const holder = pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
-  return `${holder} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;
 }
 
 export type Started =
@@ -204,7 +176,13 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const texter = buildTexter({ config, edges, stores, committer, guard, pause, resolver: callResolver, record });
     const clockWatch = watchClock({ edges, worker, teller, texter, stores });
     closers.push(() => clockWatch.stop());
-    const pages = new PageCheck({ dataDir: config.dataDir, databaseFile: databaseFile(config.dataDir), clock, log });
+    const pages = new PageCheck({
+      dataDir: config.dataDir,
+      databaseFile: databaseFile(config.dataDir),
+      openThread,
+      clock,
+      log,
+    });
     closers.push(() => pages.stop());
     const others = () =>
       [worker, dnsWatch, pause, clockWatch, pages].map(({ trouble }) => trouble).concat(replicator?.trouble ?? null);
@@ -244,7 +222,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       bodies: openBodies(config, edges),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
-      makeKeys: edges.makeKeys ?? generateKeyPairs,
+      makeKeys: options.makeKeys ?? generateKeyPairs,
       texter,
       overseen: { db, sites, texter, counters, pause, pages, replicator: () => replicator },
     });
@@ -271,7 +249,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
 
     await clockWatch.start(lastTimeOf(stores));
     const replica = { databaseFile: databaseFile(config.dataDir), choice: options.replica ?? {} };
-    replicator = await startReplicator({ config, edges, db, stores, commit, pause, registry, ...replica });
+    replicator = await startReplicator({ config, edges, db, stores, commit, pause, registry, openThread, ...replica });
     const { settle } = replicator;
     closers.push(() => committer.flush());
     closers.push(settle);

@@ -1,11 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { isAbsolute, normalize } from "node:path";
-
-/** An address and port to listen on; IPv6 without brackets, port 0 = any free one. */
-export interface HostPort {
-  address: string;
-  port: number;
-}
+import type { HostPort } from "./net/address.ts";
 
 /** How a text value of the file is read: `read` gives the value, or undefined when the text is not one. */
 export interface TextFormat {

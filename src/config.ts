@@ -7,7 +7,8 @@ import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./config-sms.ts";
 import { SiteSchema, SITES_MAX } from "./config-site.ts";
 import { choice, derived, duration, integer, list, size, special, tables, text } from "./config-setting.ts";
 import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
-import { type HostPort, TEXT_FORMATS } from "./config-units.ts";
+import { TEXT_FORMATS } from "./config-units.ts";
+import type { HostPort } from "./net/address.ts";
 
 // The one configuration file. This schema is its only description: the types of the code, every default,
 // the checks, and the sentences of config.example.toml. Names here are those of the code; config-read.ts
@@ -230,7 +231,7 @@ export type { RelayConfig } from "./config-relay.ts";
 export type { ReplicationConfig } from "./config-replication.ts";
 export type { SiteConfig } from "./config-site.ts";
 export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./config-sms.ts";
-export { type HostPort, parseHostPort, readReplicaUrl } from "./config-units.ts";
+export { parseHostPort, readReplicaUrl } from "./config-units.ts";
 
 /** Where the text came from: the file's path and the process's environment. */
 export interface ConfigOrigin {

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Edges } from "./app.ts";
+import type { Environment } from "./environment.ts";
 import type { Config } from "./config.ts";
 import { type Marks, marksOf, schemaOf } from "./db/contents.ts";
 import { freeSpaceOf } from "./db/guard.ts";
 import { databaseBytes } from "./db/snapshot.ts";
 import { StartError } from "./errors.ts";
-import { databaseFile } from "./ground.ts";
+import { databaseFile } from "./db/open.ts";
 import { controlBy } from "./litestream/control.ts";
 import { placesOf } from "./litestream/config.ts";
 import { type Drill, readDrill, writeDrill } from "./litestream/drill.ts";
@@ -14,13 +14,15 @@ import { bringFromReplica } from "./litestream/replica.ts";
 import { openTools } from "./litestream/tools.ts";
 import { takeLock } from "./lock.ts";
 import { cureOf, findDamageAside } from "./page-check.ts";
+import type { OpenThread } from "./threads/line.ts";
 
 // A restore drill: what is in the replica is restored beside the database, checked whole, compared with what the
 // database holds, and removed. It reads the replica and the database alone, so that it may be made at any time.
 
 export interface DrillParts {
   config: Config;
-  edges: Pick<Edges, "clock" | "readFree">;
+  edges: Pick<Environment, "clock" | "readFree">;
+  openThread: OpenThread;
   /** Breaks it off. */
   signal?: AbortSignal;
 }
@@ -61,7 +63,7 @@ function shortageOf({ config, edges }: DrillParts): string | null {
   return `It needs ${Math.ceil(needed / MIB)} MiB of free disk, twice the database, and there are ${Math.floor(freeBytes / MIB)} MiB.`;
 }
 
-async function attempt({ config, signal }: DrillParts): Promise<Pick<Drill, "outcome" | "words">> {
+async function attempt({ config, openThread, signal }: DrillParts): Promise<Pick<Drill, "outcome" | "words">> {
   const { dataDir, replication } = config;
   const database = databaseFile(dataDir);
   // Of its own: what the running daemon reads is left alone.
@@ -79,7 +81,7 @@ async function attempt({ config, signal }: DrillParts): Promise<Pick<Drill, "out
     const restored = marksOf(copy, { isInUse: false });
     const lack = live === null ? null : lackOf(restored, live, marksOf(database, { isInUse: true }));
     if (lack !== null) return bad(lack);
-    const damage = live === null ? [] : await findDamageAside(database, signal);
+    const damage = live === null ? [] : await findDamageAside(database, openThread, signal);
     if (damage.length > 0)
       return bad(
         `The replica is whole, but pages of the database in use are damaged (${damage.join("; ")}). ${cureOf(dataDir)}`,

@@ -1,5 +1,5 @@
-import { join } from "node:path";
-import type { Edges } from "./app.ts";
+import { databaseFile } from "./db/open.ts";
+import type { Environment } from "./environment.ts";
 import type { Config } from "./config.ts";
 import { Committer } from "./db/commit.ts";
 import { DiskGuard, freeSpaceOf } from "./db/guard.ts";
@@ -23,7 +23,7 @@ export interface GroundOptions {
   config: Config;
   /** 32 bytes, see src/keyring. */
   instanceKey: Uint8Array;
-  edges: Edges;
+  edges: Environment;
 }
 
 export interface Ground {
@@ -39,13 +39,9 @@ export interface Ground {
 }
 
 /** What bodies of requests are read with: memory for the largest, and what else the machine has for them. */
-export function openBodies({ http }: Config, { clock, steady = clock, memory = usableMemory() }: Edges) {
+export function openBodies({ http }: Config, { clock, steady = clock, memory = usableMemory() }: Environment) {
   const largest = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxOtherBodyBytes);
   return { clock: steady, budget: createBodyBudget(poolFor(memory, largest), steady, () => Bun.gc(true)) };
-}
-
-export function databaseFile(dataDir: string): string {
-  return join(dataDir, "pombo.db");
 }
 
 /** Throws StartError when the key is another one than that of the database, or there is none in it yet. */

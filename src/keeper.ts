@@ -1,4 +1,4 @@
-import type { Edges } from "./app.ts";
+import type { Environment } from "./environment.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
@@ -16,7 +16,7 @@ import { Removal } from "./workspaces/removal.ts";
 
 export interface KeeperParts {
   config: Config;
-  edges: Edges;
+  edges: Environment;
   stores: Stores;
   committer: Committer;
   guard: DiskGuard;

@@ -152,3 +152,9 @@ function unusable(path: string, error: unknown): StartError {
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
+
+/** What a person is told whose data directory another pombo works on. */
+export function lockHeld(dataDir: string, pid: number | null): string {
+  const holder = pid === null ? "Another pombo" : `Another pombo (process ${pid})`;
+  return `${holder} is running on ${dataDir}. Stop it first, or give this one a data_dir of its own; nothing was written or sent.`;
+}

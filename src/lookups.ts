@@ -1,4 +1,4 @@
-import type { Edges } from "./app.ts";
+import type { Environment } from "./environment.ts";
 import type { Config } from "./config.ts";
 import { createResolver, type DnsClient, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";
@@ -20,7 +20,7 @@ export interface Lookups {
   close(): void;
 }
 
-export function openLookups(config: Config, edges: Edges): Lookups {
+export function openLookups(config: Config, edges: Environment): Lookups {
   const { clock, random } = edges;
   const servers = config.dns.servers.length > 0 ? config.dns.servers : systemServers();
   const { resolver, watch } = createWatchedResolver({

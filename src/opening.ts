@@ -1,22 +1,33 @@
-import type { AppOptions } from "./app.ts";
+import type { Config } from "./config.ts";
 import { walBytesOf } from "./db/checkpoints.ts";
 import { findDamageAtStart } from "./db/damage.ts";
 import { syncLogAnew } from "./db/log-sync.ts";
 import { type Db, openDatabase } from "./db/open.ts";
+import type { Environment } from "./environment.ts";
 import { FinalStartError, StartError } from "./errors.ts";
 import { requireDatabaseFile, unusable } from "./db/unusable.ts";
-import { databaseFile, notSetUp } from "./ground.ts";
+import { databaseFile } from "./db/open.ts";
+import { notSetUp } from "./ground.ts";
 import { endDaemonOf } from "./litestream/orphan.ts";
 import { takeLock } from "./lock.ts";
 import { cureOf } from "./page-check.ts";
-import { isReplicated, requireNoBackup } from "./replicator.ts";
+import { isReplicated, type ReplicaChoice, requireNoBackup } from "./replicator.ts";
 import { settleUpdate, sha256Of } from "./update/settle.ts";
 
 // What a start does before there is a database: an update that was cut off is brought to its end, and a directory
 // that was never set up is left as it is.
 
+export interface InstanceOptions {
+  config: Config;
+  edges: Environment;
+  /** The update whose probe this is; default: it is none. */
+  updateId?: string | null;
+  /** What to do about the replica. */
+  replica?: ReplicaChoice;
+}
+
 /** Throws StartError. The lock is held. */
-export async function openInstance(options: AppOptions): Promise<Db> {
+export async function openInstance(options: InstanceOptions): Promise<Db> {
   try {
     return await open(options);
   } catch (error) {
@@ -24,7 +35,7 @@ export async function openInstance(options: AppOptions): Promise<Db> {
   }
 }
 
-async function open({ config, edges, updateId, replica }: AppOptions): Promise<Db> {
+async function open({ config, edges, updateId, replica }: InstanceOptions): Promise<Db> {
   const { dataDir } = config;
   const file = databaseFile(dataDir);
   await settleUpdate({

@@ -1,7 +1,12 @@
-import type { Built } from "./api-parts.ts";
+import type { Clock } from "./clock.ts";
+import type { Config } from "./config.ts";
+import type { Commit } from "./db/commit.ts";
+import type { DiskGuard } from "./db/guard.ts";
 import { BUILD } from "./build.ts";
 import type { Db } from "./db/open.ts";
-import { databaseFile } from "./ground.ts";
+import { databaseFile } from "./db/open.ts";
+import type { ListPages } from "./http/pagination.ts";
+import type { Log } from "./log.ts";
 import type { Counters } from "./metrics/counters.ts";
 import { readFileSizes } from "./metrics/process.ts";
 import { openCensusStore } from "./metrics/store.ts";
@@ -14,10 +19,15 @@ import type { TraceParts } from "./operator/trace.ts";
 import { openTraceStore } from "./operator/trace-store.ts";
 import type { PageCheck } from "./page-check.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
+import type { Worker } from "./queue/worker.ts";
+import type { Random } from "./random.ts";
 import type { Replicator } from "./replicator.ts";
 import type { LinkView } from "./sms/links.ts";
 import type { Sites } from "./smtp/sites.ts";
+import type { Stores } from "./stores.ts";
+import type { Teller } from "./teller.ts";
 import type { Texter } from "./texter.ts";
+import type { Trouble } from "./trouble.ts";
 
 // The overseeing part of the composition root: what the operator's status and queue read and change, across all
 // rooms.
@@ -32,6 +42,17 @@ export interface Overseen {
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   /** Null: it does not run yet. */
   replicator: () => Pick<Replicator, "status" | "trouble" | "advice" | "drill"> | null;
+}
+
+/** All that it reads and changes. */
+export interface OverseerSources extends Overseen {
+  config: Config;
+  stores: Stores;
+  common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ListPages };
+  guard: DiskGuard;
+  teller: Teller;
+  worker: Worker;
+  troubles: () => Trouble[];
 }
 
 /** Null: nothing is replicated. */
@@ -55,9 +76,9 @@ export interface OverseerParts {
   pause: PauseRouteParts;
 }
 
-export function overseerParts(built: Built): OverseerParts {
-  const { stores, common, worker, teller, config, guard, troubles } = built;
-  const { db, sites, texter, counters, pause, pages, replicator } = built.overseen;
+export function overseerParts(sources: OverseerSources): OverseerParts {
+  const { stores, common, worker, teller, config, guard, troubles } = sources;
+  const { db, sites, texter, counters, pause, pages, replicator } = sources;
   const paused = () => pause.pause;
   const { clock } = common;
   const { segments } = stores.sms;

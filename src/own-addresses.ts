@@ -1,5 +1,4 @@
 import { networkInterfaces } from "node:os";
-import type { Config } from "./config.ts";
 import { StartError } from "./errors.ts";
 
 // The addresses of this machine: what mail may be sent from, and must not be sent to.
@@ -15,7 +14,7 @@ export function ownAddresses(): string[] {
 }
 
 /** Throws StartError when mail is to be sent from an address that the machine does not have: every connection would fail. */
-export function requireSources({ sourceIpv4, sourceIpv6 }: Config["email"]): void {
+export function requireSources({ sourceIpv4, sourceIpv6 }: Record<"sourceIpv4" | "sourceIpv6", string | null>): void {
   const known = [...addresses(false), ...addresses(true)];
   for (const [key, address] of [
     ["source_ipv4", sourceIpv4],

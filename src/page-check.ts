@@ -1,7 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
-import { openThread } from "./open-thread.ts";
-import { ThreadLine } from "./threads/line.ts";
+import { type OpenThread, ThreadLine } from "./threads/line.ts";
 import type { Trouble } from "./trouble.ts";
 
 // Whether pages of the database are damaged, looked at on a thread of its own while all goes on. Delivery does not
@@ -21,7 +20,11 @@ export function cureOf(dataDir: string): string {
 }
 
 /** What SQLite says of the tables of a file that are damaged; empty: it is whole. Rejects when it is broken off. */
-export async function findDamageAside(databaseFile: string, signal?: AbortSignal): Promise<string[]> {
+export async function findDamageAside(
+  databaseFile: string,
+  openThread: OpenThread,
+  signal?: AbortSignal,
+): Promise<string[]> {
   const line = new ThreadLine<{ databaseFile: string }, string[]>({
     open: openThread,
     tell: () => undefined,
@@ -40,6 +43,7 @@ export async function findDamageAside(databaseFile: string, signal?: AbortSignal
 export interface PageCheckParts {
   dataDir: string;
   databaseFile: string;
+  openThread: OpenThread;
   clock: Clock;
   log: Log;
 }
@@ -72,9 +76,9 @@ export class PageCheck {
   }
 
   async #check(): Promise<void> {
-    const { databaseFile, clock, log } = this.#parts;
+    const { databaseFile, openThread, clock, log } = this.#parts;
     const startedAt = clock.now();
-    const found = await findDamageAside(databaseFile, this.#stopping.signal);
+    const found = await findDamageAside(databaseFile, openThread, this.#stopping.signal);
     this.#found = found.length === 0 ? null : { words: found.join("; "), at: clock.now() };
     const ms = Math.max(0, clock.now() - startedAt);
     if (this.#found === null) log.event("database.checked", { ms });

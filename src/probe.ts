@@ -1,9 +1,11 @@
-import { type AppOptions, lockHeld, start } from "./app.ts";
+import { lockHeld } from "./lock.ts";
+import { type AppOptions, start } from "./app.ts";
 import type { Clock } from "./clock.ts";
 import { closeDatabase, openDatabase } from "./db/open.ts";
 import { openKeychain } from "./domains/keychain.ts";
 import { StartError } from "./errors.ts";
-import { databaseFile, openGround } from "./ground.ts";
+import { databaseFile } from "./db/open.ts";
+import { openGround } from "./ground.ts";
 import { openTools } from "./litestream/tools.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { openThread } from "./open-thread.ts";

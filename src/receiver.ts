@@ -1,4 +1,4 @@
-import type { Edges } from "./app.ts";
+import type { Environment } from "./environment.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
@@ -17,13 +17,13 @@ import { type Inbound, startInbound } from "./inbound/server.ts";
 import type { Keyring } from "./keyring/seal.ts";
 import type { Counters } from "./metrics/counters.ts";
 import type { Stores } from "./stores.ts";
-import { ThreadLine, type ThreadPort } from "./threads/line.ts";
+import { type OpenThread, ThreadLine } from "./threads/line.ts";
 
 // The receiving half of the composition root: what is done with mail that comes in, and the port it comes in on.
 
 export interface ReceiverParts {
   config: Config;
-  edges: Edges;
+  edges: Environment;
   stores: Stores;
   keyring: Keyring;
   committer: Committer;
@@ -33,7 +33,7 @@ export interface ReceiverParts {
   findRelay: FindRelay;
   show: ReportParts["show"];
   counts: Counters["inbound"];
-  openThread: () => ThreadPort;
+  openThread: OpenThread;
   reporters: KnownReporters;
   /** Of the feedback providers' keys: what strangers make us look up takes no places from mail. */
   resolver: DnsClient;

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Edges } from "./app.ts";
+import type { Environment } from "./environment.ts";
 import type { Config } from "./config.ts";
 import { changesSoFar, leaveCheckpoints, takeCheckpoints, walBytesOf } from "./db/checkpoints.ts";
 import type { Commit } from "./db/commit.ts";
@@ -25,6 +25,7 @@ import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { registerReplication } from "./metrics/replication.ts";
 import type { Registry } from "./metrics/registry.ts";
 import type { DeliveryPause } from "./queue/pause.ts";
+import type { OpenThread } from "./threads/line.ts";
 import type { Trouble } from "./trouble.ts";
 import { forgetPutBack, isPutBack } from "./update/settle.ts";
 import type { WorkspaceStore } from "./workspaces/store.ts";
@@ -44,12 +45,13 @@ export interface ReplicaChoice {
 export interface ReplicatorParts {
   config: Config;
   databaseFile: string;
-  edges: Edges;
+  edges: Environment;
   db: Db;
   stores: { workspaces: Pick<WorkspaceStore, "fact" | "setFact"> };
   commit: Commit;
   pause: DeliveryPause;
   registry: Registry;
+  openThread: OpenThread;
   choice: ReplicaChoice;
 }
 
@@ -224,10 +226,10 @@ async function ownerBeside(
   }
 }
 
-function drillsOf({ config, edges }: ReplicatorParts): WeeklyDrill {
+function drillsOf({ config, edges, openThread }: ReplicatorParts): WeeklyDrill {
   return new WeeklyDrill({
     last: () => readDrill(config.dataDir),
-    run: (signal) => drillReplica({ config, edges, signal }),
+    run: (signal) => drillReplica({ config, edges, openThread, signal }),
     ...edges,
   });
 }

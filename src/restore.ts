@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Edges, lockHeld } from "./app.ts";
+import type { Environment } from "./environment.ts";
+import { lockHeld } from "./lock.ts";
 import type { Config } from "./config.ts";
 import { type Contents, contentsOf, doubtWaiting, schemaOf } from "./db/contents.ts";
 import { MIGRATIONS } from "./db/migrations.ts";
@@ -9,7 +10,7 @@ import { databaseBytes, putDatabaseBack } from "./db/snapshot.ts";
 import { generateKeyPairs } from "./dkim/keys.ts";
 import { openDomainStore } from "./domains/store.ts";
 import { StartError } from "./errors.ts";
-import { databaseFile } from "./ground.ts";
+import { databaseFile } from "./db/open.ts";
 import { newId } from "./id.ts";
 import { readKeyOf, writeInstanceKey } from "./keyring/file.ts";
 import { createInstanceKey, openKeyring, parseInstanceKey } from "./keyring/seal.ts";
@@ -39,7 +40,7 @@ export interface RestoreOptions {
   recoveryKey: string | null;
   /** Whether the key comes from the environment at each start, and stands in no file. */
   isKeyOfEnvironment: boolean;
-  edges: Edges;
+  edges: Environment;
 }
 
 export interface Restored {
@@ -133,9 +134,9 @@ async function makeReady(draft: string, { at, owner }: Found, options: RestoreOp
     const contents = contentsOf(db.sqlite);
     const restorePoint = Math.max(at, (contents.newestWaitingAt ?? 0) + 1);
     const now = clock.now();
-    const makeKeys = edges.makeKeys ?? generateKeyPairs;
     const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db) };
-    const rekeyed = recoveryKey === null ? await rekey(keyring, { ...stores, db, clock, random, makeKeys }) : null;
+    const rekeyed =
+      recoveryKey === null ? await rekey(keyring, { ...stores, db, clock, random, makeKeys: generateKeyPairs }) : null;
     const mark = followerOf(readMark(facts.fact("marker")), owner, facts.fact("instance_id"));
     db.sqlite.transaction(() => {
       const reason = `the database was restored as it was at ${timeOf(at)}: what was delivered since would be sent again.`;

@@ -1,4 +1,4 @@
-import type { Edges } from "./app.ts";
+import type { Environment } from "./environment.ts";
 import type { Config, SiteConfig } from "./config.ts";
 import type { Committer } from "./db/commit.ts";
 import type { DiskGuard } from "./db/guard.ts";
@@ -57,7 +57,7 @@ function toRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfi
 
 export interface SenderParts {
   config: Config;
-  edges: Edges;
+  edges: Environment;
   stores: SenderStores;
   keyring: Keyring;
   committer: Committer;
@@ -95,7 +95,7 @@ export function buildSender(parts: SenderParts) {
     localIpv6: email.sourceIpv6,
     findTlsPolicy: tlsPolicyBy(rules),
     port: email.destinationPort,
-    timeouts: edges.timeouts ?? DEFAULT_TIMEOUTS,
+    timeouts: DEFAULT_TIMEOUTS,
   });
   const sites = new Sites({
     clock,

@@ -1,4 +1,4 @@
-import type { Edges } from "./app.ts";
+import type { Environment } from "./environment.ts";
 import { BUILD } from "./build.ts";
 import type { Config } from "./config.ts";
 import { ownAddresses } from "./own-addresses.ts";
@@ -36,7 +36,7 @@ const STOP_GRACE_MS = 5_000;
 
 export interface TellerParts {
   config: Config;
-  edges: Edges;
+  edges: Environment;
   db: Db;
   stores: Stores;
   keyring: Keyring;
@@ -162,7 +162,7 @@ function upkeepOf({ config, edges, stores, committer }: TellerParts, removed: (w
 function followStores(
   { emails, suppressions, sms }: Stores,
   recorder: Recorder,
-  { clock, tellOfEmail }: { clock: Edges["clock"]; tellOfEmail: TellOfEmail },
+  { clock, tellOfEmail }: { clock: Environment["clock"]; tellOfEmail: TellOfEmail },
 ): void {
   emails.followEnds(({ status, ...end }) => {
     if (status !== "queued") tellOfEmail({ ...end, type: `email.${status}` });

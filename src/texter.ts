@@ -1,5 +1,5 @@
 import type { OperatorParts } from "./api.ts";
-import type { Edges } from "./app.ts";
+import type { Environment } from "./environment.ts";
 import type { Clock } from "./clock.ts";
 import type { SetBack } from "./clock-watch.ts";
 import type { Config } from "./config.ts";
@@ -40,7 +40,7 @@ import type { Trouble } from "./trouble.ts";
 
 export interface TexterParts {
   config: Config;
-  edges: Edges;
+  edges: Environment;
   stores: Stores;
   committer: Committer;
   guard: DiskGuard;

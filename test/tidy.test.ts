@@ -3,9 +3,7 @@
 import { expect, test } from "bun:test";
 import { MAY_NAME_SYSTEM_EDGES, OWN_DATABASES, SOURCES_OF_CHANGE } from "./tidy/edges.ts";
 import { PURE } from "./tidy/pure.ts";
-import { DOORS, FEATURE_ROOMS, FOR_ALL } from "./tidy/names.ts";
-import { ROOMS } from "./tidy/rooms.ts";
-import { codeMatching, type Import, importsOf, pathsOf, readSource, roomOf, sourcesOf } from "./tidy/sources.ts";
+import { codeMatching, importsOf, pathsOf, readSource, sourcesOf } from "./tidy/sources.ts";
 
 const SRC = sourcesOf("src", ".ts");
 const CODE = [...SRC, ...sourcesOf("test", ".ts"), ...sourcesOf("bench", ".ts")];
@@ -16,32 +14,6 @@ const inside = (path: string) => path.replace(/^src\//, "");
 const isAmong = (path: string, places: string[]) =>
   places.some((place) => inside(path) === place || (place.endsWith("/") && inside(path).startsWith(place)));
 
-test("every room is on the map, and the map has no room that is not there", () => {
-  const rooms = new Set(SRC.map((source) => roomOf(source.path)));
-  expect([...rooms].filter((room) => ROOMS[room] === undefined && !FOR_ALL.includes(room))).toEqual([]);
-  expect(Object.keys(ROOMS).filter((room) => !rooms.has(room))).toEqual([]);
-});
-
-function isAllowed(from: string, found: Import): boolean {
-  const room = roomOf(found.to);
-  if (roomOf(from) === room || FOR_ALL.includes(room)) return true;
-  const file = inside(found.to);
-  const entries = ROOMS[roomOf(from)] ?? [];
-  if (entries.includes(file) || (found.isType && entries.includes(`type ${file}`))) return true;
-  const isDoor = !FEATURE_ROOMS.includes(room) || DOORS.includes(file.slice(room.length + 1));
-  return isDoor && entries.includes(room);
-}
-
-test("rooms import what the map allows them, and of a feature room its doors only", () => {
-  const strangers = SRC.flatMap((source) =>
-    importsOf(source)
-      .filter(({ to }) => to.startsWith("src/"))
-      .filter((found) => !isAllowed(source.path, found))
-      .map((found) => `${source.path} imports ${found.isType ? "types of " : ""}${found.to}`),
-  );
-  expect(strangers).toEqual([]);
-});
-
 test("src imports no test, bench or script, and nothing outside the project", () => {
   const strangers = SRC.flatMap((source) =>
     importsOf(source)
@@ -50,80 +22,6 @@ test("src imports no test, bench or script, and nothing outside the project", ()
       .map(({ specifier }) => `${source.path} imports ${specifier}`),
   );
   expect(strangers).toEqual([]);
-});
-
-test("no entry of the map is unused", () => {
-  const imports = SRC.flatMap((source) => importsOf(source).map((found) => ({ from: roomOf(source.path), ...found })));
-  const isUsed = (room: string, entry: string) =>
-    imports.some((found) => {
-      if (found.from !== room) return false;
-      const file = inside(found.to);
-      return entry === file || (entry === `type ${file}` && found.isType) || entry === roomOf(found.to);
-    });
-  // The commands and the composition root take from the whole list what they need.
-  const unused = Object.entries(ROOMS)
-    .filter(([room]) => room !== "cli" && room !== "app.ts")
-    .flatMap(([room, entries]) => entries.filter((entry) => !isUsed(room, entry)).map((entry) => `${room}: ${entry}`));
-  expect(unused).toEqual([]);
-});
-
-test("rooms form no circle, types aside", () => {
-  const next = new Map<string, Set<string>>();
-  for (const source of SRC) {
-    const targets = importsOf(source).filter((found) => !found.isType && found.to.startsWith("src/"));
-    const room = roomOf(source.path);
-    const known = next.get(room) ?? new Set();
-    for (const target of targets) if (roomOf(target.to) !== room) known.add(roomOf(target.to));
-    next.set(room, known);
-  }
-  const circles: string[] = [];
-  const visit = (room: string, way: string[]) => {
-    if (way.includes(room)) circles.push([...way.slice(way.indexOf(room)), room].join(" → "));
-    else if (circles.length === 0) for (const target of next.get(room) ?? []) visit(target, [...way, room]);
-  };
-  for (const room of next.keys()) visit(room, []);
-  expect(circles).toEqual([]);
-});
-
-/** The composition root, which is one circle still. */
-const ROOT_PARTS =
-  "api-parts app drill ground keeper lookups opening overseer receiver replicator sender teller texter".split(" ");
-
-test("files form no circle, types included", () => {
-  const isRoot = (path: string) => ROOT_PARTS.some((part) => path === `src/${part}.ts`);
-  const next = new Map(SRC.map((source) => [source.path, importsOf(source).map(({ to }) => to)]));
-  const circles: string[] = [];
-  const done = new Set<string>();
-  const visit = (path: string, way: string[]) => {
-    const at = way.indexOf(path);
-    if (at >= 0) circles.push([...way.slice(at), path].join(" → "));
-    if (at >= 0 || done.has(path)) return;
-    for (const to of next.get(path) ?? []) if (!isRoot(path) || !isRoot(to)) visit(to, [...way, path]);
-    done.add(path);
-  };
-  for (const path of next.keys()) visit(path, []);
-  expect(circles).toEqual([]);
-});
-
-test("ARCHITECTURE.md prints the same map", () => {
-  const rows = readSource("ARCHITECTURE.md")
-    .text.split("\n")
-    .map((line) => /^\| ((?:`\w+\/` ?)+)\|.*\| ([^|]+) \|$/.exec(line))
-    .filter((row) => row !== null);
-  const differences = rows.flatMap(([, names = "", printed = ""]) => {
-    const rooms = [...names.matchAll(/`(\w+)\/`/g)].map(([, room = ""]) => room);
-    const expected = rooms.flatMap((room) => (ROOMS[room] ?? []).map((entry) => roomOf(entry.replace(/^type /, ""))));
-    const words = printed.replace(/\([^)]*\)/g, " ").match(/\w+/g) ?? [];
-    const [wanted, got] = [[...new Set(expected)].toSorted(), [...new Set(words)].toSorted()];
-    return wanted.join(" ") === got.join(" ")
-      ? []
-      : [`${rooms.join(", ")}: "${got.join(" ")}", in the map: "${wanted.join(" ")}"`];
-  });
-  expect(differences).toEqual([]);
-  const listed = rows.flatMap(([, names = ""]) => [...names.matchAll(/`(\w+)\/`/g)].map(([, room]) => room));
-  expect(
-    Object.keys(ROOMS).filter((room) => !room.endsWith(".ts") && room !== "cli" && !listed.includes(room)),
-  ).toEqual([]);
 });
 
 const OUTSIDE_WORLD =

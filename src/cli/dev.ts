@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type App, startApp } from "../app.ts";
-import { databaseFile } from "../ground.ts";
+import { databaseFile } from "../db/open.ts";
 import { systemClock } from "../clock.ts";
 import { createResolver } from "../dns/client.ts";
 import { type DomainStore, openDomainStore } from "../domains/store.ts";

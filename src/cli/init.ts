@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { databaseFile } from "../ground.ts";
+import { databaseFile } from "../db/open.ts";
 import { parseHostPort } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { systemClock } from "../clock.ts";

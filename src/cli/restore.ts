@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { systemClock } from "../clock.ts";
 import { type Config, parseConfig, readReplicaUrl } from "../config.ts";
 import { drillReplica } from "../drill.ts";
+import { openThread } from "../open-thread.ts";
 import { readRecoveryKey } from "../keyring/file.ts";
 import { systemRandom } from "../random.ts";
 import { type Restored, restoreInstance } from "../restore.ts";
@@ -87,7 +88,7 @@ async function drill(given: Given, terminal: Terminal): Promise<void> {
   const config = readConfig(given.text("config"), terminal.env);
   becomeOwner(config.dataDir);
   if (config.replication.url === null) throw new CommandError("Nothing is replicated: there is no [replication] url.");
-  const made = await drillReplica({ config, edges: { clock: systemClock } });
+  const made = await drillReplica({ config, edges: { clock: systemClock }, openThread });
   const { outcome, words, tookMs } = made;
   if (outcome !== "good") terminal.ends(1);
   const seconds = (tookMs / 1_000).toLocaleString("en", { maximumFractionDigits: 1 });

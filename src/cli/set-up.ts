@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import type { Config } from "../config.ts";
-import { lockHeld } from "../app.ts";
-import { databaseFile } from "../ground.ts";
+import { lockHeld } from "../lock.ts";
+import { databaseFile } from "../db/open.ts";
 import { openDatabase } from "../db/open.ts";
 import { StartError } from "../errors.ts";
 import { newId } from "../id.ts";

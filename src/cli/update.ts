@@ -4,7 +4,7 @@ import { systemClock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import { databaseBytes, readSchema } from "../db/snapshot.ts";
 import { requireDatabaseFile, unusable } from "../db/unusable.ts";
-import { databaseFile } from "../ground.ts";
+import { databaseFile } from "../db/open.ts";
 import { newId } from "../id.ts";
 import { endDaemonOf } from "../litestream/orphan.ts";
 import { takeLock } from "../lock.ts";

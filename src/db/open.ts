@@ -1,5 +1,6 @@
 import { constants, type Database } from "bun:sqlite";
 import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
+import { join } from "node:path";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { FinalStartError, StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES, leaveCheckpoints } from "./checkpoints.ts";
@@ -17,6 +18,11 @@ const BUSY_TIMEOUT_MS = 5_000;
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /** Of pages; grows with use. SQLite's own 2 MiB are fewer than a busy second touches. */
 const CACHE_KIB = 8 * 1024;
+
+/** The database of a data directory. */
+export function databaseFile(dataDir: string): string {
+  return join(dataDir, "pombo.db");
+}
 
 export interface Db {
   /** For queries. */

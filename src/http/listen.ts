@@ -1,6 +1,6 @@
 import http from "node:http";
 import type { AnyElysia } from "elysia";
-import type { Config, HostPort } from "../config.ts";
+import type { HostPort } from "../net/address.ts";
 import { StartError } from "../errors.ts";
 import { noteArrival, type Peers } from "./client-address.ts";
 import { handlerOf } from "./direct.ts";
@@ -32,10 +32,10 @@ export interface ListenOptions {
 const RUNTIME_HEADER_BYTES = 256 * 1024;
 
 /** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
-export function listen(api: AnyElysia, config: Config["http"], options: ListenOptions): Listener {
+export function listen(api: AnyElysia, { listen: at }: { listen: HostPort }, options: ListenOptions): Listener {
   const { portHint, answered } = options;
   const handle = handlerOf(api);
-  return bind({ ...config.listen, key: "[http] listen", portHint }, async (request, peers) => {
+  return bind({ ...at, key: "[http] listen", portHint }, async (request, peers) => {
     const startedAt = performance.now();
     const handled = forRouter(request);
     noteArrival(request, peers, handled);

@@ -1,5 +1,5 @@
 import type { AddressInfo, Server } from "node:net";
-import type { HostPort } from "../config.ts";
+import type { HostPort } from "../net/address.ts";
 import { StartError } from "../errors.ts";
 
 const OFF = '[inbound] listen = "" turns the inbound mail off';

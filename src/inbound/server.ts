@@ -10,7 +10,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import type { Clock } from "../clock.ts";
-import type { HostPort } from "../config.ts";
+import type { HostPort } from "../net/address.ts";
 import type { Log } from "../log.ts";
 import { networksOf } from "../net/address.ts";
 import { bind } from "./bind.ts";

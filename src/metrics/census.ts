@@ -1,11 +1,18 @@
 import type { Clock } from "../clock.ts";
-import type { SiteDepth } from "./gauges.ts";
 import type { CensusStore, QueuePlace } from "./store.ts";
 
 // How much waits for each site, and since when: counted when somebody asks, by walking the queue's
 // covering index a slice at a time with turns of the event loop between, so that a million rows stop
 // nobody. Rows move meanwhile, so the figures are those of about one moment. (Counting as rows come and
 // go would give the depth for less, but not the age of the oldest: that must be looked for.)
+
+/** What waits for one site. */
+export interface SiteDepth {
+  site: string;
+  depth: number;
+  /** When the oldest of it was accepted, Unix ms; null when that is not known. */
+  oldestAt: number | null;
+}
 
 /** A slice takes about a millisecond; of many small lanes, each of which costs as much as ten rows, it takes fewer rows. */
 const SLICE_ROWS = 2_000;

@@ -1,16 +1,9 @@
+import type { SiteDepth } from "./census.ts";
 import { registerTexts, type TextFigures } from "./texts.ts";
 import type { Reading, Registry, Sample } from "./registry.ts";
 
 // What is read when somebody asks. Each source is a function handed in by the composition root; it
 // must be quick, since the loop stands still meanwhile.
-
-/** What waits for one site. */
-export interface SiteDepth {
-  site: string;
-  depth: number;
-  /** When the oldest of it was accepted, Unix ms; null when that is not known. */
-  oldestAt: number | null;
-}
 
 export interface Sources {
   /** Unix ms. */

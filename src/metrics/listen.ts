@@ -1,4 +1,4 @@
-import type { HostPort } from "../config.ts";
+import type { HostPort } from "../net/address.ts";
 import { bind, type Listener } from "../http/listen.ts";
 import type { Log } from "../log.ts";
 

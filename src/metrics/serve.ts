@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { BUILD } from "../build.ts";
-import type { HostPort } from "../config.ts";
+import type { HostPort } from "../net/address.ts";
 import type { Db } from "../db/open.ts";
 import type { Log } from "../log.ts";
 import { Census } from "./census.ts";

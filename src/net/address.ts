@@ -174,3 +174,9 @@ function readIpv6(ip: string): bigint {
 function toGroups(value: bigint): string {
   return `${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
 }
+
+/** An address and port to listen on; IPv6 without brackets, port 0 = any free one. */
+export interface HostPort {
+  address: string;
+  port: number;
+}

@@ -1,7 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/commit.ts";
-import type { LaneHead } from "./job.ts";
-import type { WorkerQueue } from "./store.ts";
+import type { LaneHead, WorkerQueue } from "./job.ts";
 
 /**
  * The clock was set back. A row whose attempt, or acceptance, lies ahead was put off by the time of before: it waits as

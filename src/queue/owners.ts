@@ -1,8 +1,8 @@
 import type { Log } from "../log.ts";
-import type { QueueStore } from "./store.ts";
+import type { WorkerQueue } from "./job.ts";
 
 interface OwnerParts {
-  queue: Pick<QueueStore, "workspaceOf">;
+  queue: Pick<WorkerQueue, "workspaceOf">;
   isHeld?: (workspaceId: number) => boolean;
   log: Log;
 }

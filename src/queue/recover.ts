@@ -4,8 +4,7 @@ import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import type { Handler } from "./handler.ts";
-import type { InterruptedJob, LaneHead } from "./job.ts";
-import type { WorkerQueue } from "./store.ts";
+import type { InterruptedJob, LaneHead, WorkerQueue } from "./job.ts";
 import type { UnwrittenEnds } from "./unwritten-ends.ts";
 
 // Rows in flight that nobody works on: after a crash, or by a bug. An attempt without dot_at sent

@@ -15,22 +15,6 @@ import { openLaneIds } from "./lane-store.ts";
 
 export type QueueStore = ReturnType<typeof openQueueStore>;
 
-/** What the worker needs of a queue: the emails' or another whose rows are claimed as these are. */
-export type WorkerQueue = Pick<
-  QueueStore,
-  | "workspaceOf"
-  | "claim"
-  | "headOf"
-  | "markDot"
-  | "finish"
-  | "defer"
-  | "giveBack"
-  | "heads"
-  | "inFlight"
-  | "release"
-  | "bringNear"
->;
-
 /** Prepares the statements of the queue; `counts` is told of every row that comes to be delayed or ceases to be. */
 export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm } = db;

@@ -15,8 +15,7 @@ import { freeInterrupted, mendLost, type RecoverParts } from "./recover.ts";
 import { nextRetryAt } from "./retry.ts";
 import type { PauseView } from "./pause.ts";
 import type { SiteGate } from "./site-places.ts";
-import { type Deferral, type Job, type LaneHead, RowTaken } from "./job.ts";
-import type { WorkerQueue } from "./store.ts";
+import { type Deferral, type Job, type LaneHead, RowTaken, type WorkerQueue } from "./job.ts";
 import { UnwrittenEnds } from "./unwritten-ends.ts";
 
 export type { AttemptContext, Handler, Settlement };

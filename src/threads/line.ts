@@ -26,6 +26,9 @@ export interface ThreadPort {
   unref(): void;
 }
 
+/** Starts a thread. */
+export type OpenThread = () => ThreadPort;
+
 /** The thread ended before it answered: nothing is known of the call but that it has no effect. */
 export class ThreadGone extends Error {
   override readonly name = "ThreadGone";
@@ -53,7 +56,7 @@ const PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
 export interface ThreadLineOptions {
-  open: () => ThreadPort;
+  open: OpenThread;
   /** Hears of a thread that died, and why. */
   tell: (why: string) => void;
   /** For work of another kind than the usual, and for tests. */

@@ -3,8 +3,7 @@ import type { Db } from "../db/open.ts";
 import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
 import { removeShare } from "../db/shares.ts";
 import { fast } from "../db/statement.ts";
-import type { Deferral, InterruptedJob, Job, LaneHead } from "../queue/job.ts";
-import type { WorkerQueue } from "../queue/store.ts";
+import type { Deferral, InterruptedJob, Job, LaneHead, WorkerQueue } from "../queue/job.ts";
 import { openBringNear } from "./bring-near-store.ts";
 
 // The queue of the calls, as the worker of src/queue takes it: a lane is a webhook. Calls are made at least

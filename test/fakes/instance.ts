@@ -133,11 +133,11 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
       instanceKey,
       ...(receive === undefined ? {} : { receive }),
       ...(exampleDomain === undefined ? {} : { exampleDomain }),
+      makeKeys: makeKeysInTurn,
       edges: {
         clock,
         random: systemRandom,
         log,
-        makeKeys: makeKeysInTurn,
         ...(steady === undefined ? {} : { steady }),
         ...(readFree === undefined ? {} : { readFree }),
         ...(memory === undefined ? {} : { memory }),

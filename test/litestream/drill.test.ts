@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
 import { drillReplica } from "../../src/drill.ts";
+import { openThread } from "../../src/open-thread.ts";
 import { daemonVersion } from "../../src/litestream/daemon.ts";
 import { type Drill, readDrill, WeeklyDrill } from "../../src/litestream/drill.ts";
 import { takeLock } from "../../src/lock.ts";
@@ -30,7 +31,7 @@ async function startReplicated() {
   await waitUntil("the daemon answers", 20_000, () => existsSync(join(pombo.directory, "lite.sock")));
   return {
     ...{ folder, replica, pombo },
-    drill: (edges = {}) => drillReplica({ config: pombo.config, edges: { clock: systemClock, ...edges } }),
+    drill: (edges = {}) => drillReplica({ config: pombo.config, edges: { clock: systemClock, ...edges }, openThread }),
     async [Symbol.asyncDispose]() {
       await pombo[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });

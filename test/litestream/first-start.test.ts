@@ -9,6 +9,7 @@ import { openDatabase } from "../../src/db/open.ts";
 import { Registry } from "../../src/metrics/registry.ts";
 import { DeliveryPause } from "../../src/queue/pause.ts";
 import { systemRandom } from "../../src/random.ts";
+import { openThread } from "../../src/open-thread.ts";
 import { startReplicator } from "../../src/replicator.ts";
 import { parseConfig } from "../../src/config.ts";
 import { fakeClock } from "../fakes/clock.ts";
@@ -45,6 +46,7 @@ test("a first start that is cut off right behind its first commit does not pause
       ...parts,
       stores: { workspaces },
       registry: new Registry(),
+      openThread,
       choice: {},
     });
     await replicator.settle();

@@ -110,9 +110,3 @@ export function codeMatching(source: Source, pattern: RegExp): string[] {
     pattern.test(line) ? [`${source.path}:${index + 1}: ${line.trim()}`] : [],
   );
 }
-
-/** The room of a file of ours: its folder in src, or the file itself beside main.ts. */
-export function roomOf(path: string): string {
-  const inside = path.replace(/^src\//, "");
-  return inside.includes("/") ? inside.slice(0, inside.indexOf("/")) : inside;
-}
