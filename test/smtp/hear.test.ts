@@ -18,6 +18,7 @@ const PHRASES = [
   ...["spam content", "looks like spam", "spam message", "dmarc", "no ptr", "on our block list", "untrusted ip"],
   ...["over quota", "relay denied", "sender unknown", "prohibited", "message too large", "access denied"],
   ...["syntax error", "message expired", "domain not found", "mailbox disabled", "user unknown", "no such user"],
+  ...["casilla llena"],
   ...["account does not exist", "user has moved", "recipient address rejected: access denied", "address rejected"],
   ...["mailbox unavailable", "recipient rejected", "benutzer unbekannt", "connection lost", "timed out"],
   ...["temporarily deferred", "mail not accepted", "[TSS04]", "hcm1", "exceeded the maximum number of connections"],
