@@ -272,8 +272,10 @@ fi
 install -d -o pombo -g pombo -m 0700 "$DATA"
 # Root follows the configuration too (pombo update): root owns it, and pombo reads it.
 install -d -o root -g pombo -m 0750 /etc/pombo
-# Files of earlier installations, whose folder was pombo's. A file with a second link is left: it may be something else.
-find /etc/pombo -xdev -mindepth 1 -maxdepth 1 -type f -links 1 -user pombo -exec chown -h root:pombo {} + -exec chmod 0640 {} +
+# Files of earlier installations, whose folder was pombo's. Copied: what pombo's user has open for writing would go on
+# writing to a file that changes its owner. A file with a second link is left: it may be something else.
+find /etc/pombo -xdev -mindepth 1 -maxdepth 1 -type f -links 1 -user pombo \
+  -exec sh -c 'install -o root -g pombo -m 0640 "$1" "$2" && mv -f "$2" "$1"' sh {} "$work/config" \;
 
 if [ -d /etc/systemd/system ]; then
   unit >"$work/unit"
