@@ -182,7 +182,9 @@ verify() {
   fi
   printf %s "$public_key" | grep -Eqx 'RW[A-Za-z0-9+/]{54}' || fail "--public-key is not a minisign public key: RW and 54 more characters."
   fetch "$source.minisig" "$work/pombo.minisig" || fail "The signature at $source.minisig could not be fetched. Nothing was changed."
-  sed -n 3p "$work/pombo.minisig" | tr '\t' '\n' | grep -qx "\(trusted comment: \)\{0,1\}file:${source##*/}" ||
+  # Read once: what the signature covers is what is believed of it, to the last character.
+  comment=$(sed -n '3s/^trusted comment: //p' "$work/pombo.minisig")
+  printf '%s\n' "$comment" | tr '\t' '\n' | grep -Fqx "file:${source##*/}" ||
     fail "The signature at $source.minisig is for another file than ${source##*/}. Nothing was changed."
   if has minisign; then
     minisign -Vqm "$work/pombo" -x "$work/pombo.minisig" -P "$public_key" || fail "$source does not match its signature. Nothing was changed."
@@ -192,13 +194,13 @@ verify() {
     say "NOT VERIFIED: neither minisign nor openssl 3 is installed, so the signature at $source.minisig was not checked."
     return 0
   fi
-  new=$(sed -n 3p "$work/pombo.minisig" | tr '\t' '\n' | sed -n 's/^\(trusted comment: \)\{0,1\}version://p')
+  new=$(printf '%s\n' "$comment" | tr '\t' '\n' | sed -n 's/^version://p')
   old=$("$BINARY" version --json 2>/dev/null | sed -n 's/.*"version":"\([0-9A-Za-z.+-]*\)".*/\1/p') || true
   # A release comes after its drafts (0.2.0-rc1), as ~ has it for sort.
   if [ -n "$old" ] && [ "$new" != "$old" ] && [ "$(printf '%s\n%s\n' "$new" "$old" | tr - '~' | sort -V | tail -n 1)" = "$(printf %s "$old" | tr - '~')" ]; then
     fail "$source is pombo ${new:-of no version}, and $old is installed: the older version lacks the fixes made since. To install it all the same, download it and run pombo update FILE. Nothing was changed."
   fi
-  say "Verified: $(sed -n 's/^trusted comment: //p' "$work/pombo.minisig" | tr '\t' ' ')"
+  say "Verified: $(printf %s "$comment" | tr '\t' ' ')"
 }
 
 # A key and a signature of minisign's are two letters and eight octets of a name, and then what openssl knows.
@@ -217,7 +219,7 @@ verify_by_openssl() (
     Ed) ln -s pombo signed ;;
     *) return 1 ;;
   esac
-  { cat signature; sed -n 3p pombo.minisig | sed 's/^trusted comment: //' | tr -d '\r\n'; } >trusted
+  { cat signature; printf %s "$comment"; } >trusted
   openssl pkeyutl -verify -pubin -keyform DER -inkey key.der -rawin -in signed -sigfile signature >/dev/null 2>&1 &&
     openssl pkeyutl -verify -pubin -keyform DER -inkey key.der -rawin -in trusted -sigfile global >/dev/null 2>&1
 )
@@ -270,8 +272,10 @@ fi
 install -d -o pombo -g pombo -m 0700 "$DATA"
 # Root follows the configuration too (pombo update): root owns it, and pombo reads it.
 install -d -o root -g pombo -m 0750 /etc/pombo
-# Files of earlier installations, whose folder was pombo's. A file with a second link is left: it may be something else.
-find /etc/pombo -xdev -mindepth 1 -maxdepth 1 -type f -links 1 -user pombo -exec chown -h root:pombo {} + -exec chmod 0640 {} +
+# Files of earlier installations, whose folder was pombo's. Copied: what pombo's user has open for writing would go on
+# writing to a file that changes its owner. A file with a second link is left: it may be something else.
+find /etc/pombo -xdev -mindepth 1 -maxdepth 1 -type f -links 1 -user pombo \
+  -exec sh -c 'install -o root -g pombo -m 0640 "$1" "$2" && mv -f "$2" "$1"' sh {} "$work/config" \;
 
 if [ -d /etc/systemd/system ]; then
   unit >"$work/unit"

@@ -1,6 +1,7 @@
 import { runCommand } from "./cli/command.ts";
 import type { Terminal } from "./cli/terminal.ts";
 import { CommandError } from "./cli/failure.ts";
+import { plainLines } from "./cli/words.ts";
 import { FinalStartError, StartError } from "./errors.ts";
 import { errorText } from "./log.ts";
 
@@ -71,7 +72,8 @@ async function main(): Promise<void> {
     args: process.argv.slice(2),
     out: (text) => out.write(text),
     write: (bytes) => out.writeBytes(bytes),
-    err: (text) => err.write(text),
+    // A reason may be in the words of a file or a program that others have in hand.
+    err: (text) => err.write(plainLines(text)),
     flushed: () => out.flushed(),
     width: process.stdout.isTTY ? process.stdout.columns || DEFAULT_WIDTH : null,
     isInteractive: process.stdin.isTTY && process.stdout.isTTY,

@@ -5,7 +5,7 @@ import example from "../../config.example.toml" with { type: "text" };
 import { type Config, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 import type { Terminal } from "./terminal.ts";
-import { isRoot, ownerBesideRoot } from "./owner.ts";
+import { isRoot, ownerBesideRoot, requireRootsPlace } from "./owner.ts";
 import { plain } from "./words.ts";
 
 // The configuration of an instance that has none yet: the example, with what was said on the command line.
@@ -61,6 +61,7 @@ export function writeConfig(
   { dataDir, terminal: { err } }: { dataDir: string; terminal: Pick<Terminal, "err"> },
 ): void {
   const owner = ownerBesideRoot(dataDir);
+  requireRootsPlace(dirname(file));
   try {
     const made = mkdirSync(dirname(file), { recursive: true });
     const descriptor = openSync(file, "wx", 0o640);

@@ -40,13 +40,43 @@ export function ownerBesideRoot(dataDir: string): Owner | null {
     );
   if (open !== null)
     throw new StartError(
-      `${plain(path)} belongs to ${stats.uid === 0 ? "root" : `uid ${stats.uid}`}, and ${plain(open)} on the way to it can be changed by others: give both one owner, and run pombo as that user.`,
+      `${plain(path)} belongs to ${nameOf(stats.uid)}, and ${plain(open)} on the way to it can be changed by others: give both one owner, and run pombo as that user.`,
     );
   return stats.uid === 0 ? null : ownerOf(stats);
 }
 
+/**
+ * From here on root is the owner of a configuration: what that says is where this process will work. Throws StartError
+ * where yet others could change it, and as lstat does where there is none.
+ */
+export function becomeOwnerOfConfig(file: string): void {
+  if (!isRoot()) return;
+  const path = resolve(file);
+  const stats = lstatSync(path);
+  const open = openPlace(path, stats.uid);
+  if (open !== null)
+    throw new StartError(
+      `${plain(path)} belongs to ${nameOf(stats.uid)} and says what root does, and ${plain(open)} can be changed by others: give both to root (chown root:pombo, chmod 640 the file and 750 its folder), or run pombo as their owner.`,
+    );
+  if (stats.uid !== 0) become(ownerOf(stats));
+}
+
+/** Throws StartError where others could lead root elsewhere, when it makes a file in that folder. */
+export function requireRootsPlace(folder: string): void {
+  if (!isRoot()) return;
+  const open = openPlace(nearest(resolve(folder)).path, 0);
+  if (open === null) return;
+  throw new StartError(
+    `Users other than root can write to ${plain(open)}, so root makes no configuration there: name one in a folder of root's (--config /etc/pombo/config.toml), or run pombo as the user whose folder it is. Nothing was set up.`,
+  );
+}
+
+function nameOf(uid: number): string {
+  return uid === 0 ? "root" : `uid ${uid}`;
+}
+
 /** The owner of a file or folder. The group is never root's. */
-export function ownerOf({ uid, gid }: Stats): Owner {
+function ownerOf({ uid, gid }: Stats): Owner {
   return { uid, gid: gid === 0 ? groupOfUser(uid) : gid };
 }
 

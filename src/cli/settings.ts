@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 import { join, resolve } from "node:path";
 import { type Config, dataDirOf, formatMistakes, parseConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
-import { become, isRoot, ownerOf } from "./owner.ts";
+import { becomeOwnerOfConfig } from "./owner.ts";
 
 type Environment = Record<string, string | undefined>;
 
@@ -93,22 +93,19 @@ function readOrExplain(file: string): string {
 function read(file: string): string | null {
   try {
     return readText(file);
-  } catch {
+  } catch (error) {
+    if (error instanceof StartError) throw error;
     return null;
   }
 }
 
-/**
- * What it says is where this process will work: of one that is not root's, root takes no orders. It becomes the
- * owner of the file, and does what that user may.
- */
+/** Of a file that is not root's, root takes no orders: it becomes its owner, and does what that user may. */
 function readText(file: string): string {
+  becomeOwnerOfConfig(file);
   // O_NONBLOCK: opening a pipe by mistake would wait for ever.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const found = fstatSync(descriptor);
-    if (!found.isFile()) throw new Error("it is no plain file");
-    if (isRoot() && found.uid !== 0) become(ownerOf(found));
+    if (!fstatSync(descriptor).isFile()) throw new Error("it is no plain file");
     return readFileSync(descriptor, "utf8");
   } finally {
     closeSync(descriptor);

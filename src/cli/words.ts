@@ -9,6 +9,11 @@ export function plain(text: string): string {
   return text.replaceAll(/[\t\n\r]+/g, " ").replaceAll(UNSEEN, "\ufffd");
 }
 
+/** The same of several lines, which stay lines. */
+export function plainLines(text: string): string {
+  return text.split("\n").map(plain).join("\n");
+}
+
 /** A sentence whose values are made plain. */
 export function say(texts: TemplateStringsArray, ...values: (string | number)[]): string {
   return texts.reduce((said, text, index) => said + plain(String(values[index - 1] ?? "")) + text);

@@ -1,5 +1,6 @@
 import type { HostPort } from "../net/address.ts";
 import { bind, type Listener } from "../http/listen.ts";
+import { pathOf } from "../http/path.ts";
 import type { Log } from "../log.ts";
 
 // /metrics has an address of its own ([metrics] listen, by default on loopback): it needs no key, and
@@ -25,7 +26,7 @@ export function listenForMetrics({ listen, text, log }: MetricsParts): Listener 
     portHint: 'choose another port ([metrics] listen; "" turns the metrics off)',
   };
   return bind(place, async (request) => {
-    if (new URL(request.url, "http://localhost").pathname !== PATH) return plain(404, `The metrics are at ${PATH}.`);
+    if (pathOf(request) !== PATH) return plain(404, `The metrics are at ${PATH}.`);
     if (request.method !== "GET" && request.method !== "HEAD") {
       const refusal = plain(405, `${PATH} knows GET.`);
       refusal.headers.set("allow", "GET, HEAD");

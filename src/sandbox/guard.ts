@@ -7,9 +7,10 @@
 
 /** Why a request may not see the inbox, in one sentence; null when it may. */
 export function refusalOf(request: Request): string | null {
-  const url = new URL(request.url);
-  const host = request.headers.get("host") ?? url.host;
-  if (!isLoopback(host) || !isLoopback(url.host)) {
+  // Null: the name that it was asked by cannot be a part of a URL.
+  const url = URL.parse(request.url);
+  const host = request.headers.get("host") ?? url?.host ?? "";
+  if (url === null || !isLoopback(host) || !isLoopback(url.host)) {
     return "The sandbox answers only to localhost, 127.0.0.1 and [::1].";
   }
   const origin = request.headers.get("origin");

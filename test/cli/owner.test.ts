@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { writeConfig } from "../../src/cli/new-config.ts";
 import { isRoot, ownerBesideRoot } from "../../src/cli/owner.ts";
+import { readConfig } from "../../src/cli/settings.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
 const [POMBO, MARIA] = [4_001, 4_002];
@@ -109,5 +110,44 @@ test.skipIf(!isRoot())(
       "can write to",
     );
     expect(readdirSync(folder.path)).toEqual(["shared"]);
+  },
+);
+
+test.skipIf(!isRoot())(
+  "root takes no orders from a configuration that others can change, and leaves none there",
+  () => {
+    using folder = temporaryFolder();
+    chmodSync(folder.path, 0o755);
+    const at = (...names: string[]) => join(folder.path, ...names);
+    const text = `hostname = "mail.pombo.test"\ndata_dir = "${at("data")}"\n`;
+    for (const [name, uid, mode] of [
+      ["etc", 0, 0o750],
+      ["maria", MARIA, 0o755],
+      ["shared", 0, 0o1777],
+    ] as const) {
+      mkdirSync(at(name));
+      chownSync(at(name), uid, uid);
+      chmodSync(at(name), mode);
+    }
+    for (const file of ["etc/good.toml", "etc/group.toml", "etc/all.toml", "maria/roots.toml"])
+      writeFileSync(at(file), text, { mode: 0o640 });
+    chownSync(at("etc/good.toml"), 0, MARIA);
+    chownSync(at("etc/group.toml"), 0, MARIA);
+    chmodSync(at("etc/group.toml"), 0o660);
+    chmodSync(at("etc/all.toml"), 0o666);
+    // Maria chooses which file of root's it is; or another, behind root's own link.
+    symlinkSync(at("etc/all.toml"), at("maria/link.toml"));
+    symlinkSync(at("maria/roots.toml"), at("etc/link.toml"));
+    expect(readConfig(at("etc/good.toml"), {}).dataDir).toBe(at("data"));
+    for (const file of ["etc/group.toml", "etc/all.toml", "maria/roots.toml", "maria/link.toml", "etc/link.toml"])
+      expect(() => readConfig(at(file), {})).toThrow("can be changed by others");
+
+    const write = (...file: string[]) =>
+      writeConfig(at(...file), text, { dataDir: at("data"), terminal: { err: () => undefined } });
+    write("etc", "new", "config.toml");
+    expect(lstatSync(at("etc/new/config.toml")).uid).toBe(0);
+    for (const place of ["maria", "maria/new", "shared"])
+      expect(() => write(place, "config.toml")).toThrow("Users other than root can write to");
+    expect([readdirSync(at("maria")), readdirSync(at("shared"))]).toEqual([["link.toml", "roots.toml"], []]);
   },
 );

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { StartError } from "../../src/errors.ts";
 import type { Log } from "../../src/log.ts";
 import { listenForMetrics } from "../../src/metrics/listen.ts";
+import { exchange, head } from "../api/kit.ts";
 
 const ANY = { address: "127.0.0.1", port: 0 };
 
@@ -19,8 +20,8 @@ test("GET /metrics answers the text in Prometheus' own type, and HEAD the same w
   expect(answer.status).toBe(200);
   expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   expect(await answer.text()).toBe("x 1\n");
-  const head = await fetch(`${on.url}/metrics`, { method: "HEAD" });
-  expect([head.status, await head.text()]).toEqual([200, ""]);
+  const bare = await fetch(`${on.url}/metrics`, { method: "HEAD" });
+  expect([bare.status, await bare.text()]).toEqual([200, ""]);
 });
 
 test("everything else is told where the metrics are", async () => {
@@ -32,6 +33,15 @@ test("everything else is told where the metrics are", async () => {
   }
   const post = await fetch(`${on.url}/metrics`, { method: "POST", body: "x" });
   expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+test("the name that a client calls it by does not matter, nor whether it is one", async () => {
+  await using on = start(() => Promise.resolve("1"));
+  for (const Host of ["prometheus", "a:99999", "xn--a", "[::1", "%00", ""]) {
+    const answer = await exchange(on.url, head("GET /metrics", { Host }));
+    expect([Host, answer.status]).toEqual([Host, 200]);
+  }
+  expect(on.bugs).toEqual([]);
 });
 
 test("metrics that cannot be read are a bug in the log and a 500 without its words", async () => {

@@ -48,6 +48,15 @@ first_pid=$(property MainPID)
 says "the same again changes nothing" "already" ./install.sh ./pombo
 is "and restarts nothing" test "$(property MainPID)" = "$first_pid"
 
+# An earlier installation, whose configuration was pombo's, and is open for writing still.
+chown pombo:pombo /etc/pombo /etc/pombo/config.toml
+runuser -u pombo -- sh -c 'exec 7>>/etc/pombo/config.toml; touch /tmp/is-open; sleep 5; echo "not toml" >&7; touch /tmp/is-written' &
+until [ -e /tmp/is-open ]; do sleep 0.1; done
+is "an earlier installation is taken over" ./install.sh ./pombo
+says "its configuration is root's then" "^640 root pombo$" stat -c "%a %U %G" /etc/pombo/config.toml
+until [ -e /tmp/is-written ]; do sleep 0.1; done
+is "and what was opened before writes nothing to it" refuses grep -q "not toml" /etc/pombo/config.toml
+
 # The next pombo fails at its real start.
 mkdir -p /etc/systemd/system/pombo.service.d
 printf '[Service]\nEnvironment=POMBO_TEST_FAULT=start\n' >/etc/systemd/system/pombo.service.d/fault.conf

@@ -67,6 +67,13 @@ done
 printf '#!/bin/sh\necho '"'"'{"version":"%s","releaseKey":"%s"}'"'"'\n' 0.2.0 "$public" >"$folder/installed"
 chmod 755 "$folder/installed"
 isnt "an older release than what is installed" by_openssl "" "$folder/installed"
+# What is read of the line is what the signature covers.
+for way in by_openssl by_minisign; do
+  for at in 's/version:/version:\r/' 's/version:/\rversion:/' 's/0\.1\.0/0.1.0\r/' 's/0\.1\.0/\x00&/'; do
+    sed "3$at" "$folder/good.minisig" >"$file.minisig"
+    isnt "an older release with a character put into its comment ($at, $way)" $way "" "$folder/installed"
+  done
+done
 for pair in "isnt 0.2.0 0.2.0-rc1" "is 0.2.0-rc1 0.2.0" "is 0.2.0-rc1 0.2.0-rc2" "isnt 0.10.0 0.9.0"; do
   set -- $pair
   printf '#!/bin/sh\necho '"'"'{"version":"%s","releaseKey":"%s"}'"'"'\n' "$2" "$public" >"$folder/installed"

@@ -4,6 +4,7 @@ import { Elysia } from "elysia";
 import { openInbox } from "../../src/sandbox/inbox.ts";
 import type { ReceivedMessage } from "../../src/sandbox/inbox.ts";
 import { sandboxRoutes } from "../../src/sandbox/routes.ts";
+import { exchange, head } from "../api/kit.ts";
 import { lines, received } from "./kit.ts";
 
 const SIGNATURE = {
@@ -217,6 +218,9 @@ test("a name that merely points here is refused (DNS rebinding)", async () => {
   expect((await ask("http://evil.example/sandbox", {})).status).toBe(403);
 });
 
+/** Of a URL none of them can be a part. */
+const MALFORMED_HOSTS = ["evil:99999", "localhost:99999", "xn--a"];
+
 test("the guard holds over a real socket too, for every path", async () => {
   const { app } = open(received());
   const server = app.listen({ port: 0, hostname: "127.0.0.1" }).server;
@@ -225,6 +229,10 @@ test("the guard holds over a real socket too, for every path", async () => {
       const url = `http://127.0.0.1:${server?.port}/sandbox${path}`;
       expect((await fetch(url)).status).not.toBe(403);
       expect((await fetch(url, { headers: { host: "evil.example" } })).status).toBe(403);
+      for (const Host of MALFORMED_HOSTS) {
+        const answer = await exchange(url, head(`GET /sandbox${path}`, { Host }));
+        expect([Host, answer.status]).toEqual([Host, 403]);
+      }
     }
   } finally {
     await app.stop(true);

@@ -1,5 +1,6 @@
 // Commands that root runs on the data directory of pombo's own user, who has been taken over and has prepared it:
 // links, hard links and pipes in the place of pombo's files. Nothing of root's is read, changed or waited for.
+import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import {
   chmodSync,
@@ -116,6 +117,28 @@ test_("pipes and links in the place of what pombo notes beside them stop nobody"
     for (const args of [["workspace", "list"], ["status"], ["health"], ["serve", "--probe"], ["restore", "--drill"]]) {
       const { code, stderr } = await runPombo([...args, "--config", configFile]);
       expect([args, code === null, stderr]).toEqual([args, false, expect.not.stringContaining("    at ")]);
+    }
+  }),
+);
+
+test_("what stands in the database moves nothing on root's screen", () =>
+  withOthersWorld(async ({ dataDir, configFile }) => {
+    const file = join(dataDir, "pombo.db");
+    const database = new Database(file);
+    database.run('CREATE TABLE "\x1b]0;owned\x07\x1b[2J\x9b1mAll is well\u202e" (x)');
+    database.close();
+    // A name that SQLite tells of, since it does not understand the table.
+    const bytes = readFileSync(file);
+    bytes.write("NONSE", bytes.indexOf('TABLE "\x1b]0;'));
+    writeFileSync(file, bytes);
+    giveAway(dataDir);
+    for (const args of [
+      ["workspace", "list"],
+      ["serve", "--probe"],
+    ]) {
+      const { code, stderr } = await runPombo([...args, "--config", configFile]);
+      expect([args, code === 0, stderr]).toEqual([args, false, expect.stringContaining("All is well")]);
+      expect(stderr.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
     }
   }),
 );
