@@ -5,6 +5,7 @@ import { isStorageError } from "../db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../dsn/return-path.ts";
 import type { Report } from "../dsn/parse.ts";
 import { type EmailReport, type ReportParts, takeReport } from "../emails/report.ts";
+import type { EmailRow } from "../emails/store.ts";
 import type { Random } from "../random.ts";
 import { ThreadGone } from "../threads/line.ts";
 import { keepFor } from "./keep.ts";
@@ -151,12 +152,13 @@ function whyIgnored(report: Report): string {
 }
 
 async function reportStep(
-  { id, uid }: { id: number; uid: string },
+  email: Pick<EmailRow, "id" | "uid" | "recipientAddress">,
   report: EmailReport,
   letter: Letter,
   parts: ReceiveParts,
 ): Promise<Step> {
-  const isSigned = report.kind === "complaint" && (await isProvidersOwn(id, letter, parts));
+  const { uid } = email;
+  const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, letter, parts));
   const reported = { report, reporter: letter.helo, at: parts.clock.now(), isFromProvider: isSigned };
   return () => {
     const taken = takeReport(uid, reported, parts);
@@ -178,9 +180,13 @@ async function reportStep(
   };
 }
 
-/** Whether a listed provider reports, by its signature, what went to its own servers. Only then a key is looked up. */
-async function isProvidersOwn(id: number, { bytes }: Letter, parts: ReceiveParts): Promise<boolean> {
-  const provider = providerOf(bytes, parts.reports.deliveredTo(id));
+/** Whether a listed provider reports, by its signature, what went to a mailbox of its own. Only then a key is looked up. */
+async function isProvidersOwn(
+  { id, recipientAddress: recipient }: Pick<EmailRow, "id" | "recipientAddress">,
+  { bytes }: Letter,
+  parts: ReceiveParts,
+): Promise<boolean> {
+  const provider = providerOf(bytes, { recipient, mx: parts.reports.deliveredTo(id) });
   return provider !== null && isFromProvider(provider, bytes, parts);
 }
 
