@@ -5,7 +5,6 @@ import { isStorageError } from "../db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../dsn/return-path.ts";
 import type { Report } from "../dsn/parse.ts";
 import { type EmailReport, type ReportParts, takeReport } from "../emails/report.ts";
-import type { EmailRow } from "../emails/store.ts";
 import type { Random } from "../random.ts";
 import { ThreadGone } from "../threads/line.ts";
 import { keepFor } from "./keep.ts";
@@ -151,12 +150,14 @@ function whyIgnored(report: Report): string {
   }
 }
 
-async function reportStep(
-  email: Pick<EmailRow, "id" | "uid" | "recipientAddress">,
-  report: EmailReport,
-  letter: Letter,
-  parts: ReceiveParts,
-): Promise<Step> {
+/** The email that a report is about. */
+interface Reported {
+  id: number;
+  uid: string;
+  recipientAddress: string;
+}
+
+async function reportStep(email: Reported, report: EmailReport, letter: Letter, parts: ReceiveParts): Promise<Step> {
   const { uid } = email;
   const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, letter, parts));
   const reported = { report, reporter: letter.helo, at: parts.clock.now(), isFromProvider: isSigned };
@@ -182,7 +183,7 @@ async function reportStep(
 
 /** Whether a listed provider reports, by its signature, what went to a mailbox of its own. Only then a key is looked up. */
 async function isProvidersOwn(
-  { id, recipientAddress: recipient }: Pick<EmailRow, "id" | "recipientAddress">,
+  { id, recipientAddress: recipient }: Reported,
   { bytes }: Letter,
   parts: ReceiveParts,
 ): Promise<boolean> {
