@@ -1,11 +1,13 @@
-/** An amount divided among owners: none holds more than it leaves free. */
+/** An amount divided among owners: none holds more than it leaves free, or than one of so many parts of that. */
 export class Shares {
   readonly #total: number;
+  readonly #parts: number;
   #taken = 0;
   readonly #byOwner = new Map<string, number>();
 
-  constructor(total: number) {
+  constructor(total: number, parts = 1) {
     this.#total = total;
+    this.#parts = parts;
   }
 
   /** False: there is no room for it. `part`: of the whole, beyond which nothing is for this owner. */
@@ -25,7 +27,7 @@ export class Shares {
   }
 
   #fits(held: number, amount: number, part: number): boolean {
-    return held + amount <= this.#total * part - this.#taken - amount;
+    return (held + amount) * this.#parts <= this.#total * part - this.#taken - amount;
   }
 
   #add(owner: string, amount: number): void {

@@ -1,9 +1,10 @@
 import { splitMessage } from "../dkim/canonicalize.ts";
 import { bearsSignatureOf, type LookupTxt as LookupKey } from "../dkim/verify.ts";
 import type { Clock } from "../clock.ts";
+import { registeredLabel } from "../net/organization.ts";
 
 // Whose complaints count towards the sending block without a cap (plans/rates.ts): providers whose feedback loop
-// is theirs alone and whose reports can be told from forged ones. Three things must agree.
+// is theirs alone and whose reports can be told from forged ones. Four things must agree.
 //
 // - From is the address of the loop, in a header that has one From. Providers let nobody else write under it,
 //   while the domain may sign what each of their users writes: d= alone would believe every user.
@@ -11,12 +12,16 @@ import type { Clock } from "../clock.ts";
 //   for a server, and these sign. A key that cannot be found now is no signature: the report counts up to the cap.
 // - The email went to the provider's own mail server. Whoever has the email may send it on, signature and all, to
 //   a mailbox of his at the provider and complain there, once for each address of his domain.
+// - The recipient's domain is one of those under which the provider itself gives out mailboxes. Providers host
+//   domains of others too, whose owners make as many mailboxes as they like: such a domain counts up to the cap.
 
 export interface FeedbackProvider {
   /** From of its reports; `d=` of their signature is its domain. */
   from: string;
   /** Its mail servers are these names or end in them. */
   mx: readonly string[];
+  /** Its own domains are registered by these names, under whichever suffix: `yahoo` is `yahoo.com` and `yahoo.co.uk`. */
+  domains: readonly string[];
 }
 
 /**
@@ -24,10 +29,18 @@ export interface FeedbackProvider {
  * theirs count up to the cap, for each of the domains behind them.
  */
 const FEEDBACK_PROVIDERS: readonly FeedbackProvider[] = [
-  // Yahoo, AOL and what it hosts: its sender hub names this address and domain.
-  { from: "feedback@arf.mail.yahoo.com", mx: ["yahoodns.net"] },
+  // Yahoo and AOL: its sender hub names this address and domain.
+  {
+    from: "feedback@arf.mail.yahoo.com",
+    mx: ["yahoodns.net"],
+    domains: ["yahoo", "ymail", "rocketmail", "myyahoo", "aol", "aim"],
+  },
   // Outlook.com, Hotmail, Live, MSN (JMRP). Microsoft names the address; should it not sign, nothing is believed.
-  { from: "staff@hotmail.com", mx: ["olc.protection.outlook.com"] },
+  {
+    from: "staff@hotmail.com",
+    mx: ["olc.protection.outlook.com"],
+    domains: ["outlook", "hotmail", "live", "msn", "windowslive"],
+  },
 ];
 
 export type LookupTxt = (name: string, signal: AbortSignal) => ReturnType<LookupKey>;
@@ -35,11 +48,21 @@ export type LookupTxt = (name: string, signal: AbortSignal) => ReturnType<Lookup
 /** For the keys of one report: its bringer waits for the answer, and for ten minutes at least (RFC 5321 §4.5.3.2.6). */
 const LOOKUP_MS = 5_000;
 
-/** The provider that a report names as its author, where `mx`, the host that took the email, is that provider's. */
-export function providerOf(report: Uint8Array, mx: string | null): FeedbackProvider | null {
+/** What the report is about: who was written to, and the host that took it; null: none is known. */
+export interface DeliveredEmail {
+  recipient: string;
+  mx: string | null;
+}
+
+/** The provider that a report names as its author, where the email's recipient and the host that took it are that provider's. */
+export function providerOf(report: Uint8Array, { recipient, mx }: DeliveredEmail): FeedbackProvider | null {
   if (mx === null) return null;
   const host = mx.toLowerCase();
-  const own = FEEDBACK_PROVIDERS.find((each) => each.mx.some((name) => host === name || host.endsWith(`.${name}`)));
+  const label = registeredLabel(recipient.slice(recipient.lastIndexOf("@") + 1));
+  const own = FEEDBACK_PROVIDERS.find(
+    (each) =>
+      each.mx.some((name) => host === name || host.endsWith(`.${name}`)) && each.domains.some((name) => name === label),
+  );
   return own !== undefined && authorOf(report) === own.from ? own : null;
 }
 

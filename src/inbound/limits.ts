@@ -12,7 +12,7 @@ export interface InboundLimits {
   /** Places for anybody, and places kept for networks that took mail or brought a report (places.ts). */
   openClients: number;
   keptClients: number;
-  /** From one IPv4 address or one /64 of IPv6; from one /24 or /48. */
+  /** From one IPv4 address or one /64 of IPv6; further numbers: from one /24 or /48, and so on. */
   clientsOfNetwork: readonly number[];
   /** Refused clients that are being told so. */
   refusedAtOnce: number;
@@ -42,7 +42,7 @@ export const INBOUND_LIMITS: InboundLimits = {
   commandBytes: 2 * KIB,
   openClients: 60,
   keptClients: 40,
-  clientsOfNetwork: [10, 20],
+  clientsOfNetwork: [10],
   refusedAtOnce: 500,
   recipients: 5,
   messages: 100,

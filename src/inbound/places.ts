@@ -17,6 +17,12 @@ export interface Place {
   release(): void;
 }
 
+/**
+ * No widest network holds more than one of so many parts of the places that it leaves free. With one part seven of them, one
+ * after the other, take all open places and six the kept ones, and a cloud rents out as many in a minute; so it takes 26.
+ */
+const PARTS = 4;
+
 type Limits = Pick<InboundLimits, "openClients" | "keptClients" | "clientsOfNetwork" | "openBytes" | "keptBytes">;
 
 /** Places, and room for the messages that come in there; both by the widest network. */
@@ -29,7 +35,7 @@ interface Hall {
  * Places of the port, and room for the messages that come in there. Most are open to all. The rest is kept for networks
  * that took mail or brought a report: a network that did so n times may use n of n + 1 parts of it. So networks that
  * took one email each leave half of it to those that take many. In both, no /16 of IPv4 and no /32 of IPv6 holds more
- * than it leaves free: nearly as many of these as there are places are needed to shut out another.
+ * than a quarter of the places that it leaves free, and of the room no more than it leaves free.
  */
 export class Places {
   readonly #clientsOfNetwork: readonly number[];
@@ -39,8 +45,8 @@ export class Places {
 
   constructor({ openClients, keptClients, clientsOfNetwork, openBytes, keptBytes }: Limits) {
     this.#clientsOfNetwork = clientsOfNetwork;
-    this.#open = { clients: new Shares(openClients), bytes: new Shares(openBytes) };
-    this.#kept = { clients: new Shares(keptClients), bytes: new Shares(keptBytes) };
+    this.#open = { clients: new Shares(openClients, PARTS), bytes: new Shares(openBytes) };
+    this.#kept = { clients: new Shares(keptClients, PARTS), bytes: new Shares(keptBytes) };
   }
 
   /** A place, or why there is none: all are taken, or those of the visitor's network. */

@@ -150,13 +150,16 @@ function whyIgnored(report: Report): string {
   }
 }
 
-async function reportStep(
-  { id, uid }: { id: number; uid: string },
-  report: EmailReport,
-  letter: Letter,
-  parts: ReceiveParts,
-): Promise<Step> {
-  const isSigned = report.kind === "complaint" && (await isProvidersOwn(id, letter, parts));
+/** The email that a report is about. */
+interface Reported {
+  id: number;
+  uid: string;
+  recipientAddress: string;
+}
+
+async function reportStep(email: Reported, report: EmailReport, letter: Letter, parts: ReceiveParts): Promise<Step> {
+  const { uid } = email;
+  const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, letter, parts));
   const reported = { report, reporter: letter.helo, at: parts.clock.now(), isFromProvider: isSigned };
   return () => {
     const taken = takeReport(uid, reported, parts);
@@ -178,9 +181,13 @@ async function reportStep(
   };
 }
 
-/** Whether a listed provider reports, by its signature, what went to its own servers. Only then a key is looked up. */
-async function isProvidersOwn(id: number, { bytes }: Letter, parts: ReceiveParts): Promise<boolean> {
-  const provider = providerOf(bytes, parts.reports.deliveredTo(id));
+/** Whether a listed provider reports, by its signature, what went to a mailbox of its own. Only then a key is looked up. */
+async function isProvidersOwn(
+  { id, recipientAddress: recipient }: Reported,
+  { bytes }: Letter,
+  parts: ReceiveParts,
+): Promise<boolean> {
+  const provider = providerOf(bytes, { recipient, mx: parts.reports.deliveredTo(id) });
   return provider !== null && isFromProvider(provider, bytes, parts);
 }
 

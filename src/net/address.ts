@@ -95,6 +95,19 @@ export function isWithin(ip: string, { ranges }: AddressRanges): boolean {
   return ranges.some((range) => contains(range, address) || contains(range, written));
 }
 
+/** Whether `ip` is one of `addresses`, however each of them is written: `::ffff:192.0.2.7` is 192.0.2.7. */
+export function isAmong(ip: string, addresses: readonly string[]): boolean {
+  const wanted = identityOf(ip);
+  return wanted !== null && addresses.some((each) => identityOf(each) === wanted);
+}
+
+function identityOf(ip: string): string | null {
+  const written = parseIp(ip);
+  if (!written) return null;
+  const { family, value } = unmapped(written);
+  return `${family}:${value}`;
+}
+
 /**
  * What one client has to itself, in one spelling: an IPv4 address ("192.0.2.7"), of IPv6 its /64
  * ("2001:db8:1:2::/64"), whose addresses a host may take as it likes. Null for what is no address.

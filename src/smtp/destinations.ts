@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Lookup, MxRecord, Resolver } from "../dns/client.ts";
-import { isRefusedAddress } from "../net/address.ts";
+import { isAmong, isRefusedAddress } from "../net/address.ts";
 import type { AddressRanges } from "../net/address.ts";
 import type { Random } from "../random.ts";
 
@@ -169,7 +169,7 @@ async function findAddresses(
     if (lookup.kind === "failed") host.failures.push(lookup.reason);
     if (lookup.kind !== "found") continue;
     for (const address of lookup.records) {
-      const refusal = own?.addresses.includes(address)
+      const refusal = isAmong(address, own?.addresses ?? [])
         ? `${address} is this server`
         : isRefusedAddress(address, allowed);
       if (refusal === null) host.usable.push(address);

@@ -58,6 +58,8 @@ interface Echo {
   places: Map<string, number[]>;
   /** For each of them, where the next word with a letter stands, itself included. */
   letterAt: number[];
+  /** Whether blanks part each of them from the word before. */
+  isBlankBefore: boolean[];
   /** Words before the @; 0: it is no address. */
   localCount: number;
   /** So many of its words in a row are it. */
@@ -156,7 +158,8 @@ function makeEcho(text: string, least: number): Echo {
   const letterAt: number[] = [];
   for (const [place, word] of [...words.entries()].toReversed())
     letterAt[place] = hasLetter(word) ? place : (letterAt[place + 1] ?? Infinity);
-  return { words, places, letterAt, localCount: 0, least, alone: new Set() };
+  const isBlankBefore = words.map(({ gap }) => /\s/.test(gap));
+  return { words, places, letterAt, isBlankBefore, localCount: 0, least, alone: new Set() };
 }
 
 function readWords(text: string): Word[] {
@@ -213,14 +216,11 @@ function longestAt(words: Word[], from: number, runs: Runs[]): { length: number;
   // The end of a code, `1` of `5.1.1`, begins nothing.
   if (first === undefined || (first.gap === "." && !hasLetter(first))) return best;
   const { word } = first;
-  for (const { echo, lengthAt } of runs) {
-    for (const [place, length] of lengthAt[from] ?? []) {
-      // What the rest of it was nobody knows.
-      const isEnough = length >= echo.least || words[from + length - 1]?.isCut === true;
-      const isTelling = isEnough && (echo.letterAt[place] ?? Infinity) < place + length;
-      // Its local part, or part of it, stands for the address; of the rest no rule is to think anything.
-      if (isTelling && length > best.length) best = { length, by: place < echo.localCount ? "@" : "it" };
-    }
+  for (const { echo, bestAt } of runs) {
+    const run = bestAt[from];
+    // Its local part, or part of it, stands for the address; of the rest no rule is to think anything.
+    if (run !== undefined && run.length > best.length)
+      best = { length: run.length, by: run.place < echo.localCount ? "@" : "it" };
     if (best.length === 0 && echo.alone.has(word) && standsAlone(words, from))
       best = { length: 1, by: echo.localCount > 0 ? "@" : "it" };
   }
@@ -231,10 +231,15 @@ function placesOf({ word, isCut }: Word, { words, places }: Echo): number[] {
   return isCut ? [...words.keys()].filter((place) => words[place]?.word.startsWith(word)) : (places.get(word) ?? []);
 }
 
-/** For each word of a reply, how many from there on are the echo's, by the place in the echo. */
+/** For each word of a reply that an echo begins at, or so much of one that it tells: the longest, and where in the echo it begins. */
 interface Runs {
   echo: Echo;
-  lengthAt: Map<number, number>[];
+  bestAt: (Run | undefined)[];
+}
+
+interface Run {
+  length: number;
+  place: number;
 }
 
 /**
@@ -242,15 +247,25 @@ interface Runs {
  * Blanks of the echo may have become anything, other marks no blanks.
  */
 function runsOf(words: Word[], echo: Echo): Runs {
-  const lengthAt: Map<number, number>[] = [];
-  for (const [from, word] of [...words.entries()].toReversed()) {
-    const next = words[from + 1];
-    const goesOn = (place: number) =>
-      !word.isCut && !(/\s/.test(next?.gap ?? "") && !/\s/.test(echo.words[place + 1]?.gap ?? ""));
-    const rest = (place: number) => (goesOn(place) ? (lengthAt[from + 1]?.get(place + 1) ?? 0) : 0);
-    lengthAt[from] = new Map(placesOf(word, echo).map((place) => [place, 1 + rest(place)]));
+  const bestAt: (Run | undefined)[] = [];
+  /** How many words in a row are the echo's from each of its places on: from the word after, and from this one. */
+  let [after, lengths] = [new Uint16Array(echo.words.length + 1), new Uint16Array(echo.words.length + 1)];
+  for (let from = words.length - 1; from >= 0; from--) {
+    const word = words[from] as Word;
+    const isBlank = /\s/.test(words[from + 1]?.gap ?? "");
+    lengths.fill(0);
+    for (const place of placesOf(word, echo)) {
+      const goesOn = !word.isCut && !(isBlank && echo.isBlankBefore[place + 1] === false);
+      const length = 1 + (goesOn ? (after[place + 1] ?? 0) : 0);
+      lengths[place] = length;
+      // What the rest of it was nobody knows.
+      const isEnough = length >= echo.least || words[from + length - 1]?.isCut === true;
+      const isTelling = isEnough && (echo.letterAt[place] ?? Infinity) < place + length;
+      if (isTelling && length > (bestAt[from]?.length ?? 0)) bestAt[from] = { length, place };
+    }
+    [after, lengths] = [lengths, after];
   }
-  return { echo, lengthAt };
+  return { echo, bestAt };
 }
 
 /** No part of a longer name, and long enough to say something. */

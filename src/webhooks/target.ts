@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type AddressRanges, isRefusedAddress, isWithin } from "../net/address.ts";
+import { type AddressRanges, isAmong, isRefusedAddress, isWithin } from "../net/address.ts";
 
 // Which URLs a stranger may have called from inside our network (SSRF): public ones, over https. The
 // URL is read once, by the rules of browsers, which turn every spelling of an address (decimal, octal,
@@ -116,7 +116,7 @@ export async function reach(target: Target, rules: TargetRules, look: Look): Pro
 /** Why an address is not called, in a few words; null: it may be. */
 function refusalOf(address: string, { allowed }: TargetRules, own: readonly string[]): string | null {
   const refused = isRefusedAddress(address, allowed);
-  if (refused !== null || !own.includes(address.toLowerCase()) || isWithin(address, allowed)) return refused;
+  if (refused !== null || !isAmong(address, own) || isWithin(address, allowed)) return refused;
   return `${address}, an address of this server itself`;
 }
 

@@ -82,7 +82,7 @@ test("a stop under load: every message was answered 250 and kept, or was not ans
   let isSlow = true;
   const waiting: (() => void)[] = [];
   await using desk = await startDesk({
-    limits: { clientsOfNetwork: [100] },
+    limits: { clientsOfNetwork: [100], openClients: 250 },
     receive: () => (isSlow ? new Promise<void>((resolve) => waiting.push(resolve)) : Promise.resolve()),
   });
   const talks: Talk[] = [];

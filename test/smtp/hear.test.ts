@@ -239,8 +239,10 @@ test("a long subject is cut out to its end, and no subject takes long to look fo
   const subject = `${"w ".repeat(110)}you are blocked using spamhaus`;
   expect(heard(subject, [`5.7.1 Refused: ${subject}`]).words).toBe("refused: it");
   const startedAt = performance.now();
-  for (const unit of ["1 ", "a ", "1 1 1 a "])
-    for (const said of ["1 ", "a ", "1 1 a "]) heard(unit.repeat(130), [said.repeat(200), said.repeat(200)]);
+  // As often as a workspace's many emails to a server of its own have it done, between everybody's requests.
+  for (let time = 0; time < 30; time++)
+    for (const unit of ["1 ", "a ", "1 1 1 a "])
+      for (const said of ["1 ", "a ", "1 1 a "]) heard(unit.repeat(130), [said.repeat(255), said.repeat(255)]);
   expect(performance.now() - startedAt).toBeLessThan(500);
 });
 

@@ -262,13 +262,13 @@ describe("this server itself is not called", () => {
   };
 
   test("by its addresses, in any spelling", () => {
-    for (const host of ["8.8.4.4", "134743044", "0x08080404", "[2606:2800:0::1]"])
+    for (const host of ["8.8.4.4", "134743044", "0x08080404", "[::ffff:8.8.4.4]", "[2606:2800:0::1]"])
       expect(parseTarget(`https://${host}/`, OWN)).toMatchObject({ kind: "fault" });
     expect(parseTarget("https://8.8.4.5/", OWN).kind).toBe("target");
   });
 
   test("by a name that leads to one of them, at creation and at each call", async () => {
-    for (const address of ["8.8.4.4", "2606:2800::1"]) {
+    for (const address of ["8.8.4.4", "::ffff:8.8.4.4", "::ffff:808:404", "2606:2800::1", "2606:2800:0:0:0:0:0:1"]) {
       const led: Look = async () => ({ kind: "found", addresses: [address] });
       expect(await reached("https://sly.test/", OWN, led)).toMatchObject({ kind: "refused" });
     }
