@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { AppError } from "./errors.ts";
 import type { Log } from "./log.ts";
 import { type OpenThread, ThreadLine } from "./threads/line.ts";
 import type { Trouble } from "./trouble.ts";
@@ -59,7 +60,7 @@ export class PageCheck {
     this.#parts = parts;
   }
 
-  /** Rejects when it could not be made. */
+  /** Rejects with UNAVAILABLE when it could not be made, and says nothing of the pages then. */
   check(): Promise<void> {
     return (this.#running ??= this.#check().finally(() => (this.#running = null)));
   }
@@ -78,7 +79,12 @@ export class PageCheck {
   async #check(): Promise<void> {
     const { databaseFile, openThread, clock, log } = this.#parts;
     const startedAt = clock.now();
-    const found = await findDamageAside(databaseFile, openThread, this.#stopping.signal);
+    const found = await findDamageAside(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new AppError("UNAVAILABLE", `The pages of the database could not be read: ${why}`, {
+        hint: "It says nothing of them. Ask again, and see whether pombo has files and memory left.",
+      });
+    });
     this.#found = found.length === 0 ? null : { words: found.join("; "), at: clock.now() };
     const ms = Math.max(0, clock.now() - startedAt);
     if (this.#found === null) log.event("database.checked", { ms });

@@ -1,4 +1,4 @@
-import { Database } from "bun:sqlite";
+import { Database, SQLiteError } from "bun:sqlite";
 
 // Damaged pages: a disk or a machine has changed what SQLite wrote. They are not noticed before somebody reads them.
 // A table is looked at with its indexes, in a short read of its own: the write-ahead log is not held up for longer.
@@ -14,7 +14,13 @@ const QUEUE_OF_TEXTS = {
     "SELECT COUNT(*) FROM sms_segment INDEXED BY sms_segment_open WHERE state IN ('in_flight', 'unknown')",
 };
 
-/** Of the whole file, also while it is in use: what SQLite says of each table that is damaged; empty: it is whole. Takes a second each 1.5 GB. */
+/** Other errors, as for want of files, memory or a lock, say nothing of the pages: who was told of damage would put a backup back. */
+const DAMAGE_CODES = /^SQLITE_(CORRUPT|NOTADB|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA))/;
+
+/**
+ * Of the whole file, also while it is in use: what SQLite says of each table that is damaged; empty: it is whole. Throws
+ * SQLite's error where it cannot be looked at. Takes a second each 1.5 GB.
+ */
 export function findDamage(file: string): string[] {
   try {
     using sqlite = new Database(file, { readonly: true });
@@ -24,7 +30,7 @@ export function findDamage(file: string): string[] {
       .flatMap((table) => damageOf(sqlite, table))
       .slice(0, MAX_FOUND);
   } catch (error) {
-    return [reasonOf(error)];
+    return [damageIn(error)];
   }
 }
 
@@ -44,7 +50,7 @@ export function findDamageAtStart(file: string): string[] {
     try {
       sqlite.query(look).get();
     } catch (error) {
-      found.push(`sms_segment: ${reasonOf(error)}`);
+      found.push(`sms_segment: ${damageIn(error)}`);
     }
   }
   return found.slice(0, MAX_FOUND);
@@ -56,10 +62,12 @@ function damageOf(sqlite: Pick<Database, "query">, table: string): string[] {
     const [first] = said.map((row) => row.quick_check).filter((words) => words !== "ok");
     return first === undefined ? [] : [`${table}: ${first.replaceAll(/\s+/g, " ")}`];
   } catch (error) {
-    return [`${table}: ${reasonOf(error)}`];
+    return [`${table}: ${damageIn(error)}`];
   }
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** What it says of damage; throws it where it says nothing of that. */
+function damageIn(error: unknown): string {
+  if (error instanceof SQLiteError && DAMAGE_CODES.test(error.code ?? "")) return error.message;
+  throw error;
 }

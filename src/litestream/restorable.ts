@@ -32,7 +32,7 @@ export class RestorableCheck {
   #isChecking = false;
   #nextAt = 0;
   /** A state of the daemon: once it has synced again, its transaction must be in the replica. */
-  #noted: { transaction: number; at: number } | null = null;
+  #noted: { transaction: number; lastSyncAt: number; at: number } | null = null;
   #failures = 0;
   #fault: { reason: string; since: number } | null = null;
   #nextRenewalAt = 0;
@@ -74,7 +74,7 @@ export class RestorableCheck {
       return reason === null ? this.#succeeded() : this.#failed(reason);
     } finally {
       this.#isChecking = false;
-      this.#noted = { transaction: state.transaction, at: now };
+      this.#noted = { transaction: state.transaction, lastSyncAt: state.lastSyncAt, at: now };
       this.#nextAt = clock.now() + this.#everyMs;
     }
   }
@@ -94,7 +94,10 @@ export class RestorableCheck {
       case "broken":
         return look.reason;
       case "backup": {
-        const expected = this.#noted !== null && lastSyncAt > this.#noted.at ? this.#noted.transaction : 0;
+        const noted = this.#noted;
+        // After it was noted, and not only by a clock that was set back in between.
+        const isAgain = noted !== null && lastSyncAt > noted.at && lastSyncAt !== noted.lastSyncAt;
+        const expected = isAgain ? noted.transaction : 0;
         return look.transaction >= expected
           ? null
           : `it ends at transaction ${look.transaction}, though ${expected} was copied`;

@@ -30,7 +30,7 @@ export function operatorStatusRoutes(parts: StatusParts) {
         tag: TAG,
         summary: "How the instance is",
         description: "What needs your hand stands among the troubles.",
-        responses: answers(200, InstanceStatus, [401, 403, 422]),
+        responses: answers(200, InstanceStatus, [401, 403, 422, 503]),
       }),
     },
   );

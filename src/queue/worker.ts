@@ -376,9 +376,12 @@ export class Worker {
         settlement.record(isHeld, deferral.nextAt);
         return isHeld ? deferral.nextAt : null;
       }
-      case "give_back":
-        queue.giveBack(job);
-        return job.dueAt;
+      case "give_back": {
+        // It was due when it was claimed; where the clock was set back since, that time lies ahead.
+        const dueAt = Math.min(job.dueAt, clock.now());
+        queue.giveBack({ ...job, dueAt });
+        return dueAt;
+      }
     }
   }
 

@@ -70,7 +70,7 @@ export class Sweeper {
   readonly #parts: SweeperParts;
   #cancel: () => void = () => undefined;
   #isStopped = false;
-  #cleanAt = 0;
+  #cleanedAt: number | undefined;
   readonly #freedAt = new Map<string, number>();
 
   constructor(parts: SweeperParts) {
@@ -111,9 +111,9 @@ export class Sweeper {
       ]),
       () => Promise.resolve(this.#parts.backlog.look()),
       async () => {
-        if (clock.now() < this.#cleanAt) return;
+        if (!isTime(this.#cleanedAt, CLEAN_EVERY_MS, clock.now())) return;
         await this.#clean();
-        this.#cleanAt = clock.now() + CLEAN_EVERY_MS;
+        this.#cleanedAt = clock.now();
         receipts.recount();
       },
     ];
@@ -229,7 +229,7 @@ export class Sweeper {
     const away = route.links
       .map((link) => link.name)
       .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
-    if (away.length === 0 || (this.#freedAt.get(name) ?? -Infinity) > clock.now() - FREE_EVERY_MS) return [];
+    if (away.length === 0 || !isTime(this.#freedAt.get(name), FREE_EVERY_MS, clock.now())) return [];
     // Only once they are: what is rolled back is run again.
     sms.facts.note(() => void this.#freedAt.set(name, clock.now()));
     return sms.work.free(name, away);
@@ -250,4 +250,9 @@ export class Sweeper {
         if (!isMore) break;
       }
   }
+}
+
+/** Of what is done now and then, and was done last at `lastAt`: a time that lies ahead is one of before the clock was set back. */
+function isTime(lastAt: number | undefined, everyMs: number, now: number): boolean {
+  return lastAt === undefined || now < lastAt || now >= lastAt + everyMs;
 }

@@ -55,7 +55,7 @@ export const ROUTES: Record<string, string[]> = {
   "GET /api/v1/domains/{id}": ["200", "401", "403", "404", "422"],
   "GET /api/v1/operator/domains": ["200", "401", "403", "404", "422"],
   "PATCH /api/v1/operator/domains/{id}": ["200", "400", "401", "403", "404", "413", "415", "422", "503"],
-  "GET /api/v1/operator/status": ["200", "401", "403", "422"],
+  "GET /api/v1/operator/status": ["200", "401", "403", "422", "503"],
   "GET /api/v1/operator/trace": ["200", "401", "403", "422"],
   "GET /api/v1/operator/trace/{id}": OPERATOR_READ_STATUSES,
   "GET /api/v1/operator/queue": ["200", "401", "403", "422"],

@@ -181,7 +181,7 @@ export const ROWS: Record<string, Row> = {
     caller: "operator",
     missing: () => ({ body: { workspaceId: NO_ID } }),
   },
-  "GET /api/v1/operator/status": { caller: "operator" },
+  "GET /api/v1/operator/status": { caller: "operator", isRead: true },
   "GET /api/v1/operator/trace": { caller: "operator" },
   "GET /api/v1/operator/trace/{id}": {
     path: ({ emailId }) => `/api/v1/operator/trace/${emailId}`,

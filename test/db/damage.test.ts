@@ -78,10 +78,15 @@ test("where a start looks, a database of another version or program has no damag
   expect(() => findDamageAtStart(text)).toThrow("not a database");
 });
 
-test("a file that is no database, or is not there, is told and throws nothing", () => {
+test("a file that is no database is told and throws nothing", () => {
   using folder = temporaryFolder();
   const file = damaged(folder.path, null);
   overwrite(file, 0, 100);
   expect(findDamage(file)).toHaveLength(1);
-  expect(findDamage(join(folder.path, "elsewhere.db"))).toHaveLength(1);
+});
+
+test("what cannot be opened, as where a process has no file left, is an error and no damage", () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, "elsewhere.db");
+  for (const look of [findDamage, findDamageAtStart]) expect(() => look(file)).toThrow("unable to open");
 });

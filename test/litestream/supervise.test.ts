@@ -103,6 +103,17 @@ test("a clock that is set on or back is no lag and hides none", async () => {
   }
 });
 
+test("what was not copied when the clock was set back is not missed in the replica", async () => {
+  const { begin, pass, answers, at, events } = supervised();
+  await begin();
+  answers();
+  await pass(10_000);
+  at.setOnMs = -24 * 3_600_000;
+  at.state = { ...at.state!, transaction: 9 };
+  await pass(295_000, 5_000);
+  expect(events.join()).not.toContain("not_restorable");
+});
+
 test("a stop has everything copied before the daemon is asked to end", async () => {
   const { begin, supervisor, done, pass, answers, events } = supervised();
   await begin();

@@ -56,6 +56,18 @@ for (const backMs of [HOUR, 24 * HOUR]) {
   });
 }
 
+test("an attempt that is given back after the clock was set back is made again at once, not when its old time comes", async () => {
+  using on = workshop();
+  await on.worker.start();
+  await add(on, 1);
+  await attempted(on, 1);
+  on.setBack(HOUR);
+  await on.worker.followSetBack();
+  on.attempts[0]!.end({ fate: { kind: "give_back" }, isReached: null, record: () => undefined });
+  await attempted(on, 2);
+  expect(on.attempts[1]!.job).toMatchObject({ id: 1, attempt: 1 });
+});
+
 test("what is accepted in the transaction of the last look at the queue is sent on its time", async () => {
   let commits = 0;
   let isSetBack = false;

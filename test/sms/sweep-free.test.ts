@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config.ts";
+import type { Commit } from "../../src/db/commit.ts";
 import { smsSegments } from "../../src/db/schema-sms.ts";
 import { openRoutes, type Route } from "../../src/sms/route-settings.ts";
 import { Sweeper, type SweeperParts } from "../../src/sms/sweep.ts";
@@ -9,28 +10,21 @@ import { addMessage, addWorkspace, openLedger } from "./rows.ts";
 
 const HOUR = 3_600_000;
 
-test("texts that wait for a link that is away are freed, also where a neighbour's bug has their transaction run again", async () => {
-  using of = temporaryDatabase();
+/** A sweeper over texts of two parts that belong to link a, which is away. */
+function sweeping(change: (parts: { commit: Commit; away: () => number }) => { commit: Commit; away: () => number }) {
+  const of = temporaryDatabase();
   const sms = openLedger(of.db);
-  const { commit } = of.committer;
   const links = [{ name: "a" }, { name: "b" }] as unknown as Route["links"];
   const [route] = openRoutes([defaultSmsRoute("vodacom")]).values();
   if (route === undefined) throw new Error("no route");
-  const clock = Object.assign(fakeClock(), { jump: null });
-  let hasLooked = false;
-  let bugs = 0;
-  /** Throws in the one transaction that is meant: those after a bug are not run again, they have savepoints. */
-  const neighbour = () => {
-    if (hasLooked && bugs === 0) throw new Error("a bug of a neighbour");
-  };
-  const linkUnboundMs = (link: string) => {
-    hasLooked = true;
-    return link === "a" ? HOUR : 0;
-  };
+  const machine = fakeClock();
+  let offset = 0;
+  const clock = { ...machine, now: () => machine.now() - offset, jump: null };
+  const { commit, away } = change({ commit: of.committer.commit, away: () => HOUR });
   const parts = {
     sms,
     routes: new Map([["vodacom", { ...route, links }]]),
-    links: { unboundMs: () => 0, linkUnboundMs },
+    links: { unboundMs: () => 0, linkUnboundMs: (link: string) => (link === "a" ? away() : 0) },
     health: { isOpen: () => false },
     receipts: { recount: () => undefined },
     receiver: { sms },
@@ -39,21 +33,61 @@ test("texts that wait for a link that is away are freed, also where a neighbour'
     backlog: { look: () => undefined },
     nudge: () => undefined,
     unwritten: { run: () => Promise.resolve(0) },
-    commit(work: () => never) {
+    commit,
+    clock,
+    log: { event: () => undefined, bug: (_: string, error: unknown) => expect(error).toBeUndefined() },
+  } as unknown as SweeperParts;
+  const pin = () =>
+    of.committer.commit(() => {
+      of.db.orm.update(smsSegments).set({ link: "a" }).run();
+      sms.forget(null);
+    });
+  return {
+    sweeper: new Sweeper(parts),
+    clock,
+    setBack: (ms: number) => void (offset += ms),
+    add: () => of.committer.commit(() => addMessage(sms, 2, { message: { workspaceId: addWorkspace(sms, 10) } })),
+    pin,
+    links: () => sms.segments.of(1).map(({ link }) => link),
+    [Symbol.dispose]: () => of[Symbol.dispose](),
+  };
+}
+
+test("texts that wait for a link that is away are freed, also where a neighbour's bug has their transaction run again", async () => {
+  let hasLooked = false;
+  let bugs = 0;
+  /** Throws in the one transaction that is meant: those after a bug are not run again, they have savepoints. */
+  const neighbour = () => {
+    if (hasLooked && bugs === 0) throw new Error("a bug of a neighbour");
+  };
+  using on = sweeping(({ commit, away }) => ({
+    commit(work) {
       const committed = commit(work);
       void commit(neighbour).catch(() => (bugs += 1));
       return committed;
     },
-    clock,
-    log: { event: () => undefined, bug: (_: string, error: unknown) => expect(error).toBeUndefined() },
-  } as unknown as SweeperParts;
-  await commit(() => {
-    addMessage(sms, 2, { message: { workspaceId: addWorkspace(sms, 10) } });
-    of.db.orm.update(smsSegments).set({ link: "a" }).run();
-    sms.forget(null);
-  });
-  await new Sweeper(parts).sweep();
+    away() {
+      hasLooked = true;
+      return away();
+    },
+  }));
+  await on.add();
+  await on.pin();
+  await on.sweeper.sweep();
   await turn();
   expect(bugs).toBe(1);
-  expect(sms.segments.of(1).map(({ link }) => link)).toEqual([null, null]);
+  expect(on.links()).toEqual([null, null]);
+});
+
+test("a clock that was set back by a day does not keep texts waiting for a link that is away again", async () => {
+  using on = sweeping((parts) => parts);
+  await on.add();
+  await on.pin();
+  await on.sweeper.sweep();
+  expect(on.links()).toEqual([null, null]);
+  on.setBack(24 * HOUR);
+  await on.pin();
+  on.clock.advance(10_000);
+  await on.sweeper.sweep();
+  expect(on.links()).toEqual([null, null]);
 });
