@@ -30,6 +30,8 @@ await runProgram(async (cleanup) => {
       stdin: "ignore",
       stdout: "ignore",
       stderr: "inherit",
+      // As a service manager starts it. A shell may name certificates there, which would be read at each start.
+      env: { PATH: process.env["PATH"] ?? "" },
     });
     cleanup.add(() => child.kill("SIGKILL"));
     while (!(await isReady(first.port))) {

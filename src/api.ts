@@ -1,18 +1,15 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { operatorDomainRoutes, type OperatorDomainParts } from "./domains/operator-routes.ts";
-import { completeDocument } from "./docs/complete.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import { type EmailParts, emailRoutes } from "./emails/routes.ts";
 import type { Config } from "./config.ts";
 import { admit, type AdmitParts } from "./http/admit.ts";
 import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./http/auth.ts";
-import { EVENT_PAYLOADS } from "./event-payloads.ts";
 import { eventRoutes, type EventParts } from "./events/routes.ts";
 import { type InboxParts, inboxRoutes } from "./inbound/operator-routes.ts";
 import { type BodyLimits, type BodyParts, bodyPlugin } from "./http/body.ts";
 import { clientNetwork } from "./http/client-address.ts";
-import { openApiDocument } from "./http/document.ts";
 import { errorsPlugin, methodNotAllowed } from "./http/errors.ts";
 import { instanceRoutes } from "./http/instance-routes.ts";
 import { type MethodTable, methodTable } from "./http/methods.ts";
@@ -120,15 +117,19 @@ export function operatorRooms({
 
 export function createApi(parts: ApiParts): AnyElysia {
   let document: Promise<unknown> | null = null;
-  // When it is first asked for: writing it takes longer than all else of a start.
-  const writeDocument = async () =>
-    completeDocument(await openApiDocument(rooms), {
+  // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
+  const writeDocument = async () => {
+    const { openApiDocument } = await import("./http/document.ts");
+    const { completeDocument } = await import("./docs/complete.ts");
+    const { EVENT_PAYLOADS } = await import("./event-payloads.ts");
+    return completeDocument(await openApiDocument(rooms), {
       exampleDomain: parts.exampleDomain,
       planNames: parts.workspaces.planNames,
       bodyLimits: parts.bodyLimits,
       events: EVENT_PAYLOADS,
       isForOperator: (path) => admitParts.rules.isForOperator(path),
     });
+  };
   const rooms: AnyElysia[] = [
     emailRoutes(parts.emails),
     smsRoutes(parts.sms),

@@ -17,15 +17,34 @@ declare const self: {
   postMessage(message: Answers): void;
 };
 
+/** Contents so large leave much behind, */
+const LARGE_BYTES = 100_000;
+/** which is thrown away after so many bytes: by itself a thread lets 100 MB pile up. */
+const WORTH_COLLECTING = 4_000_000;
+
 const keysOf = plainKeyReader();
 let signRsa: typeof poolSigner | null = null;
+let leftBehind = 0;
 
 function run(input: GivenContent | ComposeInput | GivenReport | { databaseFile: string }): unknown {
   if ("databaseFile" in input) return findDamage(input.databaseFile);
   if ("bytes" in input) return readReport(input.bytes, input.recipient);
-  if (!("uid" in input)) return prepareContent(input);
+  if (!("uid" in input)) {
+    leave((input.html?.length ?? 0) + (input.text?.length ?? 0));
+    return prepareContent(input);
+  }
   signRsa ??= openLibcrypto() ?? poolSigner;
+  leave((input.body.htmlBytes ?? 0) + (input.body.textBytes ?? 0));
   return composeAndSign(input, keysOf, signRsa);
+}
+
+function leave(bytes: number): void {
+  if (bytes < LARGE_BYTES) return;
+  leftBehind += bytes;
+  if (leftBehind < WORTH_COLLECTING) return;
+  leftBehind = 0;
+  // Once this turn's answers are on their way.
+  setImmediate(() => Bun.gc(true));
 }
 
 self.addEventListener("message", ({ data }) => {

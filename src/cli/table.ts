@@ -59,11 +59,10 @@ function fit(text: string, { width, isRight }: { width: number; isRight: boolean
   return isRight ? padding + shown : shown + padding;
 }
 
-const letters = new Intl.Segmenter("en", { granularity: "grapheme" });
-
 /** At most `width` columns of a screen, never half a letter. */
 function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
+  const letters = new Intl.Segmenter("en", { granularity: "grapheme" });
   let shown = "";
   for (const { segment } of letters.segment(text)) {
     if (widthOf(shown) + widthOf(segment) > width - 1) break;

@@ -11,8 +11,9 @@ export type Preparer = (contents: GivenContent[]) => Promise<StoredBody[]>;
 
 /** In characters of ready content, about 4 ns each. */
 const WORTH_A_THREAD = 240_000;
-/** Of one request, given to the thread at once. */
+/** Of one request, given to the thread at once: so many, and none behind so many characters. */
 const TURN = 8;
+const TURN_CHARACTERS = 240_000;
 /** Making a text from html costs so many times what compressing does. */
 const CONVERTING = 8;
 
@@ -28,12 +29,20 @@ export function createPreparer(line: ThreadLine<GivenContent, StoredBody> | null
     if (line === null || isLittle(contents)) return contents.map(prepareContent);
     // A few at a time, so that other requests' come in between.
     const prepared: StoredBody[] = [];
-    for (let at = 0; at < contents.length; at += TURN) {
-      const some = contents.slice(at, at + TURN);
+    while (prepared.length < contents.length) {
+      const some = nextTurn(contents, prepared.length);
       prepared.push(...(await Promise.all(some.map((content) => prepareThere(line, content)))));
     }
     return prepared;
   };
+}
+
+/** What waits in a thread is there a second time. */
+function nextTurn(contents: GivenContent[], from: number): GivenContent[] {
+  let [end, characters] = [from, 0];
+  for (; end < Math.min(contents.length, from + TURN) && characters < TURN_CHARACTERS; end += 1)
+    characters += lengthOf(contents[end]);
+  return contents.slice(from, end);
 }
 
 async function prepareThere(line: ThreadLine<GivenContent, StoredBody>, content: GivenContent): Promise<StoredBody> {
@@ -51,7 +60,11 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function costOf({ html, text }: GivenContent): number {
-  const ready = (html?.length ?? 0) + (text?.length ?? 0);
-  return text === undefined ? ready * CONVERTING : ready;
+function costOf(content: GivenContent): number {
+  const ready = lengthOf(content);
+  return content.text === undefined ? ready * CONVERTING : ready;
+}
+
+function lengthOf(content: GivenContent | undefined): number {
+  return (content?.html?.length ?? 0) + (content?.text?.length ?? 0);
 }

@@ -14,10 +14,14 @@ const MIB = 1024 * KIB;
 export const ROOM_WAIT_MS = 15_000;
 /** While others wait for the seat, the body in it must have come within so long. */
 export const SEAT_READING_MS = 5_000;
+/** Whose body did not is behind all others for so long: the turns of three such workspaces outlast a wait for room. */
+const BEHIND_MS = 60_000;
 /** Of a body that waits, Bun holds about as many bytes before it stops reading the connection; measured: 1.7 MB. */
 const HELD_BY_BUN = MIB;
 /** Collecting takes some 20 ms. */
 const WORTH_COLLECTING = 4 * MIB;
+/** Whoever answers a request has what it was made of in hand for so long. */
+const CLEARING_MS = 5;
 const MIN_WAITING = 16 * MIB;
 const MAX_WAITING = 32 * MIB;
 
@@ -66,9 +70,13 @@ class Room {
   readonly pool: Shares;
   readonly waiting: Shares;
   readonly lines = new Lines();
+  /** Whose body came too slowly for the seat, and until when others go first. */
+  readonly #slow = new Map<string, number>();
   readonly #clock: Clock;
   readonly #collect: () => void;
   #seated: Account | null = null;
+  /** What was in the seat is not gone yet. */
+  #isClearing = false;
   /** Of bodies that were in the seat since garbage was last collected. */
   #garbageBytes = 0;
   #cancelEviction: (() => void) | null = null;
@@ -88,7 +96,8 @@ class Room {
   serve(): void {
     const { lines } = this;
     for (const waiter of lines.heads()) if (waiter.account.takeFromPool(waiter.bytes)) lines.remove(waiter).admit();
-    const next = this.#seated === null ? lines.next() : null;
+    const isSlow = (owner: string) => (this.#slow.get(owner) ?? -Infinity) > this.#clock.now();
+    const next = this.#seated === null && !this.#isClearing ? lines.next(isSlow) : null;
     if (next !== null) {
       this.#seated = next.account;
       lines.remove(next).admit();
@@ -99,14 +108,29 @@ class Room {
   leaveSeat(bytes: number): void {
     this.#seated = null;
     this.#stopHurrying();
-    this.collect(bytes);
-  }
-
-  collect(bytes: number): void {
     this.#garbageBytes += bytes;
     if (this.#garbageBytes < WORTH_COLLECTING) return;
+    this.#isClearing = true;
+    this.#clock.after(CLEARING_MS, () => {
+      this.#isClearing = false;
+      this.collect();
+      this.serve();
+    });
+  }
+
+  collect(): void {
     this.#garbageBytes = 0;
     this.#collect();
+  }
+
+  setBehind(owner: string): void {
+    const now = this.#clock.now();
+    for (const [each, until] of this.#slow) if (until <= now) this.#slow.delete(each);
+    this.#slow.set(owner, now + BEHIND_MS);
+  }
+
+  forgive(owner: string): void {
+    this.#slow.delete(owner);
   }
 
   /** Who is in the seat has its time while somebody waits for it. */
@@ -186,14 +210,17 @@ class Account implements BodyAccount {
 
   finishReading(): void {
     this.isReading = false;
-    if (this.#room.isSeated(this)) this.#room.hurry();
+    if (!this.#room.isSeated(this)) return;
+    this.#room.forgive(this.#owner);
+    this.#room.hurry();
   }
 
   finishParsing(): void {
-    if (this.#room.isSeated(this)) this.#room.collect(this.#bytes);
+    if (this.#room.isSeated(this) && this.#bytes >= WORTH_COLLECTING) this.#room.collect();
   }
 
   evict(): void {
+    this.#room.setBehind(this.#owner);
     this.#evicted?.(
       new AppError("UNAVAILABLE", "This body came too slowly while other requests waited for memory", {
         retryAfterS: RETRY_S,
@@ -266,13 +293,15 @@ class Lines {
     }
   }
 
-  /** The first of the owner whose turn it is, which then is the last's to come. */
-  next(): Waiter | null {
-    for (const [owner, line] of this.#byOwner) {
-      this.#byOwner.delete(owner);
-      this.#byOwner.set(owner, line);
-      for (const waiter of line) return waiter;
-    }
+  /** The first of the owner whose turn it is, which then is the last's to come; those that are behind come after all others. */
+  next(isBehind: (owner: string) => boolean): Waiter | null {
+    const owners = [...this.#byOwner.keys()];
+    const owner = owners.find((each) => !isBehind(each)) ?? owners[0];
+    const line = owner === undefined ? undefined : this.#byOwner.get(owner);
+    if (owner === undefined || line === undefined) return null;
+    this.#byOwner.delete(owner);
+    this.#byOwner.set(owner, line);
+    for (const waiter of line) return waiter;
     return null;
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Elysia } from "elysia";
 import type { Clock } from "../clock.ts";
 import { AppError } from "../errors.ts";
@@ -41,12 +42,9 @@ export function bodyPlugin(limits: BodyLimits, parts: BodyParts) {
       if (request.method === "DELETE") return {};
       requireJsonType(request);
       const account = parts.budget.open(parts.ownerOf(request));
-      const body: Body = { account, bytes: NO_BYTES };
+      const body: Body = { account, hash: NOTHING.hash };
       bodies.set(request, body);
-      body.bytes = await readBody(request, limitFor(pathOf(request), limits), { account, clock: parts.clock });
-      account.finishReading();
-      parts.arrived?.(request);
-      const parsed = parseJsonObject(body.bytes);
+      const parsed = await readObject(request, body, limitFor(pathOf(request), limits), parts);
       account.finishParsing();
       return parsed;
     })
@@ -58,17 +56,19 @@ export function bodyPlugin(limits: BodyLimits, parts: BodyParts) {
 
 interface Body {
   account: BodyAccount;
-  bytes: Uint8Array;
+  /** SHA-256 of it as it came: of a large one the bytes are not kept. */
+  hash: () => Buffer;
 }
 
 const NO_BYTES = new Uint8Array();
+const NOTHING: Read = { bytes: NO_BYTES, hash: () => hashOf(NO_BYTES) };
 
 /** Each until its request is answered. */
 const bodies = new WeakMap<Request, Body>();
 
-/** The bytes of a body that was parsed. */
-export function rawBodyOf(request: Request): Uint8Array {
-  return bodies.get(request)?.bytes ?? NO_BYTES;
+/** SHA-256 of a body that was parsed, as it came. */
+export function bodyHashOf(request: Request): Buffer {
+  return (bodies.get(request) ?? NOTHING).hash();
 }
 
 /** The request is answered: what its body took is free. */
@@ -105,19 +105,41 @@ export function limitFor(path: string, limits: BodyLimits): number {
   return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
 }
 
+/** Nothing of its bytes is left when it returns. */
+async function readObject(request: Request, body: Body, limit: number, parts: BodyParts): Promise<object> {
+  const { account } = body;
+  const { bytes, hash } = await readBody(request, limit, { account, clock: parts.clock });
+  body.hash = hash;
+  account.finishReading();
+  parts.arrived?.(request);
+  return parseJsonObject(bytes);
+}
+
+function hashOf(bytes: Uint8Array): Buffer {
+  return createHash("sha256").update(bytes).digest();
+}
+
 interface Reading {
   account: BodyAccount;
   clock: Clock;
 }
 
+interface Read {
+  bytes: Uint8Array;
+  hash: () => Buffer;
+}
+
 /** `limit`: of its route. The reading may be ended from outside: the body comes too slowly, or keeps others from the seat. */
-async function readBody(request: Request, limit: number, reading: Reading): Promise<Uint8Array> {
+async function readBody(request: Request, limit: number, reading: Reading): Promise<Read> {
   const header = request.headers.get("content-length");
   const announced = header === null ? null : Number(header);
   if (announced !== null && announced > limit) throw tooLarge(limit);
   try {
-    if (announced !== null && announced <= WHOLE_BYTES) return await readWhole(request, announced, reading);
-    if (request.body === null) return new Uint8Array();
+    if (announced !== null && announced <= WHOLE_BYTES) {
+      const bytes = await readWhole(request, announced, reading);
+      return { bytes, hash: () => hashOf(bytes) };
+    }
+    if (request.body === null) return NOTHING;
     return await readPieces(request.body as ReadableStream<Uint8Array>, announced, { ...reading, limit });
   } catch (error) {
     throw (error as Error).name === "AbortError" ? cutOff() : error;
@@ -140,23 +162,28 @@ async function readPieces(
   body: ReadableStream<Uint8Array>,
   announced: number | null,
   { account, clock, limit }: Reading & { limit: number },
-): Promise<Uint8Array> {
+): Promise<Read> {
   const ended = Promise.withResolvers<never>();
   account.whenEvicted(ended.reject);
   const pace = new Pace(clock, () => ended.reject(tooSlow()));
   const reader = body.getReader();
   const pieces: Uint8Array[] = [];
+  const sum = createHash("sha256");
   let length = 0;
   try {
     for (;;) {
       // One after another: the next piece is not read before this one has room.
       const { done, value } = await Promise.race([reader.read(), ended.promise]);
-      if (done) return Buffer.concat(pieces, length);
+      if (done) {
+        const hash = sum.digest();
+        return { bytes: Buffer.concat(pieces, length), hash: () => hash };
+      }
       length += value.byteLength;
       if (length > limit) throw tooLarge(limit);
       const room = account.draw(value.byteLength, (announced ?? limit) - length);
       if (room !== null) await pace.pausedFor(room);
       pieces.push(value);
+      sum.update(value);
       pace.came(value.byteLength);
     }
   } catch (error) {

@@ -1,7 +1,7 @@
-import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { releaseBody } from "./body.ts";
+import { checkerOf } from "./checker.ts";
 import { validationError } from "./errors.ts";
 import { pathOf } from "./path.ts";
 import { faultsOf } from "./rules.ts";
@@ -73,7 +73,7 @@ function directRouteOf({ path, handler, hooks }: Route): DirectRoute | null {
   // The first parser of a route is the one of body.ts, which reads every body or throws.
   const reader = functionsIn(parse)[0];
   if (reader === undefined) return null;
-  const checker = TypeCompiler.Compile(body as TSchema);
+  const checker = checkerOf(body as TSchema);
   return {
     request: functionsIn(hooks["request"]),
     parse: reader,

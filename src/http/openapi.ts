@@ -105,9 +105,17 @@ export function answers(status: number, data: TSchema, errors: number[], meta?: 
     [status]: limitedAnswer(status, DONE[status] ?? "Done", envelopeOf(data, meta)),
   };
   const ofBodies = errors.includes(413) ? OF_BODIES : [];
-  for (const code of [...errors, ...ofBodies, ...ANYWHERE])
-    all[code] = limitedAnswer(code, DESCRIPTIONS[code] ?? "An error", ErrorBody);
+  for (const code of [...errors, ...ofBodies, ...ANYWHERE]) all[code] = errorAnswer(code);
   return all;
+}
+
+/** The same for all routes, and made once: a start describes a hundred. */
+const errorAnswers = new Map<number, Answer>();
+
+function errorAnswer(status: number): Answer {
+  const answer = errorAnswers.get(status) ?? limitedAnswer(status, DESCRIPTIONS[status] ?? "An error", ErrorBody);
+  errorAnswers.set(status, answer);
+  return answer;
 }
 
 /** What holds the data of an answer. `Email` comes in an `EmailResponse`, many of `EmailListItem` in an `EmailList`. */

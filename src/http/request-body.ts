@@ -1,5 +1,5 @@
 import type { Static, TSchema, TUnsafe } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { checkerOf } from "./checker.ts";
 import { validationError } from "./errors.ts";
 import { missingBody } from "./json.ts";
 import { faultsOf, ruled } from "./rules.ts";
@@ -10,7 +10,7 @@ import { faultsOf, ruled } from "./rules.ts";
  * batch of 30 MB holds everybody else up for a third of a second.
  */
 export function requestBody<T extends TSchema>(schema: T): TUnsafe<Static<T>> {
-  const checker = TypeCompiler.Compile(schema);
+  const checker = checkerOf(schema);
   const faults = (value: unknown) => faultsOf(checker, value);
   return ruled<Static<T>>(schema, {
     faults,

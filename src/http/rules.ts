@@ -1,7 +1,7 @@
 import { Kind, Type, TypeRegistry, type TObject, type TSchema, type TUnsafe } from "@sinclair/typebox";
-import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { isId } from "../id.ts";
+import { type Checker, checkerOf } from "./checker.ts";
 
 // Rules on request values that JSON Schema cannot say, as TypeBox schemas: a `ruled` schema shows its
 // JSON Schema in the API docs and checks by its own function, in the same pass as everything else, so
@@ -170,7 +170,7 @@ export function objectWith<T extends TObject>(
   rule: (value: T["static"]) => Fault | Fault[] | null,
   jsonSchema: Record<string, unknown> = {},
 ): TUnsafe<T["static"]> {
-  const checker = TypeCompiler.Compile(object);
+  const checker = checkerOf(object);
   const wholeFaults = (value: T["static"]) => [rule(value) ?? []].flat();
   return ruled<T["static"]>(
     { ...object, ...jsonSchema },
@@ -193,7 +193,7 @@ function leafRule(faultIn: (value: unknown) => string | null): Rule {
 }
 
 /** The faults of a value that failed its check, one a place, at most 10,000 and then a word that there are more. */
-export function faultsOf(checker: TypeCheck<TSchema>, value: unknown): Fault[] {
+export function faultsOf(checker: Checker, value: unknown): Fault[] {
   const faults: Fault[] = [];
   const seen = new Set<string>();
   for (const error of checker.Errors(value)) {

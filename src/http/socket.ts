@@ -105,9 +105,8 @@ function removeOwn(path: string, own: Stats): void {
 
 function lookAt(path: string): Stats | null {
   try {
-    return lstatSync(path);
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw notMade(path, error);
   }
 }

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { rawBodyOf } from "../http/body.ts";
+import { bodyHashOf } from "../http/body.ts";
 
 const KEPT_CHARACTERS = 255;
 
@@ -16,7 +15,7 @@ export interface IdempotencyRequest {
 export function idempotencyOf(request: Request): IdempotencyRequest | null {
   const key = keyIn(request, "idempotency-key") ?? keyIn(request, "x-idempotency-key");
   if (key === null) return null;
-  const requestHash = createHash("sha256").update(rawBodyOf(request)).digest();
+  const requestHash = bodyHashOf(request);
   return { key, requestHash, isStrict: request.headers.get("idempotency-strict")?.trim().toLowerCase() === "true" };
 }
 

@@ -94,11 +94,13 @@ function isInsidePair(septets: Uint8Array, start: number, end: number): boolean 
   return run % 2 === 1;
 }
 
-const CLUSTERS = new Intl.Segmenter("und", { granularity: "grapheme" });
+/** Made for the first text that needs it: it takes a millisecond. */
+let segmenter: Intl.Segmenter | null = null;
 
 /** Where each part ends, in units of UTF-16. */
 function cutUnits(text: string, capacity: number): number[] {
-  const clusters = CLUSTERS.segment(text);
+  segmenter ??= new Intl.Segmenter("und", { granularity: "grapheme" });
+  const clusters = segmenter.segment(text);
   const ends: number[] = [];
   for (let start = 0; start < text.length; start = ends.at(-1) ?? text.length) {
     const end = start + capacity;

@@ -50,6 +50,15 @@ test("many short ones of one turn go to the thread", async () => {
   expect(seen.length).toBeGreaterThan(0);
 });
 
+test("of long ones the thread is given no more than it needs at once", async () => {
+  const { line, seen } = lineThat("answers");
+  const long = { html: "<p>Olá</p>".repeat(80_000), text: "Olá" };
+  const brief = { html: "<p>Olá</p>".repeat(4_000), text: "Olá" };
+  const emails = [...Array.from({ length: 3 }, () => long), ...Array.from({ length: 20 }, () => brief)];
+  expect((await createPreparer(line)(emails)).map(unpackBody)).toEqual(emails);
+  expect(seen.map(({ inputs }) => inputs.length)).toEqual([1, 1, 1, 6, 6, 6, 2]);
+});
+
 test("when the thread dies the email is prepared here", async () => {
   const { line } = lineThat("dies");
   expect((await createPreparer(line)([LONG, LONG])).map(unpackBody)).toEqual([LONG, LONG]);

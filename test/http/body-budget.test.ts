@@ -169,6 +169,70 @@ describe("room for bodies", () => {
     expect(next.state).toBe("admitted");
   });
 
+  test("three workspaces whose bodies come slowly do not keep a fourth from the seat", async () => {
+    const { budget, clock } = start();
+    // Each has two bodies open at any time, and begins another for each that is refused or cut off.
+    const begin = (owner: string) => {
+      const account = budget.open(owner);
+      const over = () => {
+        account.release();
+        queueMicrotask(() => begin(owner));
+      };
+      account.whenEvicted(over);
+      account.draw(1_500, 1_500)?.catch(over);
+    };
+    for (const owner of ["a", "b", "c", "a", "b", "c"]) begin(owner);
+    const states: string[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      const account = budget.open("fourth");
+      const drawn = draw(account, 1_500);
+      for (let ms = 0; drawn.state === "waits"; ms += 100) {
+        expect(ms).toBeLessThanOrEqual(ROOM_WAIT_MS);
+        clock.advance(100);
+        await settle();
+      }
+      states.push(drawn.state);
+      account.finishReading();
+      account.release();
+      clock.advance(7_000);
+      await settle();
+    }
+    // They have their turn first once, until they have shown how slow they are.
+    expect(states.slice(1)).toEqual(Array.from({ length: 5 }, () => "admitted"));
+  });
+
+  test("who came too slowly is behind the others until it comes whole", async () => {
+    const { budget, clock } = start();
+    const slow = budget.open("a");
+    slow.whenEvicted(() => slow.release());
+    draw(slow, 2_000);
+    const again = { account: budget.open("a"), drawn: draw(budget.open("b"), 1) };
+    const first = draw(again.account, 2_000);
+    const other = draw(budget.open("c"), 2_000);
+    expect([first.state, other.state]).toEqual(["waits", "waits"]);
+    clock.advance(SEAT_READING_MS);
+    await settle();
+    expect([first.state, other.state]).toEqual(["waits", "admitted"]);
+  });
+
+  test("the seat is free when what was in it is gone", async () => {
+    const clock = fakeClock();
+    let collected = 0;
+    const budget = createBodyBudget(POOL, clock, () => (collected += 1));
+    const large = budget.open("a");
+    draw(large, 8 * MIB);
+    const next = draw(budget.open("b"), 8 * MIB);
+    large.finishReading();
+    large.finishParsing();
+    expect(collected).toBe(1);
+    large.release();
+    await settle();
+    expect([collected, next.state]).toEqual([1, "waits"]);
+    clock.advance(5);
+    await settle();
+    expect([collected, next.state]).toEqual([2, "admitted"]);
+  });
+
   test("who has come whole keeps the seat until its answer", async () => {
     const { budget, clock } = start();
     const whole = budget.open("a");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { systemClock as clock } from "../../src/clock.ts";
 import { Elysia } from "elysia";
 import { createBodyBudget } from "../../src/http/body-budget.ts";
-import { bodyPlugin, rawBodyOf } from "../../src/http/body.ts";
+import { bodyHashOf, bodyPlugin } from "../../src/http/body.ts";
 import { errorsPlugin } from "../../src/http/errors.ts";
 
 const LIMITS = { batchBytes: 4_000_000, sendBytes: 1_000, otherBytes: 100 };
@@ -14,6 +14,7 @@ interface Told {
   code: string | undefined;
   message: string;
   body: unknown;
+  hash: string | undefined;
   bugs: unknown[];
 }
 
@@ -26,11 +27,22 @@ async function post(path: string, body: Sent, headers: Record<string, string> = 
   const app = new Elysia({ aot: false, normalize: false })
     .use(errorsPlugin(log, () => []))
     .use(bodyPlugin(LIMITS, { clock, ownerOf: () => "one", budget: createBodyBudget(10_000_000, clock) }))
-    .post("/*", ({ body: read, request }) => ({ read, bytes: rawBodyOf(request).length }));
+    .post("/*", ({ body: read, request }) => ({ read, hash: bodyHashOf(request).toString("hex") }));
   const response = await app.handle(new Request(`http://localhost${path}`, { method: "POST", body, headers }));
-  const answer = (await response.json()) as { errors?: { code: string; message: string }[]; read?: unknown };
+  const answer = (await response.json()) as {
+    errors?: { code: string; message: string }[];
+    read?: unknown;
+    hash?: string;
+  };
   const [error] = answer.errors ?? [];
-  return { status: response.status, code: error?.code, message: error?.message ?? "", body: answer.read, bugs };
+  return {
+    status: response.status,
+    code: error?.code,
+    message: error?.message ?? "",
+    body: answer.read,
+    hash: answer.hash,
+    bugs,
+  };
 }
 
 /** A body that comes in pieces and without its length. */
@@ -65,9 +77,14 @@ describe("a body is read", () => {
     });
   });
 
-  test("and its bytes are kept as they came", async () => {
-    const told = await post("/x", '{ "a" : 1 }');
+  test.each([
+    ["in one piece", (sent: string) => sent],
+    ["in pieces", (sent: string) => pieces([...sent])],
+  ])("%s, and its hash is of the bytes as they came", async (_, made) => {
+    const sent = '{ "a" : 1 }';
+    const told = await post("/x", made(sent));
     expect(told.body).toEqual({ a: 1 });
+    expect(told.hash).toBe(new Bun.CryptoHasher("sha256").update(sent).digest("hex"));
   });
 });
 

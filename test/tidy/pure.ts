@@ -45,6 +45,7 @@ export const PURE = [
   "emails/text-page.ts",
   "emails/timeline.ts",
   "emails/tries.ts",
+  "http/checker.ts",
   "http/methods.ts",
   "http/rules.ts",
   "http/times.ts",
