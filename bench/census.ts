@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../src/db/open.ts";
+import { openDatabase } from "../src/platform/db/open.ts";
 import { Census } from "../src/metrics/census.ts";
 import { openCensusStore } from "../src/metrics/store.ts";
 

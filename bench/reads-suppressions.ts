@@ -3,10 +3,10 @@ import { join } from "node:path";
 // millisecond, as an import or a mass that was applied leaves them; then its pages, and addresses lifted.
 
 import { Database } from "bun:sqlite";
-import { type ListPages, listPages } from "../src/http/pagination.ts";
-import { loadInstanceKey } from "../src/keyring/file.ts";
-import { openKeyring } from "../src/keyring/seal.ts";
-import { systemRandom } from "../src/random.ts";
+import { type ListPages, listPages } from "../src/platform/http/pagination.ts";
+import { loadInstanceKey } from "../src/platform/keyring/key-file.ts";
+import { openKeyring } from "../src/platform/keyring/keyring.ts";
+import { systemRandom } from "../src/platform/random.ts";
 import type { ReadOrder, ReadResult } from "./get-load.ts";
 import type { Reading } from "./reads-report.ts";
 import { databaseFile } from "./rows.ts";

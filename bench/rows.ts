@@ -132,7 +132,7 @@ async function multiply(database: Database, copies: Copies): Promise<Multiplied>
   return made;
 }
 
-/** As src/id.ts makes them: 48 bits of time, then random ones. */
+/** As src/platform/uuid.ts makes them: 48 bits of time, then random ones. */
 const UUID_V7 = `printf('%s-%s-7%03x-%04x-%012x', substr(printf('%012x', created_at), 1, 8),
   substr(printf('%012x', created_at), 9, 4), random() & 4095, 32768 | (random() & 16383), random() & 281474976710655)`;
 

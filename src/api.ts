@@ -5,22 +5,22 @@ import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import { type EmailParts, emailRoutes } from "./emails/routes.ts";
 import type { Config } from "./config.ts";
 import { admit, type AdmitParts } from "./http/admit.ts";
-import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./http/auth.ts";
+import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./platform/http/auth.ts";
 import { eventRoutes, type EventParts } from "./events/routes.ts";
 import { type InboxParts, inboxRoutes } from "./inbound/operator-routes.ts";
-import { type BodyLimits, type BodyParts, bodyPlugin } from "./http/body.ts";
-import { clientNetwork } from "./http/client-address.ts";
-import { errorsPlugin, methodNotAllowed } from "./http/errors.ts";
+import { type BodyLimits, type BodyParts, bodyPlugin } from "./platform/http/body/read.ts";
+import { clientNetwork } from "./platform/http/client-address.ts";
+import { errorsPlugin, methodNotAllowed } from "./platform/http/errors.ts";
 import { instanceRoutes } from "./http/instance-routes.ts";
-import { type MethodTable, methodTable } from "./http/methods.ts";
-import { pathOf } from "./http/path.ts";
+import { type MethodTable, methodTable } from "./platform/http/methods.ts";
+import { pathOf } from "./platform/http/path.ts";
 import { createRateLimiter } from "./http/rate-limit.ts";
-import { newId } from "./id.ts";
-import type { Trouble } from "./trouble.ts";
+import { newId } from "./platform/uuid.ts";
+import type { Trouble } from "./platform/health-issue.ts";
 import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "./suppressions/operator-routes.ts";
 import { type SuppressionParts, suppressionRoutes } from "./suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "./keys/routes.ts";
-import { parseRanges } from "./net/address.ts";
+import { parseRanges } from "./platform/ip/address.ts";
 import type { LinkOverview } from "./sms/link-overview.ts";
 import { linkRoutes } from "./sms/operator-routes.ts";
 import { smsRoutes, type SmsParts } from "./sms/routes.ts";
@@ -119,7 +119,7 @@ export function createApi(parts: ApiParts): AnyElysia {
   let document: Promise<unknown> | null = null;
   // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
   const writeDocument = async () => {
-    const { openApiDocument } = await import("./http/document.ts");
+    const { openApiDocument } = await import("./platform/http/openapi-document.ts");
     const { completeDocument } = await import("./docs/complete.ts");
     const { EVENT_PAYLOADS } = await import("./event-payloads.ts");
     return completeDocument(await openApiDocument(rooms), {

@@ -8,7 +8,7 @@ import { SiteSchema, SITES_MAX } from "./config-site.ts";
 import { choice, derived, duration, integer, list, size, special, tables, text } from "./config-setting.ts";
 import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
 import { TEXT_FORMATS } from "./config-units.ts";
-import type { HostPort } from "./net/address.ts";
+import type { HostPort } from "./platform/ip/address.ts";
 
 // The one configuration file. This schema is its only description: the types of the code, every default,
 // the checks, and the sentences of config.example.toml. Names here are those of the code; config-read.ts

@@ -3,7 +3,7 @@ import type { EventPayload, EventShape } from "./docs/events.ts";
 import { DomainInList } from "./domains/schema.ts";
 import { EmailRecord } from "./emails/schema.ts";
 import type { EventType } from "./events/schema.ts";
-import { named } from "./http/openapi.ts";
+import { named } from "./platform/http/openapi.ts";
 import { InboundSms, SmsRecord } from "./sms/schema.ts";
 import { Suppression } from "./suppressions/schema.ts";
 import { Webhook } from "./webhooks/schema.ts";

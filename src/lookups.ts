@@ -1,4 +1,4 @@
-import type { Environment } from "./environment.ts";
+import type { Environment } from "./platform/environment.ts";
 import type { Config } from "./config.ts";
 import { createResolver, type DnsClient, systemServers } from "./dns/client.ts";
 import { createWatchedResolver } from "./dns/watch.ts";

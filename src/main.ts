@@ -2,8 +2,8 @@ import { runCommand } from "./cli/command.ts";
 import type { Terminal } from "./cli/terminal.ts";
 import { CommandError } from "./cli/failure.ts";
 import { plainLines } from "./cli/words.ts";
-import { FinalStartError, StartError } from "./errors.ts";
-import { errorText } from "./log.ts";
+import { FinalStartError, StartError } from "./platform/errors.ts";
+import { errorText } from "./platform/log.ts";
 
 // The only reader of argv and env, and the only place that ends the process.
 

@@ -1,14 +1,14 @@
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./platform/clock.ts";
 import type { Config } from "./config.ts";
-import type { Commit } from "./db/commit.ts";
-import type { DiskGuard } from "./db/guard.ts";
-import { BUILD } from "./build.ts";
-import type { Db } from "./db/open.ts";
-import { databaseFile } from "./db/open.ts";
-import type { ListPages } from "./http/pagination.ts";
-import type { Log } from "./log.ts";
-import type { Counters } from "./metrics/counters.ts";
-import { readFileSizes } from "./metrics/process.ts";
+import type { Commit } from "./platform/db/group-commit.ts";
+import type { DiskGuard } from "./platform/db/disk-guard.ts";
+import { BUILD } from "./platform/build-info.ts";
+import type { Db } from "./platform/db/open.ts";
+import { databaseFile } from "./platform/db/open.ts";
+import type { ListPages } from "./platform/http/pagination.ts";
+import type { Log } from "./platform/log.ts";
+import type { Counters } from "./platform/metrics/counters.ts";
+import { readFileSizes } from "./platform/metrics/process.ts";
 import { openCensusStore } from "./metrics/store.ts";
 import { openOverviewStore } from "./operator/overview-store.ts";
 import type { PauseRouteParts } from "./operator/pause-routes.ts";
@@ -17,17 +17,17 @@ import { openOperatorQueueStore } from "./operator/queue-store.ts";
 import type { Replication, StatusParts } from "./operator/status.ts";
 import type { TraceParts } from "./operator/trace.ts";
 import { openTraceStore } from "./operator/trace-store.ts";
-import type { PageCheck } from "./page-check.ts";
-import type { DeliveryPause } from "./queue/pause.ts";
-import type { Worker } from "./queue/worker.ts";
-import type { Random } from "./random.ts";
+import type { PageCheck } from "./platform/db/page-check.ts";
+import type { DeliveryPause } from "./platform/queue/delivery-pause.ts";
+import type { Worker } from "./platform/queue/worker.ts";
+import type { Random } from "./platform/random.ts";
 import type { Replicator } from "./replicator.ts";
 import type { LinkView } from "./sms/links.ts";
 import type { Sites } from "./smtp/sites.ts";
 import type { Stores } from "./stores.ts";
 import type { Teller } from "./teller.ts";
 import type { Texter } from "./texter.ts";
-import type { Trouble } from "./trouble.ts";
+import type { Trouble } from "./platform/health-issue.ts";
 
 // The overseeing part of the composition root: what the operator's status and queue read and change, across all
 // rooms.

@@ -1,17 +1,17 @@
-import { lockHeld } from "./lock.ts";
+import { lockHeld } from "./platform/instance-lock.ts";
 import { type AppOptions, start } from "./app.ts";
-import type { Clock } from "./clock.ts";
-import { closeDatabase, openDatabase } from "./db/open.ts";
+import type { Clock } from "./platform/clock.ts";
+import { closeDatabase, openDatabase } from "./platform/db/open.ts";
 import { openKeychain } from "./domains/keychain.ts";
-import { StartError } from "./errors.ts";
-import { databaseFile } from "./db/open.ts";
+import { StartError } from "./platform/errors.ts";
+import { databaseFile } from "./platform/db/open.ts";
 import { openGround } from "./ground.ts";
 import { openTools } from "./litestream/tools.ts";
-import { type Lock, takeLock } from "./lock.ts";
+import { type Lock, takeLock } from "./platform/instance-lock.ts";
 import { openThread } from "./open-thread.ts";
 import { isReplicated } from "./replicator.ts";
-import { prepareAtOnce } from "./db/statement.ts";
-import { ThreadLine } from "./threads/line.ts";
+import { prepareAtOnce } from "./platform/db/statement.ts";
+import { ThreadLine } from "./platform/worker-threads/worker-thread.ts";
 
 // Whether this executable can run the instance of a data directory, found out without running it: no listener, no
 // sending, no call, no link, no replication. In order: the migrations, every part built and asked for something, a

@@ -1,7 +1,7 @@
-import type { Environment } from "./environment.ts";
+import type { Environment } from "./platform/environment.ts";
 import type { Config } from "./config.ts";
-import type { Committer } from "./db/commit.ts";
-import type { DiskGuard } from "./db/guard.ts";
+import type { Committer } from "./platform/db/group-commit.ts";
+import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import type { DnsClient } from "./dns/client.ts";
 import type { Report } from "./dsn/parse.ts";
 import type { RefusalWatch } from "./emails/refusals.ts";
@@ -14,10 +14,10 @@ import { createReader, type GivenReport } from "./inbound/read.ts";
 import type { KnownReporters } from "./inbound/reporters.ts";
 import { createReceiver } from "./inbound/receive.ts";
 import { type Inbound, startInbound } from "./inbound/server.ts";
-import type { Keyring } from "./keyring/seal.ts";
-import type { Counters } from "./metrics/counters.ts";
+import type { Keyring } from "./platform/keyring/keyring.ts";
+import type { Counters } from "./platform/metrics/counters.ts";
 import type { Stores } from "./stores.ts";
-import { type OpenThread, ThreadLine } from "./threads/line.ts";
+import { type OpenThread, ThreadLine } from "./platform/worker-threads/worker-thread.ts";
 
 // The receiving half of the composition root: what is done with mail that comes in, and the port it comes in on.
 

@@ -1,12 +1,12 @@
-import type { Clock } from "./clock.ts";
-import type { Db } from "./db/open.ts";
+import type { Clock } from "./platform/clock.ts";
+import type { Db } from "./platform/db/open.ts";
 import type { KeyPair, KeyPairs } from "./dkim/keys.ts";
 import { sealContext as dkimContext } from "./domains/keychain.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./domains/records.ts";
 import { firstCheckAt } from "./domains/status.ts";
 import type { DomainRow, DomainStore } from "./domains/store.ts";
-import type { Keyring } from "./keyring/seal.ts";
-import type { Random } from "./random.ts";
+import type { Keyring } from "./platform/keyring/keyring.ts";
+import type { Random } from "./platform/random.ts";
 import { sealContext as webhookContext } from "./webhooks/secrets.ts";
 import { makeSecret } from "./webhooks/sign.ts";
 import type { WebhookStore } from "./webhooks/store.ts";

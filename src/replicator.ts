@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "./platform/environment.ts";
 import type { Config } from "./config.ts";
-import { changesSoFar, leaveCheckpoints, takeCheckpoints, walBytesOf } from "./db/checkpoints.ts";
-import type { Commit } from "./db/commit.ts";
-import type { Db } from "./db/open.ts";
+import { changesSoFar, leaveCheckpoints, takeCheckpoints, walBytesOf } from "./platform/db/checkpoints.ts";
+import type { Commit } from "./platform/db/group-commit.ts";
+import type { Db } from "./platform/db/open.ts";
 import { drillReplica } from "./drill.ts";
-import { StartError } from "./errors.ts";
-import { newId } from "./id.ts";
+import { StartError } from "./platform/errors.ts";
+import { newId } from "./platform/uuid.ts";
 import { bridgeNumbers, isDamageWords } from "./litestream/bridge.ts";
 import { controlBy } from "./litestream/control.ts";
 import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/judge.ts";
 import { KeptMarker } from "./litestream/keep.ts";
-import { doubtWaiting } from "./db/contents.ts";
+import { doubtWaiting } from "./platform/db/contents.ts";
 import { type Mark, nextBoot, pastOf, readMark, readMarker, writeMarker } from "./litestream/marker.ts";
 import { endOrphan } from "./litestream/orphan.ts";
 import { type Owner, writeOwner } from "./litestream/owner.ts";
@@ -23,11 +23,11 @@ import { spawnDaemon } from "./litestream/spawn.ts";
 import { type ReplicationStatus, Supervisor } from "./litestream/supervise.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { registerReplication } from "./metrics/replication.ts";
-import type { Registry } from "./metrics/registry.ts";
-import type { DeliveryPause } from "./queue/pause.ts";
-import type { OpenThread } from "./threads/line.ts";
-import type { Trouble } from "./trouble.ts";
-import { forgetPutBack, isPutBack } from "./update/settle.ts";
+import type { Registry } from "./platform/metrics/registry.ts";
+import type { DeliveryPause } from "./platform/queue/delivery-pause.ts";
+import type { OpenThread } from "./platform/worker-threads/worker-thread.ts";
+import type { Trouble } from "./platform/health-issue.ts";
+import { forgetPutBack, isPutBack } from "./platform/update/recover.ts";
 import type { WorkspaceStore } from "./workspaces/store.ts";
 
 // The replicating part of the composition root, and what tells a database of an earlier time. In order: a daemon
@@ -179,7 +179,7 @@ async function writeStart(parts: ReplicatorParts, tools: DaemonTools | null): Pr
   return mark;
 }
 
-/** It goes back only when all that waits has followed a clock that was set back: clock-watch.ts. */
+/** It goes back only when all that waits has followed a clock that was set back: platform/clock-step-watch.ts. */
 function noteTime({ edges, stores: { workspaces } }: ReplicatorParts): void {
   const lastAt = Number(workspaces.fact("last_at") ?? 0);
   workspaces.setFact("last_at", String(Math.max(lastAt, edges.clock.now())));

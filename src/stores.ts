@@ -1,6 +1,6 @@
 import type { Config, NamedPlan, Plan } from "./config.ts";
-import { Facts } from "./db/facts.ts";
-import type { Db } from "./db/open.ts";
+import { Facts } from "./platform/db/after-commit.ts";
+import type { Db } from "./platform/db/open.ts";
 import { openDomainStore } from "./domains/store.ts";
 import { openContentStore } from "./emails/content-store.ts";
 import { type EmailCounts, openEmailStore } from "./emails/store.ts";

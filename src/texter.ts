@@ -1,14 +1,14 @@
 import type { OperatorParts } from "./api.ts";
-import type { Environment } from "./environment.ts";
-import type { Clock } from "./clock.ts";
-import type { SetBack } from "./clock-watch.ts";
+import type { Environment } from "./platform/environment.ts";
+import type { Clock } from "./platform/clock.ts";
+import type { SetBack } from "./platform/clock-step-watch.ts";
 import type { Config } from "./config.ts";
-import type { Committer } from "./db/commit.ts";
-import type { DiskGuard } from "./db/guard.ts";
+import type { Committer } from "./platform/db/group-commit.ts";
+import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import type { DnsClient } from "./dns/client.ts";
 import { RefusalWatch } from "./emails/refusals.ts";
 import type { RecordFact } from "./events/record.ts";
-import type { PauseView } from "./queue/pause.ts";
+import type { PauseView } from "./platform/queue/delivery-pause.ts";
 import { Answers } from "./sms/answers.ts";
 import { Backlog } from "./sms/backlog.ts";
 import { Dispatcher } from "./sms/dispatch.ts";
@@ -33,7 +33,7 @@ import { UnwrittenTexts } from "./sms/unwritten-texts.ts";
 import { Writer } from "./sms/writer.ts";
 import type { TextFigures } from "./metrics/texts.ts";
 import { planFinder, type SmsStores, type Stores } from "./stores.ts";
-import type { Trouble } from "./trouble.ts";
+import type { Trouble } from "./platform/health-issue.ts";
 
 // The texting half of the composition root: routes and their links, the dispatcher that feeds them, the line of
 // what they tell, and what time brings about.

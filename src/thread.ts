@@ -1,4 +1,4 @@
-import { findDamage } from "./db/damage.ts";
+import { findDamage } from "./platform/db/page-damage.ts";
 import { plainKeyReader } from "./dkim/keys.ts";
 import { openLibcrypto } from "./dkim/libcrypto.ts";
 import { poolSigner } from "./dkim/sign.ts";
@@ -6,11 +6,11 @@ import { composeAndSign, type ComposeInput } from "./emails/compose.ts";
 import { type GivenContent, prepareContent } from "./emails/prepare.ts";
 import { readReport } from "./dsn/parse.ts";
 import type { GivenReport } from "./inbound/read.ts";
-import { answerCalls, type Answers, type Calls } from "./threads/line.ts";
+import { answerCalls, type Answers, type Calls } from "./platform/worker-threads/worker-thread.ts";
 
 // The second entry of the executable: a thread that prepares emails when they are accepted
 // (src/emails/preparer.ts), composes and signs them when they are sent (src/emails/composer.ts) or reads what
-// comes back about them (src/inbound/read.ts), or looks for damaged pages (src/page-check.ts).
+// comes back about them (src/inbound/read.ts), or looks for damaged pages (src/platform/db/page-check.ts).
 
 declare const self: {
   addEventListener(type: "message", listener: (event: MessageEvent<Calls>) => void): void;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ClockWatch, type SetBack } from "../src/clock-watch.ts";
+import { ClockWatch, type SetBack } from "../src/platform/clock-step-watch.ts";
 import { fakeClock } from "./fakes/clock.ts";
 import { turn } from "./db/temporary.ts";
 

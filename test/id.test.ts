@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { idFromBytes, idTime, idToBytes, newId } from "../src/id.ts";
-import { systemRandom, type Random } from "../src/random.ts";
+import { idFromBytes, idTime, idToBytes, newId } from "../src/platform/uuid.ts";
+import { systemRandom, type Random } from "../src/platform/random.ts";
 
 const filled = (byte: number): Random => ({ bytes: (count) => new Uint8Array(count).fill(byte), unit: () => 0 });
 

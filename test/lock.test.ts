@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StartError } from "../src/errors.ts";
-import { type Lock, type Purpose, takeInstanceLock, takeLock } from "../src/lock.ts";
+import { StartError } from "../src/platform/errors.ts";
+import { type Lock, type Purpose, takeInstanceLock, takeLock } from "../src/platform/instance-lock.ts";
 import { fakeClock } from "./fakes/clock.ts";
 import { flicker } from "./fakes/flicker.ts";
 
@@ -29,7 +29,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true });
 });
 
-const LOCK_MODULE = JSON.stringify(join(import.meta.dir, "../src/lock.ts"));
+const LOCK_MODULE = JSON.stringify(join(import.meta.dir, "../src/platform/instance-lock.ts"));
 const PROGRAM = `
   const { takeLock } = await import(${LOCK_MODULE});
   const lock = takeLock(process.argv[1]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { errorText, jsonLog, type JsonLogOptions, type LogFields, redact } from "../src/log.ts";
+import { errorText, jsonLog, type JsonLogOptions, type LogFields, redact } from "../src/platform/log.ts";
 
 const AT = Date.UTC(2026, 10, 21, 9, 30);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { defaultConfig } from "../src/config.ts";
-import { ownAddresses, requireSources } from "../src/own-addresses.ts";
+import { ownAddresses, requireSources } from "../src/platform/ip/own-addresses.ts";
 
 const email = (changes: object) => ({
   ...defaultConfig({ hostname: "mail.example.net", dataDir: "/tmp/x" }).email,

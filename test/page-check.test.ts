@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { openThread } from "../src/open-thread.ts";
-import { PageCheck } from "../src/page-check.ts";
+import { PageCheck } from "../src/platform/db/page-check.ts";
 import { temporaryFolder } from "./db/temporary.ts";
 import { fakeClock } from "./fakes/clock.ts";
 

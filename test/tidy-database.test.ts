@@ -1,15 +1,15 @@
-// src/db/schema.ts is what queries and types are made from, migrations/*.sql is what the database is
+// src/platform/db/schema/schema.ts is what queries and types are made from, migrations/*.sql is what the database is
 // made from. Nothing but these tests holds the two equal.
 
 import { expect, test } from "bun:test";
 import { getTableName, is, type SQL, type Table } from "drizzle-orm";
 import { getTableConfig, SQLiteSyncDialect, SQLiteTable } from "drizzle-orm/sqlite-core";
-import { MIGRATIONS } from "../src/db/migrations.ts";
-import { openDatabase } from "../src/db/open.ts";
-import * as schema from "../src/db/schema.ts";
-import * as schemaOfEvents from "../src/db/schema-events.ts";
-import * as schemaOfInbound from "../src/db/schema-inbound.ts";
-import * as schemaOfSms from "../src/db/schema-sms.ts";
+import { MIGRATIONS } from "../src/platform/db/schema/migrations.ts";
+import { openDatabase } from "../src/platform/db/open.ts";
+import * as schema from "../src/platform/db/schema/schema.ts";
+import * as schemaOfEvents from "../src/platform/db/schema/events.ts";
+import * as schemaOfInbound from "../src/platform/db/schema/inbound.ts";
+import * as schemaOfSms from "../src/platform/db/schema/sms.ts";
 import { sourcesOf } from "./tidy/sources.ts";
 
 const { sqlite } = openDatabase(":memory:");

@@ -72,14 +72,16 @@ const SQL_TEXT =
   /\b(SELECT\b.+\bFROM|INSERT (OR \w+ )?INTO|REPLACE INTO|UPDATE \w+ SET|DELETE FROM|(CREATE|DROP|ALTER) (UNIQUE )?(TABLE|INDEX)|PRAGMA \w|BEGIN (IMMEDIATE|EXCLUSIVE)|SAVEPOINT)\b/;
 const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
 
-test("only store.ts files, db/ and the files with a database of their own hold SQL or name tables", () => {
-  const others = SRC.filter(({ path }) => !/[/-]store\.ts$/.test(path) && !isAmong(path, ["db/", ...OWN_DATABASES]));
+test("only store.ts files, platform/db/ and the files with a database of their own hold SQL or name tables", () => {
+  const others = SRC.filter(
+    ({ path }) => !/[/-]store\.ts$/.test(path) && !isAmong(path, ["platform/db/", ...OWN_DATABASES]),
+  );
   const trespasses = others.flatMap((source) => [
     ...importsOf(source)
       .filter(
         ({ to, names }) =>
           /^(drizzle-orm(\/.*)?|bun:sqlite)$/.test(to) ||
-          (/^src\/db\/schema(-\w+)?\.ts$/.test(to) && !names.every((name) => CONSTANT.test(name))),
+          (/^src\/platform\/db\/schema\//.test(to) && !names.every((name) => CONSTANT.test(name))),
       )
       .map(({ specifier, clause }) => `${source.path} imports ${clause} from ${specifier}`),
     ...codeMatching(source, SQL_TEXT),

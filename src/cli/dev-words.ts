@@ -1,4 +1,4 @@
-import { errorText, type Log } from "../log.ts";
+import { errorText, type Log } from "../platform/log.ts";
 import { MAGIC_NUMBERS, numberOf } from "../sandbox/magic-numbers.ts";
 import { SANDBOX_SENDERS } from "./dev-config.ts";
 

@@ -1,4 +1,4 @@
-import { isId } from "../id.ts";
+import { isId } from "../platform/uuid.ts";
 import { CommandError } from "./failure.ts";
 import type { OperatorApi } from "./operator.ts";
 import { plain } from "./words.ts";

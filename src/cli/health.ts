@@ -1,4 +1,4 @@
-import { socketFile } from "../http/socket.ts";
+import { socketFile } from "../platform/http/unix-socket.ts";
 import type { Terminal } from "./terminal.ts";
 import { becomeOwner } from "./owner.ts";
 import { CommandError } from "./failure.ts";

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { databaseFile } from "../db/open.ts";
+import { databaseFile } from "../platform/db/open.ts";
 import { parseHostPort } from "../config.ts";
-import { StartError } from "../errors.ts";
-import { systemClock } from "../clock.ts";
-import { systemRandom } from "../random.ts";
+import { StartError } from "../platform/errors.ts";
+import { systemClock } from "../platform/clock.ts";
+import { systemRandom } from "../platform/random.ts";
 import type { Terminal } from "./terminal.ts";
 import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
 import { becomeOwner } from "./owner.ts";

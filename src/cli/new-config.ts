@@ -3,7 +3,7 @@ import { hostname as machineName } from "node:os";
 import { dirname, resolve } from "node:path";
 import example from "../../config.example.toml" with { type: "text" };
 import { type Config, parseConfig } from "../config.ts";
-import { StartError } from "../errors.ts";
+import { StartError } from "../platform/errors.ts";
 import type { Terminal } from "./terminal.ts";
 import { isRoot, ownerBesideRoot, requireRootsPlace } from "./owner.ts";
 import { plain } from "./words.ts";

@@ -1,4 +1,4 @@
-import { systemClock } from "../clock.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Command, Given, Option } from "./definition.ts";
 import { type OperatorApi, operatorApi } from "./operator.ts";

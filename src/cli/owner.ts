@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { StartError } from "../errors.ts";
+import { StartError } from "../platform/errors.ts";
 import { plain } from "./words.ts";
 
 // Only the owner works on a data directory. The service's user can replace whatever it can write: by

@@ -1,4 +1,4 @@
-import { isId } from "../id.ts";
+import { isId } from "../platform/uuid.ts";
 import type { QueueChanged } from "../operator/queue-schema.ts";
 import { CommandError, UsageError } from "./failure.ts";
 import { type Choice, choiceOf, kindsOf } from "./queue-choice.ts";

@@ -1,4 +1,4 @@
-import { systemClock } from "../clock.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { InstanceStatus } from "../operator/status-schema.ts";
 import type { Option } from "./definition.ts";
 import { UsageError } from "./failure.ts";

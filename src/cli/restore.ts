@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { systemClock } from "../clock.ts";
+import { systemClock } from "../platform/clock.ts";
 import { type Config, parseConfig, readReplicaUrl } from "../config.ts";
 import { drillReplica } from "../drill.ts";
 import { openThread } from "../open-thread.ts";
-import { readRecoveryKey } from "../keyring/file.ts";
-import { systemRandom } from "../random.ts";
+import { readRecoveryKey } from "../platform/keyring/key-file.ts";
+import { systemRandom } from "../platform/random.ts";
 import { type Restored, restoreInstance } from "../restore.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Command, Given } from "./definition.ts";

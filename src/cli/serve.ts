@@ -1,10 +1,10 @@
 import { type AppOptions, startApp } from "../app.ts";
-import { BUILD } from "../build.ts";
-import { steadyClock, systemClock } from "../clock.ts";
-import { loadInstanceKey } from "../keyring/file.ts";
-import { jsonLog } from "../log.ts";
+import { BUILD } from "../platform/build-info.ts";
+import { steadyClock, systemClock } from "../platform/clock.ts";
+import { loadInstanceKey } from "../platform/keyring/key-file.ts";
+import { jsonLog } from "../platform/log.ts";
 import { probeInstance } from "../probe.ts";
-import { systemRandom } from "../random.ts";
+import { systemRandom } from "../platform/random.ts";
 import type { ReplicaChoice } from "../replicator.ts";
 import type { Terminal } from "./terminal.ts";
 import { becomeOwner } from "./owner.ts";

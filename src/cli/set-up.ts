@@ -1,15 +1,15 @@
 import { existsSync, mkdirSync } from "node:fs";
 import type { Config } from "../config.ts";
-import { lockHeld } from "../lock.ts";
-import { databaseFile } from "../db/open.ts";
-import { openDatabase } from "../db/open.ts";
-import { StartError } from "../errors.ts";
-import { newId } from "../id.ts";
+import { lockHeld } from "../platform/instance-lock.ts";
+import { databaseFile } from "../platform/db/open.ts";
+import { openDatabase } from "../platform/db/open.ts";
+import { StartError } from "../platform/errors.ts";
+import { newId } from "../platform/uuid.ts";
 import { createKey } from "../keys/key.ts";
-import { writeInstanceKey } from "../keyring/file.ts";
-import { createInstanceKey, openKeyring, parseInstanceKey } from "../keyring/seal.ts";
-import { takeLock } from "../lock.ts";
-import type { Random } from "../random.ts";
+import { writeInstanceKey } from "../platform/keyring/key-file.ts";
+import { createInstanceKey, openKeyring, parseInstanceKey } from "../platform/keyring/keyring.ts";
+import { takeLock } from "../platform/instance-lock.ts";
+import type { Random } from "../platform/random.ts";
 import { openWorkspaceStore } from "../workspaces/store.ts";
 
 /** What is shown once and kept nowhere in the clear. */

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Config, dataDirOf, formatMistakes, parseConfig } from "../config.ts";
-import { StartError } from "../errors.ts";
+import { StartError } from "../platform/errors.ts";
 import { becomeOwnerOfConfig } from "./owner.ts";
 
 type Environment = Record<string, string | undefined>;

@@ -1,4 +1,4 @@
-import { systemClock } from "../clock.ts";
+import { systemClock } from "../platform/clock.ts";
 import type { LinkHistory, OperatorLink, TrialRecord } from "../sms/operator-schema.ts";
 import { CommandError, UsageError } from "./failure.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "./operator-command.ts";

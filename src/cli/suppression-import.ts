@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import { systemClock } from "../clock.ts";
-import type { ErrorItem } from "../errors.ts";
-import { validationError } from "../http/errors.ts";
-import { faultsOf as faultsIn } from "../http/rules.ts";
+import { systemClock } from "../platform/clock.ts";
+import type { ErrorItem } from "../platform/errors.ts";
+import { validationError } from "../platform/http/errors.ts";
+import { faultsOf as faultsIn } from "../platform/http/rules.ts";
 import { suppressionImport } from "../suppressions/operator-schema.ts";
 import { CommandError } from "./failure.ts";
 import { findWorkspace } from "./find.ts";

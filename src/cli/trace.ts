@@ -1,4 +1,4 @@
-import { isId } from "../id.ts";
+import { isId } from "../platform/uuid.ts";
 import type { Trace, TraceCandidate } from "../operator/trace-schema.ts";
 import { list, type OperatorCommand, record } from "./operator-command.ts";
 import type { Column } from "./table.ts";

@@ -11,8 +11,8 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { syncFolderOf } from "../db/snapshot.ts";
-import { sha256Of } from "../update/settle.ts";
+import { syncFolderOf } from "../platform/db/snapshot.ts";
+import { sha256Of } from "../platform/update/recover.ts";
 import { passedOn } from "./environment.ts";
 import { CommandError } from "./failure.ts";
 import { isRoot, openPlace, uidOfUser } from "./owner.ts";

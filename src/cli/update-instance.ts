@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
-import type { Clock } from "../clock.ts";
-import { type Lock, takeLock } from "../lock.ts";
+import type { Clock } from "../platform/clock.ts";
+import { type Lock, takeLock } from "../platform/instance-lock.ts";
 import { CommandError } from "./failure.ts";
 import { isAnswering } from "./health.ts";
 import type { Hands, Running } from "./update-hands.ts";

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
-import type { Clock } from "../clock.ts";
-import { copyDatabase } from "../db/snapshot.ts";
+import type { Clock } from "../platform/clock.ts";
+import { copyDatabase } from "../platform/db/snapshot.ts";
 import { endDaemonOf } from "../litestream/orphan.ts";
-import { takeLock } from "../lock.ts";
-import { type Journal, removeJournal, snapshotFile, type Stage, writeJournal } from "../update/journal.ts";
-import { isUntouched, putBack } from "../update/settle.ts";
+import { takeLock } from "../platform/instance-lock.ts";
+import { type Journal, removeJournal, snapshotFile, type Stage, writeJournal } from "../platform/update/journal.ts";
+import { isUntouched, putBack } from "../platform/update/recover.ts";
 import { CommandError } from "./failure.ts";
 import { UPDATE_ID } from "./serve.ts";
 import { passedOn } from "./environment.ts";

@@ -12,7 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { BUILD } from "../build.ts";
+import { BUILD } from "../platform/build-info.ts";
 import {
   isSignedBy,
   type PublicKey,
@@ -21,7 +21,7 @@ import {
   readSignature,
   type Release,
   type Signature,
-} from "../update/minisign.ts";
+} from "../platform/update/minisign.ts";
 import { CommandError } from "./failure.ts";
 import { plain } from "./words.ts";
 

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
-import { BUILD } from "../build.ts";
-import { MIGRATIONS } from "../db/migrations.ts";
+import { BUILD } from "../platform/build-info.ts";
+import { MIGRATIONS } from "../platform/db/schema/migrations.ts";
 import { daemonVersion } from "../litestream/daemon.ts";
 
 /** What this binary is made of, for programs: `pombo update` reads it of the executable that it is given. */

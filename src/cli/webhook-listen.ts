@@ -1,7 +1,7 @@
-import { BUILD } from "../build.ts";
-import { type Clock, systemClock } from "../clock.ts";
+import { BUILD } from "../platform/build-info.ts";
+import { type Clock, systemClock } from "../platform/clock.ts";
 import { readSecret } from "../named-files.ts";
-import { systemRandom } from "../random.ts";
+import { systemRandom } from "../platform/random.ts";
 import { makeSecret, showSecret, signatureHeaders } from "../webhooks/sign.ts";
 import type { Terminal } from "./terminal.ts";
 import { CommandError } from "./failure.ts";

@@ -5,7 +5,7 @@
  * What they weigh is bounded, and each answer is held for whoever asked for it. When they weigh too
  * much, the oldest of whoever holds most goes: nobody's many names wash out the others' few.
  */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Lookup } from "./lookup.ts";
 
 const BYTES_LIMIT = 16 * 1024 * 1024;

@@ -4,8 +4,8 @@
  * across answers; and what was learned goes into the cache. It is our own because mail needs what
  * the runtime's resolver does not tell: NXDOMAIN apart from NODATA, TTLs, whole TXT records.
  */
-import type { Clock } from "../clock.ts";
-import type { Random } from "../random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import { type Asker, LookupCache, copyLookup } from "./cache.ts";
 import { askServer } from "./exchange.ts";
 import type { Outcome, Server } from "./exchange.ts";

@@ -5,7 +5,7 @@
  */
 import dgram from "node:dgram";
 import net from "node:net";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { encodeQuestion, readAnswer } from "./wire.ts";
 import type { Question, Reading } from "./wire.ts";
 

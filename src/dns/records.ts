@@ -2,7 +2,7 @@
  * How much of an answer is kept. The message has been read whole; what is held in memory, and worked
  * with, is what mail needs of it, however many records a stranger puts under a name. Pure, but for chance.
  */
-import type { Random } from "../random.ts";
+import type { Random } from "../platform/random.ts";
 import type { MxRecord } from "./lookup.ts";
 import type { QueryType } from "./wire.ts";
 

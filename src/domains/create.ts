@@ -1,11 +1,11 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Plan } from "../config.ts";
-import type { Commit } from "../db/commit.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
 import type { KeyPair, KeyPairs } from "../dkim/keys.ts";
-import { AppError } from "../errors.ts";
-import { newId } from "../id.ts";
-import type { Keyring } from "../keyring/seal.ts";
-import type { Random } from "../random.ts";
+import { AppError } from "../platform/errors.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Keyring } from "../platform/keyring/keyring.ts";
+import type { Random } from "../platform/random.ts";
 import { sealContext } from "./keychain.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
 import { firstCheckAt } from "./status.ts";

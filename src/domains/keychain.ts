@@ -1,5 +1,5 @@
 import type { PlainKey } from "../dkim/keys.ts";
-import type { Keyring } from "../keyring/seal.ts";
+import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 
 /** Domains whose unsealed keys are kept in memory. */

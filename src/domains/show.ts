@@ -1,4 +1,4 @@
-import { timeOf, timeOrNull } from "../http/times.ts";
+import { timeOf, timeOrNull } from "../platform/http/times.ts";
 import type { DomainCheck, RecordCheck } from "./check.ts";
 import type { DomainRecords } from "./records.ts";
 import type { Dns, DomainInList, DomainWithDns } from "./schema.ts";

@@ -1,9 +1,9 @@
 import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNotNull, lt, ne, or, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { Remembered } from "../db/remembered.ts";
-import { fast } from "../db/statement.ts";
-import { dkimKeys, domains } from "../db/schema.ts";
-import { NEWEST, type Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { Remembered } from "../platform/db/transactional-cache.ts";
+import { fast } from "../platform/db/statement.ts";
+import { dkimKeys, domains } from "../platform/db/schema/schema.ts";
+import { NEWEST, type Position } from "../platform/http/pagination.ts";
 
 /** What the last check saw is long, and sending looks at domains all the time: it is read by itself. */
 const { lastCheck, ...columns } = getTableColumns(domains);

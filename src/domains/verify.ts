@@ -1,10 +1,10 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
 import type { Resolver } from "../dns/client.ts";
 import type { RecordFact } from "../events/record.ts";
-import { timeOf } from "../http/times.ts";
-import type { Log } from "../log.ts";
-import type { Random } from "../random.ts";
+import { timeOf } from "../platform/http/times.ts";
+import type { Log } from "../platform/log.ts";
+import type { Random } from "../platform/random.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
 import type { Keychain } from "./keychain.ts";
 import { type DomainRecords, recordsOf } from "./records.ts";

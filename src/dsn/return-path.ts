@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { idFromBytes, idTime, idToBytes } from "../id.ts";
+import { idFromBytes, idTime, idToBytes } from "../platform/uuid.ts";
 
 // The signed return path (email-engine R43): `b+<token>@<host>`, where the token is the base32 of the
 // email's 16-byte id and 10 bytes of HMAC-SHA-256 over the id and the recipient. It tells which email

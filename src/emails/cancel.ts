@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../platform/errors.ts";
 import type { AcceptParts } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { stateOf } from "./show.ts";
@@ -62,7 +62,7 @@ function whyNot(state: EmailStatus): string {
       return `It is ${state}, which is final: nothing of it will be sent any more.`;
     case "queued":
     case "delivery_delayed":
-      // Its row is gone without an end: the worker kept the outcome's row from being sent twice (queue/worker.ts).
+      // Its row is gone without an end: the worker kept the outcome's row from being sent twice (platform/queue/worker.ts).
       return `It is ${state} by its record, but not in the queue: what came of its last attempt could not be stored, and it may have been delivered.`;
   }
 }

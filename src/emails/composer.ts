@@ -1,5 +1,5 @@
 import { plainKeyReader } from "../dkim/keys.ts";
-import { ThreadGone, type ThreadLine } from "../threads/line.ts";
+import { ThreadGone, type ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { composeAndSign, type Composed, type ComposeInput } from "./compose.ts";
 
 // Where emails are composed and signed: on a thread of their own, and here when that has ended.

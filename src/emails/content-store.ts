@@ -1,7 +1,7 @@
 import { asc, eq, gt, inArray, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { emailBodies, emails } from "../db/schema.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { emailBodies, emails } from "../platform/db/schema/schema.ts";
+import { fast } from "../platform/db/statement.ts";
 
 /** Contents that one transaction looks at: each may have pages of its own. */
 const SHARE = 200;

@@ -1,10 +1,10 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { PlainKey } from "../dkim/keys.ts";
 import type { Keychain } from "../domains/keychain.ts";
 import type { DomainRow, DomainStore } from "../domains/store.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
-import { type Job, RowTaken } from "../queue/job.ts";
-import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
+import { type Job, RowTaken } from "../platform/queue/job.ts";
+import type { AttemptContext, Handler, Settlement } from "../platform/queue/worker.ts";
 import type { SessionPool } from "../smtp/pool.ts";
 import type { Sites } from "../smtp/sites.ts";
 import type { SessionSlots } from "../smtp/slots.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 /** Less is put right all the time. */
 const STEP_MS = 5_000;

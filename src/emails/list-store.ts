@@ -1,7 +1,7 @@
 import { and, count, eq, type SQL, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { fast } from "../db/statement.ts";
-import { emailQueue, emails, emailTotals, WAITING_STATES } from "../db/schema.ts";
+import type { Db } from "../platform/db/open.ts";
+import { fast } from "../platform/db/statement.ts";
+import { emailQueue, emails, emailTotals, WAITING_STATES } from "../platform/db/schema/schema.ts";
 import {
   isOrAny,
   MAX_LOOKED_AT,
@@ -81,7 +81,7 @@ function openListed(orm: Db["orm"]) {
 type TotalOf = (scope: EmailScope, status: EmailStatus | null) => number;
 
 /**
- * The totals of everything and of each status. An email whose queue row a bug took (queue/worker.ts) counts as queued, as
+ * The totals of everything and of each status. An email whose queue row a bug took (platform/queue/worker.ts) counts as queued, as
  * its record says, and is on no page of that status.
  */
 function openTotals(orm: Db["orm"]): TotalOf {

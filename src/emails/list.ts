@@ -1,5 +1,5 @@
-import type { WorkspaceCaller } from "../http/auth.ts";
-import { pageMeta, pageOf } from "../http/pagination.ts";
+import type { WorkspaceCaller } from "../platform/http/auth.ts";
+import { pageMeta, pageOf } from "../platform/http/pagination.ts";
 import { comparableAddress, parseAddress } from "../mime/address.ts";
 import type { EmailFilter } from "./list-store.ts";
 import type { EmailInListWithStatus, EmailPageMeta, EmailQuery } from "./schema.ts";

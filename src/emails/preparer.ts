@@ -1,4 +1,4 @@
-import { ThreadGone, type ThreadLine } from "../threads/line.ts";
+import { ThreadGone, type ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import type { StoredBody } from "./body.ts";
 import { type GivenContent, prepareContent } from "./prepare.ts";
 

@@ -1,4 +1,4 @@
-import { type PurgeLoop, purgeRegularly } from "../db/purge.ts";
+import { type PurgeLoop, purgeRegularly } from "../platform/db/purge.ts";
 import type { ContentStore } from "./content-store.ts";
 
 /** Forgets html and text of emails that have been final for `keepMs`; the returned function stops that. */

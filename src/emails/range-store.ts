@@ -1,8 +1,8 @@
 import { and, asc, count, desc, eq, type SQL, sql, type SQLWrapper } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { fast } from "../db/statement.ts";
-import { emailQueue, emails } from "../db/schema.ts";
-import type { Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { fast } from "../platform/db/statement.ts";
+import { emailQueue, emails } from "../platform/db/schema/schema.ts";
+import type { Position } from "../platform/http/pagination.ts";
 
 // Ranges of the indexes that are in the list's order (createdAt, id), and how a page's ids are read
 // from them: from the index alone, or by looking at each email.

@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../db/schema.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../platform/db/schema/schema.ts";
+import { fast } from "../platform/db/statement.ts";
 
 // How emails are read, but for the list (list-store.ts). store.ts is the one that changes them.
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { RelayConfig } from "../config.ts";
-import { StartError } from "../errors.ts";
+import { StartError } from "../platform/errors.ts";
 import { readAuthorities, readPassword } from "../named-files.ts";
 import type { Credentials } from "../smtp/auth.ts";
 import type { TlsPolicy } from "../smtp/tls-policy.ts";

@@ -1,8 +1,8 @@
 import { and, asc, eq, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { attempts, emailQueue, emails } from "../db/schema.ts";
-import { emailReports } from "../db/schema-inbound.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { attempts, emailQueue, emails } from "../platform/db/schema/schema.ts";
+import { emailReports } from "../platform/db/schema/inbound.ts";
+import { fast } from "../platform/db/statement.ts";
 import type { EmailState } from "./read-store.ts";
 
 export type ReportRow = typeof emailReports.$inferSelect;

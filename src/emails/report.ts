@@ -1,5 +1,5 @@
 import type { Report } from "../dsn/parse.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 import { organizationalDomain } from "../net/organization.ts";
 import type { ReportedOutcome } from "../plans/rates.ts";
 import type { QueueStore } from "../queue/store.ts";

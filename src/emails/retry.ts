@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../platform/errors.ts";
 import type { AcceptParts } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { stateOf } from "./show.ts";

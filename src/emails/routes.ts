@@ -1,11 +1,11 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import { AppError } from "../errors.ts";
-import { wholeWorkspaceCaller, workspaceCaller } from "../http/auth.ts";
-import { notFound } from "../http/errors.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { requestBody } from "../http/request-body.ts";
-import { uuid } from "../http/rules.ts";
+import { AppError } from "../platform/errors.ts";
+import { wholeWorkspaceCaller, workspaceCaller } from "../platform/http/auth.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import { uuid } from "../platform/http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../idempotency/replay.ts";
 import { acceptEmails, type AcceptParts } from "./accept.ts";

@@ -1,13 +1,13 @@
 import { Type } from "@sinclair/typebox";
-import { ATTEMPT_OUTCOMES } from "../db/schema.ts";
-import { REPORT_KINDS } from "../db/schema-inbound.ts";
-import { PageMeta, PageQuery } from "../http/pagination.ts";
-import { choice, hinted, objectWith, ONE_LINE, text } from "../http/rules.ts";
+import { ATTEMPT_OUTCOMES } from "../platform/db/schema/schema.ts";
+import { REPORT_KINDS } from "../platform/db/schema/inbound.ts";
+import { PageMeta, PageQuery } from "../platform/http/pagination.ts";
+import { choice, hinted, objectWith, ONE_LINE, text } from "../platform/http/rules.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
 import { subjectFault } from "../mime/header.ts";
 import { CATEGORIES } from "../smtp/classify-rules.ts";
 import { STAGES } from "../smtp/stage.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const MAX_ADDRESS = 255;
 const MAX_SUBJECT = 255;

@@ -1,8 +1,8 @@
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { comparableAddress, type Mailbox } from "../mime/address.ts";
-import type { Job } from "../queue/job.ts";
-import type { Settlement } from "../queue/worker.ts";
+import type { Job } from "../platform/queue/job.ts";
+import type { Settlement } from "../platform/queue/worker.ts";
 import type { Category } from "../smtp/classify.ts";
 import type { Stage } from "../smtp/stage.ts";
 import { shorten } from "../smtp/reply.ts";

@@ -1,4 +1,4 @@
-import { timeOf, timeOrNull } from "../http/times.ts";
+import { timeOf, timeOrNull } from "../platform/http/times.ts";
 import { unpackBody } from "./body.ts";
 import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
 import { statusOf } from "./status.ts";

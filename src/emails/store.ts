@@ -1,9 +1,9 @@
 import { and, eq, sql } from "drizzle-orm";
-import { Facts } from "../db/facts.ts";
-import type { Db } from "../db/open.ts";
-import { fast } from "../db/statement.ts";
-import { Tally } from "../db/tally.ts";
-import { attempts, emailBodies, emails, emailTotals } from "../db/schema.ts";
+import { Facts } from "../platform/db/after-commit.ts";
+import type { Db } from "../platform/db/open.ts";
+import { fast } from "../platform/db/statement.ts";
+import { Tally } from "../platform/db/tally.ts";
+import { attempts, emailBodies, emails, emailTotals } from "../platform/db/schema/schema.ts";
 import type { StoredBody } from "./body.ts";
 import { openEmailLists } from "./list-store.ts";
 import { type AttemptRow, type EmailRow, openEmailReads } from "./read-store.ts";

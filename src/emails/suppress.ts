@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { RefusalWatch, RefusedRecipient } from "./refusals.ts";
 

@@ -1,4 +1,4 @@
-import { timeOf } from "../http/times.ts";
+import { timeOf } from "../platform/http/times.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "./report-store.ts";
 import type { AttemptRow, EmailRow, EmailState, QueueRow } from "./read-store.ts";

@@ -1,8 +1,8 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { DnsClient, Resolver } from "../dns/client.ts";
-import type { AddressRanges } from "../net/address.ts";
-import type { Job } from "../queue/job.ts";
-import type { Random } from "../random.ts";
+import type { AddressRanges } from "../platform/ip/address.ts";
+import type { Job } from "../platform/queue/job.ts";
+import type { Random } from "../platform/random.ts";
 import { findNamedHost, findRoute, type Route } from "../smtp/destinations.ts";
 import type { Access } from "../smtp/pool.ts";
 import type { FindRelay, Relay } from "./relay.ts";

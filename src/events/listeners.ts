@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 // Who listens to a workspace's events over the API. Events of emails are written only for somebody: a
 // listener that asks again and again counts as one between its questions too.

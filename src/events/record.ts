@@ -1,8 +1,8 @@
-import type { Db } from "../db/open.ts";
-import { Facts } from "../db/facts.ts";
-import { timeOf } from "../http/times.ts";
-import { newId } from "../id.ts";
-import type { Random } from "../random.ts";
+import type { Db } from "../platform/db/open.ts";
+import { Facts } from "../platform/db/after-commit.ts";
+import { timeOf } from "../platform/http/times.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Random } from "../platform/random.ts";
 import type { EventType } from "./schema.ts";
 import type { EventStore } from "./store.ts";
 

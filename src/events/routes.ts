@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../http/auth.ts";
-import { validationError } from "../http/errors.ts";
-import { answers, describe, named } from "../http/openapi.ts";
-import { CursorMeta } from "../http/pagination.ts";
-import { integerText, text } from "../http/rules.ts";
+import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../platform/http/auth.ts";
+import { validationError } from "../platform/http/errors.ts";
+import { answers, describe, named } from "../platform/http/openapi.ts";
+import { CursorMeta } from "../platform/http/pagination.ts";
+import { integerText, text } from "../platform/http/rules.ts";
 import type { EventCursors } from "./cursor.ts";
 import type { Listeners } from "./listeners.ts";
 import { EventBody } from "./schema.ts";

@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { events } from "../db/schema-events.ts";
-import { removeOldest } from "../db/shares.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { events } from "../platform/db/schema/events.ts";
+import { removeOldest } from "../platform/db/batches.ts";
+import { fast } from "../platform/db/statement.ts";
 
 export type EventRow = typeof events.$inferSelect;
 export type NewEventRow = Omit<EventRow, "id">;

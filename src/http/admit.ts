@@ -1,6 +1,13 @@
-import { AppError } from "../errors.ts";
-import { authenticate, type AuthRules, type Caller, callerOf, domainKeyElsewhere, type VerifyKey } from "./auth.ts";
-import { pathOf } from "./path.ts";
+import { AppError } from "../platform/errors.ts";
+import {
+  authenticate,
+  type AuthRules,
+  type Caller,
+  callerOf,
+  domainKeyElsewhere,
+  type VerifyKey,
+} from "../platform/http/auth.ts";
+import { pathOf } from "../platform/http/path.ts";
 import type { LimitedRequest, RateLimiter } from "./rate-limit.ts";
 
 /** Of names and values; no request of this API comes near it. */

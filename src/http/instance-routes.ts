@@ -1,8 +1,8 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import { isReadyWith, type Trouble } from "../trouble.ts";
-import { describe, jsonAnswer, named } from "./openapi.ts";
-import { timeOf } from "./times.ts";
+import { isReadyWith, type Trouble } from "../platform/health-issue.ts";
+import { describe, jsonAnswer, named } from "../platform/http/openapi.ts";
+import { timeOf } from "../platform/http/times.ts";
 
 const TAG = "Instance";
 

@@ -1,8 +1,8 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config.ts";
-import { AppError } from "../errors.ts";
-import type { Caller } from "./auth.ts";
-import { TokenBuckets } from "./token-buckets.ts";
+import { AppError } from "../platform/errors.ts";
+import type { Caller } from "../platform/http/auth.ts";
+import { TokenBuckets } from "../platform/http/token-buckets.ts";
 
 // How often somebody may ask. A workspace has a bucket for its sends, one for its other changes and one
 // for its reads; an address has one for requests without a valid key, and one for workspaces made without

@@ -1,4 +1,4 @@
-import { bodyHashOf } from "../http/body.ts";
+import { bodyHashOf } from "../platform/http/body/read.ts";
 
 const KEPT_CHARACTERS = 255;
 

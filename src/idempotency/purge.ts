@@ -1,4 +1,4 @@
-import { type PurgeLoop, purgeRegularly } from "../db/purge.ts";
+import { type PurgeLoop, purgeRegularly } from "../platform/db/purge.ts";
 import type { IdempotencyStore } from "./store.ts";
 
 /** Forgets stored answers whose time is over; the returned function stops that. */

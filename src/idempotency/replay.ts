@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../platform/errors.ts";
 import type { IdempotencyRequest } from "./key.ts";
 import type { IdempotencyScope, IdempotencyStore } from "./store.ts";
 

@@ -1,8 +1,8 @@
 import { and, eq, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { fast } from "../db/statement.ts";
-import { idempotency } from "../db/schema.ts";
-import { removeOldest } from "../db/shares.ts";
+import type { Db } from "../platform/db/open.ts";
+import { fast } from "../platform/db/statement.ts";
+import { idempotency } from "../platform/db/schema/schema.ts";
+import { removeOldest } from "../platform/db/batches.ts";
 
 /** Whose key it is and for what: the same key means another thing elsewhere. */
 export interface IdempotencyScope {

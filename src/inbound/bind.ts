@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from "node:net";
-import type { HostPort } from "../net/address.ts";
-import { StartError } from "../errors.ts";
+import type { HostPort } from "../platform/ip/address.ts";
+import { StartError } from "../platform/errors.ts";
 
 const OFF = '[inbound] listen = "" turns the inbound mail off';
 

@@ -1,10 +1,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config.ts";
-import { StartError } from "../errors.ts";
-import type { Log } from "../log.ts";
-import type { Random } from "../random.ts";
+import { StartError } from "../platform/errors.ts";
+import type { Log } from "../platform/log.ts";
+import type { Random } from "../platform/random.ts";
 import { type PemPair, selfSigned } from "./self-signed.ts";
 
 // The certificate shown for STARTTLS: that of the configured files, or one made at start. Files are looked

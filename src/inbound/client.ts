@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { SMTPServer } from "smtp-server";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { InboundLimits } from "./limits.ts";
 import type { Place } from "./places.ts";
 

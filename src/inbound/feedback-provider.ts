@@ -1,6 +1,6 @@
 import { splitMessage } from "../dkim/canonicalize.ts";
 import { bearsSignatureOf, type LookupTxt as LookupKey } from "../dkim/verify.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { registeredLabel } from "../net/organization.ts";
 
 // Whose complaints count towards the sending block without a cap (plans/rates.ts): providers whose feedback loop

@@ -1,7 +1,7 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
-import type { Clock } from "../clock.ts";
-import { isStorageError } from "../db/storage-error.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
+import type { Log } from "../platform/log.ts";
 import type { Client } from "./client.ts";
 import { Content } from "./content.ts";
 import type { Destination, Letter, Receive } from "./letter.ts";

@@ -1,6 +1,6 @@
 import { decodeWords, readFields, valueOf } from "../dsn/fields.ts";
-import { newId } from "../id.ts";
-import type { Random } from "../random.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Random } from "../platform/random.ts";
 import type { Letter } from "./letter.ts";
 import type { InboundMail } from "./store.ts";
 

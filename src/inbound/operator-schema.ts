@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { INBOUND_MAILBOXES } from "../db/schema-inbound.ts";
-import { named } from "../http/openapi.ts";
+import { INBOUND_MAILBOXES } from "../platform/db/schema/inbound.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const members = {
   id: Type.String({ format: "uuid" }),

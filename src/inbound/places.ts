@@ -1,9 +1,9 @@
-import { Shares } from "../shares.ts";
+import { Shares } from "../platform/shares.ts";
 import type { InboundLimits } from "./limits.ts";
 
 /** Who wants a place on the port. */
 export interface Visitor {
-  /** Its networks, the narrowest first (net/address.ts). */
+  /** Its networks, the narrowest first (platform/ip/address.ts). */
   networks: readonly string[];
   /** How often its network took mail or brought a report (reporters.ts). 0: a stranger. */
   timesHeard: number;

@@ -1,4 +1,4 @@
-import { type PurgeLoop, purgeRegularly } from "../db/purge.ts";
+import { type PurgeLoop, purgeRegularly } from "../platform/db/purge.ts";
 import type { InboxStore } from "./store.ts";
 
 const KEEP_MS = 30 * 86_400_000;

@@ -1,6 +1,6 @@
 import type { Report } from "../dsn/parse.ts";
-import type { Log } from "../log.ts";
-import { ThreadGone, type ThreadLine } from "../threads/line.ts";
+import type { Log } from "../platform/log.ts";
+import { ThreadGone, type ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 
 // Letters are read on a thread of their own, one at a time: whoever may write to a return path may write
 // what a reader chokes on, and then the thread ends and nothing else. A letter that the thread was lost to

@@ -1,12 +1,12 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import type { DiskGuard } from "../db/guard.ts";
-import { isStorageError } from "../db/storage-error.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import type { DiskGuard } from "../platform/db/disk-guard.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../dsn/return-path.ts";
 import type { Report } from "../dsn/parse.ts";
 import { type EmailReport, type ReportParts, takeReport } from "../emails/report.ts";
-import type { Random } from "../random.ts";
-import { ThreadGone } from "../threads/line.ts";
+import type { Random } from "../platform/random.ts";
+import { ThreadGone } from "../platform/worker-threads/worker-thread.ts";
 import { keepFor } from "./keep.ts";
 import { isFromProvider, type LookupTxt, providerOf } from "./feedback-provider.ts";
 import type { Destination, Letter, Receive } from "./letter.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import type { MessageFault } from "./content.ts";
 import type { Destination } from "./letter.ts";
 import type { Stranger } from "./route.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import { networksOf } from "../net/address.ts";
+import type { Clock } from "../platform/clock.ts";
+import { networksOf } from "../platform/ip/address.ts";
 
 /** Of these, the one that was not heard of for longest goes: widest networks, and networks of one; a /16 has no more. */
 const MAX_WIDE = 10_000;

@@ -9,10 +9,10 @@
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { SMTPServer, type SMTPServerSession } from "smtp-server";
-import type { Clock } from "../clock.ts";
-import type { HostPort } from "../net/address.ts";
-import type { Log } from "../log.ts";
-import { networksOf } from "../net/address.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { HostPort } from "../platform/ip/address.ts";
+import type { Log } from "../platform/log.ts";
+import { networksOf } from "../platform/ip/address.ts";
 import { bind } from "./bind.ts";
 import type { Certificate } from "./certificate.ts";
 import { Client } from "./client.ts";

@@ -1,9 +1,9 @@
 import { desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { inboundMails } from "../db/schema-inbound.ts";
-import { removeShare } from "../db/shares.ts";
-import type { Position } from "../http/pagination.ts";
-import { networksOf } from "../net/address.ts";
+import type { Db } from "../platform/db/open.ts";
+import { inboundMails } from "../platform/db/schema/inbound.ts";
+import { removeShare } from "../platform/db/batches.ts";
+import type { Position } from "../platform/http/pagination.ts";
+import { networksOf } from "../platform/ip/address.ts";
 
 export type InboundMail = typeof inboundMails.$inferSelect;
 /** Without its bytes. */

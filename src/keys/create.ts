@@ -1,7 +1,7 @@
-import type { Clock } from "../clock.ts";
-import { timeOf } from "../http/times.ts";
-import { newId } from "../id.ts";
-import type { Random } from "../random.ts";
+import type { Clock } from "../platform/clock.ts";
+import { timeOf } from "../platform/http/times.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Random } from "../platform/random.ts";
 import { createKey } from "./key.ts";
 import type { CreatedKey } from "./schema.ts";
 import type { KeyStore } from "./store.ts";

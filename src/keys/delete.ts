@@ -1,5 +1,5 @@
-import type { Commit } from "../db/commit.ts";
-import { AppError } from "../errors.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { AppError } from "../platform/errors.ts";
 import type { KeyStore } from "./store.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Random } from "../random.ts";
+import type { Random } from "../platform/random.ts";
 
 const PREFIX = "svc_";
 const KEY_BYTES = 32;

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
-import { nameFault, nullable, text, uuid } from "../http/rules.ts";
-import { named } from "../http/openapi.ts";
+import { nameFault, nullable, text, uuid } from "../platform/http/rules.ts";
+import { named } from "../platform/http/openapi.ts";
 
 export const KeyCreate = named(
   "ApiKeyCreate",

@@ -1,8 +1,8 @@
 import { and, count, desc, eq, getTableColumns, isNull, lt, or, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { fast } from "../db/statement.ts";
-import { apiKeys, domains } from "../db/schema.ts";
-import type { Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { fast } from "../platform/db/statement.ts";
+import { apiKeys, domains } from "../platform/db/schema/schema.ts";
+import type { Position } from "../platform/http/pagination.ts";
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 /** With the public id of the domain that the key is restricted to. */

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import { isStorageError } from "../db/storage-error.ts";
-import type { VerifyKey } from "../http/auth.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
+import type { VerifyKey } from "../platform/http/auth.ts";
+import type { Log } from "../platform/log.ts";
 import { hashKey } from "./key.ts";
 import type { KeyStore } from "./store.ts";
 

@@ -18,7 +18,7 @@ export interface Owner {
 }
 
 export function writeOwner(file: string, owner: Owner): void {
-  // Not one that is there: its locks would be gone (db/open.ts).
+  // Not one that is there: its locks would be gone (platform/db/open.ts).
   if (!existsSync(file)) closeSync(openSync(file, "ax", 0o600));
   const database = new Database(file, { create: true });
   try {

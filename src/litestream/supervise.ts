@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import type { Trouble } from "../trouble.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
+import type { Trouble } from "../platform/health-issue.ts";
 import type { DaemonControl, DaemonState } from "./control.ts";
 import type { RestorableCheck } from "./restorable.ts";
 import { reader } from "./words.ts";

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { ReplicationConfig } from "../config.ts";
-import { StartError } from "../errors.ts";
+import { StartError } from "../platform/errors.ts";
 import { readSecret } from "../named-files.ts";
 import { daemonConfig, daemonEnvironment, type Places, placesOf, SNAPSHOT_NOW_MS } from "./config.ts";
 import { daemonFolder, openDaemon } from "./daemon.ts";

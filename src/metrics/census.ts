@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { CensusStore, QueuePlace } from "./store.ts";
 
 // How much waits for each site, and since when: counted when somebody asks, by walking the queue's

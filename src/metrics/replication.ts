@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import type { Registry } from "./registry.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Registry } from "../platform/metrics/registry.ts";
 
 /** What is read of the replication; null: there is none, and the figures are not shown. */
 interface ReplicationFigures {

@@ -1,15 +1,15 @@
-import type { Clock } from "../clock.ts";
-import { BUILD } from "../build.ts";
-import type { HostPort } from "../net/address.ts";
-import type { Db } from "../db/open.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import { BUILD } from "../platform/build-info.ts";
+import type { HostPort } from "../platform/ip/address.ts";
+import type { Db } from "../platform/db/open.ts";
+import type { Log } from "../platform/log.ts";
 import { Census } from "./census.ts";
-import type { Counters } from "./counters.ts";
+import type { Counters } from "../platform/metrics/counters.ts";
 import { registerGauges, type Sources } from "./gauges.ts";
 import { listenForMetrics } from "./listen.ts";
-import { watchLoop } from "./loop-lag.ts";
-import { readFileSizes, readProcess } from "./process.ts";
-import type { Registry } from "./registry.ts";
+import { watchLoop } from "../platform/metrics/event-loop-lag.ts";
+import { readFileSizes, readProcess } from "../platform/metrics/process.ts";
+import type { Registry } from "../platform/metrics/registry.ts";
 import { openCensusStore } from "./store.ts";
 
 // Serving the metrics: everything that is measured only because somebody may ask begins and ends here.

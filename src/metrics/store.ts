@@ -1,7 +1,7 @@
 import { and, asc, count, eq, gt, lte, min, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { fast } from "../db/statement.ts";
-import { emailQueue, emails, lanes } from "../db/schema.ts";
+import type { Db } from "../platform/db/open.ts";
+import { fast } from "../platform/db/statement.ts";
+import { emailQueue, emails, lanes } from "../platform/db/schema/schema.ts";
 
 /** Where in the order of the queue's covering index a walk stands. */
 export interface QueuePlace {

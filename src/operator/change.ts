@@ -1,8 +1,8 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
 import { dropEmail } from "../emails/drop.ts";
 import type { EmailStore } from "../emails/store.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { dropText, hastenText } from "../sms/hand.ts";
 import type { ReadyWork } from "../sms/segment-read-store.ts";

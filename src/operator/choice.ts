@@ -1,5 +1,5 @@
-import { AppError } from "../errors.ts";
-import { validationError } from "../http/errors.ts";
+import { AppError } from "../platform/errors.ts";
+import { validationError } from "../platform/http/errors.ts";
 import { comparableAddress, parseAddress, toAsciiDomain } from "../mime/address.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { type Choice, type Kind, KINDS } from "./queue-store.ts";

@@ -1,6 +1,6 @@
 import type { Static } from "@sinclair/typebox";
 import { stateOf } from "../emails/show.ts";
-import { timeOf } from "../http/times.ts";
+import { timeOf } from "../platform/http/times.ts";
 import type { SegmentStore } from "../sms/segment-store.ts";
 import type { QueuedMessage } from "./queue-schema.ts";
 import type { Meant } from "./choice.ts";

@@ -1,10 +1,10 @@
 import { and, asc, count, desc, eq, gt, isNotNull, lte, min, or, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { emailQueue, emailTotals, lanes, workspaces } from "../db/schema.ts";
-import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
-import { smsMessages, smsSegments } from "../db/schema-sms.ts";
-import { endOfShare } from "../db/shares.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { emailQueue, emailTotals, lanes, workspaces } from "../platform/db/schema/schema.ts";
+import { events, webhookJobs, webhooks } from "../platform/db/schema/events.ts";
+import { smsMessages, smsSegments } from "../platform/db/schema/sms.ts";
+import { endOfShare } from "../platform/db/batches.ts";
+import { fast } from "../platform/db/statement.ts";
 
 // What the queues hold, for the operator's overviews. Whatever may have a million rows is counted up to a limit,
 // or read at its ends.

@@ -1,6 +1,6 @@
 import type { Static } from "@sinclair/typebox";
-import type { Clock } from "../clock.ts";
-import { timeOf, timeOrNull } from "../http/times.ts";
+import type { Clock } from "../platform/clock.ts";
+import { timeOf, timeOrNull } from "../platform/http/times.ts";
 import type { CensusStore } from "../metrics/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { WebhookJobStore } from "../webhooks/job-store.ts";

@@ -1,9 +1,9 @@
 import { Elysia } from "elysia";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { requestBody } from "../http/request-body.ts";
-import type { Log } from "../log.ts";
-import type { DeliveryPause } from "../queue/pause.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import type { Log } from "../platform/log.ts";
+import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import { showPause } from "./overview.ts";
 import { TAG } from "./queue-routes.ts";
 import { DeliveryState, QueuePause } from "./queue-schema.ts";

@@ -1,4 +1,4 @@
-import { validationError } from "../http/errors.ts";
+import { validationError } from "../platform/http/errors.ts";
 import { type At, BEGINNING, type Kind, KINDS } from "./queue-store.ts";
 
 // Where a walk over the queues stands, as text for whoever asks for the next part of it. It names the last id of

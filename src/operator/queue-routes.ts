@@ -1,11 +1,11 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { CursorMeta } from "../http/pagination.ts";
-import { requestBody } from "../http/request-body.ts";
-import { integerText } from "../http/rules.ts";
-import { DROPPED_AFTER_RESTORE } from "../queue/pause.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { CursorMeta } from "../platform/http/pagination.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import { integerText } from "../platform/http/rules.ts";
+import { DROPPED_AFTER_RESTORE } from "../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { changeChosen, changeNamed, type Changed, type ChangeParts, sum, type Verb } from "./change.ts";
 import { type Given, readChoice } from "./choice.ts";

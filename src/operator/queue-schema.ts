@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { CursorQuery } from "../http/pagination.ts";
-import { choice, type Fault, lineFault, objectWith, text, uuid } from "../http/rules.ts";
-import { time } from "../http/times.ts";
+import { CursorQuery } from "../platform/http/pagination.ts";
+import { choice, type Fault, lineFault, objectWith, text, uuid } from "../platform/http/rules.ts";
+import { time } from "../platform/http/times.ts";
 import { KINDS } from "./queue-store.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const MAX_TO = 320;
 const MAX_REASON = 200;

@@ -1,10 +1,10 @@
 import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { emailQueue, emails, lanes, workspaces } from "../db/schema.ts";
-import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
-import { smsMessages } from "../db/schema-sms.ts";
-import { type EndOfShare, endOfShare } from "../db/shares.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { emailQueue, emails, lanes, workspaces } from "../platform/db/schema/schema.ts";
+import { events, webhookJobs, webhooks } from "../platform/db/schema/events.ts";
+import { smsMessages } from "../platform/db/schema/sms.ts";
+import { type EndOfShare, endOfShare } from "../platform/db/batches.ts";
+import { fast } from "../platform/db/statement.ts";
 
 // What waits in the three queues, walked a slice at a time in an order that changes under nobody's feet: by what a
 // row has from its beginning to its end. A choice that few rows fit costs each slice the same as one that all do.

@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
 import { TAG } from "./queue-routes.ts";
 import { statusOf, type StatusParts } from "./status.ts";
 import { InstanceStatus } from "./status-schema.ts";

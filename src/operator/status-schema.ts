@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Paused } from "./queue-schema.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const Time = Type.String({ format: "date-time" });
 const MaybeTime = Type.Union([Time, Type.Null()]);

@@ -1,7 +1,7 @@
 import type { Static } from "@sinclair/typebox";
-import type { Clock } from "../clock.ts";
-import { timeOf, timeOrNull } from "../http/times.ts";
-import { isReadyWith, type Trouble } from "../trouble.ts";
+import type { Clock } from "../platform/clock.ts";
+import { timeOf, timeOrNull } from "../platform/http/times.ts";
+import { isReadyWith, type Trouble } from "../platform/health-issue.ts";
 import { type Pause, showPause } from "./overview.ts";
 import { MAX_COUNTED, type OverviewStore } from "./overview-store.ts";
 import type { InstanceStatus } from "./status-schema.ts";

@@ -1,8 +1,8 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { uuid } from "../http/rules.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { uuid } from "../platform/http/rules.ts";
 import { TAG } from "./queue-routes.ts";
 import { findMessages, type TraceParts, traceOf } from "./trace.ts";
 import { Trace, TraceCandidate, TraceQuery } from "./trace-schema.ts";

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { EmailRecord, TimelineEntry } from "../emails/schema.ts";
-import { text } from "../http/rules.ts";
+import { text } from "../platform/http/rules.ts";
 import { SmsRecord } from "../sms/schema.ts";
 import { Suppression } from "../suppressions/schema.ts";
 import { WebhookDelivery } from "../webhooks/schema.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const MAX_FIND = 320;
 

@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, gte, inArray, lt } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { emails, suppressions, workspaces } from "../db/schema.ts";
-import { events, webhookDeliveries, webhookJobs, webhooks } from "../db/schema-events.ts";
-import { smsMessages } from "../db/schema-sms.ts";
+import type { Db } from "../platform/db/open.ts";
+import { emails, suppressions, workspaces } from "../platform/db/schema/schema.ts";
+import { events, webhookDeliveries, webhookJobs, webhooks } from "../platform/db/schema/events.ts";
+import { smsMessages } from "../platform/db/schema/sms.ts";
 
 // Where the trace of a message is read from: whoever's it is, by any id that is about it.
 

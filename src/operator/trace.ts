@@ -1,11 +1,11 @@
 import type { Static } from "@sinclair/typebox";
-import type { AppError } from "../errors.ts";
+import type { AppError } from "../platform/errors.ts";
 import type { ReportStore } from "../emails/report-store.ts";
 import { showState } from "../emails/show.ts";
 import type { EmailStore } from "../emails/store.ts";
 import { MAX_SHOWN_ATTEMPTS, showTimeline } from "../emails/timeline.ts";
-import { notFound, validationError } from "../http/errors.ts";
-import { timeOf, timeOrNull } from "../http/times.ts";
+import { notFound, validationError } from "../platform/http/errors.ts";
+import { timeOf, timeOrNull } from "../platform/http/times.ts";
 import { comparableAddress, parseAddress } from "../mime/address.ts";
 import type { SegmentStore } from "../sms/segment-store.ts";
 import type { SegmentRow } from "../sms/segment-read-store.ts";

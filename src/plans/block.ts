@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError } from "../platform/errors.ts";
 
 /** What decides whether a workspace may send; times are Unix ms, null: not blocked so. */
 export interface Standing {

@@ -1,5 +1,5 @@
 import type { Plan } from "../config.ts";
-import { AppError } from "../errors.ts";
+import { AppError } from "../platform/errors.ts";
 import type { UsageStore } from "./store.ts";
 
 /** A UTC day: there are no others among the counters' periods. */

@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
-import { type Follower, Tally } from "../db/tally.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import { type Follower, Tally } from "../platform/db/tally.ts";
+import type { Log } from "../platform/log.ts";
 import { DAY_MS, dayAt } from "./quota.ts";
 import type { RateSums, ReportedName, UsageStore } from "./store.ts";
 

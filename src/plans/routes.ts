@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { NamedPlan } from "../config.ts";
-import { wholeWorkspaceCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { wholeWorkspaceCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
 import { periodsAt } from "./quota.ts";
 import { UsageReport } from "./schema.ts";
 import type { UsageStore } from "./store.ts";

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const limit = (of: string, example: number) =>
   Type.Integer({ minimum: -1, description: `${of} that the plan allows; -1: unlimited.`, examples: [example] });

@@ -1,8 +1,8 @@
 import { and, between, desc, eq, gte, inArray, lt, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { usage, usageReported } from "../db/schema.ts";
-import { fast } from "../db/statement.ts";
-import { Tally } from "../db/tally.ts";
+import type { Db } from "../platform/db/open.ts";
+import { usage, usageReported } from "../platform/db/schema/schema.ts";
+import { fast } from "../platform/db/statement.ts";
+import { Tally } from "../platform/db/tally.ts";
 
 /** What may be reported by mail about an email. */
 export type ReportedName = "hard_bounces" | "complaints";

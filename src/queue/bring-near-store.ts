@@ -1,7 +1,7 @@
 import { and, gt, lte, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { emailQueue } from "../db/schema.ts";
-import { endOfShare } from "../db/shares.ts";
+import type { Db } from "../platform/db/open.ts";
+import { emailQueue } from "../platform/db/schema/schema.ts";
+import { endOfShare } from "../platform/db/batches.ts";
 
 /** Rows that one transaction looks at. */
 const SHARE_ROWS = 2_000;
@@ -13,7 +13,7 @@ export function openBringNear(orm: Db["orm"]) {
   /** When the wait of a row has begun. */
   const since = sql`COALESCE(${emailQueue.startedAt}, ${emailQueue.createdAt})`;
   return {
-    /** Of the rows behind the id `after`; the last one looked at, or null when there are no more. See bring-near.ts. */
+    /** Of the rows behind the id `after`; the last one looked at, or null when there are no more. See platform/queue/bring-near.ts. */
     bringNear(after: number, now: number): number | null {
       const end = endOf(after, SHARE_ROWS);
       orm

@@ -1,8 +1,8 @@
 import { eq, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { emailQueue } from "../db/schema.ts";
-import { fast } from "../db/statement.ts";
-import type { QueueCounts, RowOwner } from "./job.ts";
+import type { Db } from "../platform/db/open.ts";
+import { emailQueue } from "../platform/db/schema/schema.ts";
+import { fast } from "../platform/db/statement.ts";
+import type { QueueCounts, RowOwner } from "../platform/queue/job.ts";
 
 // Which rows are delayed. A row is that once an attempt at it has ended and left it there: its attempts, less the
 // one that runs, are above 0. The begin of an attempt changes nothing of that, so that what is delivered at its

@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { emailQueue } from "../db/schema.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { emailQueue } from "../platform/db/schema/schema.ts";
+import { fast } from "../platform/db/statement.ts";
 
 // Rows that wait for another attempt and are made due before their time.
 

@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { lanes } from "../db/schema.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { lanes } from "../platform/db/schema/schema.ts";
+import { fast } from "../platform/db/statement.ts";
 
 // The lanes: one for each destination of a workspace's mail.
 

@@ -1,11 +1,11 @@
 import { and, asc, eq, gt, lte, min, count, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { fast } from "../db/statement.ts";
-import { emailQueue } from "../db/schema.ts";
+import type { Db } from "../platform/db/open.ts";
+import { fast } from "../platform/db/statement.ts";
+import { emailQueue } from "../platform/db/schema/schema.ts";
 import { openBringNear } from "./bring-near-store.ts";
 import { followDelayed, STANDING } from "./delayed-store.ts";
 import { openHastening } from "./hasten-store.ts";
-import type { Deferral, InterruptedJob, Job, LaneHead, NewRow, QueueCounts } from "./job.ts";
+import type { Deferral, InterruptedJob, Job, LaneHead, NewRow, QueueCounts } from "../platform/queue/job.ts";
 import { openLaneIds } from "./lane-store.ts";
 
 // The queue's rows. Claiming a row counts the attempt and postpones the row to its next attempt, in

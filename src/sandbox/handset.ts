@@ -2,7 +2,7 @@
  * What phones make of the segments that arrive: parts are joined in any order, then the text is shown once. Of a
  * text whose parts do not all arrive nothing is shown, as on most phones, and it is forgotten after a while.
  */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { toE164 } from "../sms/number.ts";
 import { type InboundPart, readPart, reassemble, textKey } from "../sms/reassemble.ts";
 import type { Submit } from "./smpp-pdu.ts";

@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { SMTPServer } from "smtp-server";
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { verifyMessage } from "../dkim/verify.ts";
 import type { DkimVerdict } from "../dkim/verify.ts";
 import type { Lookup } from "../dns/client.ts";

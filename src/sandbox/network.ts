@@ -3,8 +3,8 @@
  * (magic-numbers.ts); to all others it arrives. Steps: answer, then a moment later arrive at the phone and
  * send the receipt back, by the account that the segment came from.
  */
-import type { Clock } from "../clock.ts";
-import type { Random } from "../random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import { toE164 } from "../sms/number.ts";
 import { readPart } from "../sms/reassemble.ts";
 import type { Handsets } from "./handset.ts";

@@ -3,9 +3,9 @@
  * SMTP with STARTTLS. A moment after the message was taken, so that a person sees it delivered first;
  * like any mail server it tries again when it is told to come later, for a while.
  */
-import type { Clock } from "../clock.ts";
-import { newId } from "../id.ts";
-import type { Random } from "../random.ts";
+import type { Clock } from "../platform/clock.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Random } from "../platform/random.ts";
 import { prepareContent, END_OF_CONTENT } from "../smtp/content.ts";
 import { greet } from "../smtp/greet.ts";
 import type { Reply } from "../smtp/reply.ts";

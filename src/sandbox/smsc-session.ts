@@ -4,7 +4,7 @@
  * peer that does not bind, or does not read, is let go.
  */
 import type { Socket } from "node:net";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { ANSWER, COMMAND, cstring, deliverSm, type Deliver, Framer, headOf, type Head, pdu } from "./smpp-pdu.ts";
 import { readBind, readSubmit, type Submit, UnreadablePdu } from "./smpp-pdu.ts";
 

@@ -4,8 +4,8 @@
  * network.ts says what becomes of the texts; here connections are taken, and what goes back is sent.
  */
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import type { Clock } from "../clock.ts";
-import type { Random } from "../random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Random } from "../platform/random.ts";
 import { submissionsOf, splitText } from "../sms/segment.ts";
 import { normalForm } from "../sms/encoding.ts";
 import { Handsets } from "./handset.ts";

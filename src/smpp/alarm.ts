@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 /** Rung so late, the whole process stood still; what has come meanwhile is read before a peer is called silent. */
 const STOOD_STILL_MS = 1_000;

@@ -3,7 +3,7 @@
 
 import * as net from "node:net";
 import * as tls from "node:tls";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { LinkSettings } from "./settings.ts";
 
 export interface DialOptions {

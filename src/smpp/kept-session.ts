@@ -2,8 +2,8 @@
  * One bind that is kept up: connect, bind, and when that ends, wait (backoff.ts) and begin anew with a new
  * socket and a new session, for ever, until `stop`.
  */
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { Backoff, type Ending } from "./backoff.ts";
 import type { Role } from "./bind.ts";
 import { dial } from "./dial.ts";

@@ -7,8 +7,8 @@
  * In its events: `ready` asks for segments, `answered`, `timedOut` and `lost` say what became of them, each
  * segment by exactly one of these (a timed-out one may be answered late), `received` brings messages.
  */
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { rolesOf, type Role } from "./bind.ts";
 import { KeptSession, type Unbound } from "./kept-session.ts";
 import { Outbox, type OutboxEvents, type Segment, type Unsent } from "./outbox.ts";

@@ -3,8 +3,8 @@
  * and what is answered. Whoever owns the segments is asked for more when there is room, commits them as in
  * flight, and hands them over; is told each answer, and says when that is committed.
  */
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { Rate } from "./rate.ts";
 import type { SmppSession } from "./session.ts";
 import type { RawAnswer } from "./session-events.ts";

@@ -1,8 +1,8 @@
 // What a session is made of, and what it tells.
 
 import type { Socket } from "node:net";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import type { BindVerdict, Role } from "./bind.ts";
 import type { Inbound, Pdu } from "./pdu.ts";
 import type { LinkSettings } from "./settings.ts";

@@ -3,8 +3,8 @@
  * is answered it tells by sequence number. Phases and their limits: watch.ts. `closed` is told once, and
  * nothing after it.
  */
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { Alarm } from "./alarm.ts";
 import { commandOf, judgeBind, type Role } from "./bind.ts";
 import { encodeAcknowledgement, encodeBind, encodeNack, encodePlain, type Inbound, type Pdu } from "./pdu.ts";

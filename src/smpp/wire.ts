@@ -6,7 +6,7 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { PDU, Session } from "smpp";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { isMidPdu, library, UnreadablePdu } from "./library.ts";
 import { encodeNack, understand, type Pdu } from "./pdu.ts";
 import { STATUS } from "./status.ts";

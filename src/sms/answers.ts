@@ -1,5 +1,5 @@
-import type { Facts } from "../db/facts.ts";
-import type { Log } from "../log.ts";
+import type { Facts } from "../platform/db/after-commit.ts";
+import type { Log } from "../platform/log.ts";
 import { nextStep, outcomeOf, type Step, statusText } from "../smpp/outcome.ts";
 import type { StatusRule } from "../smpp/statuses.ts";
 import { type Flight, isReported } from "./flight.ts";

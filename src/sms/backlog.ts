@@ -2,8 +2,8 @@
  * Routes that get more texts than they send: for minutes on end ever more segments wait, though a link is bound.
  * Whoever runs the instance is told before the texts' time to be sent is over.
  */
-import type { Clock } from "../clock.ts";
-import type { Trouble } from "../trouble.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Trouble } from "../platform/health-issue.ts";
 import type { LinkView } from "./links.ts";
 import type { Route } from "./route-settings.ts";
 import type { WaitingCount } from "./waiting.ts";

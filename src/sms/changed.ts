@@ -1,4 +1,4 @@
-import type { Follower } from "../db/tally.ts";
+import type { Follower } from "../platform/db/tally.ts";
 
 /**
  * The messages whose segments a transaction changed. Each is settled once, before the COMMIT: whoever moves

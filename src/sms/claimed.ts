@@ -1,5 +1,5 @@
-import type { Facts } from "../db/facts.ts";
-import type { Log } from "../log.ts";
+import type { Facts } from "../platform/db/after-commit.ts";
+import type { Log } from "../platform/log.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import { type Flight, flightOf } from "./flight.ts";
 import type { Route } from "./route-settings.ts";

@@ -1,7 +1,7 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import { isStorageError } from "../db/storage-error.ts";
-import type { PauseView } from "../queue/pause.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
+import type { PauseView } from "../platform/queue/delivery-pause.ts";
 import { type ClaimedParts, flightsOf } from "./claimed.ts";
 import type { Flight } from "./flight.ts";
 import { ReadyWorks, type Waiting } from "./ready-work.ts";

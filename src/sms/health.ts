@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { isFrequent } from "../smpp/outcome.ts";
 import type { StatusRule } from "../smpp/statuses.ts";
 import type { Route } from "./route-settings.ts";

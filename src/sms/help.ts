@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 import { refusalOf } from "../plans/block.ts";
 import { type SmsAcceptParts, writeText } from "./accept.ts";
 import { prepareText } from "./prepare.ts";

@@ -1,8 +1,8 @@
 import { and, desc, eq, lt, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { smsInbound, smsInboundParts } from "../db/schema-sms.ts";
-import { PURGE_ROWS, removeShare } from "../db/shares.ts";
-import type { Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { smsInbound, smsInboundParts } from "../platform/db/schema/sms.ts";
+import { PURGE_ROWS, removeShare } from "../platform/db/batches.ts";
+import type { Position } from "../platform/http/pagination.ts";
 
 // Texts received, and the parts of those that are not whole yet (reassemble.ts).
 

@@ -1,6 +1,6 @@
-import type { Commit } from "../db/commit.ts";
-import { isStorageError } from "../db/storage-error.ts";
-import type { Log } from "../log.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
+import type { Log } from "../platform/log.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 
 // A number of which the network says that nobody has it is suppressed for the workspace that texted it, unless a route

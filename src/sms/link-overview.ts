@@ -1,4 +1,4 @@
-import { timeOf, timeOrNull } from "../http/times.ts";
+import { timeOf, timeOrNull } from "../platform/http/times.ts";
 import { outcomeOf } from "../smpp/outcome.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { Links, LinkView } from "./links.ts";

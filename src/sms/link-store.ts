@@ -1,6 +1,6 @@
 import { and, desc, eq, lte } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { smppLearned, smppLinkEvents } from "../db/schema-sms.ts";
+import type { Db } from "../platform/db/open.ts";
+import { smppLearned, smppLinkEvents } from "../platform/db/schema/sms.ts";
 
 // What is kept of links and routes: what was learned of an SMSC's habits, and the last things that happened.
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { LinkState } from "../smpp/link.ts";
 import type { Unbound } from "../smpp/kept-session.ts";
 import type { Slowed } from "../smpp/outbox.ts";

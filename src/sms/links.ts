@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Log } from "../platform/log.ts";
 import { type Link, type LinkEvents, openLink } from "../smpp/link.ts";
 import type { Answer } from "../smpp/outbox.ts";
 import type { Inbound } from "../smpp/pdu.ts";

@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { operatorCaller } from "../http/auth.ts";
-import { notFound } from "../http/errors.ts";
-import { answers, describe } from "../http/openapi.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
 import type { LinkOverview } from "./link-overview.ts";
 import { LinkHistory, LinkHistoryQuery, OperatorLink } from "./operator-schema.ts";
 

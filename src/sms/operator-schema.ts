@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { integer, integerText, text } from "../http/rules.ts";
+import { integer, integerText, text } from "../platform/http/rules.ts";
 import { SUBMIT_OUTCOMES } from "./link-watch.ts";
 import { number } from "./schema.ts";
 import { TRIAL_TEXTS } from "./trial-texts.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 // The operator's view of links and trials, as the API has it.
 

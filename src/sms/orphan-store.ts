@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, gte, lt, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { smsReceiptOrphans } from "../db/schema-sms.ts";
-import { PURGE_ROWS, removeShare } from "../db/shares.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { smsReceiptOrphans } from "../platform/db/schema/sms.ts";
+import { PURGE_ROWS, removeShare } from "../platform/db/batches.ts";
+import { fast } from "../platform/db/statement.ts";
 
 // Receipts that matched nothing when they came: their answer may be on its way still, or lost.
 

@@ -1,4 +1,4 @@
-import type { Facts } from "../db/facts.ts";
+import type { Facts } from "../platform/db/after-commit.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { Inbound } from "../smpp/pdu.ts";
 import { categoryOfError, isUnknownSubscriber } from "./failure.ts";

@@ -1,5 +1,5 @@
-import { newId } from "../id.ts";
-import type { Random } from "../random.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Random } from "../platform/random.ts";
 import type { Inbound } from "../smpp/pdu.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { SenderIdStore } from "../workspaces/sender-store.ts";

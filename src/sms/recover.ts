@@ -1,6 +1,6 @@
-import type { Commit } from "../db/commit.ts";
-import { isStorageError } from "../db/storage-error.ts";
-import type { Log } from "../log.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
+import type { Log } from "../platform/log.ts";
 import type { Answers } from "./answers.ts";
 import type { Route } from "./route-settings.ts";
 import type { Routing } from "./routing.ts";

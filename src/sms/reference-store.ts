@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { smsReferences } from "../db/schema-sms.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { smsReferences } from "../platform/db/schema/sms.ts";
+import { fast } from "../platform/db/statement.ts";
 
 export type ReferenceStore = ReturnType<typeof openReferenceStore>;
 

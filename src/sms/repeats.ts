@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Origin } from "../smpp/session-events.ts";
 import type { Inbound } from "../smpp/pdu.ts";
 import type { SeenStore } from "./seen-store.ts";

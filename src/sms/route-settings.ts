@@ -1,5 +1,5 @@
 import type { SmsRouteConfig } from "../config.ts";
-import { StartError } from "../errors.ts";
+import { StartError } from "../platform/errors.ts";
 import { readAuthorities, readPassword } from "../named-files.ts";
 import type { StatusOverrides } from "../smpp/outcome.ts";
 import { LINK_DEFAULTS, type LinkSettings } from "../smpp/settings.ts";

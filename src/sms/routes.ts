@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { wholeWorkspaceCaller } from "../http/auth.ts";
-import { notFound } from "../http/errors.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
-import { requestBody } from "../http/request-body.ts";
-import { uuid } from "../http/rules.ts";
+import { wholeWorkspaceCaller } from "../platform/http/auth.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../platform/http/pagination.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import { uuid } from "../platform/http/rules.ts";
 import { idempotencyOf } from "../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../idempotency/replay.ts";
 import { workspaceGone } from "../plans/block.ts";

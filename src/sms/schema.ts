@@ -1,11 +1,11 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { DEFAULT_SMS_PREFIXES } from "../config.ts";
-import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../db/schema-sms.ts";
-import { CursorQuery } from "../http/pagination.ts";
-import { choice, hinted, text } from "../http/rules.ts";
+import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../platform/db/schema/sms.ts";
+import { CursorQuery } from "../platform/http/pagination.ts";
+import { choice, hinted, text } from "../platform/http/rules.ts";
 import { bodyFault } from "./encoding.ts";
 import { numberAdvice } from "./number.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const MAX_BODY = 1_600;
 const MAX_FROM = 20;

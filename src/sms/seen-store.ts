@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, lt } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { smsSeen } from "../db/schema-sms.ts";
+import type { Db } from "../platform/db/open.ts";
+import { smsSeen } from "../platform/db/schema/sms.ts";
 
 // The PDUs of texts received in the last minutes, by which one that comes again is known (repeats.ts).
 

@@ -1,8 +1,8 @@
 import { and, asc, eq, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import type { Remembered } from "../db/remembered.ts";
-import { smsMessages, smsSegments } from "../db/schema-sms.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import type { Remembered } from "../platform/db/transactional-cache.ts";
+import { smsMessages, smsSegments } from "../platform/db/schema/sms.ts";
+import { fast } from "../platform/db/statement.ts";
 
 // How the segments are read. segment-store.ts is the one that changes them.
 

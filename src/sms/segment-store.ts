@@ -1,8 +1,8 @@
 import { and, eq, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { Remembered } from "../db/remembered.ts";
-import { smsSegments } from "../db/schema-sms.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { Remembered } from "../platform/db/transactional-cache.ts";
+import { smsSegments } from "../platform/db/schema/sms.ts";
+import { fast } from "../platform/db/statement.ts";
 import { ChangedMessages } from "./changed.ts";
 import {
   IS_OPEN,

@@ -1,4 +1,4 @@
-import { timeOf, timeOrNull } from "../http/times.ts";
+import { timeOf, timeOrNull } from "../platform/http/times.ts";
 import type { InboundRow } from "./inbound-store.ts";
 import type { InboundSms, SmsRecord } from "./schema.ts";
 import type { MessageRow } from "./store.ts";

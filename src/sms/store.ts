@@ -1,9 +1,9 @@
 import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { Remembered } from "../db/remembered.ts";
-import { smsMessages } from "../db/schema-sms.ts";
-import { fast } from "../db/statement.ts";
-import type { Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { Remembered } from "../platform/db/transactional-cache.ts";
+import { smsMessages } from "../platform/db/schema/sms.ts";
+import { fast } from "../platform/db/statement.ts";
+import type { Position } from "../platform/http/pagination.ts";
 
 // The messages. What a message's segments say of it (`PublicState`) is written by settle.ts alone.
 

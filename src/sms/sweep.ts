@@ -1,7 +1,7 @@
-import type { Commit } from "../db/commit.ts";
-import type { Facts } from "../db/facts.ts";
-import { isStorageError } from "../db/storage-error.ts";
-import type { Log } from "../log.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import type { Facts } from "../platform/db/after-commit.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
+import type { Log } from "../platform/log.ts";
 import type { Answers } from "./answers.ts";
 import type { Backlog } from "./backlog.ts";
 import { finishText, type ReceiverParts } from "./receive.ts";

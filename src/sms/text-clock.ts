@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 // Texts wait by the wall clock, which may be put right by an hour. Such a jump is no time that has passed: nothing
 // expires by it, nothing becomes due, and nothing waits longer. It is seen against a clock that does not jump, and

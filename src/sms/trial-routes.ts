@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { requestBody } from "../http/request-body.ts";
-import { timeOf } from "../http/times.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import { timeOf } from "../platform/http/times.ts";
 import { trialBody, TrialQuery, TrialRecord } from "./operator-schema.ts";
 import type { Trial } from "./trial.ts";
 import { verdictOf } from "./trial-verdict.ts";

@@ -3,7 +3,7 @@
  * came that the route promises, or its time is over. It is in memory alone. After a crash its receipts fit nothing
  * and are kept among those; nothing of it is ever sent twice.
  */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { outcomeOf } from "../smpp/outcome.ts";
 import type { Guest, OfferedReceipt, Probe } from "./guest.ts";
 import type { LinkView } from "./links.ts";

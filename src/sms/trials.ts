@@ -1,9 +1,9 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import { AppError } from "../errors.ts";
-import { newId } from "../id.ts";
-import type { Log } from "../log.ts";
-import type { Random } from "../random.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { AppError } from "../platform/errors.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Log } from "../platform/log.ts";
+import type { Random } from "../platform/random.ts";
 import { noRoute } from "./accept.ts";
 import type { OfferedReceipt } from "./guest.ts";
 import type { Links } from "./links.ts";

@@ -1,4 +1,4 @@
-import type { Trouble } from "../trouble.ts";
+import type { Trouble } from "../platform/health-issue.ts";
 import type { LinkView } from "./links.ts";
 import type { Route } from "./route-settings.ts";
 

@@ -1,9 +1,9 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import { isStorageError } from "../db/storage-error.ts";
-import { Unwritten } from "../db/unwritten.ts";
-import type { Log } from "../log.ts";
-import type { Trouble } from "../trouble.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
+import { Unwritten } from "../platform/db/failed-writes.ts";
+import type { Log } from "../platform/log.ts";
+import type { Trouble } from "../platform/health-issue.ts";
 import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
 import type { MessageStore } from "./store.ts";
 

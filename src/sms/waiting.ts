@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { MessageStore } from "./store.ts";
 import type { WorkStore } from "./work-store.ts";
 

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, gte, inArray, isNotNull, lte, notBetween, notInArray, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { smsMessages, smsSegments } from "../db/schema-sms.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { smsMessages, smsSegments } from "../platform/db/schema/sms.ts";
+import { fast } from "../platform/db/statement.ts";
 import { type Jump, LONGEST_JUMP_MS } from "./text-clock.ts";
 import { type FoundSegment, IS_READY, type ReadyWork, type SegmentRow } from "./segment-read-store.ts";
 import { CLAIMED } from "./segment-store.ts";

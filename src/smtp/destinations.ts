@@ -7,9 +7,9 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Lookup, MxRecord, Resolver } from "../dns/client.ts";
-import { isAmong, isRefusedAddress } from "../net/address.ts";
-import type { AddressRanges } from "../net/address.ts";
-import type { Random } from "../random.ts";
+import { isAmong, isRefusedAddress } from "../platform/ip/address.ts";
+import type { AddressRanges } from "../platform/ip/address.ts";
+import type { Random } from "../platform/random.ts";
 
 /** In all, over all hosts (R6): more of them would only stretch an attempt that fails anyway. */
 const ADDRESSES_LIMIT = 5;

@@ -2,8 +2,8 @@
  * Opening a session, step by step: connection, TLS at once where the operator says so, greeting,
  * EHLO, STARTTLS and EHLO again, AUTH. Each step is a stage, which the result names when it ends there.
  */
-import type { Clock } from "../clock.ts";
-import { isLoopback } from "../net/address.ts";
+import type { Clock } from "../platform/clock.ts";
+import { isLoopback } from "../platform/ip/address.ts";
 import { authenticate, type Credentials } from "./auth.ts";
 import { type Capabilities, readCapabilities, type Unfit } from "./capabilities.ts";
 import type { Reply } from "./reply.ts";

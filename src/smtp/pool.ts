@@ -6,7 +6,7 @@
  * released or destroyed.
  */
 import { isIPv6 } from "node:net";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { createUnreachable, type Unreachable } from "./unreachable.ts";
 import { openSession, type OpenResult, type SmtpSession } from "./session.ts";
 import type { Submission, TlsMode } from "./greet.ts";

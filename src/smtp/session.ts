@@ -7,7 +7,7 @@
  * error, `quit` or `destroy`, and stays so.
  */
 import { isIP } from "node:net";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Capabilities } from "./capabilities.ts";
 import { greet, type SessionOptions, type Unopened } from "./greet.ts";
 import { MAX_SESSION_STEP_MS } from "./timeouts.ts";

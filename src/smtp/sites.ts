@@ -14,7 +14,7 @@
  * it may be about what that workspace sends. It holds for all once two workspaces were told so, or where
  * the site cannot have meant a message: before MAIL.
  */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { type Category, classifyReply } from "./classify.ts";
 import { BEFORE_MAIL, type Stage } from "./stage.ts";
 import type { Heard } from "./hear.ts";

@@ -5,7 +5,7 @@
  * [[site]] or a relay asks for more; MTA-STS and DANE answer here later. Beside it the memory of hosts
  * whose TLS does not work.
  */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Heard } from "./hear.ts";
 import { formatReply } from "./reply.ts";
 import type { SendResult, SmtpSession } from "./session.ts";

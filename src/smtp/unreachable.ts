@@ -3,7 +3,7 @@
  * tried last, so that one dead host of several costs its fellows' mail no wait. Never skipped: where all
  * are on the list, all are tried.
  */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 
 const REMEMBERED_MS = 10 * 60_000;
 const MAX_ADDRESSES = 10_000;

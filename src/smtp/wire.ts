@@ -10,7 +10,7 @@
  */
 import * as net from "node:net";
 import * as tls from "node:tls";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import { describeFault, verification } from "./certificate.ts";
 import { Dialogue } from "./dialogue.ts";
 import { formatReply, ReplyError, ReplyReader, type Reply } from "./reply.ts";

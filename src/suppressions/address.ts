@@ -1,4 +1,4 @@
-import type { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../db/schema.ts";
+import type { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../platform/db/schema/schema.ts";
 import { comparableAddress, parseAddress } from "../mime/address.ts";
 
 // Whom a suppression is about: an email address or a phone number, brought to the one form in which the

@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, getTableColumns, gt, isNull, lt, lte, max, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { heldSuppressions, workspaces } from "../db/schema.ts";
-import { fast } from "../db/statement.ts";
-import type { Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { heldSuppressions, workspaces } from "../platform/db/schema/schema.ts";
+import { fast } from "../platform/db/statement.ts";
+import type { Position } from "../platform/http/pagination.ts";
 
 export type HeldRow = typeof heldSuppressions.$inferSelect;
 

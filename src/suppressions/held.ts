@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import type { Log } from "../platform/log.ts";
 import type { HeldFilter, HeldRow, HeldStore } from "./held-store.ts";
 import type { SuppressionStore } from "./store.ts";
 

@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import type { Log } from "../platform/log.ts";
 import { findWorkspace } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { type Channel, type Reason, readAddress } from "./address.ts";

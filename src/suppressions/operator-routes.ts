@@ -1,11 +1,11 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import { AppError } from "../errors.ts";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { type ListPages, CursorMeta } from "../http/pagination.ts";
-import { requestBody } from "../http/request-body.ts";
-import { timeOf } from "../http/times.ts";
+import { AppError } from "../platform/errors.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { type ListPages, CursorMeta } from "../platform/http/pagination.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import { timeOf } from "../platform/http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { applyHeld, dropHeld, type HeldParts } from "./held.ts";

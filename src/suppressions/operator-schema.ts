@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { SUPPRESSION_CHANNELS } from "../db/schema.ts";
-import { CursorQuery } from "../http/pagination.ts";
-import { choice, type Fault, objectWith, text, uuid } from "../http/rules.ts";
-import { time } from "../http/times.ts";
+import { SUPPRESSION_CHANNELS } from "../platform/db/schema/schema.ts";
+import { CursorQuery } from "../platform/http/pagination.ts";
+import { choice, type Fault, objectWith, text, uuid } from "../platform/http/rules.ts";
+import { time } from "../platform/http/times.ts";
 import { misfits, Suppression, SuppressionMembers } from "./schema.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const MAX_ITEMS = 500;
 /** Longer than any site's name. */

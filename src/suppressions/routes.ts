@@ -1,13 +1,13 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import type { AppError } from "../errors.ts";
-import { wholeWorkspaceCaller } from "../http/auth.ts";
-import { notFound, validationError } from "../http/errors.ts";
-import { answers, describe, envelopeOf, limitedAnswer } from "../http/openapi.ts";
-import { type ListPages, CursorMeta } from "../http/pagination.ts";
-import { requestBody } from "../http/request-body.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import type { AppError } from "../platform/errors.ts";
+import { wholeWorkspaceCaller } from "../platform/http/auth.ts";
+import { notFound, validationError } from "../platform/http/errors.ts";
+import { answers, describe, envelopeOf, limitedAnswer } from "../platform/http/openapi.ts";
+import { type ListPages, CursorMeta } from "../platform/http/pagination.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
 import { type Channel, readAddress } from "./address.ts";
 import {
   AddressInPath,

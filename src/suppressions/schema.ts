@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
-import { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../db/schema.ts";
-import { CursorQuery } from "../http/pagination.ts";
-import { choice, type Fault, objectWith, ruled, text } from "../http/rules.ts";
+import { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../platform/db/schema/schema.ts";
+import { CursorQuery } from "../platform/http/pagination.ts";
+import { choice, type Fault, objectWith, ruled, text } from "../platform/http/rules.ts";
 import { type Channel, readAddress, REASONS_OF } from "./address.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const MAX_ADDRESS = 255;
 

@@ -1,4 +1,4 @@
-import { timeOf } from "../http/times.ts";
+import { timeOf } from "../platform/http/times.ts";
 import type { Suppression } from "./schema.ts";
 import type { SuppressionRow } from "./store.ts";
 

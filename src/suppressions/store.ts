@@ -1,8 +1,8 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { fast } from "../db/statement.ts";
-import { heldSuppressions, suppressions } from "../db/schema.ts";
-import type { Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { fast } from "../platform/db/statement.ts";
+import { heldSuppressions, suppressions } from "../platform/db/schema/schema.ts";
+import type { Position } from "../platform/http/pagination.ts";
 import type { Channel, Reason } from "./address.ts";
 
 export type SuppressionRow = typeof suppressions.$inferSelect;

@@ -1,8 +1,8 @@
-import type { ListPages } from "../http/pagination.ts";
-import { newId } from "../id.ts";
+import type { ListPages } from "../platform/http/pagination.ts";
+import { newId } from "../platform/uuid.ts";
 import type { EventStore } from "../events/store.ts";
-import { AppError } from "../errors.ts";
-import { timeOf } from "../http/times.ts";
+import { AppError } from "../platform/errors.ts";
+import { timeOf } from "../platform/http/times.ts";
 import type { WebhookParts } from "./change.ts";
 import { showWebhook } from "./show.ts";
 import type { WebhookRow } from "./store.ts";

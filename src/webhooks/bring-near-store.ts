@@ -1,13 +1,13 @@
 import { and, gt, lte, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { events, webhookJobs } from "../db/schema-events.ts";
-import { endOfShare } from "../db/shares.ts";
+import type { Db } from "../platform/db/open.ts";
+import { events, webhookJobs } from "../platform/db/schema/events.ts";
+import { endOfShare } from "../platform/db/batches.ts";
 
 /** Rows that one transaction looks at. */
 const SHARE_ROWS = 2_000;
 const LAST_ID = Number.MAX_SAFE_INTEGER;
 
-/** Prepares what becomes of the calls when the clock was set back, as for the emails: src/queue/bring-near.ts. */
+/** Prepares what becomes of the calls when the clock was set back, as for the emails: src/platform/queue/bring-near.ts. */
 export function openBringNear(orm: Db["orm"]) {
   const endOf = endOfShare(orm, webhookJobs);
   const eventAt = sql`SELECT ${events.createdAt} FROM ${events} WHERE ${events.id} = ${webhookJobs.eventId}`;

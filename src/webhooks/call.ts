@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Target } from "./target.ts";
 
 // One HTTP call to a receiver. The address that was judged is the one dialled, in place of the name, which

@@ -1,11 +1,11 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { RecordFact } from "../events/record.ts";
 import type { EventRow } from "../events/store.ts";
-import { newId } from "../id.ts";
-import type { Log } from "../log.ts";
-import type { Job } from "../queue/job.ts";
-import type { AttemptContext, Handler, Settlement } from "../queue/worker.ts";
-import type { Random } from "../random.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Log } from "../platform/log.ts";
+import type { Job } from "../platform/queue/job.ts";
+import type { AttemptContext, Handler, Settlement } from "../platform/queue/worker.ts";
+import type { Random } from "../platform/random.ts";
 import type { Caller, CallResult } from "./call.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";

@@ -1,8 +1,8 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { events, webhookDeliveries } from "../db/schema-events.ts";
-import { PURGE_ROWS, removeShare } from "../db/shares.ts";
-import { fast } from "../db/statement.ts";
+import type { Db } from "../platform/db/open.ts";
+import { events, webhookDeliveries } from "../platform/db/schema/events.ts";
+import { PURGE_ROWS, removeShare } from "../platform/db/batches.ts";
+import { fast } from "../platform/db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
 

@@ -1,5 +1,5 @@
-import { newId } from "../id.ts";
-import type { Random } from "../random.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Random } from "../platform/random.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
 import type { WebhookStore } from "./store.ts";

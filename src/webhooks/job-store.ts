@@ -1,9 +1,9 @@
 import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { events, webhookJobs, webhooks } from "../db/schema-events.ts";
-import { removeShare } from "../db/shares.ts";
-import { fast } from "../db/statement.ts";
-import type { Deferral, InterruptedJob, Job, LaneHead, WorkerQueue } from "../queue/job.ts";
+import type { Db } from "../platform/db/open.ts";
+import { events, webhookJobs, webhooks } from "../platform/db/schema/events.ts";
+import { removeShare } from "../platform/db/batches.ts";
+import { fast } from "../platform/db/statement.ts";
+import type { Deferral, InterruptedJob, Job, LaneHead, WorkerQueue } from "../platform/queue/job.ts";
 import { openBringNear } from "./bring-near-store.ts";
 
 // The queue of the calls, as the worker of src/queue takes it: a lane is a webhook. Calls are made at least

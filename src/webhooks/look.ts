@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Resolver } from "../dns/lookup.ts";
 import type { Look } from "./target.ts";
 

@@ -1,4 +1,4 @@
-import type { SiteGate } from "../queue/site-places.ts";
+import type { SiteGate } from "../platform/queue/site-limits.ts";
 
 // How many calls may be under way: a receiver whose last call ended well has places of its own; all whose
 // last call timed out share a small pool, so that a thousand dead receivers, each holding a call for

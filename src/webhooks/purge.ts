@@ -1,4 +1,4 @@
-import { type PurgeLoop, purgeRegularly } from "../db/purge.ts";
+import { type PurgeLoop, purgeRegularly } from "../platform/db/purge.ts";
 import type { EventStore } from "../events/store.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookStore } from "./store.ts";

@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { wholeWorkspaceCaller } from "../http/auth.ts";
-import { notFound } from "../http/errors.ts";
-import { answers, Deleted, describe } from "../http/openapi.ts";
-import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../http/pagination.ts";
-import { requestBody } from "../http/request-body.ts";
-import { uuid } from "../http/rules.ts";
+import { wholeWorkspaceCaller } from "../platform/http/auth.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { answers, Deleted, describe } from "../platform/http/openapi.ts";
+import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../platform/http/pagination.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import { uuid } from "../platform/http/rules.ts";
 import { type AgainParts, replayDelivery, testWebhook } from "./again.ts";
 import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
 import { createRecover } from "./recover.ts";

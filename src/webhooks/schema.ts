@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../events/schema.ts";
-import { hinted, lineFault, ruled, text } from "../http/rules.ts";
+import { hinted, lineFault, ruled, text } from "../platform/http/rules.ts";
 import { parseTarget, type TargetRules } from "./target.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const MAX_URL = 2048;
 const MAX_DESCRIPTION = 255;

@@ -1,4 +1,4 @@
-import type { Keyring } from "../keyring/seal.ts";
+import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { WebhookRow } from "./store.ts";
 
 /** Webhooks whose secrets are remembered in the clear. */

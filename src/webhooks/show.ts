@@ -1,4 +1,4 @@
-import { timeOf, timeOrNull } from "../http/times.ts";
+import { timeOf, timeOrNull } from "../platform/http/times.ts";
 import type { DeliveryRow } from "./delivery-store.ts";
 import type { Webhook, WebhookDelivery } from "./schema.ts";
 import type { WebhookRow } from "./store.ts";

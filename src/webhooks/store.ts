@@ -1,10 +1,10 @@
 import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
-import { Facts } from "../db/facts.ts";
-import type { Db } from "../db/open.ts";
-import { goneWebhooks, webhooks } from "../db/schema-events.ts";
-import { fast } from "../db/statement.ts";
-import type { Follower } from "../db/tally.ts";
-import type { Position } from "../http/pagination.ts";
+import { Facts } from "../platform/db/after-commit.ts";
+import type { Db } from "../platform/db/open.ts";
+import { goneWebhooks, webhooks } from "../platform/db/schema/events.ts";
+import { fast } from "../platform/db/statement.ts";
+import type { Follower } from "../platform/db/tally.ts";
+import type { Position } from "../platform/http/pagination.ts";
 
 export type WebhookRow = typeof webhooks.$inferSelect;
 

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type AddressRanges, isAmong, isRefusedAddress, isWithin } from "../net/address.ts";
+import { type AddressRanges, isAmong, isRefusedAddress, isWithin } from "../platform/ip/address.ts";
 
 // Which URLs a stranger may have called from inside our network (SSRF): public ones, over https. The
 // URL is read once, by the rules of browsers, which turn every spelling of an address (decimal, octal,

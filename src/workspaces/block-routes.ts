@@ -1,9 +1,9 @@
 import { Elysia } from "elysia";
-import type { Commit } from "../db/commit.ts";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { requestBody } from "../http/request-body.ts";
-import type { Log } from "../log.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import type { Log } from "../platform/log.ts";
 import { findWorkspace, WorkspacePath } from "./find.ts";
 import { CHANGE_ERRORS, TAG } from "./operator-routes.ts";
 import { OperatorWorkspace, WorkspaceBlock } from "./operator-schema.ts";

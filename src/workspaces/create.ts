@@ -1,8 +1,8 @@
-import type { Clock } from "../clock.ts";
-import { newId } from "../id.ts";
+import type { Clock } from "../platform/clock.ts";
+import { newId } from "../platform/uuid.ts";
 import { insertKey } from "../keys/create.ts";
 import type { KeyStore } from "../keys/store.ts";
-import type { Random } from "../random.ts";
+import type { Random } from "../platform/random.ts";
 import type { CreatedWorkspace } from "./schema.ts";
 import type { WorkspaceStore } from "./store.ts";
 

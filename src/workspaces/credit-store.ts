@@ -1,8 +1,8 @@
 import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { smsCredits, smsMessages } from "../db/schema-sms.ts";
-import { fast } from "../db/statement.ts";
-import type { Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { smsCredits, smsMessages } from "../platform/db/schema/sms.ts";
+import { fast } from "../platform/db/statement.ts";
+import type { Position } from "../platform/http/pagination.ts";
 
 export type CreditRow = typeof smsCredits.$inferSelect;
 

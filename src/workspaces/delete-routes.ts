@@ -1,8 +1,8 @@
 import { Elysia } from "elysia";
-import type { Commit } from "../db/commit.ts";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, Deleted, describe } from "../http/openapi.ts";
-import type { Log } from "../log.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, Deleted, describe } from "../platform/http/openapi.ts";
+import type { Log } from "../platform/log.ts";
 import { type DeleteParts, deleteWorkspace, type GoneWorkspace } from "./delete.ts";
 import { findWorkspace, WorkspacePath } from "./find.ts";
 import { DELETE_ERRORS, TAG } from "./operator-routes.ts";

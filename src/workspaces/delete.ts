@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { DomainStore } from "../domains/store.ts";
 import type { KeyStore } from "../keys/store.ts";
 import type { WorkspaceRow, WorkspaceStore } from "./store.ts";

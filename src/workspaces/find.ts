@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import type { AppError } from "../errors.ts";
-import { notFound } from "../http/errors.ts";
-import { uuid } from "../http/rules.ts";
+import type { AppError } from "../platform/errors.ts";
+import { notFound } from "../platform/http/errors.ts";
+import { uuid } from "../platform/http/rules.ts";
 import type { WorkspaceRow, WorkspaceStore } from "./store.ts";
 
 /** The path parameters of a workspace's own routes. */

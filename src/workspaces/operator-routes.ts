@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import type { Commit } from "../db/commit.ts";
-import { operatorCaller } from "../http/auth.ts";
-import { answers, describe } from "../http/openapi.ts";
-import { type ListPages, CursorMeta, CursorQuery } from "../http/pagination.ts";
-import { requestBody } from "../http/request-body.ts";
-import type { Log } from "../log.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { operatorCaller } from "../platform/http/auth.ts";
+import { answers, describe } from "../platform/http/openapi.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../platform/http/pagination.ts";
+import { requestBody } from "../platform/http/body/validate.ts";
+import type { Log } from "../platform/log.ts";
 import { findWorkspace, WorkspacePath } from "./find.ts";
 import { OperatorWorkspace, WorkspaceChange } from "./operator-schema.ts";
 import { requirePlan } from "./plan.ts";

@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { SMS_FOLDINGS, SMS_PRIORITIES } from "../db/schema.ts";
-import { choice, integer, lineFault, nullable, objectWith, text } from "../http/rules.ts";
+import { SMS_FOLDINGS, SMS_PRIORITIES } from "../platform/db/schema/schema.ts";
+import { choice, integer, lineFault, nullable, objectWith, text } from "../platform/http/rules.ts";
 import { KeyCreate } from "../keys/schema.ts";
 import { planName, workspaceName } from "./schema.ts";
 import { senderKind } from "./sender-kind.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 const MAX_REASON = 500;
 const MAX_NOTE = 200;

@@ -1,4 +1,4 @@
-import { validationError } from "../http/errors.ts";
+import { validationError } from "../platform/http/errors.ts";
 
 /** Throws 422 with the names that there are. */
 export function requirePlan(name: string, planNames: readonly string[]): void {

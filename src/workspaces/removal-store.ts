@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
-import type { Db } from "../db/open.ts";
+import type { Db } from "../platform/db/open.ts";
 import {
   attempts,
   emailBodies,
@@ -13,11 +13,11 @@ import {
   suppressions,
   usage,
   usageReported,
-} from "../db/schema.ts";
-import { events, webhooks } from "../db/schema-events.ts";
-import { emailReports } from "../db/schema-inbound.ts";
-import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../db/schema-sms.ts";
-import { fast } from "../db/statement.ts";
+} from "../platform/db/schema/schema.ts";
+import { events, webhooks } from "../platform/db/schema/events.ts";
+import { emailReports } from "../platform/db/schema/inbound.ts";
+import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../platform/db/schema/sms.ts";
+import { fast } from "../platform/db/statement.ts";
 
 // What belongs to a deleted workspace, over all rooms, a share at a time. Whoever adds a table that says
 // whose its rows are adds it here: test/workspaces/removal.test.ts finds one that is missing.

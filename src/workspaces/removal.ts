@@ -1,9 +1,9 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/commit.ts";
-import { isStorageError } from "../db/storage-error.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import { isStorageError } from "../platform/db/storage-error.ts";
 import type { DomainStore } from "../domains/store.ts";
 import type { KeyStore } from "../keys/store.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../platform/log.ts";
 import type { RemovalStore } from "./removal-store.ts";
 import type { WorkspaceStore } from "./store.ts";
 

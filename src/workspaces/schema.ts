@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
-import { nameFault, text } from "../http/rules.ts";
+import { nameFault, text } from "../platform/http/rules.ts";
 import { CreatedKey } from "../keys/schema.ts";
-import { named } from "../http/openapi.ts";
+import { named } from "../platform/http/openapi.ts";
 
 export const workspaceName = text(
   { minLength: 1, maxLength: 100, description: "Whose workspace it is.", examples: ["Loja da Maria"] },

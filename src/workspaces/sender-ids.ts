@@ -1,4 +1,4 @@
-import { validationError } from "../http/errors.ts";
+import { validationError } from "../platform/http/errors.ts";
 import type { SenderIdRow, SenderIdStore } from "./sender-store.ts";
 
 // A workspace's sender ids, of which one is the default as long as there are any.

@@ -1,7 +1,7 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { DomainStore } from "../domains/store.ts";
 import type { EmailStore } from "../emails/store.ts";
-import { timeOf } from "../http/times.ts";
+import { timeOf } from "../platform/http/times.ts";
 import type { KeyStore } from "../keys/store.ts";
 import { periodsAt } from "../plans/quota.ts";
 import type { UsageStore } from "../plans/store.ts";

@@ -1,9 +1,9 @@
 import { and, asc, desc, eq, gte, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
-import type { Db } from "../db/open.ts";
-import { Remembered } from "../db/remembered.ts";
-import { fast } from "../db/statement.ts";
-import { instance, workspaces } from "../db/schema.ts";
-import type { Position } from "../http/pagination.ts";
+import type { Db } from "../platform/db/open.ts";
+import { Remembered } from "../platform/db/transactional-cache.ts";
+import { fast } from "../platform/db/statement.ts";
+import { instance, workspaces } from "../platform/db/schema/schema.ts";
+import type { Position } from "../platform/http/pagination.ts";
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { StorageError } from "../../src/db/storage-error.ts";
+import { StorageError } from "../../src/platform/db/storage-error.ts";
 import { type Answer, type Instance, startInstance, type Workspace } from "../fakes/instance.ts";
 import { exchange, expectErrors, head, startHeld, totalOf } from "./kit.ts";
 

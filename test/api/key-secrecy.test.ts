@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { jsonLog } from "../../src/log.ts";
+import { jsonLog } from "../../src/platform/log.ts";
 import { type Answer, type Instance, type RequestOptions, startInstance } from "../fakes/instance.ts";
 import { exchange, head, UNKNOWN_ID } from "./kit.ts";
 

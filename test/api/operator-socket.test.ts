@@ -1,8 +1,8 @@
 // The operator's routes over the socket in the data directory, without a key; and nothing else over it.
 import { existsSync, lstatSync } from "node:fs";
 import { expect, test } from "bun:test";
-import { socketFile } from "../../src/http/socket.ts";
-import { takeLock } from "../../src/lock.ts";
+import { socketFile } from "../../src/platform/http/unix-socket.ts";
+import { takeLock } from "../../src/platform/instance-lock.ts";
 import { type Answer, type Instance, startInstance } from "../fakes/instance.ts";
 import { errorItems, exchange, head, UUID_V7 } from "./kit.ts";
 

@@ -1,7 +1,7 @@
 // A row that cannot be written, by what is no trouble of the storage: one email among many.
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { databaseFile } from "../../src/db/open.ts";
+import { databaseFile } from "../../src/platform/db/open.ts";
 import { turn } from "../db/temporary.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { sayThenDrop } from "../fakes/mx.ts";

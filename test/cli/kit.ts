@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../src/cli/command.ts";
 import { CommandError } from "../../src/cli/failure.ts";
-import { StartError } from "../../src/errors.ts";
+import { StartError } from "../../src/platform/errors.ts";
 import type { Json } from "../fakes/instance.ts";
 
 export interface Asked {

@@ -9,8 +9,8 @@ import { CommandError } from "../../src/cli/failure.ts";
 import { operatorApi } from "../../src/cli/operator.ts";
 import { findInstance } from "../../src/cli/settings.ts";
 import { defaultConfig } from "../../src/config.ts";
-import { takeLock } from "../../src/lock.ts";
-import { systemRandom } from "../../src/random.ts";
+import { takeLock } from "../../src/platform/instance-lock.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { runHere, startDesk, workspaceRecord } from "./kit.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { takeLock } from "../../src/lock.ts";
+import { takeLock } from "../../src/platform/instance-lock.ts";
 import type { Json } from "../fakes/instance.ts";
 import { runHere, startDesk } from "./kit.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { instance } from "../../src/db/schema.ts";
+import { instance } from "../../src/platform/db/schema/schema.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "./temporary.ts";
 
 // Which closures share a transaction, and when they are run a second time.

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { Committer } from "../../src/db/commit.ts";
-import { instance } from "../../src/db/schema.ts";
-import { StorageError } from "../../src/db/storage-error.ts";
+import { Committer } from "../../src/platform/db/group-commit.ts";
+import { instance } from "../../src/platform/db/schema/schema.ts";
+import { StorageError } from "../../src/platform/db/storage-error.ts";
 import { type TemporaryDatabase, temporaryDatabase } from "./temporary.ts";
 
 // A COMMIT that fails: whether a start would find the transaction in the log is not always known.

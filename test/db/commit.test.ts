@@ -1,9 +1,9 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { count, eq } from "drizzle-orm";
-import type { Committer } from "../../src/db/commit.ts";
-import { instance } from "../../src/db/schema.ts";
-import { isStorageError, StorageError } from "../../src/db/storage-error.ts";
+import type { Committer } from "../../src/platform/db/group-commit.ts";
+import { instance } from "../../src/platform/db/schema/schema.ts";
+import { isStorageError, StorageError } from "../../src/platform/db/storage-error.ts";
 import { seeded, type TemporaryDatabase, temporaryDatabase, turn } from "./temporary.ts";
 
 // email-engine §2.3: one turn, one transaction; each closure its own savepoint; promises after COMMIT.

@@ -2,8 +2,8 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { findDamage, findDamageAtStart } from "../../src/db/damage.ts";
-import { closeDatabase, openDatabase } from "../../src/db/open.ts";
+import { findDamage, findDamageAtStart } from "../../src/platform/db/page-damage.ts";
+import { closeDatabase, openDatabase } from "../../src/platform/db/open.ts";
 import { openQueueStore } from "../../src/queue/store.ts";
 import { temporaryFolder } from "./temporary.ts";
 

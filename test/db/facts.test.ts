@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { Facts } from "../../src/db/facts.ts";
-import { Tally } from "../../src/db/tally.ts";
+import { Facts } from "../../src/platform/db/after-commit.ts";
+import { Tally } from "../../src/platform/db/tally.ts";
 import { temporaryDatabase } from "./temporary.ts";
 
 function start() {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { type CommitterHooks } from "../../src/db/commit.ts";
-import { type DiskLimits, DiskGuard, freeSpaceOf, type ReadFree } from "../../src/db/guard.ts";
-import { instance } from "../../src/db/schema.ts";
+import { type CommitterHooks } from "../../src/platform/db/group-commit.ts";
+import { type DiskLimits, DiskGuard, freeSpaceOf, type ReadFree } from "../../src/platform/db/disk-guard.ts";
+import { instance } from "../../src/platform/db/schema/schema.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 import { type TemporaryDatabase, temporaryDatabase, temporaryFolder, turn } from "./temporary.ts";
 

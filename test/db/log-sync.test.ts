@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { closeDatabase, openDatabase } from "../../src/db/open.ts";
-import { syncLogAnew } from "../../src/db/log-sync.ts";
-import { instance } from "../../src/db/schema.ts";
+import { closeDatabase, openDatabase } from "../../src/platform/db/open.ts";
+import { syncLogAnew } from "../../src/platform/db/wal-sync.ts";
+import { instance } from "../../src/platform/db/schema/schema.ts";
 import { temporaryDatabase, temporaryFolder } from "./temporary.ts";
 
 const MIB = 1024 * 1024;

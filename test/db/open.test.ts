@@ -2,10 +2,10 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { leaveCheckpoints, takeCheckpoints, walBytesOf } from "../../src/db/checkpoints.ts";
-import { MIGRATIONS } from "../../src/db/migrations.ts";
-import { closeDatabase, openDatabase } from "../../src/db/open.ts";
-import { StartError } from "../../src/errors.ts";
+import { leaveCheckpoints, takeCheckpoints, walBytesOf } from "../../src/platform/db/checkpoints.ts";
+import { MIGRATIONS } from "../../src/platform/db/schema/migrations.ts";
+import { closeDatabase, openDatabase } from "../../src/platform/db/open.ts";
+import { StartError } from "../../src/platform/errors.ts";
 import { temporaryFolder } from "./temporary.ts";
 
 const pragma = (sqlite: Database, name: string): unknown =>

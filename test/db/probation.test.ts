@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "bun:test";
-import { Committer } from "../../src/db/commit.ts";
-import { type Db, openDatabase } from "../../src/db/open.ts";
-import { Probation } from "../../src/db/probation.ts";
+import { Committer } from "../../src/platform/db/group-commit.ts";
+import { type Db, openDatabase } from "../../src/platform/db/open.ts";
+import { Probation } from "../../src/platform/db/update-probation.ts";
 import { openWorkspaceStore, type WorkspaceStore } from "../../src/workspaces/store.ts";
 
 let db: Db;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { Remembered } from "../../src/db/remembered.ts";
-import { instance } from "../../src/db/schema.ts";
+import { Remembered } from "../../src/platform/db/transactional-cache.ts";
+import { instance } from "../../src/platform/db/schema/schema.ts";
 import { temporaryDatabase } from "./temporary.ts";
 
 function start() {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
-import { openDatabase } from "../../src/db/open.ts";
-import { emailQueue, idempotency } from "../../src/db/schema.ts";
-import { endOfShare, PURGE_ROWS, removeOldest, removeShare } from "../../src/db/shares.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
+import { emailQueue, idempotency } from "../../src/platform/db/schema/schema.ts";
+import { endOfShare, PURGE_ROWS, removeOldest, removeShare } from "../../src/platform/db/batches.ts";
 
 function withQueueOf(ids: number[]) {
   const db = openDatabase(":memory:");

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
-import { openDatabase } from "../../src/db/open.ts";
-import { emailBodies, emailQueue, emails } from "../../src/db/schema.ts";
-import { fast, prepareAtOnce } from "../../src/db/statement.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
+import { emailBodies, emailQueue, emails } from "../../src/platform/db/schema/schema.ts";
+import { fast, prepareAtOnce } from "../../src/platform/db/statement.ts";
 
 // What fast() gives must be what drizzle gives: these are its own queries, asked both ways.
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { SteadyDatabase, steady } from "../../src/db/steady.ts";
-import { openDatabase } from "../../src/db/open.ts";
+import { SteadyDatabase, steady } from "../../src/platform/db/steady-sql.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
 
 test("what a parameter is compared with, and what limits rows, is not looked at when a statement is compiled", () => {
   expect(steady("select * from t where a = ? and b <= ? limit ? offset ?")).toBe(

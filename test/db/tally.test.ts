@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { Committer } from "../../src/db/commit.ts";
-import { openDatabase } from "../../src/db/open.ts";
-import { Tally } from "../../src/db/tally.ts";
+import { Committer } from "../../src/platform/db/group-commit.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
+import { Tally } from "../../src/platform/db/tally.ts";
 
 function start() {
   const db = openDatabase(":memory:");

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Committer, type CommitterHooks } from "../../src/db/commit.ts";
-import { type Db, openDatabase } from "../../src/db/open.ts";
+import { Committer, type CommitterHooks } from "../../src/platform/db/group-commit.ts";
+import { type Db, openDatabase } from "../../src/platform/db/open.ts";
 
 /** A folder that is gone with the test. */
 export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {

@@ -13,9 +13,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { closeDatabase, openDatabase } from "../../src/db/open.ts";
-import { requireDatabaseFile, unusable } from "../../src/db/unusable.ts";
-import { FinalStartError, StartError } from "../../src/errors.ts";
+import { closeDatabase, openDatabase } from "../../src/platform/db/open.ts";
+import { requireDatabaseFile, unusable } from "../../src/platform/db/unusable-file.ts";
+import { FinalStartError, StartError } from "../../src/platform/errors.ts";
 import { flicker } from "../fakes/flicker.ts";
 import { temporaryFolder } from "./temporary.ts";
 
@@ -110,7 +110,7 @@ test.skipIf(process.geteuid?.() !== 0)("what root or another has left beside it 
   const AS = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
   const code =
     'const { openDatabase } = await import(process.argv[1]); try { openDatabase(process.argv[2]).close(); console.log("opened"); } catch (error) { console.log(String(error)); }';
-  const open = join(import.meta.dir, "../../src/db/open.ts");
+  const open = join(import.meta.dir, "../../src/platform/db/open.ts");
   for (const end of ["", "-wal", "-shm"]) {
     using folder = withDatabase();
     for (const each of [folder.path, folder.file]) chownSync(each, 65_534, 65_534);

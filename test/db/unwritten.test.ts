@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Unwritten } from "../../src/db/unwritten.ts";
+import { Unwritten } from "../../src/platform/db/failed-writes.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { turn } from "./temporary.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createResolver } from "../../src/dns/client.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import type { FakeDns } from "../fakes/dns-server.ts";
 import type { Zone } from "../fakes/zone.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import dgram from "node:dgram";
 import { turn } from "../db/temporary.ts";
 import { createResolver, systemServers } from "../../src/dns/client.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import type { FakeDns } from "../fakes/dns-server.ts";
 import type { Zone } from "../fakes/zone.ts";

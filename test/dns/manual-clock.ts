@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 
 export interface ManualClock extends Clock {
   /** Moves time and runs what has become due, in order. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createResolver } from "../../src/dns/client.ts";
 import { keepRecords } from "../../src/dns/records.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import { seeded } from "../db/temporary.ts";
 import { createManualClock } from "./manual-clock.ts";

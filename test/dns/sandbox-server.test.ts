@@ -3,7 +3,7 @@ import dgram from "node:dgram";
 import net from "node:net";
 import { decode, encode } from "dns-packet";
 import { createResolver } from "../../src/dns/client.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { answerMessage, startSandboxDns } from "../../src/sandbox/dns.ts";
 import { createManualClock } from "./manual-clock.ts";
 
@@ -96,8 +96,8 @@ test("a resolver that has nothing to ask does not keep the process alive", async
   const server = await startSandboxDns({ answer: () => [{ type: "A", value: "127.0.0.1" }] });
   const script = `
     import { createResolver } from "./src/dns/client.ts";
-    import { systemClock } from "./src/clock.ts";
-    import { systemRandom } from "./src/random.ts";
+    import { systemClock } from "./src/platform/clock.ts";
+    import { systemRandom } from "./src/platform/random.ts";
     const resolver = createResolver({ servers: ["${server.address}"], clock: systemClock, random: systemRandom });
     console.log((await resolver.a("a.test")).kind);
   `;

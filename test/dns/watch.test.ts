@@ -1,8 +1,8 @@
 // Whether DNS answers at all: servers whose port is closed, which a connected socket tells at once.
 import { expect, test } from "bun:test";
 import { createWatchedResolver } from "../../src/dns/watch.ts";
-import type { Log } from "../../src/log.ts";
-import { systemRandom } from "../../src/random.ts";
+import type { Log } from "../../src/platform/log.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { answerMessage } from "../../src/sandbox/dns.ts";
 import { listenForDns } from "../../src/sandbox/dns-sockets.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";

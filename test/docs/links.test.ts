@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { linksOf, type Operation } from "../../src/docs/links.ts";
-import type { Members } from "../../src/http/document.ts";
+import type { Members } from "../../src/platform/http/openapi-document.ts";
 
 const operation = (method: string, path: string): Operation => ({
   method,

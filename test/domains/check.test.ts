@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { createResolver } from "../../src/dns/client.ts";
 import { checkDomain } from "../../src/domains/check.ts";
 import { domainRecords } from "../../src/domains/records.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import { createFakeResolver } from "../fakes/resolver.ts";
 import type { Zone } from "../fakes/resolver.ts";

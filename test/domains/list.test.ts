@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { type Db, openDatabase } from "../../src/db/open.ts";
+import { type Db, openDatabase } from "../../src/platform/db/open.ts";
 import { type DomainStore, openDomainStore } from "../../src/domains/store.ts";
-import { listPages } from "../../src/http/pagination.ts";
+import { listPages } from "../../src/platform/http/pagination.ts";
 import { seeded } from "../db/temporary.ts";
 
 const PAGES = listPages(new Uint8Array(32).fill(7));

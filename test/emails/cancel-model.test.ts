@@ -1,15 +1,15 @@
 // Random cancels and retries among claims, attempts, crashes and stops, against one rule book: an
 // email answered `canceled` is never attempted again, nothing runs twice at once, nothing is lost.
 import { expect, test } from "bun:test";
-import { DiskGuard } from "../../src/db/guard.ts";
-import { AppError } from "../../src/errors.ts";
+import { DiskGuard } from "../../src/platform/db/disk-guard.ts";
+import { AppError } from "../../src/platform/errors.ts";
 import { cancelEmail } from "../../src/emails/cancel.ts";
 import { retryEmail } from "../../src/emails/retry.ts";
 import { stateOf } from "../../src/emails/show.ts";
 import { type EmailStore, openEmailStore } from "../../src/emails/store.ts";
-import type { Job } from "../../src/queue/job.ts";
+import type { Job } from "../../src/platform/queue/job.ts";
 import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
-import { type AttemptContext, type Settlement, Worker } from "../../src/queue/worker.ts";
+import { type AttemptContext, type Settlement, Worker } from "../../src/platform/queue/worker.ts";
 import { seeded, type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { AppError } from "../../src/errors.ts";
+import type { AppError } from "../../src/platform/errors.ts";
 import { cancelEmail } from "../../src/emails/cancel.ts";
 import { retryEmail } from "../../src/emails/retry.ts";
 import { openEmailStore } from "../../src/emails/store.ts";

@@ -3,7 +3,7 @@ import { generateKeyPairs } from "../../src/dkim/keys.ts";
 import type { Composed, ComposeInput } from "../../src/emails/compose.ts";
 import { createComposer } from "../../src/emails/composer.ts";
 import { prepareContent } from "../../src/emails/prepare.ts";
-import { ThreadLine, type ThreadPort } from "../../src/threads/line.ts";
+import { ThreadLine, type ThreadPort } from "../../src/platform/worker-threads/worker-thread.ts";
 
 const { rsa, ed25519 } = await generateKeyPairs();
 

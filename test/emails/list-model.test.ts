@@ -3,18 +3,18 @@
 // filter's total and pages are those of the emails that it names.
 
 import { expect, test } from "bun:test";
-import { Committer } from "../../src/db/commit.ts";
-import { openDatabase } from "../../src/db/open.ts";
+import { Committer } from "../../src/platform/db/group-commit.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
 import { cancelEmail } from "../../src/emails/cancel.ts";
 import { retryEmail } from "../../src/emails/retry.ts";
 import { RefusalWatch } from "../../src/emails/refusals.ts";
 import { type EmailReport, takeReport } from "../../src/emails/report.ts";
 import { EMAIL_STATUSES, type EmailStatus } from "../../src/emails/schema.ts";
 import { statusOf } from "../../src/emails/status.ts";
-import { AppError } from "../../src/errors.ts";
-import { freeInterrupted } from "../../src/queue/recover.ts";
-import type { Job } from "../../src/queue/job.ts";
-import { UnwrittenEnds } from "../../src/queue/unwritten-ends.ts";
+import { AppError } from "../../src/platform/errors.ts";
+import { freeInterrupted } from "../../src/platform/queue/recover.ts";
+import type { Job } from "../../src/platform/queue/job.ts";
+import { UnwrittenEnds } from "../../src/platform/queue/failed-results.ts";
 import { openStores } from "../../src/stores.ts";
 import { seeded, temporaryFolder } from "../db/temporary.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { type Db, openDatabase } from "../../src/db/open.ts";
+import { type Db, openDatabase } from "../../src/platform/db/open.ts";
 import { type EmailFilter, openEmailLists } from "../../src/emails/list-store.ts";
 import { EMAIL_STATUSES } from "../../src/emails/schema.ts";
 

@@ -3,7 +3,12 @@ import type { StoredBody } from "../../src/emails/body.ts";
 import { unpackBody } from "../../src/emails/body.ts";
 import { type GivenContent, prepareContent } from "../../src/emails/prepare.ts";
 import { createPreparer } from "../../src/emails/preparer.ts";
-import { answerCalls, type Calls, ThreadLine, type ThreadPort } from "../../src/threads/line.ts";
+import {
+  answerCalls,
+  type Calls,
+  ThreadLine,
+  type ThreadPort,
+} from "../../src/platform/worker-threads/worker-thread.ts";
 
 const LONG = { html: "<p>Olá</p>".repeat(50_000), text: "Olá" };
 const SHORT = { html: "<p>Olá</p>", text: "Olá" };

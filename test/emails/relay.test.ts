@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { RelayConfig } from "../../src/config.ts";
 import { judge, relayFinder } from "../../src/emails/relay.ts";
 import { openRelays } from "../../src/emails/relay-settings.ts";
-import { StartError } from "../../src/errors.ts";
+import { StartError } from "../../src/platform/errors.ts";
 import { hearWhole } from "../../src/smtp/hear.ts";
 import { makeReply } from "../../src/smtp/reply.ts";
 import type { SendResult } from "../../src/smtp/session.ts";

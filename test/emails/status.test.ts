@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { STORED_STATUSES } from "../../src/db/schema.ts";
+import { STORED_STATUSES } from "../../src/platform/db/schema/schema.ts";
 import { EMAIL_STATUSES } from "../../src/emails/schema.ts";
 import { statusOf } from "../../src/emails/status.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { openDatabase } from "../../src/db/open.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
 import { RefusalWatch } from "../../src/emails/refusals.ts";
 import { suppressFor } from "../../src/emails/suppress.ts";
-import type { Log, LogFields } from "../../src/log.ts";
+import type { Log, LogFields } from "../../src/platform/log.ts";
 import { openSuppressionStore } from "../../src/suppressions/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);

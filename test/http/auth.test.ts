@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/platform/errors.ts";
 import {
   authenticate,
   type Caller,
@@ -8,9 +8,9 @@ import {
   ownerOf,
   wholeWorkspaceCaller,
   workspaceCaller,
-} from "../../src/http/auth.ts";
+} from "../../src/platform/http/auth.ts";
 import { createKey } from "../../src/keys/key.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 
 const KEY = createKey(systemRandom).key;
 const CALLER: Caller = { kind: "key", keyId: 1, workspaceId: 2, domainId: null };

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/platform/errors.ts";
 import {
   type BodyAccount,
   createBodyBudget,
   poolFor,
   ROOM_WAIT_MS,
   SEAT_READING_MS,
-} from "../../src/http/body-budget.ts";
-import { memoryWithin } from "../../src/memory.ts";
+} from "../../src/platform/http/body/budget.ts";
+import { memoryWithin } from "../../src/platform/memory-limit.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const POOL = 1_000;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { systemClock as clock } from "../../src/clock.ts";
+import { systemClock as clock } from "../../src/platform/clock.ts";
 import { Elysia } from "elysia";
-import { createBodyBudget } from "../../src/http/body-budget.ts";
-import { bodyHashOf, bodyPlugin } from "../../src/http/body.ts";
-import { errorsPlugin } from "../../src/http/errors.ts";
+import { createBodyBudget } from "../../src/platform/http/body/budget.ts";
+import { bodyHashOf, bodyPlugin } from "../../src/platform/http/body/read.ts";
+import { errorsPlugin } from "../../src/platform/http/errors.ts";
 
 const LIMITS = { batchBytes: 4_000_000, sendBytes: 1_000, otherBytes: 100 };
 

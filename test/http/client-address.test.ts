@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { clientNetwork, noteArrival } from "../../src/http/client-address.ts";
-import { parseRanges } from "../../src/net/address.ts";
+import { clientNetwork, noteArrival } from "../../src/platform/http/client-address.ts";
+import { parseRanges } from "../../src/platform/ip/address.ts";
 
 const NOBODY = parseRanges([]);
 const PROXIES = parseRanges(["10.0.0.0/8", "fd00::/8", "127.0.0.1"]);

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { emailRoutes } from "../../src/emails/routes.ts";
-import { AppError } from "../../src/errors.ts";
-import { createBodyBudget } from "../../src/http/body-budget.ts";
-import { bodyPlugin } from "../../src/http/body.ts";
-import { directPaths, handlerOf } from "../../src/http/direct.ts";
-import { errorsPlugin } from "../../src/http/errors.ts";
-import { requestBody } from "../../src/http/request-body.ts";
+import { AppError } from "../../src/platform/errors.ts";
+import { createBodyBudget } from "../../src/platform/http/body/budget.ts";
+import { bodyPlugin } from "../../src/platform/http/body/read.ts";
+import { directPaths, handlerOf } from "../../src/platform/http/direct-routes.ts";
+import { errorsPlugin } from "../../src/platform/http/errors.ts";
+import { requestBody } from "../../src/platform/http/body/validate.ts";
 
 // Past Elysia's router a request comes to the same answer as through it.
 

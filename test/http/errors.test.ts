@@ -1,10 +1,10 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { Elysia } from "elysia";
-import { StorageError } from "../../src/db/storage-error.ts";
-import { AppError, type ErrorCode } from "../../src/errors.ts";
-import { errorResponse, errorsPlugin, validationError } from "../../src/http/errors.ts";
-import type { Log } from "../../src/log.ts";
+import { StorageError } from "../../src/platform/db/storage-error.ts";
+import { AppError, type ErrorCode } from "../../src/platform/errors.ts";
+import { errorResponse, errorsPlugin, validationError } from "../../src/platform/http/errors.ts";
+import type { Log } from "../../src/platform/log.ts";
 
 /** decisions §1: every code and its status. */
 const STATUSES: Record<ErrorCode, number> = {

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { bind } from "../../src/http/listen.ts";
+import { bind } from "../../src/platform/http/listen.ts";
 
 // In a process of its own: what is thrown there is told to the process as well, which would end this test.
 const SCRIPT = `
-  import { bind } from "${join(import.meta.dir, "../../src/http/listen.ts")}";
+  import { bind } from "${join(import.meta.dir, "../../src/platform/http/listen.ts")}";
   const place = { address: "127.0.0.1", port: 0, key: "", portHint: "" };
   const listener = bind(place, () => { throw new Error("SELECT hash FROM api_key"); });
   const answer = await fetch(listener.url);

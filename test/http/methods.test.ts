@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { methodTable } from "../../src/http/methods.ts";
+import { methodTable } from "../../src/platform/http/methods.ts";
 
 const table = methodTable([
   { method: "GET", path: "/api/v1/emails" },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import { AppError } from "../../src/errors.ts";
-import { listPages, CursorQuery, pageMeta, pageOf, PageQuery } from "../../src/http/pagination.ts";
+import { AppError } from "../../src/platform/errors.ts";
+import { listPages, CursorQuery, pageMeta, pageOf, PageQuery } from "../../src/platform/http/pagination.ts";
 import { seeded } from "../db/temporary.ts";
 
 const LIST = "list";

@@ -1,7 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { Type, type TSchema } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import { type Fault, faultsOf, integerText, nameFault, objectWith, ruled, text, uuid } from "../../src/http/rules.ts";
+import {
+  type Fault,
+  faultsOf,
+  integerText,
+  nameFault,
+  objectWith,
+  ruled,
+  text,
+  uuid,
+} from "../../src/platform/http/rules.ts";
 
 /** Whether `value` fits, and what is told when it does not. */
 function check(schema: TSchema, value: unknown): string[] {

@@ -15,8 +15,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StartError } from "../../src/errors.ts";
-import { listenOnSocket } from "../../src/http/socket.ts";
+import { StartError } from "../../src/platform/errors.ts";
+import { listenOnSocket } from "../../src/platform/http/unix-socket.ts";
 
 interface Folder extends Disposable {
   path: string;

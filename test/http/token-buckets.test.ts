@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type BucketRate, TokenBuckets } from "../../src/http/token-buckets.ts";
+import { type BucketRate, TokenBuckets } from "../../src/platform/http/token-buckets.ts";
 import { seeded } from "../db/temporary.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);

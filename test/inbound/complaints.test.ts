@@ -2,7 +2,7 @@
 // the email's own recipient, tells which email it is about.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { returnPath } from "../../src/dsn/return-path.ts";
 import { complaintSamples, isCorpusHere } from "../dsn/corpus.ts";
 import { bytes, group, mail, report } from "../dsn/mails.ts";

@@ -1,16 +1,16 @@
 /** The listener by itself, with a list in place of what keeps letters, and clients that say exactly what they are told to. */
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { returnPath } from "../../src/dsn/return-path.ts";
-import { newId } from "../../src/id.ts";
+import { newId } from "../../src/platform/uuid.ts";
 import { openCertificate } from "../../src/inbound/certificate.ts";
 import type { Letter, Receive } from "../../src/inbound/letter.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "../../src/inbound/limits.ts";
 import type { SentEmail } from "../../src/inbound/route.ts";
 import { type Inbound, startInbound } from "../../src/inbound/server.ts";
-import type { Log, LogFields, LogLevel } from "../../src/log.ts";
-import { systemRandom } from "../../src/random.ts";
+import type { Log, LogFields, LogLevel } from "../../src/platform/log.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { within } from "../scenarios/child.ts";
 
 export const HOSTNAME = "mail.pombo.test";

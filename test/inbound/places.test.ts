@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { INBOUND_LIMITS } from "../../src/inbound/limits.ts";
 import { type Place, Places } from "../../src/inbound/places.ts";
-import { networksOf } from "../../src/net/address.ts";
+import { networksOf } from "../../src/platform/ip/address.ts";
 
 const MIB = 1024 ** 2;
 const visitor = (address: string, timesHeard = 0) => ({ networks: networksOf(address), timesHeard });

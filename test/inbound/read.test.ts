@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Report } from "../../src/dsn/parse.ts";
 import { createReader, type GivenReport } from "../../src/inbound/read.ts";
-import { ThreadGone } from "../../src/threads/line.ts";
+import { ThreadGone } from "../../src/platform/worker-threads/worker-thread.ts";
 import { mail } from "../dsn/mails.ts";
 
 const LETTER = { bytes: mail({ text: "one" }), recipient: null };

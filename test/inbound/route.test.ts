@@ -1,9 +1,9 @@
 // Who is a recipient: the whole table of RCPT's judgements.
 import { expect, test } from "bun:test";
 import { returnPath } from "../../src/dsn/return-path.ts";
-import { newId } from "../../src/id.ts";
+import { newId } from "../../src/platform/uuid.ts";
 import { route, type RouteParts, type SentEmail } from "../../src/inbound/route.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 
 const NOW = Date.UTC(2026, 0, 31);
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 // The listener over real sockets: who is let in, what is kept, and what is said when it cannot be.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
-import { StorageError } from "../../src/db/storage-error.ts";
+import { StorageError } from "../../src/platform/db/storage-error.ts";
 import type { Letter } from "../../src/inbound/letter.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { BOUNCE_HOST, HOSTNAME, startDesk, until } from "./kit.ts";

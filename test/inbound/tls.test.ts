@@ -8,7 +8,7 @@ import type { TLSSocket } from "node:tls";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { openCertificate } from "../../src/inbound/certificate.ts";
 import { selfSigned } from "../../src/inbound/self-signed.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { AUTHORITY, OTHER_CERTIFICATE, RELAY_CERTIFICATE, type TestCertificate } from "../fakes/certificates.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { type Desk, HOSTNAME, startDesk, type Talk, until } from "./kit.ts";

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { openInbox, type StoredMessage } from "../../src/sandbox/inbox.ts";
 import { startSandboxMx } from "../../src/sandbox/mx.ts";
 import { createFakeResolver, type Zone } from "../fakes/resolver.ts";

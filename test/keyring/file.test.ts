@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StartError } from "../../src/errors.ts";
-import { loadInstanceKey, writeInstanceKey } from "../../src/keyring/file.ts";
-import { createInstanceKey, parseInstanceKey } from "../../src/keyring/seal.ts";
-import { systemRandom } from "../../src/random.ts";
+import { StartError } from "../../src/platform/errors.ts";
+import { loadInstanceKey, writeInstanceKey } from "../../src/platform/keyring/key-file.ts";
+import { createInstanceKey, parseInstanceKey } from "../../src/platform/keyring/keyring.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 
 const KEY = createInstanceKey(systemRandom);
 const OTHER_KEY = createInstanceKey(systemRandom);

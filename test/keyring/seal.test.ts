@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { createInstanceKey, openKeyring, parseInstanceKey, SealError } from "../../src/keyring/seal.ts";
-import { type Random, systemRandom } from "../../src/random.ts";
+import { createInstanceKey, openKeyring, parseInstanceKey, SealError } from "../../src/platform/keyring/keyring.ts";
+import { type Random, systemRandom } from "../../src/platform/random.ts";
 
 const FIXED: Random = {
   bytes: (count) => Uint8Array.from({ length: count }, (_, i) => i),

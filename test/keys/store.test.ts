@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { StorageError } from "../../src/db/storage-error.ts";
+import { StorageError } from "../../src/platform/db/storage-error.ts";
 import { openKeyStore } from "../../src/keys/store.ts";
 import { openWorkspaceStore } from "../../src/workspaces/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";

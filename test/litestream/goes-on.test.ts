@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { bridgeNumbers, isDamageWords } from "../../src/litestream/bridge.ts";
 import { daemonConfig, placesOf } from "../../src/litestream/config.ts";
 import { controlBy } from "../../src/litestream/control.ts";

@@ -5,13 +5,13 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
-import { systemClock } from "../../src/clock.ts";
-import { StartError } from "../../src/errors.ts";
-import { loadInstanceKey } from "../../src/keyring/file.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { StartError } from "../../src/platform/errors.ts";
+import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";
 import { daemonVersion } from "../../src/litestream/daemon.ts";
 import { openTools } from "../../src/litestream/tools.ts";
 import { openOffline } from "../../src/offline.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 
 const hasDaemon = daemonVersion() !== null;

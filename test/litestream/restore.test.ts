@@ -15,13 +15,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import type { Config } from "../../src/config.ts";
-import { loadInstanceKey } from "../../src/keyring/file.ts";
+import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";
 import { daemonVersion } from "../../src/litestream/daemon.ts";
 import { openTools } from "../../src/litestream/tools.ts";
-import { takeLock } from "../../src/lock.ts";
-import { systemRandom } from "../../src/random.ts";
+import { takeLock } from "../../src/platform/instance-lock.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { runHere } from "../cli/kit.ts";
 import { waitUntil } from "../peers/process.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import type { Db } from "../../src/db/open.ts";
+import type { Db } from "../../src/platform/db/open.ts";
 import { Census } from "../../src/metrics/census.ts";
 import { openCensusStore, type QueuePlace } from "../../src/metrics/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createServer, type AddressInfo } from "node:net";
-import { StartError } from "../../src/errors.ts";
-import type { Log } from "../../src/log.ts";
+import { StartError } from "../../src/platform/errors.ts";
+import type { Log } from "../../src/platform/log.ts";
 import { listenForMetrics } from "../../src/metrics/listen.ts";
 import { exchange, head } from "../api/kit.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { watchLoop } from "../../src/metrics/loop-lag.ts";
+import { watchLoop } from "../../src/platform/metrics/event-loop-lag.ts";
 
 test("a loop that stands still is seen to be late by as long", async () => {
   const { promise: late, resolve } = Promise.withResolvers<number>();

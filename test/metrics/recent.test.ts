@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Recent } from "../../src/metrics/recent.ts";
+import { Recent } from "../../src/platform/metrics/recent-values.ts";
 import { seeded } from "../db/temporary.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Registry } from "../../src/metrics/registry.ts";
+import { Registry } from "../../src/platform/metrics/registry.ts";
 import { readMetrics } from "./reader.ts";
 
 test("a counter is written with its help and type, and stands at 0 before its first step", () => {

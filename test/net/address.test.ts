@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isRefusedAddress, isWithin, networkOf, networksOf, parseRanges } from "../../src/net/address.ts";
+import { isRefusedAddress, isWithin, networkOf, networksOf, parseRanges } from "../../src/platform/ip/address.ts";
 
 const none = parseRanges([]);
 

@@ -1,9 +1,9 @@
 /** The counters behind the sending block, by themselves. */
-import { Committer } from "../../src/db/commit.ts";
-import { openDatabase } from "../../src/db/open.ts";
-import { usage, usageReported } from "../../src/db/schema.ts";
-import { StorageError } from "../../src/db/storage-error.ts";
-import type { LogFields } from "../../src/log.ts";
+import { Committer } from "../../src/platform/db/group-commit.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
+import { usage, usageReported } from "../../src/platform/db/schema/schema.ts";
+import { StorageError } from "../../src/platform/db/storage-error.ts";
+import type { LogFields } from "../../src/platform/log.ts";
 import { SendingRates } from "../../src/plans/rates.ts";
 import { openUsageStore } from "../../src/plans/store.ts";
 import { openWorkspaceStore } from "../../src/workspaces/store.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { Plan } from "../../src/config.ts";
-import { Committer } from "../../src/db/commit.ts";
-import { openDatabase } from "../../src/db/open.ts";
-import { usage } from "../../src/db/schema.ts";
-import { AppError } from "../../src/errors.ts";
+import { Committer } from "../../src/platform/db/group-commit.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
+import { usage } from "../../src/platform/db/schema/schema.ts";
+import { AppError } from "../../src/platform/errors.ts";
 import { periodsAt, takeEmailQuota } from "../../src/plans/quota.ts";
 import { openUsageStore } from "../../src/plans/store.ts";
 import { seeded } from "../db/temporary.ts";

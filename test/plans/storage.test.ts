@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import type { Plan } from "../../src/config.ts";
-import { openDatabase } from "../../src/db/open.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
 import { openContentStore } from "../../src/emails/content-store.ts";
-import { AppError } from "../../src/errors.ts";
+import { AppError } from "../../src/platform/errors.ts";
 import { takeStorage } from "../../src/plans/quota.ts";
 import { openUsageStore } from "../../src/plans/store.ts";
 import { seeded, temporaryDatabase, turn } from "../db/temporary.ts";

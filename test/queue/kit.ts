@@ -1,9 +1,9 @@
-import type { Clock } from "../../src/clock.ts";
-import type { CommitterHooks } from "../../src/db/commit.ts";
-import { DiskGuard } from "../../src/db/guard.ts";
-import { emailQueue, instance } from "../../src/db/schema.ts";
-import type { LogFields } from "../../src/log.ts";
-import type { Job } from "../../src/queue/job.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import type { CommitterHooks } from "../../src/platform/db/group-commit.ts";
+import { DiskGuard } from "../../src/platform/db/disk-guard.ts";
+import { emailQueue, instance } from "../../src/platform/db/schema/schema.ts";
+import type { LogFields } from "../../src/platform/log.ts";
+import type { Job } from "../../src/platform/queue/job.ts";
 import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
 import {
   type AttemptContext,
@@ -11,7 +11,7 @@ import {
   type Settlement,
   Worker,
   type WorkerOptions,
-} from "../../src/queue/worker.ts";
+} from "../../src/platform/queue/worker.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { Lanes } from "../../src/queue/lanes.ts";
-import type { Lane } from "../../src/queue/lane.ts";
+import { Lanes } from "../../src/platform/queue/lanes.ts";
+import type { Lane } from "../../src/platform/queue/lane.ts";
 import { seeded } from "../db/temporary.ts";
 
 // Lanes against the same rules written so plainly that they can be seen to hold: no heap, no lines,

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Lanes } from "../../src/queue/lanes.ts";
+import { Lanes } from "../../src/platform/queue/lanes.ts";
 
 // The places of an instance, and how the lanes of several workspaces share them.
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { Lanes } from "../../src/queue/lanes.ts";
-import type { Lane } from "../../src/queue/lane.ts";
-import type { SiteGate } from "../../src/queue/site-places.ts";
+import { Lanes } from "../../src/platform/queue/lanes.ts";
+import type { Lane } from "../../src/platform/queue/lane.ts";
+import type { SiteGate } from "../../src/platform/queue/site-limits.ts";
 import { seeded } from "../db/temporary.ts";
 
 // Lanes that lead to sites: what a site allows is asked before anything is claimed.

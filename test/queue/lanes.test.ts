@@ -1,7 +1,7 @@
 import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
-import { Lanes } from "../../src/queue/lanes.ts";
-import type { Lane } from "../../src/queue/lane.ts";
+import { Lanes } from "../../src/platform/queue/lanes.ts";
+import type { Lane } from "../../src/platform/queue/lane.ts";
 import { seeded } from "../db/temporary.ts";
 
 /** Places enough that no workspace's share is felt. */

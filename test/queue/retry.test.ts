@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { nextRetryAt } from "../../src/queue/retry.ts";
-import type { Random } from "../../src/random.ts";
+import { nextRetryAt } from "../../src/platform/queue/retry-delay.ts";
+import type { Random } from "../../src/platform/random.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const MINUTES = [1, 5, 30].map((minutes) => minutes * 60_000);

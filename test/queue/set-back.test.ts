@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { emailQueue } from "../../src/db/schema.ts";
+import { emailQueue } from "../../src/platform/db/schema/schema.ts";
 import { eq } from "drizzle-orm";
 import { deferral, FINISH, MINUTE, until, type Workshop, workshop } from "./kit.ts";
 

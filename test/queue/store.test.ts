@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { type Db, openDatabase } from "../../src/db/open.ts";
-import { emailQueue } from "../../src/db/schema.ts";
-import type { Job } from "../../src/queue/job.ts";
+import { type Db, openDatabase } from "../../src/platform/db/open.ts";
+import { emailQueue } from "../../src/platform/db/schema/schema.ts";
+import type { Job } from "../../src/platform/queue/job.ts";
 import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Settlement } from "../../src/queue/worker.ts";
+import type { Settlement } from "../../src/platform/queue/worker.ts";
 import { seeded, turn } from "../db/temporary.ts";
 import { deferral, FINISH, GIVE_BACK, MINUTE, SOMEBODYS, until, type Workshop, workshop } from "./kit.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isStorageError } from "../../src/db/storage-error.ts";
+import { isStorageError } from "../../src/platform/db/storage-error.ts";
 import { turn } from "../db/temporary.ts";
 import { deferral, FINISH, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
 

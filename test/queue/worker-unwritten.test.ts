@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { emailQueue } from "../../src/db/schema.ts";
-import { StorageError } from "../../src/db/storage-error.ts";
-import type { Settlement } from "../../src/queue/handler.ts";
+import { emailQueue } from "../../src/platform/db/schema/schema.ts";
+import { StorageError } from "../../src/platform/db/storage-error.ts";
+import type { Settlement } from "../../src/platform/queue/handler.ts";
 import { turn } from "../db/temporary.ts";
 import { deferral, FINISH, MINUTE, until, workshop } from "./kit.ts";
 

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import type { ReceivedMessage } from "../../src/sandbox/inbox.ts";
 
 /** Midday on a fixed date: what a test sees does not depend on when it runs. */

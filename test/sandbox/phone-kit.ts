@@ -2,7 +2,7 @@
 
 import { sandboxRoutes } from "../../src/sandbox/routes.ts";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../src/cli/dev-config.ts";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { type SandboxSmsc, startSandboxSmsc } from "../../src/sandbox/smsc.ts";
 import { openTexts, type Texts } from "../../src/sandbox/text-store.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { type MailParserOptions, simpleParser } from "mailparser";
 import { readReport } from "../../src/dsn/parse.ts";
 import { returnPath } from "../../src/dsn/return-path.ts";
-import { newId } from "../../src/id.ts";
-import { systemRandom } from "../../src/random.ts";
+import { newId } from "../../src/platform/uuid.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { bounceReport, complaintReport, type Reported } from "../../src/sandbox/report.ts";
 import { NOON, lines } from "./kit.ts";
 

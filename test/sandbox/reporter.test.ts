@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { MAX_WAITING, Reports } from "../../src/sandbox/reporter.ts";
 import { NOON, lines, stoppedClock } from "./kit.ts";
 

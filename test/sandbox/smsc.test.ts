@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { systemRandom } from "../../src/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
 import { MAX_INCOMPLETE } from "../../src/sandbox/handset.ts";
 import { numberOf } from "../../src/sandbox/magic-numbers.ts";
 import { type SandboxSmsc, startSandboxSmsc } from "../../src/sandbox/smsc.ts";

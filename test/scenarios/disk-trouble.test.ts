@@ -14,7 +14,7 @@ import { record } from "./mail.ts";
 setDefaultTimeout(30_000);
 
 const LIMIT_MS = 10_000;
-/** How often src/db/guard.ts tries a write, and src/queue/worker.ts a record. */
+/** How often src/platform/db/disk-guard.ts tries a write, and src/platform/queue/worker.ts a record. */
 const TRY_EVERY_MS = 1_000;
 const LOOK_EVERY_MS = 5_000;
 

@@ -24,7 +24,7 @@ export type Fault = "probe" | "migration" | "start" | "silent" | "late" | "accep
 /** Changes of the sources: file, what stands there, what stands there instead. */
 const CHANGES: [string, string, string][] = [
   [
-    "src/db/migrations.ts",
+    "src/platform/db/schema/migrations.ts",
     "sql: first }];",
     `sql: first }, { name: "0002_next.sql", sql: process.env["POMBO_TEST_FAULT"] === "migration"
       ? "CREATE TABLE next (id INTEGER) STRICT; CREATE TABLE email (id INTEGER) STRICT"

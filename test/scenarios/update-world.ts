@@ -5,7 +5,7 @@
 import { Database } from "bun:sqlite";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readFact } from "../../src/db/snapshot.ts";
+import { readFact } from "../../src/platform/db/snapshot.ts";
 import { findPombo } from "../peers/pombo.ts";
 import { freePort, waitUntil } from "../peers/process.ts";
 import { type Child, spawnCommand } from "./child.ts";

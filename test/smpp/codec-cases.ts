@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { connect, createServer, type AddressInfo } from "node:net";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import {
   encodeAcknowledgement,
   encodeBind,

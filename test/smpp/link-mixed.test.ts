@@ -1,7 +1,7 @@
 // All at once: resets, missing answers, wrong numbers, throttling, answers out of order, receipts. Time is real,
 // and runs faster.
 import { expect, test } from "bun:test";
-import { steadyClock, type Clock } from "../../src/clock.ts";
+import { steadyClock, type Clock } from "../../src/platform/clock.ts";
 import { openLink } from "../../src/smpp/link.ts";
 import { startSmsc, type SmscHandle } from "../peers/smsc/client.ts";
 import { readMessage } from "../peers/smsc/codec.ts";

@@ -5,7 +5,7 @@ import type { Answer } from "../../src/smpp/outbox.ts";
 import type { Unbound } from "../../src/smpp/kept-session.ts";
 import type { Inbound } from "../../src/smpp/pdu.ts";
 import { LINK_DEFAULTS, type LinkSettings } from "../../src/smpp/settings.ts";
-import type { LogFields } from "../../src/log.ts";
+import type { LogFields } from "../../src/platform/log.ts";
 import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import { headOf, readMessage, type Delivery } from "../peers/smsc/codec.ts";
 import type { SmscHandle } from "../peers/smsc/client.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { Dispatcher, type Outlet } from "../../src/sms/dispatch.ts";
 import type { Flight } from "../../src/sms/flight.ts";
 import { openRoutes } from "../../src/sms/route-settings.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { Committer } from "../../src/db/commit.ts";
-import { type Db, openDatabase } from "../../src/db/open.ts";
+import { Committer } from "../../src/platform/db/group-commit.ts";
+import { type Db, openDatabase } from "../../src/platform/db/open.ts";
 import type { Words } from "../../src/sms/segment-store.ts";
 import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
 import { changeCredits } from "../../src/workspaces/credits.ts";

@@ -1,4 +1,4 @@
-import type { Db } from "../../src/db/open.ts";
+import type { Db } from "../../src/platform/db/open.ts";
 import type { NewSegment } from "../../src/sms/segment-store.ts";
 import type { NewMessage } from "../../src/sms/store.ts";
 import { openSmsStores, type SmsStores } from "../../src/stores.ts";

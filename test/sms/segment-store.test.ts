@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
-import { prepareAtOnce } from "../../src/db/statement.ts";
+import { prepareAtOnce } from "../../src/platform/db/statement.ts";
 import type { Claim } from "../../src/sms/segment-store.ts";
 import { openSegmentStore, type Words } from "../../src/sms/segment-store.ts";
 import type { SegmentRow } from "../../src/sms/segment-read-store.ts";

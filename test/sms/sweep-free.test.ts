@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config.ts";
-import type { Commit } from "../../src/db/commit.ts";
-import { smsSegments } from "../../src/db/schema-sms.ts";
+import type { Commit } from "../../src/platform/db/group-commit.ts";
+import { smsSegments } from "../../src/platform/db/schema/sms.ts";
 import { openRoutes, type Route } from "../../src/sms/route-settings.ts";
 import { Sweeper, type SweeperParts } from "../../src/sms/sweep.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";

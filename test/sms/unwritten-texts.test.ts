@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { smsSegments } from "../../src/db/schema-sms.ts";
-import { isStorageError } from "../../src/db/storage-error.ts";
+import { smsSegments } from "../../src/platform/db/schema/sms.ts";
+import { isStorageError } from "../../src/platform/db/storage-error.ts";
 import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
 import { dueDoubts } from "../../src/sms/unknown.ts";
 import { UnwrittenTexts } from "../../src/sms/unwritten-texts.ts";

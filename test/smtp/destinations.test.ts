@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { createResolver, type Lookup } from "../../src/dns/client.ts";
-import { parseRanges } from "../../src/net/address.ts";
-import type { Random } from "../../src/random.ts";
-import { systemRandom } from "../../src/random.ts";
-import { systemClock } from "../../src/clock.ts";
+import { parseRanges } from "../../src/platform/ip/address.ts";
+import type { Random } from "../../src/platform/random.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { findRoute, lookupsAtOnce } from "../../src/smtp/destinations.ts";
 import type { Route } from "../../src/smtp/destinations.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";

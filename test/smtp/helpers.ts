@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from "../../src/clock.ts";
+import { systemClock, type Clock } from "../../src/platform/clock.ts";
 import { openSession, type Envelope, type OpenResult, type SmtpSession } from "../../src/smtp/session.ts";
 import type { SessionOptions } from "../../src/smtp/greet.ts";
 import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";

@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { SessionPool, type PoolOptions } from "../../src/smtp/pool.ts";
 import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
 import type { Destination, Mail } from "../../src/smtp/transmit.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { openSession } from "../../src/smtp/session.ts";
 import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
 import { HOUR, MINUTE, SHOP, SITE, start, transmission } from "./sites-kit.ts";

@@ -1,6 +1,6 @@
 // TLS where the operator named the server: from the first byte on, and with a certificate that counts.
 import { expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import type { SessionOptions } from "../../src/smtp/greet.ts";
 import { Wire } from "../../src/smtp/wire.ts";
 import { AUTHORITY, EXPIRED_CERTIFICATE, OTHER_CERTIFICATE, RELAY_CERTIFICATE } from "../fakes/certificates.ts";

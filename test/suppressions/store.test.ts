@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { openDatabase } from "../../src/db/open.ts";
-import { prepareAtOnce } from "../../src/db/statement.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
+import { prepareAtOnce } from "../../src/platform/db/statement.ts";
 import type { Reason } from "../../src/suppressions/address.ts";
 import { openSuppressionStore } from "../../src/suppressions/store.ts";
 

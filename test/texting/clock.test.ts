@@ -1,6 +1,6 @@
 // The wall clock jumps by an hour: nothing expires by it, nothing is sent early or all at once, nothing waits longer.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { steadyClock } from "../../src/clock.ts";
+import { steadyClock } from "../../src/platform/clock.ts";
 import { TextClock } from "../../src/sms/text-clock.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { waitUntil } from "../peers/process.ts";

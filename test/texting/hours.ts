@@ -1,6 +1,6 @@
 // Hours in minutes: a clock that a test moves on, and the world that it does so in.
 
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import type { SmscHandle } from "../peers/smsc/client.ts";
 

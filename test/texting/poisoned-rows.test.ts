@@ -1,7 +1,7 @@
 // A row that cannot be written, by what is no trouble of the storage: one text among many.
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { databaseFile } from "../../src/db/open.ts";
+import { databaseFile } from "../../src/platform/db/open.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { waitUntil } from "../peers/process.ts";
 import { fastClock, startTexting, type TextWorld, type TextWorldOptions } from "./world.ts";

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import type { Config } from "../../src/config.ts";
 import { defaultSmsRoute } from "../../src/config.ts";
 import { type Instance, type InstanceOptions, type Json, startInstance, type Workspace } from "../fakes/instance.ts";

@@ -6,7 +6,7 @@ import {
   ThreadGone,
   ThreadLine,
   type ThreadPort,
-} from "../../src/threads/line.ts";
+} from "../../src/platform/worker-threads/worker-thread.ts";
 
 type OnMessage = (event: MessageEvent<Answers>) => void;
 type OnEnd = (event: Event) => void;

@@ -2,13 +2,13 @@
 
 /** Where time, chance, timers and fetch come from, each with its reason. Everybody else is handed them. */
 export const SOURCES_OF_CHANGE: Record<string, string> = {
-  "clock.ts": "the machine's clock",
-  "random.ts": "the machine's randomness",
-  "db/commit.ts": "measures how long a transaction took",
-  "http/listen.ts": "a stop must end, also where a test holds the clock; measures how long an answer took",
+  "platform/clock.ts": "the machine's clock",
+  "platform/random.ts": "the machine's randomness",
+  "platform/db/group-commit.ts": "measures how long a transaction took",
+  "platform/http/listen.ts": "a stop must end, also where a test holds the clock; measures how long an answer took",
   "litestream/control.ts": "asks the daemon on its socket",
-  "metrics/loop-lag.ts": "measures the event loop, whatever the clock says",
-  "threads/line.ts": "a thread that hangs must be given up, also where a test holds the clock",
+  "platform/metrics/event-loop-lag.ts": "measures the event loop, whatever the clock says",
+  "platform/worker-threads/worker-thread.ts": "a thread that hangs must be given up, also where a test holds the clock",
   "cli/webhook-listen.ts": "asks the API and posts to a developer's program",
   "cli/dev-furnish.ts": "asks its own instance for a workspace",
   "cli/operator.ts": "asks the running instance",
@@ -24,4 +24,4 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
 export const MAY_NAME_SYSTEM_EDGES = ["cli/"];
 
 /** Who, besides store.ts files and db/, holds SQL: each has a database of its own. */
-export const OWN_DATABASES = ["sandbox/inbox.ts", "lock.ts", "cli/version.ts", "litestream/owner.ts"];
+export const OWN_DATABASES = ["sandbox/inbox.ts", "platform/instance-lock.ts", "cli/version.ts", "litestream/owner.ts"];

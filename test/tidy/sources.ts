@@ -15,7 +15,7 @@ export interface Source {
 }
 
 export interface Import {
-  /** From the project's root for our own files ("src/id.ts"), else as written ("node:net", "elysia"). */
+  /** From the project's root for our own files ("src/platform/uuid.ts"), else as written ("node:net", "elysia"). */
   to: string;
   specifier: string;
   /** What stands between import and from: "type { Clock }". */

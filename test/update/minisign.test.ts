@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isSignedBy, readPublicKey, readRelease, readSignature } from "../../src/update/minisign.ts";
+import { isSignedBy, readPublicKey, readRelease, readSignature } from "../../src/platform/update/minisign.ts";
 
 // Made by minisign 0.11; the private key was thrown away.
 const PUBLIC = `untrusted comment: minisign public key 13E4B871F7103C6B

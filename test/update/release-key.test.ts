@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isSignedBy, readPublicKey, readRelease, readSignature } from "../../src/update/minisign.ts";
+import { isSignedBy, readPublicKey, readRelease, readSignature } from "../../src/platform/update/minisign.ts";
 
 const PROJECT = join(import.meta.dir, "../..");
 

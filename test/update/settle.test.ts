@@ -4,12 +4,12 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { copyDatabase, readFact } from "../../src/db/snapshot.ts";
-import { openDatabase } from "../../src/db/open.ts";
-import { StartError } from "../../src/errors.ts";
-import { takeLock } from "../../src/lock.ts";
-import { type Journal, readJournal, snapshotFile, STAGES, writeJournal } from "../../src/update/journal.ts";
-import { isPutBack, sha256Of, type Settled, settleUpdate } from "../../src/update/settle.ts";
+import { copyDatabase, readFact } from "../../src/platform/db/snapshot.ts";
+import { openDatabase } from "../../src/platform/db/open.ts";
+import { StartError } from "../../src/platform/errors.ts";
+import { takeLock } from "../../src/platform/instance-lock.ts";
+import { type Journal, readJournal, snapshotFile, STAGES, writeJournal } from "../../src/platform/update/journal.ts";
+import { isPutBack, sha256Of, type Settled, settleUpdate } from "../../src/platform/update/recover.ts";
 
 const ID = "01a1fd60-a478-7fc3-8fd7-7499a9ff2c17";
 const NEW = "a".repeat(64);

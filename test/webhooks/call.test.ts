@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { expect, test } from "bun:test";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/platform/clock.ts";
 import { type CallerParts, type CallResult, createCaller } from "../../src/webhooks/call.ts";
 import type { Target } from "../../src/webhooks/target.ts";
 import { AUTHORITY, RELAY_CERTIFICATE } from "../fakes/certificates.ts";

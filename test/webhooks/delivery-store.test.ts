@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { prepareAtOnce } from "../../src/db/statement.ts";
+import { prepareAtOnce } from "../../src/platform/db/statement.ts";
 import { openDeliveryStore } from "../../src/webhooks/delivery-store.ts";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Lanes } from "../../src/queue/lanes.ts";
+import { Lanes } from "../../src/platform/queue/lanes.ts";
 import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS, poolOf } from "../../src/webhooks/pools.ts";
 
 /** Webhooks of one workspace, each with a backlog, whose calls a test ends. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseRanges } from "../../src/net/address.ts";
+import { parseRanges } from "../../src/platform/ip/address.ts";
 import { type Look, parseTarget, reach, type TargetRules } from "../../src/webhooks/target.ts";
 
 const STRICT: TargetRules = { allowHttp: false, allowed: parseRanges([]) };

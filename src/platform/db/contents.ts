@@ -1,0 +1,88 @@
+import { Database } from "bun:sqlite";
+import { fingerprintOf, MIGRATIONS } from "./schema/migrations.ts";
+
+// What a database holds that came from elsewhere, read without making this pombo's schema of it.
+
+export interface Contents {
+  emails: number;
+  texts: number;
+  workspaces: number;
+  domains: number;
+  /** Emails, messages of texts and webhook calls that wait. */
+  waiting: { emails: number; texts: number; calls: number };
+  /** When the newest of those was accepted, Unix ms; null: nothing waits. */
+  newestWaitingAt: number | null;
+}
+
+/** How the schema of a file stands to that of this executable. `newer`, `foreign`: it cannot be used. */
+export function schemaOf(file: string): { kind: "usable" | "newer" | "foreign" | "none"; version: number } {
+  using sqlite = new Database(file, { readwrite: true });
+  const number = (pragma: string) => sqlite.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get()?.[pragma] ?? 0;
+  const version = number("user_version");
+  if (version === 0) return { kind: "none", version };
+  if (version > MIGRATIONS.length) return { kind: "newer", version };
+  return { kind: number("application_id") === fingerprintOf(version) ? "usable" : "foreign", version };
+}
+
+/** Counts what a database of this pombo's schema holds. */
+export function contentsOf(sqlite: Pick<Database, "query">): Contents {
+  const one = (sql: string) => sqlite.query<{ n: number | null }, []>(sql).get()?.n ?? null;
+  const count = (from: string) => one(`SELECT COUNT(*) AS n FROM ${from}`) ?? 0;
+  const texts =
+    "FROM sms_message m WHERE id IN (SELECT message_id FROM sms_segment WHERE state IN ('ready', 'unknown'))";
+  const newest = [
+    one("SELECT MAX(created_at) AS n FROM email_queue"),
+    one(`SELECT MAX(created_at) AS n ${texts}`),
+    one("SELECT MAX(created_at) AS n FROM event WHERE id IN (SELECT event_id FROM webhook_job)"),
+  ].filter((each) => each !== null);
+  return {
+    emails: count("email"),
+    texts: count("sms_message"),
+    workspaces: count("workspace WHERE deleted_at IS NULL"),
+    domains: count("domain"),
+    waiting: {
+      emails: count("email_queue"),
+      texts: one(`SELECT COUNT(*) AS n ${texts}`) ?? 0,
+      calls: count("webhook_job"),
+    },
+    newestWaitingAt: newest.length === 0 ? null : Math.max(...newest),
+  };
+}
+
+/**
+ * Inside a transaction, of a database put back from an earlier time, before anything is sent from it: what waits in it
+ * may have been sent since, and is a possible duplicate if it is sent again. Nothing of it may be remembered yet.
+ */
+export function doubtWaiting(sqlite: Pick<Database, "run">): void {
+  sqlite.run("UPDATE email SET possible_duplicate = 1 WHERE id IN (SELECT id FROM email_queue)");
+  sqlite.run(
+    "UPDATE sms_message SET possible_duplicate = 1 WHERE id IN (SELECT message_id FROM sms_segment WHERE state = 'ready')",
+  );
+  // As those that were sent once more: another lost answer gives them up.
+  sqlite.run("UPDATE sms_segment SET resends = MAX(resends, 1) WHERE state = 'ready'");
+}
+
+/** What is quickly told of a database, to be compared with what was brought back of it. */
+export interface Marks {
+  instance: string;
+  /** The number of the newest email. */
+  newestEmail: number;
+  /** The number of the newest text. */
+  newestText: number;
+  workspaces: number;
+  domains: number;
+}
+
+/** Of a file, also while it is in use. */
+export function marksOf(file: string, { isInUse }: { isInUse: boolean }): Marks {
+  using sqlite = new Database(file, isInUse ? { readonly: true } : { readwrite: true });
+  sqlite.run("PRAGMA busy_timeout = 5000");
+  const one = (sql: string) => sqlite.query<{ n: string | number | null }, []>(sql).get()?.n ?? null;
+  return {
+    instance: String(one("SELECT value AS n FROM instance WHERE name = 'instance_id'") ?? ""),
+    newestEmail: Number(one("SELECT MAX(id) AS n FROM email") ?? 0),
+    newestText: Number(one("SELECT MAX(id) AS n FROM sms_message") ?? 0),
+    workspaces: Number(one("SELECT COUNT(*) AS n FROM workspace WHERE deleted_at IS NULL")),
+    domains: Number(one("SELECT COUNT(*) AS n FROM domain")),
+  };
+}

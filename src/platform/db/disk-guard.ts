@@ -1,0 +1,185 @@
+import { statfsSync } from "node:fs";
+import type { Clock } from "../clock.ts";
+import type { Trouble } from "../health-issue.ts";
+import type { Committer } from "./group-commit.ts";
+import type { StorageError } from "./storage-error.ts";
+
+// The disk guard. While the storage is unwell nothing is accepted (503) and nothing is sent: an
+// answer that could not be recorded would be sent again. It closes when a commit fails or the disk
+// runs low, tries a write every second, and opens by itself once that holds.
+
+const PROBE_EVERY_MS = 1_000;
+/**
+ * What is written to see whether the storage works again: as much as the records of all that may be
+ * under way at once. A write that fits into a page that is there already would say nothing: mail
+ * would be sent, and the room for its outcomes be missing.
+ */
+const PROBE_BYTES = 256 * 1024;
+const LOOK_EVERY_MS = 5_000;
+
+export interface DiskLimits {
+  minFreeBytes: number;
+  minFreeInodesPercent: number;
+}
+
+/** What is free on the file system of the data directory. */
+export type ReadFree = () => { freeBytes: number; freeInodesPercent: number };
+
+export function freeSpaceOf(directory: string): ReadFree {
+  return () => {
+    const stats = statfsSync(directory);
+    return {
+      freeBytes: stats.bavail * stats.bsize,
+      // Some file systems (btrfs, overlay on it) count no inodes.
+      freeInodesPercent: stats.files > 0 ? (100 * stats.ffree) / stats.files : 100,
+    };
+  };
+}
+
+export interface GuardOptions {
+  committer: Committer;
+  /** The write that shows that the storage works again; called with something to keep, then with the empty string to let it go. */
+  probe: (padding: string) => void;
+  clock: Clock;
+  limits: DiskLimits;
+  readFree: ReadFree;
+  /** Told once at each change; `reason` is null when all is well again. */
+  changed: (reason: string | null) => void;
+}
+
+export class DiskGuard {
+  readonly #options: GuardOptions;
+  readonly #waiters = new Set<() => void>();
+  #failure: string | null = null;
+  #failedAt = 0;
+  #shortage: string | null = null;
+  #shortAt = 0;
+  #freeBytes: number | null = null;
+  #told: string | null = null;
+  #isStopped = false;
+  #cancelProbe: (() => void) | null = null;
+  #cancelLook: (() => void) | null = null;
+
+  constructor(options: GuardOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#look();
+  }
+
+  /** Why nothing may be accepted or sent now, or null. */
+  get trouble(): string | null {
+    return this.#failure ?? this.#shortage;
+  }
+
+  /** Why outcomes cannot be recorded now, or null. A low disk still records: it only takes nothing new. */
+  get failure(): string | null {
+    return this.#failure;
+  }
+
+  /** As seen at the last look, five seconds ago at the most; null: it cannot be read. */
+  get freeBytes(): number | null {
+    return this.#freeBytes;
+  }
+
+  /** All that is wrong now, each with its beginning. */
+  get troubles(): Trouble[] {
+    const troubles: Trouble[] = [];
+    if (this.#failure !== null) {
+      const reason = `${this.#failure}. Nothing is accepted or sent until a write succeeds; one is tried every second.`;
+      troubles.push({ part: "database", reason, since: this.#failedAt });
+    }
+    if (this.#shortage !== null) {
+      const reason = `${this.#shortage}. Nothing new is accepted until there is room; what is queued is sent.`;
+      troubles.push({ part: "disk", reason, since: this.#shortAt });
+    }
+    return troubles;
+  }
+
+  /** A commit failed: close until a write succeeds again. */
+  raise(error: StorageError): void {
+    if (this.#failure === null) this.#failedAt = this.#options.clock.now();
+    this.#failure = error.message;
+    this.#tell();
+    this.#probeLater();
+  }
+
+  /** Calls `run` each time outcomes can be recorded again; the returned function ends that. */
+  whenOpen(run: () => void): () => void {
+    this.#waiters.add(run);
+    return () => this.#waiters.delete(run);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelProbe?.();
+    this.#cancelLook?.();
+    this.#cancelProbe = this.#cancelLook = null;
+  }
+
+  #probeLater(): void {
+    if (this.#isStopped) return;
+    this.#cancelProbe ??= this.#options.clock.after(PROBE_EVERY_MS, () => this.#probe());
+  }
+
+  #probe(): void {
+    this.#cancelProbe = null;
+    const { committer, probe } = this.#options;
+    // In two transactions: what comes and goes within one is never written.
+    committer
+      .commit(() => probe("x".repeat(PROBE_BYTES)))
+      .then(() => committer.commit(() => probe("")))
+      .then(
+        () => {
+          // A batch after the probe's has failed meanwhile, and has set the next probe.
+          if (this.#cancelProbe !== null) return;
+          this.#failure = null;
+          this.#tell();
+          for (const run of this.#waiters) run();
+        },
+        () => this.#probeLater(),
+      );
+  }
+
+  #look(): void {
+    this.#cancelLook = this.#options.clock.after(LOOK_EVERY_MS, () => this.#look());
+    const shortage = this.#findShortage();
+    if (this.#shortage === null) this.#shortAt = this.#options.clock.now();
+    this.#shortage = shortage;
+    this.#tell();
+  }
+
+  #findShortage(): string | null {
+    const { limits, readFree } = this.#options;
+    let free: ReturnType<ReadFree>;
+    this.#freeBytes = null;
+    try {
+      free = readFree();
+      this.#freeBytes = free.freeBytes;
+    } catch (error) {
+      // The data directory is gone or its disk does not answer: no place to take anything new.
+      // Without the path, which stands behind the comma: /ready shows this to anybody.
+      const message = error instanceof Error ? error.message : String(error);
+      return `the free space of the data directory cannot be read: ${message.split(",")[0]}`;
+    }
+    if (free.freeBytes < limits.minFreeBytes) {
+      return `the disk has ${mebibytes(free.freeBytes)} MiB free, less than [disk] min_free (${mebibytes(limits.minFreeBytes)} MiB)`;
+    }
+    if (free.freeInodesPercent < limits.minFreeInodesPercent) {
+      return `the disk has ${free.freeInodesPercent.toFixed(1)} % of its inodes free, less than [disk] min_free_inodes_percent`;
+    }
+    return null;
+  }
+
+  #tell(): void {
+    const now = this.trouble;
+    if ((now === null) === (this.#told === null)) return;
+    this.#told = now;
+    this.#options.changed(now);
+  }
+}
+
+function mebibytes(bytes: number): string {
+  return Math.floor(bytes / 1024 / 1024).toString();
+}

@@ -1,0 +1,162 @@
+import { constants, type Database } from "bun:sqlite";
+import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
+import { FinalStartError, StartError } from "../errors.ts";
+import { CHECKPOINT_PAGES, leaveCheckpoints } from "./checkpoints.ts";
+import { fingerprintOf, MIGRATIONS } from "./schema/migrations.ts";
+import { SteadyDatabase } from "./steady-sql.ts";
+import type { Follower } from "./tally.ts";
+import { requireDatabaseFile, requireOwnDatabase, unusable } from "./unusable-file.ts";
+
+// The one database connection of the process: opened with the pragmas that make a commit durable,
+// then brought to the schema of this binary.
+
+/** Older SQLite can corrupt a WAL database when two connections commit and checkpoint at once. */
+const OLDEST_SQLITE = "3.51.3";
+const BUSY_TIMEOUT_MS = 5_000;
+const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
+/** Of pages; grows with use. SQLite's own 2 MiB are fewer than a busy second touches. */
+const CACHE_KIB = 8 * 1024;
+
+/** The database of a data directory. */
+export function databaseFile(dataDir: string): string {
+  return join(dataDir, "pombo.db");
+}
+
+export interface Db {
+  /** For queries. */
+  orm: BunSQLiteDatabase;
+  /** For transactions and pragmas: src/db only. */
+  sqlite: Database;
+  /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
+  followers: Follower[];
+  /** Changes of what the installation notes about itself, which nobody relies on: see update-probation.ts. */
+  aside: { changes: number };
+  close(): void;
+}
+
+/**
+ * Opens (or creates, 0600) the database file and applies the migrations it lacks. Throws StartError
+ * when it cannot be used (unusable-file.ts), belongs to a newer pombo or to a build that was never released, or the SQLite
+ * here is too old.
+ * `isReplicated`: its write-ahead log is the replication daemon's to bring in.
+ */
+export function openDatabase(file: string, { isReplicated = false } = {}): Db {
+  try {
+    if (file !== ":memory:") prepareFile(file);
+    return openSqlite(file, isReplicated);
+  } catch (error) {
+    throw unusable(error, file) ?? error;
+  }
+}
+
+/**
+ * Made by us with 0600 before SQLite would make it with the umask; -wal and -shm inherit the mode. One that is there
+ * is opened by SQLite alone: POSIX drops all locks that the process has on a file when it closes any descriptor of
+ * it, also those of a connection that was closed and waits for its statements to be collected. Without them an
+ * sqlite3 that somebody ends beside us takes the log away.
+ */
+function prepareFile(file: string): void {
+  if (!requireDatabaseFile(file)) closeSync(openSync(file, "ax", 0o600));
+  if ((lstatSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600);
+}
+
+function openSqlite(file: string, isReplicated: boolean): Db {
+  const sqlite = new SteadyDatabase(file, { create: true, readwrite: true, strict: true });
+  try {
+    // Before the pragmas: one of them writes to the file.
+    const version = readNumber(sqlite, "user_version");
+    requireOwnDatabase(sqlite, file, version);
+    requireKnown(sqlite, file, version);
+    applyPragmas(sqlite);
+    if (isReplicated) keepLog(sqlite);
+    requireSqlite(sqlite);
+    migrate(sqlite, version);
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+  return { orm: drizzle(sqlite), sqlite, followers: [], aside: { changes: 0 }, close: () => sqlite.close() };
+}
+
+function applyPragmas(sqlite: Database): void {
+  for (const pragma of [
+    `busy_timeout = ${BUSY_TIMEOUT_MS}`,
+    "auto_vacuum = INCREMENTAL", // only takes effect before the first table
+    "journal_mode = WAL",
+    "synchronous = FULL", // in WAL, NORMAL does not sync commits: a power cut could lose an accepted 202
+    "foreign_keys = ON",
+    "temp_store = MEMORY",
+    `cache_size = -${CACHE_KIB}`,
+    "trusted_schema = OFF",
+    `journal_size_limit = ${JOURNAL_LIMIT_BYTES}`,
+    `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+  ]) {
+    sqlite.run(`PRAGMA ${pragma}`);
+  }
+}
+
+/**
+ * The log outlives the last connection, and is not cut: the daemon finds where it was and goes on. Without this
+ * each command of the operator's while pombo is stopped would cost a new whole copy.
+ */
+function keepLog(sqlite: Database): void {
+  sqlite.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
+  sqlite.run("PRAGMA journal_size_limit = -1");
+  leaveCheckpoints({ sqlite });
+}
+
+function requireSqlite(sqlite: Database): void {
+  const row = sqlite.query<{ version: string }, []>("SELECT sqlite_version() AS version").get();
+  const found = row?.version ?? "0";
+  if (Bun.semver.order(found, OLDEST_SQLITE) < 0) {
+    throw new StartError(`SQLite ${found} is too old: pombo needs ${OLDEST_SQLITE} or later. Use the released binary.`);
+  }
+}
+
+function requireKnown(sqlite: Database, file: string, version: number): void {
+  if (version > MIGRATIONS.length) {
+    throw new FinalStartError(
+      `The database ${file} was written by a newer pombo (schema ${version}; this one knows ${MIGRATIONS.length}). ` +
+        "Start the newer pombo again, or restore a backup made before the update.",
+    );
+  }
+  if (version > 0 && readNumber(sqlite, "application_id") !== fingerprintOf(version)) {
+    throw new FinalStartError(
+      `The database ${file} was made by an unreleased build of pombo, whose tables were others: this one cannot use it. ` +
+        "Begin with a new folder (pombo dev: another --data; pombo serve: another data_dir, then pombo init), or start the build that made it.",
+    );
+  }
+}
+
+function readNumber(sqlite: Database, pragma: "user_version" | "application_id"): number {
+  const row = sqlite.query<Record<string, number>, []>(`PRAGMA ${pragma}`).get();
+  return row?.[pragma] ?? 0;
+}
+
+function migrate(sqlite: Database, version: number): void {
+  for (const [index, migration] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    sqlite.transaction(() => {
+      sqlite.run(migration.sql);
+      sqlite.run(`PRAGMA user_version = ${index + 1}`);
+      sqlite.run(`PRAGMA application_id = ${fingerprintOf(index + 1)}`);
+    })();
+  }
+}
+
+/**
+ * Empties the write-ahead log first, so that the file alone is the whole database while pombo is stopped. Where it
+ * is replicated the log stays, and belongs to the file.
+ */
+export function closeDatabase(db: Db, { isReplicated = false } = {}): void {
+  try {
+    if (isReplicated) return;
+    db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // A full disk: the log stays, and the next start reads it.
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,93 @@
+import type { Clock } from "../clock.ts";
+import { AppError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type OpenThread, ThreadLine } from "../worker-threads/worker-thread.ts";
+import type { Trouble } from "../health-issue.ts";
+
+// Whether pages of the database are damaged, looked at on a thread of its own while all goes on. Delivery does not
+// wait for the operator then: what can be read is right, and a damaged page stops what needs it, by itself.
+
+/** Of a large database on a slow disk. */
+const SILENCE_MS = 3_600_000;
+
+/** What a person does about a damaged database. */
+export function cureOf(dataDir: string): string {
+  return (
+    `Keep ${dataDir} as it is under another name, and bring the database back into an empty one: from the replica with ` +
+    "pombo restore --from URL --key-file FILE (the recovery key, or instance.key of the kept folder), or from a backup " +
+    "(README, Backup). For what neither has, try sqlite3's .recover on the kept pombo.db. See whether the disk fails " +
+    "(journalctl -k, smartctl)."
+  );
+}
+
+/** What SQLite says of the tables of a file that are damaged; empty: it is whole. Rejects when it is broken off. */
+export async function findDamageAside(
+  databaseFile: string,
+  openThread: OpenThread,
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const line = new ThreadLine<{ databaseFile: string }, string[]>({
+    open: openThread,
+    tell: () => undefined,
+    silenceMs: SILENCE_MS,
+  });
+  const close = () => line.close();
+  signal?.addEventListener("abort", close);
+  try {
+    return await line.call({ databaseFile });
+  } finally {
+    signal?.removeEventListener("abort", close);
+    line.close();
+  }
+}
+
+export interface PageCheckParts {
+  dataDir: string;
+  databaseFile: string;
+  openThread: OpenThread;
+  clock: Clock;
+  log: Log;
+}
+
+/** The check that `pombo status --check` asks for. What it has found is told until a later one finds it whole. */
+export class PageCheck {
+  readonly #parts: PageCheckParts;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | null = null;
+  #found: { words: string; at: number } | null = null;
+
+  constructor(parts: PageCheckParts) {
+    this.#parts = parts;
+  }
+
+  /** Rejects with UNAVAILABLE when it could not be made, and says nothing of the pages then. */
+  check(): Promise<void> {
+    return (this.#running ??= this.#check().finally(() => (this.#running = null)));
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  get trouble(): Trouble | null {
+    if (this.#found === null) return null;
+    const { words, at } = this.#found;
+    const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${cureOf(this.#parts.dataDir)}`;
+    return { part: "database", reason, since: at, isAdvisory: true };
+  }
+
+  async #check(): Promise<void> {
+    const { databaseFile, openThread, clock, log } = this.#parts;
+    const startedAt = clock.now();
+    const found = await findDamageAside(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new AppError("UNAVAILABLE", `The pages of the database could not be read: ${why}`, {
+        hint: "It says nothing of them. Ask again, and see whether pombo has files and memory left.",
+      });
+    });
+    this.#found = found.length === 0 ? null : { words: found.join("; "), at: clock.now() };
+    const ms = Math.max(0, clock.now() - startedAt);
+    if (this.#found === null) log.event("database.checked", { ms });
+    else log.event("database.damaged", { ms, words: this.#found.words }, "warn");
+  }
+}

@@ -1,0 +1,307 @@
+import type { Clock } from "../../clock.ts";
+import { AppError } from "../../errors.ts";
+import { Shares } from "../../shares.ts";
+
+// How many bytes of request bodies are in memory at once. A body draws bytes as they come, and gives them back
+// when its request is answered. While a workspace's share of the pool lasts nobody waits. A body that finds no
+// room waits in its workspace's line; the workspaces' lines take turns at the seat, beside the pool, in which
+// one body at a time grows to its full size. So whatever is held open, one body always gets on.
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** A body waits so long for room before it is refused. */
+export const ROOM_WAIT_MS = 15_000;
+/** While others wait for the seat, the body in it must have come within so long. */
+export const SEAT_READING_MS = 5_000;
+/** Whose body did not is behind all others for so long: the turns of three such workspaces outlast a wait for room. */
+const BEHIND_MS = 60_000;
+/** Of a body that waits, Bun holds about as many bytes before it stops reading the connection; measured: 1.7 MB. */
+const HELD_BY_BUN = MIB;
+/** Collecting takes some 20 ms. */
+const WORTH_COLLECTING = 4 * MIB;
+/** Whoever answers a request has what it was made of in hand for so long. */
+const CLEARING_MS = 5;
+const MIN_WAITING = 16 * MIB;
+const MAX_WAITING = 32 * MIB;
+
+/** What pombo takes without any body. */
+const BASE_BYTES = 96 * MIB;
+/** A body while it is parsed, compressed and stored takes up to so many times its bytes; measured: 4 to 5.8. */
+const WORK_FACTOR = 6;
+const MIN_POOL = 4 * MIB;
+const MAX_POOL = 256 * MIB;
+
+/** The pool for a machine or cgroup of `memoryBytes`: half of its memory is for bodies, of which the largest, `seatBytes`, has its own. */
+export function poolFor(memoryBytes: number, seatBytes: number): number {
+  const pool = (memoryBytes - BASE_BYTES) / 2 / WORK_FACTOR - seatBytes;
+  return Math.floor(Math.min(MAX_POOL, Math.max(MIN_POOL, pool)));
+}
+
+/** One body's share. */
+export interface BodyAccount {
+  /**
+   * Takes room for `bytes` more, of which the body has `left` bytes to come: null when there is room, otherwise a
+   * promise of it, rejected with UNAVAILABLE when there is none in time.
+   */
+  draw(bytes: number, left: number): Promise<void> | null;
+  /** The body has come whole. */
+  finishReading(): void;
+  /** It was parsed: its text is garbage. */
+  finishParsing(): void;
+  /** Calls `evicted` when the body comes too slowly while others wait for its seat. */
+  whenEvicted(evicted: (why: AppError) => void): void;
+  /** Gives everything back; may be called twice. */
+  release(): void;
+}
+
+export interface BodyBudget {
+  open(owner: string): BodyAccount;
+}
+
+/** `collect` throws garbage away: what the last large body left must be gone before the next one comes. */
+export function createBodyBudget(poolBytes: number, clock: Clock, collect: () => void = () => undefined): BodyBudget {
+  const room = new Room(poolBytes, clock, collect);
+  return { open: (owner) => new Account(owner, room, clock) };
+}
+
+/** Of all bodies: the pool, the seat, and who waits for them. */
+class Room {
+  readonly pool: Shares;
+  readonly waiting: Shares;
+  readonly lines = new Lines();
+  /** Whose body came too slowly for the seat, and until when others go first. */
+  readonly #slow = new Map<string, number>();
+  readonly #clock: Clock;
+  readonly #collect: () => void;
+  #seated: Account | null = null;
+  /** What was in the seat is not gone yet. */
+  #isClearing = false;
+  /** Of bodies that were in the seat since garbage was last collected. */
+  #garbageBytes = 0;
+  #cancelEviction: (() => void) | null = null;
+
+  constructor(poolBytes: number, clock: Clock, collect: () => void) {
+    this.#collect = collect;
+    this.pool = new Shares(poolBytes);
+    this.waiting = new Shares(Math.min(MAX_WAITING, Math.max(MIN_WAITING, poolBytes)));
+    this.#clock = clock;
+  }
+
+  isSeated(account: Account): boolean {
+    return this.#seated === account;
+  }
+
+  /** Admits those who wait and can be given room now; then one to the seat, when it is free. */
+  serve(): void {
+    const { lines } = this;
+    for (const waiter of lines.heads()) if (waiter.account.takeFromPool(waiter.bytes)) lines.remove(waiter).admit();
+    const isSlow = (owner: string) => (this.#slow.get(owner) ?? -Infinity) > this.#clock.now();
+    const next = this.#seated === null && !this.#isClearing ? lines.next(isSlow) : null;
+    if (next !== null) {
+      this.#seated = next.account;
+      lines.remove(next).admit();
+    }
+    this.hurry();
+  }
+
+  leaveSeat(bytes: number): void {
+    this.#seated = null;
+    this.#stopHurrying();
+    this.#garbageBytes += bytes;
+    if (this.#garbageBytes < WORTH_COLLECTING) return;
+    this.#isClearing = true;
+    this.#clock.after(CLEARING_MS, () => {
+      this.#isClearing = false;
+      this.collect();
+      this.serve();
+    });
+  }
+
+  collect(): void {
+    this.#garbageBytes = 0;
+    this.#collect();
+  }
+
+  setBehind(owner: string): void {
+    const now = this.#clock.now();
+    for (const [each, until] of this.#slow) if (until <= now) this.#slow.delete(each);
+    this.#slow.set(owner, now + BEHIND_MS);
+  }
+
+  forgive(owner: string): void {
+    this.#slow.delete(owner);
+  }
+
+  /** Who is in the seat has its time while somebody waits for it. */
+  hurry(): void {
+    const holder = this.#seated;
+    if (holder === null || !holder.isReading || this.lines.isEmpty) return this.#stopHurrying();
+    this.#cancelEviction ??= this.#clock.after(SEAT_READING_MS, () => {
+      this.#cancelEviction = null;
+      if (this.#seated === holder) holder.evict();
+    });
+  }
+
+  #stopHurrying(): void {
+    this.#cancelEviction?.();
+    this.#cancelEviction = null;
+  }
+}
+
+class Account implements BodyAccount {
+  readonly #owner: string;
+  readonly #room: Room;
+  readonly #clock: Clock;
+  #evicted: ((why: AppError) => void) | null = null;
+  /** In all, and of these from the pool. */
+  #bytes = 0;
+  #drawn = 0;
+  #waiting: Waiter | null = null;
+  isReading = true;
+
+  constructor(owner: string, room: Room, clock: Clock) {
+    this.#owner = owner;
+    this.#room = room;
+    this.#clock = clock;
+  }
+
+  whenEvicted(evicted: (why: AppError) => void): void {
+    this.#evicted = evicted;
+  }
+
+  takeFromPool(bytes: number): boolean {
+    if (!this.#room.pool.take(this.#owner, bytes)) return false;
+    this.#drawn += bytes;
+    return true;
+  }
+
+  draw(bytes: number, left: number): Promise<void> | null {
+    const { lines } = this.#room;
+    this.#bytes += bytes;
+    if (this.#room.isSeated(this) || (!lines.has(this.#owner) && this.takeFromPool(bytes))) return null;
+    return this.#waitFor(bytes, Math.min(left, HELD_BY_BUN));
+  }
+
+  #waitFor(bytes: number, heldMeanwhile: number): Promise<void> {
+    const { waiting, lines } = this.#room;
+    if (!waiting.take(this.#owner, heldMeanwhile)) return Promise.reject(noRoom());
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = () => {
+      this.#waiting = null;
+      cancel();
+      waiting.giveBack(this.#owner, heldMeanwhile);
+    };
+    const admit = () => {
+      leave();
+      resolve();
+    };
+    const waiter: Waiter = { account: this, owner: this.#owner, bytes, admit, leave };
+    const cancel = this.#clock.after(ROOM_WAIT_MS, () => {
+      lines.remove(waiter).leave();
+      reject(noRoom());
+      this.#room.hurry();
+    });
+    this.#waiting = waiter;
+    lines.add(waiter);
+    this.#room.serve();
+    return promise;
+  }
+
+  finishReading(): void {
+    this.isReading = false;
+    if (!this.#room.isSeated(this)) return;
+    this.#room.forgive(this.#owner);
+    this.#room.hurry();
+  }
+
+  finishParsing(): void {
+    if (this.#room.isSeated(this) && this.#bytes >= WORTH_COLLECTING) this.#room.collect();
+  }
+
+  evict(): void {
+    this.#room.setBehind(this.#owner);
+    this.#evicted?.(
+      new AppError("UNAVAILABLE", "This body came too slowly while other requests waited for memory", {
+        retryAfterS: RETRY_S,
+        hint: "Send less in one request, or over a faster connection.",
+      }),
+    );
+  }
+
+  release(): void {
+    if (this.#waiting !== null) this.#room.lines.remove(this.#waiting).leave();
+    this.#room.pool.giveBack(this.#owner, this.#drawn);
+    this.#drawn = 0;
+    if (this.#room.isSeated(this)) this.#room.leaveSeat(this.#bytes);
+    if (!this.#room.lines.isEmpty) this.#room.serve();
+  }
+}
+
+const RETRY_S = 5;
+
+function noRoom(): AppError {
+  return new AppError("UNAVAILABLE", "Too many bytes of requests at once", {
+    retryAfterS: RETRY_S,
+    hint: `Send it again in ${RETRY_S} seconds, and fewer large requests at once.`,
+  });
+}
+
+interface Waiter {
+  account: Account;
+  owner: string;
+  bytes: number;
+  /** Lets it go on. */
+  admit(): void;
+  /** It waits no more. */
+  leave(): void;
+}
+
+/** A line for each owner; the owners take turns. */
+class Lines {
+  readonly #byOwner = new Map<string, Set<Waiter>>();
+
+  get isEmpty(): boolean {
+    return this.#byOwner.size === 0;
+  }
+
+  has(owner: string): boolean {
+    return this.#byOwner.has(owner);
+  }
+
+  add(waiter: Waiter): void {
+    const line = this.#byOwner.get(waiter.owner);
+    if (line === undefined) this.#byOwner.set(waiter.owner, new Set([waiter]));
+    else line.add(waiter);
+  }
+
+  remove(waiter: Waiter): Waiter {
+    const line = this.#byOwner.get(waiter.owner);
+    line?.delete(waiter);
+    if (line?.size === 0) this.#byOwner.delete(waiter.owner);
+    return waiter;
+  }
+
+  /** The first of each owner, and those behind it as they become first. */
+  *heads(): Generator<Waiter> {
+    for (const line of this.#byOwner.values()) {
+      for (const waiter of line) {
+        yield waiter;
+        // It still waits: nobody of its line passes it.
+        if (line.has(waiter)) break;
+      }
+    }
+  }
+
+  /** The first of the owner whose turn it is, which then is the last's to come; those that are behind come after all others. */
+  next(isBehind: (owner: string) => boolean): Waiter | null {
+    const owners = [...this.#byOwner.keys()];
+    const owner = owners.find((each) => !isBehind(each)) ?? owners[0];
+    const line = owner === undefined ? undefined : this.#byOwner.get(owner);
+    if (owner === undefined || line === undefined) return null;
+    this.#byOwner.delete(owner);
+    this.#byOwner.set(owner, line);
+    for (const waiter of line) return waiter;
+    return null;
+  }
+}

@@ -1,0 +1,257 @@
+import { createHash } from "node:crypto";
+import { Elysia } from "elysia";
+import type { Clock } from "../../clock.ts";
+import { AppError } from "../../errors.ts";
+import type { BodyAccount, BodyBudget } from "./budget.ts";
+import { parseJsonObject } from "./json.ts";
+import { pathOf } from "../path.ts";
+
+// Reading a request's body: its type, its length (announced or not), JSON. Elysia would answer a
+// malformed body with a bare SyntaxError once `aot` is off, and Bun's own 413 has an empty body.
+
+export interface BodyLimits {
+  batchBytes: number;
+  sendBytes: number;
+  otherBytes: number;
+}
+
+/** A body announced as no longer than this is read in one piece, and counted before it comes. */
+const WHOLE_BYTES = 64 * 1024;
+/** A body may be so late, */
+const GRACE_MS = 15_000;
+/** and must come this fast otherwise; the time in which it waited for room is not counted. */
+const BYTES_PER_MS = 32;
+
+/** `application/json` or `application/…+json`, of the characters of a token (RFC 9110 §5.6.2), with parameters or none. */
+const JSON_TYPE = /^application\/(?:[\w!#$%&'*+.^`|~-]+\+)?json\s*(?:;|$)/i;
+
+export interface BodyParts {
+  clock: Clock;
+  /** Whose request it is, for the share of the budget. */
+  ownerOf: (request: Request) => string;
+  /** Of all bodies being read and worked on. */
+  budget: BodyBudget;
+  /** Called when the body has come; throws when its sender may not make it any more. */
+  arrived?: (request: Request) => void;
+}
+
+export function bodyPlugin(limits: BodyLimits, parts: BodyParts) {
+  return new Elysia({ name: "body" })
+    .onParse({ as: "global" }, async ({ request }) => {
+      // RFC 9110 §9.3.5: the body of a DELETE means nothing.
+      if (request.method === "DELETE") return {};
+      requireJsonType(request);
+      const account = parts.budget.open(parts.ownerOf(request));
+      const body: Body = { account, hash: NOTHING.hash };
+      bodies.set(request, body);
+      const parsed = await readObject(request, body, limitFor(pathOf(request), limits), parts);
+      account.finishParsing();
+      return parsed;
+    })
+    .onTransform({ as: "global" }, ({ request, body }) => {
+      // Elysia does not ask the parser about a body that came without a type.
+      if (body === undefined && request.body !== null && request.method !== "GET") requireJsonType(request);
+    });
+}
+
+interface Body {
+  account: BodyAccount;
+  /** SHA-256 of it as it came: of a large one the bytes are not kept. */
+  hash: () => Buffer;
+}
+
+const NO_BYTES = new Uint8Array();
+const NOTHING: Read = { bytes: NO_BYTES, hash: () => hashOf(NO_BYTES) };
+
+/** Each until its request is answered. */
+const bodies = new WeakMap<Request, Body>();
+
+/** SHA-256 of a body that was parsed, as it came. */
+export function bodyHashOf(request: Request): Buffer {
+  return (bodies.get(request) ?? NOTHING).hash();
+}
+
+/** The request is answered: what its body took is free. */
+export function releaseBody(request: Request): void {
+  const body = bodies.get(request);
+  if (body === undefined) return;
+  bodies.delete(request);
+  body.account.release();
+}
+
+function requireJsonType(request: Request): void {
+  const encoding = request.headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding !== "" && encoding !== "identity") {
+    throw new AppError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      `The body must not be compressed; it came as ${encoding.slice(0, 100)}`,
+      {
+        hint: "Send it as it is, without the header Content-Encoding.",
+      },
+    );
+  }
+  const type = request.headers.get("content-type");
+  if (type !== null && JSON_TYPE.test(type)) return;
+  const found = type === null ? "it came without a Content-Type" : `it came as ${type.slice(0, 100)}`;
+  throw new AppError("UNSUPPORTED_MEDIA_TYPE", `The body must be application/json; ${found}`, {
+    hint: "Send the header Content-Type: application/json.",
+  });
+}
+
+/** How large a body may be at this path. */
+export function limitFor(path: string, limits: BodyLimits): number {
+  if (/\/emails\/batch\/?$/.test(path)) return limits.batchBytes;
+  // Five hundred addresses of the longest are more than other requests may hold.
+  return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
+}
+
+/** Nothing of its bytes is left when it returns. */
+async function readObject(request: Request, body: Body, limit: number, parts: BodyParts): Promise<object> {
+  const { account } = body;
+  const { bytes, hash } = await readBody(request, limit, { account, clock: parts.clock });
+  body.hash = hash;
+  account.finishReading();
+  parts.arrived?.(request);
+  return parseJsonObject(bytes);
+}
+
+function hashOf(bytes: Uint8Array): Buffer {
+  return createHash("sha256").update(bytes).digest();
+}
+
+interface Reading {
+  account: BodyAccount;
+  clock: Clock;
+}
+
+interface Read {
+  bytes: Uint8Array;
+  hash: () => Buffer;
+}
+
+/** `limit`: of its route. The reading may be ended from outside: the body comes too slowly, or keeps others from the seat. */
+async function readBody(request: Request, limit: number, reading: Reading): Promise<Read> {
+  const header = request.headers.get("content-length");
+  const announced = header === null ? null : Number(header);
+  if (announced !== null && announced > limit) throw tooLarge(limit);
+  try {
+    if (announced !== null && announced <= WHOLE_BYTES) {
+      const bytes = await readWhole(request, announced, reading);
+      return { bytes, hash: () => hashOf(bytes) };
+    }
+    if (request.body === null) return NOTHING;
+    return await readPieces(request.body as ReadableStream<Uint8Array>, announced, { ...reading, limit });
+  } catch (error) {
+    throw (error as Error).name === "AbortError" ? cutOff() : error;
+  }
+}
+
+async function readWhole(request: Request, length: number, { account, clock }: Reading): Promise<Uint8Array> {
+  const room = account.draw(length, length);
+  if (room !== null) await room;
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(GRACE_MS, () => reject(tooSlow()));
+    account.whenEvicted(reject);
+    // Not resolve(promise): that would settle for it, and no deadline could end the wait.
+    void request.bytes().then(resolve, reject).finally(cancel);
+  });
+}
+
+/** Reads as bytes come, so that they are counted and Bun holds no more of them than of a body that waits. */
+async function readPieces(
+  body: ReadableStream<Uint8Array>,
+  announced: number | null,
+  { account, clock, limit }: Reading & { limit: number },
+): Promise<Read> {
+  const ended = Promise.withResolvers<never>();
+  account.whenEvicted(ended.reject);
+  const pace = new Pace(clock, () => ended.reject(tooSlow()));
+  const reader = body.getReader();
+  const pieces: Uint8Array[] = [];
+  const sum = createHash("sha256");
+  let length = 0;
+  try {
+    for (;;) {
+      // One after another: the next piece is not read before this one has room.
+      const { done, value } = await Promise.race([reader.read(), ended.promise]);
+      if (done) {
+        const hash = sum.digest();
+        return { bytes: Buffer.concat(pieces, length), hash: () => hash };
+      }
+      length += value.byteLength;
+      if (length > limit) throw tooLarge(limit);
+      const room = account.draw(value.byteLength, (announced ?? limit) - length);
+      if (room !== null) await pace.pausedFor(room);
+      pieces.push(value);
+      sum.update(value);
+      pace.came(value.byteLength);
+    }
+  } catch (error) {
+    // What still comes is thrown away.
+    reader.cancel().catch(() => undefined);
+    throw error;
+  } finally {
+    pace.end();
+  }
+}
+
+/** Whether a body comes fast enough; calls `late` when it does not. */
+class Pace {
+  readonly #clock: Clock;
+  readonly #late: () => void;
+  /** When more must have come. */
+  #dueAt: number;
+  #cancel: () => void;
+
+  constructor(clock: Clock, late: () => void) {
+    this.#clock = clock;
+    this.#late = late;
+    this.#dueAt = clock.now() + GRACE_MS;
+    this.#cancel = clock.after(GRACE_MS, () => this.#look());
+  }
+
+  came(bytes: number): void {
+    this.#dueAt += bytes / BYTES_PER_MS;
+  }
+
+  /** Awaits what its sender cannot help. */
+  async pausedFor(waiting: Promise<void>): Promise<void> {
+    this.#cancel();
+    const leftMs = this.#dueAt - this.#clock.now();
+    await waiting;
+    this.#dueAt = this.#clock.now() + leftMs;
+    this.#look();
+  }
+
+  end(): void {
+    this.#cancel();
+  }
+
+  #look(): void {
+    const leftMs = this.#dueAt - this.#clock.now();
+    if (leftMs > 0) this.#cancel = this.#clock.after(leftMs, () => this.#look());
+    else this.#late();
+  }
+}
+
+function tooSlow(): AppError {
+  return new AppError("REQUEST_TIMEOUT", "The body came too slowly", {
+    hint: `A body must come at ${BYTES_PER_MS} KB a second, after ${GRACE_MS / 1000} seconds of grace: send less in one request.`,
+  });
+}
+
+/** The client went away in the middle of its body: nobody is left to read an answer, and it is no bug. */
+function cutOff(): AppError {
+  return new AppError("INVALID_JSON", "The body ended before its announced length");
+}
+
+export function tooLarge(limit: number): AppError {
+  const isBatch = limit > 16 * 1024 * 1024;
+  return new AppError(
+    "PAYLOAD_TOO_LARGE",
+    `The body is larger than ${Math.floor(limit / 1024).toLocaleString("en")} KiB`,
+    {
+      hint: isBatch ? "Split the batch." : "Send less in one request.",
+    },
+  );
+}

@@ -1,0 +1,74 @@
+import { type AddressRanges, isWithin, networkOf } from "../ip/address.ts";
+
+// From which address a request came. The other end of the connection says so, unless that is a reverse
+// proxy the operator trusts: then the header X-Forwarded-For does, as far as trusted proxies wrote it.
+
+/** What knows the other end of a request's connection: Bun's server. */
+export interface Peers {
+  requestIP(request: Request): { address: string } | null;
+}
+
+interface Arrival {
+  peers: Peers;
+  /** As the server made it. */
+  request: Request;
+}
+
+const arrivals = new WeakMap<Request, Arrival | Peers>();
+
+/** Notes over which server `request` came; `handled` is what goes on in its place, if another. */
+export function noteArrival(request: Request, peers: Peers, handled: Request = request): void {
+  arrivals.set(handled, handled === request ? peers : { peers, request });
+}
+
+/**
+ * Who counts as one client: an IPv4 address, or the /64 of an IPv6 one, as networkOf() writes them. Null
+ * where there is no address: on a Unix socket. Ask before the request's body is read.
+ */
+export function clientNetwork(request: Request, trusted: AddressRanges): string | null {
+  const peer = peerOf(request);
+  if (peer === null) return null;
+  const client = isWithin(peer, trusted) ? forwardedFor(request, peer, trusted) : peer;
+  return networkOf(client) ?? client;
+}
+
+function peerOf(request: Request): string | null {
+  const arrival = arrivals.get(request);
+  if (arrival === undefined) return null;
+  const found = "peers" in arrival ? arrival.peers.requestIP(arrival.request) : arrival.requestIP(request);
+  // A zone (%eth0) names our own interface.
+  return found?.address.split("%")[0] ?? null;
+}
+
+/** Proxies in a row that are followed back. */
+const MAX_HOPS = 20;
+
+/**
+ * Each proxy adds the address it was called from at the right. What is left of the first one that is not
+ * ours was written by a stranger, and may be anything.
+ */
+function forwardedFor(request: Request, peer: string, trusted: AddressRanges): string {
+  let rest = request.headers.get("x-forwarded-for") ?? "";
+  let believable = peer;
+  for (let hops = 0; hops < MAX_HOPS && rest !== ""; hops++) {
+    const comma = rest.lastIndexOf(",");
+    const text = rest.slice(comma + 1).trim();
+    rest = comma < 0 ? "" : rest.slice(0, comma);
+    // RFC 9110 §5.6.1: an empty element of a list is none.
+    if (text === "") continue;
+    const hop = addressIn(text);
+    if (hop === null) return believable;
+    believable = hop;
+    if (!isWithin(hop, trusted)) return believable;
+  }
+  return believable;
+}
+
+/** Some proxies add the port: 192.0.2.7:4711, [2001:db8::7]:4711. */
+const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d{1,5})?$/;
+
+function addressIn(text: string): string | null {
+  const match = WITH_PORT.exec(text);
+  const address = match?.[1] ?? match?.[2] ?? text;
+  return networkOf(address) === null ? null : address;
+}

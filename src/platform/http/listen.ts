@@ -1,0 +1,115 @@
+import http from "node:http";
+import type { AnyElysia } from "elysia";
+import type { HostPort } from "../ip/address.ts";
+import { StartError } from "../errors.ts";
+import { noteArrival, type Peers } from "./client-address.ts";
+import { handlerOf } from "./direct-routes.ts";
+
+/**
+ * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words
+ * (platform/http/body/read.ts), and of what no route reads Bun keeps nothing.
+ */
+const MAX_BODY_BYTES = Number.MAX_SAFE_INTEGER;
+export const IDLE_TIMEOUT_S = 60;
+
+export interface Listener {
+  url: string;
+  /** Takes no more requests and resolves when the running ones are answered. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface ListenOptions {
+  /** What a person can do when the port is taken. */
+  portHint: string;
+  /** Told of each answer. */
+  answered?: (status: number, durationMs: number) => void;
+}
+
+/**
+ * Bun refuses larger headers, and more than 200 of them, before any of our code, with a bare 431; of smaller ones
+ * http/admit.ts says in words that they are too large.
+ */
+const RUNTIME_HEADER_BYTES = 256 * 1024;
+
+/** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
+export function listen(api: AnyElysia, { listen: at }: { listen: HostPort }, options: ListenOptions): Listener {
+  const { portHint, answered } = options;
+  const handle = handlerOf(api);
+  return bind({ ...at, key: "[http] listen", portHint }, async (request, peers) => {
+    const startedAt = performance.now();
+    const handled = forRouter(request);
+    noteArrival(request, peers, handled);
+    const response = await handle(handled);
+    answered?.(response.status, performance.now() - startedAt);
+    return response;
+  });
+}
+
+export interface Place extends HostPort {
+  /** Of the configuration. */
+  key: string;
+  portHint: string;
+}
+
+/** Takes a port for HTTP. Throws StartError with what a person can do about it when that cannot be. */
+export function bind(place: Place, fetch: (request: Request, peers: Peers) => Promise<Response>): Listener {
+  const { address, port, key } = place;
+  try {
+    (http as { maxHeaderSize: number }).maxHeaderSize = RUNTIME_HEADER_BYTES;
+    const server = Bun.serve({
+      hostname: address,
+      port,
+      idleTimeout: IDLE_TIMEOUT_S,
+      maxRequestBodySize: MAX_BODY_BYTES,
+      // Bun would answer what is thrown here with its source and stack. Without that it would share the port,
+      // and two instances would answer each other's requests by turns.
+      development: false,
+      reusePort: false,
+      fetch,
+    });
+    const host = address.includes(":") ? `[${address}]` : address;
+    return { url: `http://${host}:${server.port}`, stop: (graceMs) => endWithin(server, graceMs) };
+  } catch (error) {
+    const code = (error as { code?: string }).code;
+    if (code === "EADDRINUSE") {
+      throw new StartError(
+        `Port ${port} on ${address} is in use by another program. Stop that one, or ${place.portHint}.`,
+      );
+    }
+    if (code === "EACCES") {
+      throw new StartError(
+        `Port ${port} on ${address} may not be opened by this user. Choose a port above 1023 (${key}).`,
+      );
+    }
+    throw new StartError(`${address}:${port} cannot be listened on (${code ?? String(error)}). Check ${key}.`);
+  }
+}
+
+/** A client that never ends its request must not keep the instance from stopping: nothing of it was accepted. */
+export async function endWithin(server: Bun.Server<undefined>, graceMs: number): Promise<void> {
+  const { promise: isOver, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, graceMs);
+  await Promise.race([server.stop(false), isOver]);
+  clearTimeout(timer);
+  await server.stop(true);
+}
+
+/** Where a URL's path may begin for Elysia to find it. */
+const FIRST_PATH_INDEX = 11;
+/** Letters, digits and punctuation of a host and port, or an IPv6 address in brackets: anything else is no URL. */
+const HOST = /^(?:[\w.~-]+|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
+
+/**
+ * The request as the router finds its route. Elysia looks for the path from the eleventh character on, past
+ * the start of it when the host is called `api`; and HTTP/1.0 needs to name no host, which leaves a URL that
+ * is a bare path, as a malformed host does: such a request goes on under another host, since nothing here depends
+ * on its name. And a HEAD is a GET of whose answer the server leaves the body out (RFC 9110 §9.3.2).
+ */
+export function forRouter(request: Request): Request {
+  const { url } = request;
+  const hostAt = url.startsWith("/") ? 0 : url.indexOf("://") + 3;
+  const pathAt = url.indexOf("/", hostAt);
+  const isUsual = pathAt >= FIRST_PATH_INDEX && HOST.test(url.slice(hostAt, pathAt));
+  const usual = isUsual ? request : new Request(`http://localhost${url.slice(pathAt)}`, request);
+  return usual.method === "HEAD" ? new Request(usual, { method: "GET" }) : usual;
+}

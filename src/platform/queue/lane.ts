@@ -1,0 +1,46 @@
+// A lane: one workspace's mail to one destination, as long as it has rows that wait or run. lanes.ts says how lanes
+// take turns; lane-heap.ts, fair-scheduler.ts and site-limits.ts are where one waits.
+
+export interface Lane {
+  readonly id: number;
+  readonly workspaceId: number;
+  /** When its first waiting row is due; null: none is known to wait. */
+  dueAt: number | null;
+  running: number;
+  /** A claim for it is being committed. */
+  isClaiming: boolean;
+  /** The earliest row announced while a claim was under way, which the claim may not have seen. */
+  wokenAt: number | null;
+  isReached: boolean;
+  /** Nothing of it starts before this time: its destination has just not answered. */
+  pausedUntil: number;
+  /** When the first of its waiting rows expires, as far as is known; null: not known. A blocked site does not keep it from failing then. */
+  expiresAt: number | null;
+  /** Its index in the heap; -1: it is not there. */
+  place: number;
+  /** Null: not known yet. */
+  site: string | null;
+  /** Places held: its running jobs and what its claim may start. */
+  held: number;
+  /** It waits for a job of its site to end. */
+  isAside: boolean;
+}
+
+/** Nothing is known to wait in it yet. */
+export function newLane(id: number, workspaceId: number, site: string | null): Lane {
+  return {
+    id,
+    workspaceId,
+    dueAt: null,
+    running: 0,
+    isClaiming: false,
+    wokenAt: null,
+    isReached: true,
+    pausedUntil: 0,
+    expiresAt: null,
+    place: -1,
+    site,
+    held: 0,
+    isAside: false,
+  };
+}
