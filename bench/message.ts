@@ -2,7 +2,7 @@
 // fixed rule so that every run sends the same bytes. pombo gets the parts as JSON; the peer gets the
 // very message that pombo's composer makes of them, ready to send, and so is spared that work.
 
-import { composeMessage } from "../src/mime/compose.ts";
+import { composeMessage } from "../src/protocols/mime/compose.ts";
 
 export const SENDER_DOMAIN = "bench.example.test";
 export const RECIPIENT_DOMAIN = "rcpt.bench.example.test";

@@ -184,7 +184,7 @@ CREATE TABLE attempt (
   outcome       TEXT NOT NULL,                  -- delivered, sent, deferred, bounced, failed, unknown
   category      TEXT,
   tries         TEXT,                           -- JSON, see src/emails/tries.ts; null: one connection at the most
-  dialogue      TEXT,                           -- what was said, see src/smtp/dialogue.ts; null: the first connection delivered
+  dialogue      TEXT,                           -- what was said, see src/protocols/smtp/session/transcript.ts; null: the first connection delivered
   PRIMARY KEY (email_id, number)
 ) STRICT, WITHOUT ROWID;
 

@@ -3,7 +3,7 @@ import type { ApiParts } from "./api.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Config } from "./config.ts";
 import type { Commit } from "./platform/db/group-commit.ts";
-import type { KeyPairs } from "./dkim/keys.ts";
+import type { KeyPairs } from "./protocols/dkim/keys.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import type { Keychain } from "./domains/keychain.ts";
 import type { Verifier } from "./domains/verify.ts";

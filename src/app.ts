@@ -6,7 +6,7 @@ import type { Committer } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import { closeDatabase, type Db } from "./platform/db/open.ts";
 import { unusable } from "./platform/db/unusable-file.ts";
-import { generateKeyPairs, type KeyPairs } from "./dkim/keys.ts";
+import { generateKeyPairs, type KeyPairs } from "./protocols/dkim/keys.ts";
 import type { DomainWatch } from "./domains/watch.ts";
 import type { StoredBody } from "./emails/body.ts";
 import { RefusalWatch, SHARE_OF_REPORTED } from "./emails/refusals.ts";

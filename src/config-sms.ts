@@ -13,7 +13,7 @@ const PREFIXES_MAX = 200;
 /** The interface's rule: +258 8, a digit from 2 to 7, and seven digits. */
 export const DEFAULT_SMS_PREFIXES = ["25882", "25883", "25884", "25885", "25886", "25887"];
 
-/** What an SMSC's refusal may be called; src/smpp/statuses.ts has the same. */
+/** What an SMSC's refusal may be called; src/protocols/smpp/pdu/status-table.ts has the same. */
 const REFUSALS = [
   "invalid_destination",
   "blocked",

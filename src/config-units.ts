@@ -229,7 +229,7 @@ function readTonNpi(text: string): { ton: number; npi: number } | undefined {
   return ton !== undefined && Number(npi) <= 18 ? { ton: Number(ton), npi: Number(npi) } : undefined;
 }
 
-/** Always with brackets and port, as dns/client.ts takes it. */
+/** Always with brackets and port, as protocols/dns/client.ts takes it. */
 function readDnsServer(text: string): string | undefined {
   if (isIPv4(text)) return `${text}:${DNS_PORT}`;
   if (isPlainIPv6(text)) return `[${text}]:${DNS_PORT}`;

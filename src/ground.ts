@@ -13,7 +13,7 @@ import { type Counters, createCounters } from "./platform/metrics/counters.ts";
 import { Registry } from "./platform/metrics/registry.ts";
 import { type MetricsServer, type ServeOptions, serveMetrics } from "./metrics/serve.ts";
 import { DeliveryPause } from "./platform/queue/delivery-pause.ts";
-import { CATEGORIES } from "./smtp/classify-rules.ts";
+import { CATEGORIES } from "./protocols/smtp/replies/rules.ts";
 import { openStores, type Stores } from "./stores.ts";
 
 // The ground of the composition root, on which all parts stand: the stores of an open database, the key that

@@ -2,7 +2,7 @@ import type { Environment } from "./platform/environment.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
-import type { DnsClient } from "./dns/client.ts";
+import type { DnsClient } from "./protocols/dns/client.ts";
 import type { Keychain } from "./domains/keychain.ts";
 import { createVerifier } from "./domains/verify.ts";
 import { DomainWatch } from "./domains/watch.ts";

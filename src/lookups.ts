@@ -1,8 +1,8 @@
 import type { Environment } from "./platform/environment.ts";
 import type { Config } from "./config.ts";
-import { createResolver, type DnsClient, systemServers } from "./dns/client.ts";
-import { createWatchedResolver } from "./dns/watch.ts";
-import { lookupsAtOnce } from "./smtp/destinations.ts";
+import { createResolver, type DnsClient, systemServers } from "./protocols/dns/client.ts";
+import { createWatchedResolver } from "./protocols/dns/resolver-health.ts";
+import { lookupsAtOnce } from "./protocols/smtp/mx-lookup.ts";
 import { CALL_DNS } from "./webhooks/pools.ts";
 
 // Who looks names up, in the composition root: each kind of work has a client of its own, so that names nobody

@@ -23,7 +23,7 @@ import type { Worker } from "./platform/queue/worker.ts";
 import type { Random } from "./platform/random.ts";
 import type { Replicator } from "./replicator.ts";
 import type { LinkView } from "./sms/links.ts";
-import type { Sites } from "./smtp/sites.ts";
+import type { Sites } from "./protocols/smtp/sites.ts";
 import type { Stores } from "./stores.ts";
 import type { Teller } from "./teller.ts";
 import type { Texter } from "./texter.ts";

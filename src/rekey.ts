@@ -1,6 +1,6 @@
 import type { Clock } from "./platform/clock.ts";
 import type { Db } from "./platform/db/open.ts";
-import type { KeyPair, KeyPairs } from "./dkim/keys.ts";
+import type { KeyPair, KeyPairs } from "./protocols/dkim/keys.ts";
 import { sealContext as dkimContext } from "./domains/keychain.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./domains/records.ts";
 import { firstCheckAt } from "./domains/status.ts";

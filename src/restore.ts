@@ -7,7 +7,7 @@ import { type Contents, contentsOf, doubtWaiting, schemaOf } from "./platform/db
 import { MIGRATIONS } from "./platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "./platform/db/open.ts";
 import { databaseBytes, putDatabaseBack } from "./platform/db/snapshot.ts";
-import { generateKeyPairs } from "./dkim/keys.ts";
+import { generateKeyPairs } from "./protocols/dkim/keys.ts";
 import { openDomainStore } from "./domains/store.ts";
 import { StartError } from "./platform/errors.ts";
 import { databaseFile } from "./platform/db/open.ts";

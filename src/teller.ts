@@ -5,7 +5,7 @@ import { ownAddresses } from "./platform/ip/own-addresses.ts";
 import type { Committer } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import type { Db } from "./platform/db/open.ts";
-import type { DnsClient } from "./dns/client.ts";
+import type { DnsClient } from "./protocols/dns/client.ts";
 import { emailTeller, type TellOfEmail } from "./emails/facts.ts";
 import { Listeners } from "./events/listeners.ts";
 import type { EventType } from "./events/schema.ts";

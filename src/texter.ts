@@ -5,7 +5,7 @@ import type { SetBack } from "./platform/clock-step-watch.ts";
 import type { Config } from "./config.ts";
 import type { Committer } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
-import type { DnsClient } from "./dns/client.ts";
+import type { DnsClient } from "./protocols/dns/client.ts";
 import { RefusalWatch } from "./emails/refusals.ts";
 import type { RecordFact } from "./events/record.ts";
 import type { PauseView } from "./platform/queue/delivery-pause.ts";

@@ -1,10 +1,10 @@
 import { findDamage } from "./platform/db/page-damage.ts";
-import { plainKeyReader } from "./dkim/keys.ts";
-import { openLibcrypto } from "./dkim/libcrypto.ts";
-import { poolSigner } from "./dkim/sign.ts";
+import { plainKeyReader } from "./protocols/dkim/keys.ts";
+import { openLibcrypto } from "./protocols/dkim/libcrypto.ts";
+import { poolSigner } from "./protocols/dkim/sign.ts";
 import { composeAndSign, type ComposeInput } from "./emails/compose.ts";
 import { type GivenContent, prepareContent } from "./emails/prepare.ts";
-import { readReport } from "./dsn/parse.ts";
+import { readReport } from "./protocols/dsn/parse.ts";
 import type { GivenReport } from "./inbound/read.ts";
 import { answerCalls, type Answers, type Calls } from "./platform/worker-threads/worker-thread.ts";
 

@@ -6,8 +6,8 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { generateKeyPairs } from "../../src/dkim/keys.ts";
-import { dkimRecordValue } from "../../src/dkim/record.ts";
+import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
+import { dkimRecordValue } from "../../src/protocols/dkim/record.ts";
 import type { Zone } from "../../test/fakes/zone.ts";
 import { startSigner, type MilterSocket } from "../../test/peers/opendkim.ts";
 import { pathOf } from "../../test/peers/packages.ts";

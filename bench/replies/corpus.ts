@@ -3,10 +3,10 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { reactionTo, BLOCKED_CATEGORY } from "../../src/smtp/providers.ts";
-import { classifyReply } from "../../src/smtp/classify.ts";
-import { hearWhole } from "../../src/smtp/hear.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
+import { reactionTo, BLOCKED_CATEGORY } from "../../src/protocols/smtp/providers.ts";
+import { classifyReply } from "../../src/protocols/smtp/replies/classify.ts";
+import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 export const CORPUS = join(import.meta.dir, "../../../shared/corpora/replies/smart-sink-responses.toml");
 

@@ -2,7 +2,7 @@
 // sink remembers of its own answers.
 
 import { Database } from "bun:sqlite";
-import { reactionTo } from "../../src/smtp/providers.ts";
+import { reactionTo } from "../../src/protocols/smtp/providers.ts";
 import type { SinkTally } from "../reply-sink.ts";
 import { databaseFile } from "../rows.ts";
 import { siteOf, type Destination } from "./street.ts";

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { type App, startApp } from "../app.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { systemClock } from "../platform/clock.ts";
-import { createResolver } from "../dns/client.ts";
+import { createResolver } from "../protocols/dns/client.ts";
 import { type DomainStore, openDomainStore } from "../domains/store.ts";
 import { StartError } from "../platform/errors.ts";
 import { loadInstanceKey } from "../platform/keyring/key-file.ts";

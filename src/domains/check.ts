@@ -4,7 +4,7 @@
  * looked for, so that the hint can name them. A lookup that failed is "unknown", never "missing":
  * DNS trouble must not change a domain's state (decisions §6).
  */
-import type { Resolver } from "../dns/client.ts";
+import type { Resolver } from "../protocols/dns/client.ts";
 import { judgeDkim, judgeDmarc } from "./compare.ts";
 import type { Judgement } from "./compare.ts";
 import type { DnsRecord, DomainRecords } from "./records.ts";

@@ -3,7 +3,7 @@
  * (order, white space, left-out defaults), strict where they are (the key itself, quotation marks,
  * two records at one name), and each fault comes with what to do about it. Pure.
  */
-import { colonList, parseTags } from "../dkim/tags.ts";
+import { colonList, parseTags } from "../protocols/dkim/tags.ts";
 
 /** `hint` says what to do; with `found` it is advice. */
 export interface Judgement {

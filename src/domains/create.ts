@@ -1,7 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Plan } from "../config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
-import type { KeyPair, KeyPairs } from "../dkim/keys.ts";
+import type { KeyPair, KeyPairs } from "../protocols/dkim/keys.ts";
 import { AppError } from "../platform/errors.ts";
 import { newId } from "../platform/uuid.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";

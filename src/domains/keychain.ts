@@ -1,4 +1,4 @@
-import type { PlainKey } from "../dkim/keys.ts";
+import type { PlainKey } from "../protocols/dkim/keys.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 

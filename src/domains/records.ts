@@ -2,7 +2,7 @@
  * The DNS records that the owner of a sending domain publishes (decisions §6): two DKIM keys, one
  * CNAME that hands the return path to the operator, and a DMARC policy. Pure.
  */
-import { dkimRecordValue } from "../dkim/record.ts";
+import { dkimRecordValue } from "../protocols/dkim/record.ts";
 
 /** RSA-2048: the key that decides whether a domain is verified. */
 export const RSA_SELECTOR = "pombo1";

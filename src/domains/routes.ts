@@ -8,7 +8,7 @@ import { type ListPages, CursorMeta, CursorQuery } from "../platform/http/pagina
 import { requestBody } from "../platform/http/body/validate.ts";
 import { uuid } from "../platform/http/rules.ts";
 import { timeOrNull } from "../platform/http/times.ts";
-import { toAsciiDomain } from "../mime/address.ts";
+import { toAsciiDomain } from "../protocols/mime/address.ts";
 import { createDomain, type CreateParts } from "./create.ts";
 import type { Keychain } from "./keychain.ts";
 import { recordsOf } from "./records.ts";

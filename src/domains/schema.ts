@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { DOMAIN_STATUSES } from "../platform/db/schema/schema.ts";
 import { CursorQuery } from "../platform/http/pagination.ts";
 import { text, uuid } from "../platform/http/rules.ts";
-import { toAsciiDomain } from "../mime/address.ts";
+import { toAsciiDomain } from "../protocols/mime/address.ts";
 import { named } from "../platform/http/openapi.ts";
 
 const MAX_NAME = 253;

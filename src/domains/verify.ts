@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
-import type { Resolver } from "../dns/client.ts";
+import type { Resolver } from "../protocols/dns/client.ts";
 import type { RecordFact } from "../events/record.ts";
 import { timeOf } from "../platform/http/times.ts";
 import type { Log } from "../platform/log.ts";

@@ -1,7 +1,7 @@
-import type { PlainKey } from "../dkim/keys.ts";
-import { type RsaSigner, type SigningKey, signMessage } from "../dkim/sign.ts";
-import { type Mailbox, parseAddress, parseMailbox } from "../mime/address.ts";
-import { composeMessage } from "../mime/compose.ts";
+import type { PlainKey } from "../protocols/dkim/keys.ts";
+import { type RsaSigner, type SigningKey, signMessage } from "../protocols/dkim/sign.ts";
+import { type Mailbox, parseAddress, parseMailbox } from "../protocols/mime/address.ts";
+import { composeMessage } from "../protocols/mime/compose.ts";
 import { type StoredBody, unpackBody } from "./body.ts";
 
 // The bytes of an email, from its row: composed, and signed. All that it needs comes as one value that can

@@ -1,4 +1,4 @@
-import { plainKeyReader } from "../dkim/keys.ts";
+import { plainKeyReader } from "../protocols/dkim/keys.ts";
 import { ThreadGone, type ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { composeAndSign, type Composed, type ComposeInput } from "./compose.ts";
 

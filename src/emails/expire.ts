@@ -3,7 +3,7 @@ import type { Commit } from "../platform/db/group-commit.ts";
 import { isStorageError } from "../platform/db/storage-error.ts";
 import type { Log } from "../platform/log.ts";
 import type { QueueStore } from "../queue/store.ts";
-import { shorten } from "../smtp/reply.ts";
+import { shorten } from "../protocols/smtp/replies/reply.ts";
 import type { Bounce } from "./schema.ts";
 import type { EmailStore } from "./store.ts";
 import type { WaitingEmail } from "./read-store.ts";

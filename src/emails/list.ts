@@ -1,6 +1,6 @@
 import type { WorkspaceCaller } from "../platform/http/auth.ts";
 import { pageMeta, pageOf } from "../platform/http/pagination.ts";
-import { comparableAddress, parseAddress } from "../mime/address.ts";
+import { comparableAddress, parseAddress } from "../protocols/mime/address.ts";
 import type { EmailFilter } from "./list-store.ts";
 import type { EmailInListWithStatus, EmailPageMeta, EmailQuery } from "./schema.ts";
 import { showInList } from "./show.ts";

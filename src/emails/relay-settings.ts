@@ -2,8 +2,8 @@ import { isIPv6 } from "node:net";
 import type { RelayConfig } from "../config.ts";
 import { StartError } from "../platform/errors.ts";
 import { readAuthorities, readPassword } from "../named-files.ts";
-import type { Credentials } from "../smtp/auth.ts";
-import type { TlsPolicy } from "../smtp/tls-policy.ts";
+import type { Credentials } from "../protocols/smtp/session/auth.ts";
+import type { TlsPolicy } from "../protocols/smtp/tls-policy.ts";
 import type { Relay } from "./relay.ts";
 
 // From the tables of the configuration to relays: the files that they name are read here, once, at start.

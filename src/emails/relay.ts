@@ -1,11 +1,16 @@
-import { classifyBroken, classifyReply, classifyUnfit, type Verdict } from "../smtp/classify.ts";
-import type { Stage } from "../smtp/stage.ts";
-import { classifyRelayBroken, classifyRelayed, classifyRelayUnfit, type RelayVerdict } from "../smtp/classify-relay.ts";
-import type { Heard } from "../smtp/hear.ts";
-import type { Access } from "../smtp/pool.ts";
-import { formatReply, shorten } from "../smtp/reply.ts";
-import type { SendResult } from "../smtp/transaction.ts";
-import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
+import { classifyBroken, classifyReply, classifyUnfit, type Verdict } from "../protocols/smtp/replies/classify.ts";
+import type { Stage } from "../protocols/smtp/replies/stage.ts";
+import {
+  classifyRelayBroken,
+  classifyRelayed,
+  classifyRelayUnfit,
+  type RelayVerdict,
+} from "../protocols/smtp/replies/classify-relay.ts";
+import type { Heard } from "../protocols/smtp/replies/remove-echo.ts";
+import type { Access } from "../protocols/smtp/session-pool.ts";
+import { formatReply, shorten } from "../protocols/smtp/replies/reply.ts";
+import type { SendResult } from "../protocols/smtp/session/transaction.ts";
+import { describeTransmission, type Transmission } from "../protocols/smtp/transmit.ts";
 
 // A relay: a server of the operator's choice that takes mail of some sending domains, or of all, in
 // place of the recipients' own. What it accepts is sent and not yet delivered; what it refuses for

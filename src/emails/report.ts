@@ -1,9 +1,9 @@
-import type { Report } from "../dsn/parse.ts";
+import type { Report } from "../protocols/dsn/parse.ts";
 import type { Log } from "../platform/log.ts";
-import { organizationalDomain } from "../net/organization.ts";
+import { organizationalDomain } from "../protocols/dns/organizational-domain.ts";
 import type { ReportedOutcome } from "../plans/rates.ts";
 import type { QueueStore } from "../queue/store.ts";
-import { cleanReply, shorten } from "../smtp/reply.ts";
+import { cleanReply, shorten } from "../protocols/smtp/replies/reply.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { RefusalWatch } from "./refusals.ts";
 import type { FindRelay } from "./relay.ts";

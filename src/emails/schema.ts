@@ -3,10 +3,10 @@ import { ATTEMPT_OUTCOMES } from "../platform/db/schema/schema.ts";
 import { REPORT_KINDS } from "../platform/db/schema/inbound.ts";
 import { PageMeta, PageQuery } from "../platform/http/pagination.ts";
 import { choice, hinted, objectWith, ONE_LINE, text } from "../platform/http/rules.ts";
-import { parseAddress, type ParsedMailbox, parseMailbox } from "../mime/address.ts";
-import { subjectFault } from "../mime/header.ts";
-import { CATEGORIES } from "../smtp/classify-rules.ts";
-import { STAGES } from "../smtp/stage.ts";
+import { parseAddress, type ParsedMailbox, parseMailbox } from "../protocols/mime/address.ts";
+import { subjectFault } from "../protocols/mime/header.ts";
+import { CATEGORIES } from "../protocols/smtp/replies/rules.ts";
+import { STAGES } from "../protocols/smtp/replies/stage.ts";
 import { named } from "../platform/http/openapi.ts";
 
 const MAX_ADDRESS = 255;

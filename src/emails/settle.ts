@@ -1,12 +1,12 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import { comparableAddress, type Mailbox } from "../mime/address.ts";
+import { comparableAddress, type Mailbox } from "../protocols/mime/address.ts";
 import type { Job } from "../platform/queue/job.ts";
 import type { Settlement } from "../platform/queue/worker.ts";
-import type { Category } from "../smtp/classify.ts";
-import type { Stage } from "../smtp/stage.ts";
-import { shorten } from "../smtp/reply.ts";
-import { describeTransmission, type Transmission } from "../smtp/transmit.ts";
+import type { Category } from "../protocols/smtp/replies/classify.ts";
+import type { Stage } from "../protocols/smtp/replies/stage.ts";
+import { shorten } from "../protocols/smtp/replies/reply.ts";
+import { describeTransmission, type Transmission } from "../protocols/smtp/transmit.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { TellOfEmail } from "./facts.ts";
 import type { RefusalWatch } from "./refusals.ts";

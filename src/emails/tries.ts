@@ -1,6 +1,6 @@
-import { joinDialogues } from "../smtp/dialogue.ts";
-import type { Heard } from "../smtp/hear.ts";
-import type { Transmission, Try } from "../smtp/transmit.ts";
+import { joinDialogues } from "../protocols/smtp/session/transcript.ts";
+import type { Heard } from "../protocols/smtp/replies/remove-echo.ts";
+import type { Transmission, Try } from "../protocols/smtp/transmit.ts";
 
 // The connections of one attempt, as its row keeps them: an attempt may try several hosts and
 // addresses, and each in TLS and then in clear. The row's own columns tell of the one with the last

@@ -1,10 +1,10 @@
 import type { Clock } from "../platform/clock.ts";
-import type { DnsClient, Resolver } from "../dns/client.ts";
+import type { DnsClient, Resolver } from "../protocols/dns/client.ts";
 import type { AddressRanges } from "../platform/ip/address.ts";
 import type { Job } from "../platform/queue/job.ts";
 import type { Random } from "../platform/random.ts";
-import { findNamedHost, findRoute, type Route } from "../smtp/destinations.ts";
-import type { Access } from "../smtp/pool.ts";
+import { findNamedHost, findRoute, type Route } from "../protocols/smtp/mx-lookup.ts";
+import type { Access } from "../protocols/smtp/session-pool.ts";
 import type { FindRelay, Relay } from "./relay.ts";
 import type { Ending } from "./settle.ts";
 

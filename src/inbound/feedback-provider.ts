@@ -1,7 +1,7 @@
-import { splitMessage } from "../dkim/canonicalize.ts";
-import { bearsSignatureOf, type LookupTxt as LookupKey } from "../dkim/verify.ts";
+import { splitMessage } from "../protocols/dkim/canonicalize.ts";
+import { bearsSignatureOf, type LookupTxt as LookupKey } from "../protocols/dkim/verify.ts";
 import type { Clock } from "../platform/clock.ts";
-import { registeredLabel } from "../net/organization.ts";
+import { registeredLabel } from "../protocols/dns/organizational-domain.ts";
 
 // Whose complaints count towards the sending block without a cap (plans/rates.ts): providers whose feedback loop
 // is theirs alone and whose reports can be told from forged ones. Four things must agree.

@@ -1,4 +1,4 @@
-import { decodeWords, readFields, valueOf } from "../dsn/fields.ts";
+import { decodeWords, readFields, valueOf } from "../protocols/dsn/fields.ts";
 import { newId } from "../platform/uuid.ts";
 import type { Random } from "../platform/random.ts";
 import type { Letter } from "./letter.ts";

@@ -5,7 +5,7 @@
  * on. Pure; the email of a return path is looked up by a function that is handed in.
  */
 import { domainToASCII } from "node:url";
-import { isGenuine, readReturnPath } from "../dsn/return-path.ts";
+import { isGenuine, readReturnPath } from "../protocols/dsn/return-path.ts";
 import type { Destination } from "./letter.ts";
 
 /** Why somebody is no recipient. The client is told none of this. */

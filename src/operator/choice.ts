@@ -1,6 +1,6 @@
 import { AppError } from "../platform/errors.ts";
 import { validationError } from "../platform/http/errors.ts";
-import { comparableAddress, parseAddress, toAsciiDomain } from "../mime/address.ts";
+import { comparableAddress, parseAddress, toAsciiDomain } from "../protocols/mime/address.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { type Choice, type Kind, KINDS } from "./queue-store.ts";
 

@@ -6,7 +6,7 @@ import type { EmailStore } from "../emails/store.ts";
 import { MAX_SHOWN_ATTEMPTS, showTimeline } from "../emails/timeline.ts";
 import { notFound, validationError } from "../platform/http/errors.ts";
 import { timeOf, timeOrNull } from "../platform/http/times.ts";
-import { comparableAddress, parseAddress } from "../mime/address.ts";
+import { comparableAddress, parseAddress } from "../protocols/mime/address.ts";
 import type { SegmentStore } from "../sms/segment-store.ts";
 import type { SegmentRow } from "../sms/segment-read-store.ts";
 import { withoutBody } from "../sms/show.ts";

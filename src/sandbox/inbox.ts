@@ -4,7 +4,7 @@
  * list and get for the routes.
  */
 import type { Database } from "bun:sqlite";
-import type { DkimVerdict } from "../dkim/verify.ts";
+import type { DkimVerdict } from "../protocols/dkim/verify.ts";
 import { type Layout, openPlayDatabase } from "./play-store.ts";
 
 /** Messages kept; the oldest go first. */

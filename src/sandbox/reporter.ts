@@ -6,11 +6,11 @@
 import type { Clock } from "../platform/clock.ts";
 import { newId } from "../platform/uuid.ts";
 import type { Random } from "../platform/random.ts";
-import { prepareContent, END_OF_CONTENT } from "../smtp/content.ts";
-import { greet } from "../smtp/greet.ts";
-import type { Reply } from "../smtp/reply.ts";
-import { DEFAULT_TIMEOUTS } from "../smtp/timeouts.ts";
-import { BrokenWire, Wire } from "../smtp/wire.ts";
+import { prepareContent, END_OF_CONTENT } from "../protocols/smtp/session/content.ts";
+import { greet } from "../protocols/smtp/session/greeting.ts";
+import type { Reply } from "../protocols/smtp/replies/reply.ts";
+import { DEFAULT_TIMEOUTS } from "../protocols/smtp/session/timeouts.ts";
+import { BrokenWire, Wire } from "../protocols/smtp/session/connection.ts";
 import { bounceReport, complaintReport, type Report, type Reported, type Reporter } from "./report.ts";
 
 const DELAY_MS = 1_000;
@@ -121,7 +121,7 @@ export class Reports {
 
 /**
  * MAIL to the dot; the answer that refused it, or null. Mail from the null sender is what pombo itself
- * never sends, and smtp/session.ts would not.
+ * never sends, and protocols/smtp/session/session.ts would not.
  */
 async function converse(wire: Wire, { envelopeFrom, envelopeTo, content }: Report): Promise<Reply | null> {
   const { commandMs, dataMs, dotMs } = DEFAULT_TIMEOUTS;

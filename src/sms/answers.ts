@@ -1,7 +1,7 @@
 import type { Facts } from "../platform/db/after-commit.ts";
 import type { Log } from "../platform/log.ts";
-import { nextStep, outcomeOf, type Step, statusText } from "../smpp/outcome.ts";
-import type { StatusRule } from "../smpp/statuses.ts";
+import { nextStep, outcomeOf, type Step, statusText } from "../protocols/smpp/submit-outcome.ts";
+import type { StatusRule } from "../protocols/smpp/pdu/status-table.ts";
 import { type Flight, isReported } from "./flight.ts";
 import type { Health } from "./health.ts";
 import { idKey, MAX_ID } from "./receipt-id.ts";

@@ -2,7 +2,7 @@
  * Why an SMS was not delivered: the words of `failureCategory`, and the way to them from a mobile
  * network's own error numbers. Pure.
  */
-import type { RefusalCategory } from "../smpp/statuses.ts";
+import type { RefusalCategory } from "../protocols/smpp/pdu/status-table.ts";
 
 /** Refusals by the SMSC, what the network said of the subscriber, and what is our own to say. */
 export type FailureCategory =

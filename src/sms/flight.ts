@@ -2,7 +2,7 @@
  * What goes over a link as one submit_sm: a segment, or all of a text where the route carries it whole
  * (`payload`).
  */
-import { relativeValidity, type SubmitSm } from "../smpp/submit.ts";
+import { relativeValidity, type SubmitSm } from "../protocols/smpp/pdu/submit-sm.ts";
 import type { Route } from "./route-settings.ts";
 import { submissionsOf } from "./segment.ts";
 import type { SegmentRow } from "./segment-read-store.ts";

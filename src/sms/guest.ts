@@ -1,5 +1,5 @@
-import type { Inbound } from "../smpp/pdu.ts";
-import type { SubmitSm } from "../smpp/submit.ts";
+import type { Inbound } from "../protocols/smpp/pdu/pdu.ts";
+import type { SubmitSm } from "../protocols/smpp/pdu/submit-sm.ts";
 import type { Receipt } from "./receipt.ts";
 
 // Texts that are nobody's, beside those of the database: an operator tries a link with them. They take their places in

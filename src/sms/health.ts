@@ -1,7 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import { isFrequent } from "../smpp/outcome.ts";
-import type { StatusRule } from "../smpp/statuses.ts";
+import { isFrequent } from "../protocols/smpp/submit-outcome.ts";
+import type { StatusRule } from "../protocols/smpp/pdu/status-table.ts";
 import type { Route } from "./route-settings.ts";
 
 // How an SMSC does, by its last answers. Where half of them are errors of its own, its texts go by the routes that

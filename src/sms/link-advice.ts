@@ -1,4 +1,4 @@
-import { STATUS } from "../smpp/status.ts";
+import { STATUS } from "../protocols/smpp/pdu/status.ts";
 
 // What an operator can do about a link that is not let in, or a text that is not taken. Keys are those of
 // `[[sms.routes]]` and `[[sms.routes.links]]`.

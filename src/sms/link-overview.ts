@@ -1,5 +1,5 @@
 import { timeOf, timeOrNull } from "../platform/http/times.ts";
-import { outcomeOf } from "../smpp/outcome.ts";
+import { outcomeOf } from "../protocols/smpp/submit-outcome.ts";
 import type { LinkStore } from "./link-store.ts";
 import type { Links, LinkView } from "./links.ts";
 import type { LinkHistory, OperatorLink } from "./operator-schema.ts";

@@ -1,9 +1,9 @@
 import type { Clock } from "../platform/clock.ts";
-import type { LinkState } from "../smpp/link.ts";
-import type { Unbound } from "../smpp/kept-session.ts";
-import type { Slowed } from "../smpp/outbox.ts";
-import { outcomeOf } from "../smpp/outcome.ts";
-import type { Direction } from "../smpp/session-events.ts";
+import type { LinkState } from "../protocols/smpp/link.ts";
+import type { Unbound } from "../protocols/smpp/persistent-session.ts";
+import type { Slowed } from "../protocols/smpp/outbox.ts";
+import { outcomeOf } from "../protocols/smpp/submit-outcome.ts";
+import type { Direction } from "../protocols/smpp/session/events.ts";
 import { adviceOnBind } from "./link-advice.ts";
 import type { ReceiptState } from "./receipt.ts";
 import type { Route } from "./route-settings.ts";

@@ -1,10 +1,10 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import { type Link, type LinkEvents, openLink } from "../smpp/link.ts";
-import type { Answer } from "../smpp/outbox.ts";
-import type { Inbound } from "../smpp/pdu.ts";
-import type { LinkSettings } from "../smpp/settings.ts";
-import { STATUS } from "../smpp/status.ts";
+import { type Link, type LinkEvents, openLink } from "../protocols/smpp/link.ts";
+import type { Answer } from "../protocols/smpp/outbox.ts";
+import type { Inbound } from "../protocols/smpp/pdu/pdu.ts";
+import type { LinkSettings } from "../protocols/smpp/settings.ts";
+import { STATUS } from "../protocols/smpp/pdu/status.ts";
 import type { Answers } from "./answers.ts";
 import type { Dispatcher, Outlet } from "./dispatch.ts";
 import type { Flight } from "./flight.ts";

@@ -1,6 +1,6 @@
 import type { Facts } from "../platform/db/after-commit.ts";
 import type { LinkStore } from "./link-store.ts";
-import type { Inbound } from "../smpp/pdu.ts";
+import type { Inbound } from "../protocols/smpp/pdu/pdu.ts";
 import { categoryOfError, isUnknownSubscriber } from "./failure.ts";
 import type { LastWord } from "./invalid-numbers.ts";
 import { isSameNumber, numberKey } from "./number.ts";

@@ -1,6 +1,6 @@
 import { newId } from "../platform/uuid.ts";
 import type { Random } from "../platform/random.ts";
-import type { Inbound } from "../smpp/pdu.ts";
+import type { Inbound } from "../protocols/smpp/pdu/pdu.ts";
 import type { SuppressionStore } from "../suppressions/store.ts";
 import type { SenderIdStore } from "../workspaces/sender-store.ts";
 import type { InboundKey, InboundPartRow, InboundStore } from "./inbound-store.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../platform/clock.ts";
-import type { Origin } from "../smpp/session-events.ts";
-import type { Inbound } from "../smpp/pdu.ts";
+import type { Origin } from "../protocols/smpp/session/events.ts";
+import type { Inbound } from "../protocols/smpp/pdu/pdu.ts";
 import type { SeenStore } from "./seen-store.ts";
 
 // An SMSC sends a text again when our acknowledgement was lost with the connection, and nothing in SMPP says that it

@@ -1,8 +1,8 @@
 import type { SmsRouteConfig } from "../config.ts";
 import { StartError } from "../platform/errors.ts";
 import { readAuthorities, readPassword } from "../named-files.ts";
-import type { StatusOverrides } from "../smpp/outcome.ts";
-import { LINK_DEFAULTS, type LinkSettings } from "../smpp/settings.ts";
+import type { StatusOverrides } from "../protocols/smpp/submit-outcome.ts";
+import { LINK_DEFAULTS, type LinkSettings } from "../protocols/smpp/settings.ts";
 import type { ErrorOverrides } from "./failure.ts";
 
 // From the tables of the configuration to routes: the files that they name are read here, once, at start.

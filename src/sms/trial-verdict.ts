@@ -1,4 +1,4 @@
-import { outcomeOf } from "../smpp/outcome.ts";
+import { outcomeOf } from "../protocols/smpp/submit-outcome.ts";
 import { adviceOnSubmit } from "./link-advice.ts";
 import type { LinkError } from "./link-watch.ts";
 import type { Conversion } from "./receipt-id.ts";

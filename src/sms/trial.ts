@@ -4,7 +4,7 @@
  * and are kept among those; nothing of it is ever sent twice.
  */
 import type { Clock } from "../platform/clock.ts";
-import { outcomeOf } from "../smpp/outcome.ts";
+import { outcomeOf } from "../protocols/smpp/submit-outcome.ts";
 import type { Guest, OfferedReceipt, Probe } from "./guest.ts";
 import type { LinkView } from "./links.ts";
 import { isSameNumber } from "./number.ts";

@@ -1,5 +1,5 @@
 import type { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../platform/db/schema/schema.ts";
-import { comparableAddress, parseAddress } from "../mime/address.ts";
+import { comparableAddress, parseAddress } from "../protocols/mime/address.ts";
 
 // Whom a suppression is about: an email address or a phone number, brought to the one form in which the
 // list holds it. Accepting an email, a hard bounce, the routes and the operator's import all compare

@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Resolver } from "../dns/lookup.ts";
+import type { Resolver } from "../protocols/dns/lookup.ts";
 import type { Look } from "./target.ts";
 
 /** For all the addresses of a name. What is not known by then is given up, and holds nobody else up. */

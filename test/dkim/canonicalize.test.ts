@@ -5,7 +5,7 @@ import {
   canonicalField,
   selectFields,
   splitMessage,
-} from "../../src/dkim/canonicalize.ts";
+} from "../../src/protocols/dkim/canonicalize.ts";
 
 const body = (text: string, form: Canonicalization) =>
   Buffer.from(canonicalBody(Buffer.from(text, "latin1"), form)).toString("latin1");

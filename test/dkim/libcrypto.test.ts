@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, sign, verify } from "node:crypto";
-import { openLibcrypto } from "../../src/dkim/libcrypto.ts";
+import { openLibcrypto } from "../../src/protocols/dkim/libcrypto.ts";
 
 const signRsa = openLibcrypto();
 

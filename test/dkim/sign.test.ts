@@ -2,12 +2,18 @@ import { createHash, createPrivateKey, createPublicKey, createSecretKey, generat
 import { join } from "node:path";
 import { expect, test } from "bun:test";
 import { dkimVerify } from "mailauth/lib/dkim/verify";
-import { canonicalBody, selectFields, splitMessage } from "../../src/dkim/canonicalize.ts";
-import { generateKeyPairs } from "../../src/dkim/keys.ts";
-import { dkimRecordValue } from "../../src/dkim/record.ts";
-import { computeSignature, hashInput, OVERSIGNED_FIELDS, type SigningKey, signMessage } from "../../src/dkim/sign.ts";
-import { verifyMessage } from "../../src/dkim/verify.ts";
-import { composeMessage } from "../../src/mime/compose.ts";
+import { canonicalBody, selectFields, splitMessage } from "../../src/protocols/dkim/canonicalize.ts";
+import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
+import { dkimRecordValue } from "../../src/protocols/dkim/record.ts";
+import {
+  computeSignature,
+  hashInput,
+  OVERSIGNED_FIELDS,
+  type SigningKey,
+  signMessage,
+} from "../../src/protocols/dkim/sign.ts";
+import { verifyMessage } from "../../src/protocols/dkim/verify.ts";
+import { composeMessage } from "../../src/protocols/mime/compose.ts";
 import { mailbox, source } from "../mime/mailbox.ts";
 import { corpusFolder, domainKeys, readCrlf, zone } from "./support.ts";
 

@@ -1,10 +1,10 @@
 import { createPrivateKey } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { generateKeyPairs } from "../../src/dkim/keys.ts";
-import { dkimRecordValue } from "../../src/dkim/record.ts";
-import type { SigningKey } from "../../src/dkim/sign.ts";
-import type { verifyMessage } from "../../src/dkim/verify.ts";
+import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
+import { dkimRecordValue } from "../../src/protocols/dkim/record.ts";
+import type { SigningKey } from "../../src/protocols/dkim/sign.ts";
+import type { verifyMessage } from "../../src/protocols/dkim/verify.ts";
 
 type LookupTxt = Parameters<typeof verifyMessage>[1];
 

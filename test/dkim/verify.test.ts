@@ -8,10 +8,10 @@ import {
   canonicalField,
   selectFields,
   splitMessage,
-} from "../../src/dkim/canonicalize.ts";
-import { signMessage } from "../../src/dkim/sign.ts";
-import { MAX_SIGNATURES, verifyMessage } from "../../src/dkim/verify.ts";
-import { composeMessage } from "../../src/mime/compose.ts";
+} from "../../src/protocols/dkim/canonicalize.ts";
+import { signMessage } from "../../src/protocols/dkim/sign.ts";
+import { MAX_SIGNATURES, verifyMessage } from "../../src/protocols/dkim/verify.ts";
+import { composeMessage } from "../../src/protocols/mime/compose.ts";
 import { source } from "../mime/mailbox.ts";
 import { corpusFolder, domainKeys, readCrlf, zone } from "./support.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { LookupCache } from "../../src/dns/cache.ts";
-import type { Lookup } from "../../src/dns/lookup.ts";
+import { LookupCache } from "../../src/protocols/dns/cache.ts";
+import type { Lookup } from "../../src/protocols/dns/lookup.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 const found: Lookup<string> = { kind: "found", records: ["1"], ttlS: 0, isAuthentic: false, server: "s" };

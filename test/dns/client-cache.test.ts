@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createResolver } from "../../src/dns/client.ts";
+import { createResolver } from "../../src/protocols/dns/client.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import type { FakeDns } from "../fakes/dns-server.ts";

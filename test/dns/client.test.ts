@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import dgram from "node:dgram";
 import { turn } from "../db/temporary.ts";
-import { createResolver, systemServers } from "../../src/dns/client.ts";
+import { createResolver, systemServers } from "../../src/protocols/dns/client.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import type { FakeDns } from "../fakes/dns-server.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { createResolver } from "../../src/dns/client.ts";
-import { keepRecords } from "../../src/dns/records.ts";
+import { createResolver } from "../../src/protocols/dns/client.ts";
+import { keepRecords } from "../../src/protocols/dns/records.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import { seeded } from "../db/temporary.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import dgram from "node:dgram";
 import net from "node:net";
 import { decode, encode } from "dns-packet";
-import { createResolver } from "../../src/dns/client.ts";
+import { createResolver } from "../../src/protocols/dns/client.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { answerMessage, startSandboxDns } from "../../src/sandbox/dns.ts";
 import { createManualClock } from "./manual-clock.ts";
@@ -95,7 +95,7 @@ test("what is not a query gets no answer, and the server goes on", async () => {
 test("a resolver that has nothing to ask does not keep the process alive", async () => {
   const server = await startSandboxDns({ answer: () => [{ type: "A", value: "127.0.0.1" }] });
   const script = `
-    import { createResolver } from "./src/dns/client.ts";
+    import { createResolver } from "./src/protocols/dns/client.ts";
     import { systemClock } from "./src/platform/clock.ts";
     import { systemRandom } from "./src/platform/random.ts";
     const resolver = createResolver({ servers: ["${server.address}"], clock: systemClock, random: systemRandom });

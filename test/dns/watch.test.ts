@@ -1,6 +1,6 @@
 // Whether DNS answers at all: servers whose port is closed, which a connected socket tells at once.
 import { expect, test } from "bun:test";
-import { createWatchedResolver } from "../../src/dns/watch.ts";
+import { createWatchedResolver } from "../../src/protocols/dns/resolver-health.ts";
 import type { Log } from "../../src/platform/log.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { answerMessage } from "../../src/sandbox/dns.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { encode } from "dns-packet";
 import type { Answer, RecordClass } from "dns-packet";
-import { encodeQuestion, isAskable, normalizeName, readAnswer } from "../../src/dns/wire.ts";
-import type { QueryType, Question } from "../../src/dns/wire.ts";
+import { encodeQuestion, isAskable, normalizeName, readAnswer } from "../../src/protocols/dns/wire-format.ts";
+import type { QueryType, Question } from "../../src/protocols/dns/wire-format.ts";
 
 const question: Question = { id: 4660, name: "a.example", type: "A", hasEdns: true };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
-import { createResolver } from "../../src/dns/client.ts";
+import { createResolver } from "../../src/protocols/dns/client.ts";
 import { checkDomain } from "../../src/domains/check.ts";
 import { domainRecords } from "../../src/domains/records.ts";
 import { systemRandom } from "../../src/platform/random.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { generateKeyPairs } from "../../src/dkim/keys.ts";
+import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
 import { openDomainStore } from "../../src/domains/store.ts";
 import { createVerifier } from "../../src/domains/verify.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { MAX_RECIPIENTS } from "../../src/dsn/delivery-status.ts";
+import { MAX_RECIPIENTS } from "../../src/protocols/dsn/delivery-status.ts";
 import {
   MAX_DECODED_BYTES,
   MAX_DEPTH,
@@ -7,10 +7,10 @@ import {
   MAX_PARTS,
   readMessage,
   textOf,
-} from "../../src/dsn/message.ts";
-import { readReport } from "../../src/dsn/parse.ts";
-import { FOREIGN_PHRASES } from "../../src/dsn/languages.ts";
-import { CERTAIN_PHRASES, REPORTER_PHRASES } from "../../src/dsn/phrases.ts";
+} from "../../src/protocols/dsn/message.ts";
+import { readReport } from "../../src/protocols/dsn/parse.ts";
+import { FOREIGN_PHRASES } from "../../src/protocols/dsn/languages.ts";
+import { CERTAIN_PHRASES, REPORTER_PHRASES } from "../../src/protocols/dsn/phrases.ts";
 
 // Mail that is made to cost: bounded in time and memory, and never an exception.
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { readReport } from "../../src/dsn/parse.ts";
-import type { Category } from "../../src/smtp/classify.ts";
+import { readReport } from "../../src/protocols/dsn/parse.ts";
+import type { Category } from "../../src/protocols/smtp/replies/classify.ts";
 
 /** `suppress`: permanent and hard. `bounce`: permanent, the recipient stays. `passing`: given up, but not refused for good. */
 export type Expected = [category: Category, decision: "suppress" | "bounce" | "passing" | "delayed"];

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { decodeText, plain } from "../../src/dsn/charset.ts";
-import { readDeliveryStatus } from "../../src/dsn/delivery-status.ts";
-import { decodeWords, parameterOf, readFields } from "../../src/dsn/fields.ts";
-import { readMessage, textOf } from "../../src/dsn/message.ts";
-import { findCommand, findReplies } from "../../src/dsn/replies.ts";
+import { decodeText, plain } from "../../src/protocols/dsn/charset.ts";
+import { readDeliveryStatus } from "../../src/protocols/dsn/delivery-status.ts";
+import { decodeWords, parameterOf, readFields } from "../../src/protocols/dsn/fields.ts";
+import { readMessage, textOf } from "../../src/protocols/dsn/message.ts";
+import { findCommand, findReplies } from "../../src/protocols/dsn/smtp-replies.ts";
 import { bytes } from "./mails.ts";
 
 const typesOf = (text: string) => readMessage(bytes(text)).parts.map(({ type }) => type);

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "bun:test";
-import { isGenuine, readReturnPath, RETURN_PATH_LIFE_MS, returnPath } from "../../src/dsn/return-path.ts";
+import { isGenuine, readReturnPath, RETURN_PATH_LIFE_MS, returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { idTime, idToBytes, newId } from "../../src/platform/uuid.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { seeded } from "../db/temporary.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { generateKeyPairs } from "../../src/dkim/keys.ts";
+import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
 import type { Composed, ComposeInput } from "../../src/emails/compose.ts";
 import { createComposer } from "../../src/emails/composer.ts";
 import { prepareContent } from "../../src/emails/prepare.ts";

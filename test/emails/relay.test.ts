@@ -6,10 +6,10 @@ import type { RelayConfig } from "../../src/config.ts";
 import { judge, relayFinder } from "../../src/emails/relay.ts";
 import { openRelays } from "../../src/emails/relay-settings.ts";
 import { StartError } from "../../src/platform/errors.ts";
-import { hearWhole } from "../../src/smtp/hear.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
-import type { SendResult } from "../../src/smtp/session.ts";
-import type { Transmission } from "../../src/smtp/transmit.ts";
+import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
+import type { SendResult } from "../../src/protocols/smtp/session/session.ts";
+import type { Transmission } from "../../src/protocols/smtp/transmit.ts";
 import { AUTHORITY, OTHER_CERTIFICATE } from "../fakes/certificates.ts";
 
 function config(changes: Partial<RelayConfig> = {}): RelayConfig {

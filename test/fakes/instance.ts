@@ -11,7 +11,7 @@ import { setUpInstance } from "../../src/cli/set-up.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../src/config.ts";
 import type { ReadFree } from "../../src/platform/db/disk-guard.ts";
-import { generateKeyPairs, type KeyPairs } from "../../src/dkim/keys.ts";
+import { generateKeyPairs, type KeyPairs } from "../../src/protocols/dkim/keys.ts";
 import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";
 import type { Receive } from "../../src/inbound/letter.ts";
 import type { Log, LogFields } from "../../src/platform/log.ts";

@@ -1,4 +1,4 @@
-import type { Lookup, MxRecord, Resolver } from "../../src/dns/client.ts";
+import type { Lookup, MxRecord, Resolver } from "../../src/protocols/dns/client.ts";
 import { answerFromZone } from "./zone.ts";
 import type { Zone } from "./zone.ts";
 

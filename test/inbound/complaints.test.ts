@@ -3,7 +3,7 @@
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
-import { returnPath } from "../../src/dsn/return-path.ts";
+import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { complaintSamples, isCorpusHere } from "../dsn/corpus.ts";
 import { bytes, group, mail, report } from "../dsn/mails.ts";
 import { attempted, HOUR, NOON, recordOf, startAtNoon, timelineOf, totalsOf } from "../api/one-email.ts";

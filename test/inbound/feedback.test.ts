@@ -2,7 +2,7 @@
 // which every recipient has: forged ones must not block a workspace, and those of a listed provider must.
 
 import { expect, setDefaultTimeout, spyOn, test } from "bun:test";
-import { signMessage } from "../../src/dkim/sign.ts";
+import { signMessage } from "../../src/protocols/dkim/sign.ts";
 import { attempted, NOON, recordOf, startAtNoon } from "../api/one-email.ts";
 import type { HeldInstance } from "../api/kit.ts";
 import { domainKeys } from "../dkim/support.ts";

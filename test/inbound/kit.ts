@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
-import { returnPath } from "../../src/dsn/return-path.ts";
+import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../src/platform/uuid.ts";
 import { openCertificate } from "../../src/inbound/certificate.ts";
 import type { Letter, Receive } from "../../src/inbound/letter.ts";

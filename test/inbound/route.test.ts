@@ -1,6 +1,6 @@
 // Who is a recipient: the whole table of RCPT's judgements.
 import { expect, test } from "bun:test";
-import { returnPath } from "../../src/dsn/return-path.ts";
+import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../src/platform/uuid.ts";
 import { route, type RouteParts, type SentEmail } from "../../src/inbound/route.ts";
 import { systemRandom } from "../../src/platform/random.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { comparableAddress, parseAddress, parseMailbox, toAsciiDomain } from "../../src/mime/address.ts";
+import { comparableAddress, parseAddress, parseMailbox, toAsciiDomain } from "../../src/protocols/mime/address.ts";
 import { seeded } from "../db/temporary.ts";
 import { CONTROLS, codePointName, FORMATS, mailbox, refusal } from "./mailbox.ts";
 

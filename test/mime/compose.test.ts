@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { parseMailbox } from "../../src/mime/address.ts";
-import { composeMessage, type MessageSource } from "../../src/mime/compose.ts";
+import { parseMailbox } from "../../src/protocols/mime/address.ts";
+import { composeMessage, type MessageSource } from "../../src/protocols/mime/compose.ts";
 import { CONTROLS, mailbox, source } from "./mailbox.ts";
 
 const compose = (changes: Partial<MessageSource> = {}) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type EncodedText, encodeText, toCrlf } from "../../src/mime/encode.ts";
+import { type EncodedText, encodeText, toCrlf } from "../../src/protocols/mime/encode.ts";
 
 const encoded = (text: string) => Buffer.from(encodeText(text).bytes).toString("latin1");
 

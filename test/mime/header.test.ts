@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { dateValue, headerLine, mailboxLine, subjectFault, subjectLine } from "../../src/mime/header.ts";
+import { dateValue, headerLine, mailboxLine, subjectFault, subjectLine } from "../../src/protocols/mime/header.ts";
 import { CONTROLS, mailbox } from "./mailbox.ts";
 
 test("a short ASCII subject is written as it is", () => {

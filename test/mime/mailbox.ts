@@ -1,5 +1,5 @@
-import { type Mailbox, type parseAddress, parseMailbox } from "../../src/mime/address.ts";
-import type { MessageSource } from "../../src/mime/compose.ts";
+import { type Mailbox, type parseAddress, parseMailbox } from "../../src/protocols/mime/address.ts";
+import type { MessageSource } from "../../src/protocols/mime/compose.ts";
 
 /** The parsed mailbox of a text that must be one. */
 export function mailbox(text: string): Mailbox {

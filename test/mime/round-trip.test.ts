@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { simpleParser } from "mailparser";
-import { composeMessage, type MessageSource } from "../../src/mime/compose.ts";
+import { composeMessage, type MessageSource } from "../../src/protocols/mime/compose.ts";
 import { mailbox } from "./mailbox.ts";
 
 // Ten tests of a thousand: each stays far below its limit on a busy machine, and a failure names its seed.

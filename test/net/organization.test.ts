@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { organizationalDomain } from "../../src/net/organization.ts";
+import { organizationalDomain } from "../../src/protocols/dns/organizational-domain.ts";
 
 test.each([
   ["example.com", "example.com"],

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { createPrivateKey } from "node:crypto";
 import { createTransport } from "nodemailer";
-import { generateKeyPairs } from "../../src/dkim/keys.ts";
-import { dkimRecordValue } from "../../src/dkim/record.ts";
-import { signMessage } from "../../src/dkim/sign.ts";
-import type { Lookup } from "../../src/dns/client.ts";
+import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
+import { dkimRecordValue } from "../../src/protocols/dkim/record.ts";
+import { signMessage } from "../../src/protocols/dkim/sign.ts";
+import type { Lookup } from "../../src/protocols/dns/client.ts";
 import { openInbox } from "../../src/sandbox/inbox.ts";
 import type { Inbox } from "../../src/sandbox/inbox.ts";
 import { MAX_MESSAGE_BYTES, startSandboxMx } from "../../src/sandbox/mx.ts";

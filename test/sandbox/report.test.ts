@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type MailParserOptions, simpleParser } from "mailparser";
-import { readReport } from "../../src/dsn/parse.ts";
-import { returnPath } from "../../src/dsn/return-path.ts";
+import { readReport } from "../../src/protocols/dsn/parse.ts";
+import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../src/platform/uuid.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { bounceReport, complaintReport, type Reported } from "../../src/sandbox/report.ts";

@@ -20,7 +20,7 @@ setDefaultTimeout(30_000);
 const LIMIT_MS = 10_000;
 /** Longer than any test lets pass. */
 const NEVER = [500 * HOUR_MS];
-/** src/smtp/pool.ts keeps a session idle this long: past it, the next message makes a new connection. */
+/** src/protocols/smtp/session-pool.ts keeps a session idle this long: past it, the next message makes a new connection. */
 const PAST_IDLE_MS = 6_000;
 
 type Stage = keyof Pick<MxScript, "greeting" | "ehlo" | "helo" | "mail" | "rcpt" | "data" | "dot">;

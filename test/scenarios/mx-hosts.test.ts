@@ -17,7 +17,7 @@ import {
 setDefaultTimeout(30_000);
 
 const LIMIT_MS = 10_000;
-/** src/smtp/pool.ts keeps a session idle for less: past it, the next message makes a new connection. */
+/** src/protocols/smtp/session-pool.ts keeps a session idle for less: past it, the next message makes a new connection. */
 const PAST_IDLE_MS = 6_000;
 
 test("TLS is used where it works; where it is broken the message goes in clear, and the host is remembered", async () => {

@@ -23,7 +23,7 @@ import {
 
 setDefaultTimeout(60_000);
 
-/** src/dns/client.ts gives a server this long for one try. */
+/** src/protocols/dns/client.ts gives a server this long for one try. */
 const TRY_MS = 5_000;
 
 const SLOW: { what: string; fault: DnsFault; reason: RegExp }[] = [

@@ -3,7 +3,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { verifyMessage } from "../../src/dkim/verify.ts";
+import { verifyMessage } from "../../src/protocols/dkim/verify.ts";
 import { startMx } from "../fakes/mx.ts";
 import { waitUntil } from "../peers/process.ts";
 import { runPombo, spawnPombo, within } from "./child.ts";

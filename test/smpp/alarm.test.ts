@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Alarm } from "../../src/smpp/alarm.ts";
+import { Alarm } from "../../src/protocols/smpp/session/alarm.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 test("it rings for what is due first, once", () => {

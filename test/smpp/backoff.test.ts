@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Backoff } from "../../src/smpp/backoff.ts";
+import { Backoff } from "../../src/protocols/smpp/reconnect-delay.ts";
 
 const LOST = { kind: "lost", boundMs: 0 } as const;
 const times = (count: number, wait: () => number) => Array.from({ length: count }, wait);

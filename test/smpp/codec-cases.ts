@@ -12,9 +12,9 @@ import {
   encodePlain,
   type Inbound,
   type Pdu,
-} from "../../src/smpp/pdu.ts";
-import { encodeSubmit, type SubmitSm } from "../../src/smpp/submit.ts";
-import { Wire } from "../../src/smpp/wire.ts";
+} from "../../src/protocols/smpp/pdu/pdu.ts";
+import { encodeSubmit, type SubmitSm } from "../../src/protocols/smpp/pdu/submit-sm.ts";
+import { Wire } from "../../src/protocols/smpp/session/connection.ts";
 import { ID, pdu, tlv, writeDelivery, type Delivery } from "../peers/smsc/codec.ts";
 
 export const SUBMIT: SubmitSm = {

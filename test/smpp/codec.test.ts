@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { encodeSubmit, relativeValidity } from "../../src/smpp/submit.ts";
+import { encodeSubmit, relativeValidity } from "../../src/protocols/smpp/pdu/submit-sm.ts";
 import { CASES, SUBMIT } from "./codec-cases.ts";
 
 for (const [name, run] of Object.entries(CASES)) test(name, async () => void (await run()));

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { dial } from "../../src/smpp/dial.ts";
-import { LINK_DEFAULTS } from "../../src/smpp/settings.ts";
+import { dial } from "../../src/protocols/smpp/session/connect.ts";
+import { LINK_DEFAULTS } from "../../src/protocols/smpp/settings.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 test("a connection whose options are refused at once has failed, and no more", async () => {

@@ -2,7 +2,7 @@
 // and runs faster.
 import { expect, test } from "bun:test";
 import { steadyClock, type Clock } from "../../src/platform/clock.ts";
-import { openLink } from "../../src/smpp/link.ts";
+import { openLink } from "../../src/protocols/smpp/link.ts";
 import { startSmsc, type SmscHandle } from "../peers/smsc/client.ts";
 import { readMessage } from "../peers/smsc/codec.ts";
 import type { Rule } from "../peers/smsc/script.ts";

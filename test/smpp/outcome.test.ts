@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { isFrequent, nextStep, outcomeOf, statusText } from "../../src/smpp/outcome.ts";
-import { type StatusRule, STATUSES } from "../../src/smpp/statuses.ts";
+import { isFrequent, nextStep, outcomeOf, statusText } from "../../src/protocols/smpp/submit-outcome.ts";
+import { type StatusRule, STATUSES } from "../../src/protocols/smpp/pdu/status-table.ts";
 
 const FRESH = { retries: 0, canReroute: true, canReencode: true };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Rate } from "../../src/smpp/rate.ts";
+import { Rate } from "../../src/protocols/smpp/rate.ts";
 
 const [OK, FULL, THROTTLED] = [0x00, 0x14, 0x58];
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { watch, type Watched } from "../../src/smpp/watch.ts";
+import { watch, type Watched } from "../../src/protocols/smpp/session/liveness.ts";
 
 const LIMITS = {
   bindTimeoutMs: 30_000,

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextSequence, Window } from "../../src/smpp/window.ts";
+import { nextSequence, Window } from "../../src/protocols/smpp/window.ts";
 
 function filled(size: number, count: number, at = 0): Window<string> {
   const window = new Window<string>(size);

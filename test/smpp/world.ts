@@ -1,10 +1,10 @@
 // A link and the SMSC it talks to, with what the link told kept for tests.
 
-import { Link, type LinkEvents } from "../../src/smpp/link.ts";
-import type { Answer } from "../../src/smpp/outbox.ts";
-import type { Unbound } from "../../src/smpp/kept-session.ts";
-import type { Inbound } from "../../src/smpp/pdu.ts";
-import { LINK_DEFAULTS, type LinkSettings } from "../../src/smpp/settings.ts";
+import { Link, type LinkEvents } from "../../src/protocols/smpp/link.ts";
+import type { Answer } from "../../src/protocols/smpp/outbox.ts";
+import type { Unbound } from "../../src/protocols/smpp/persistent-session.ts";
+import type { Inbound } from "../../src/protocols/smpp/pdu/pdu.ts";
+import { LINK_DEFAULTS, type LinkSettings } from "../../src/protocols/smpp/settings.ts";
 import type { LogFields } from "../../src/platform/log.ts";
 import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import { headOf, readMessage, type Delivery } from "../peers/smsc/codec.ts";

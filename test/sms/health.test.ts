@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config.ts";
 import { Health } from "../../src/sms/health.ts";
-import { outcomeOf } from "../../src/smpp/outcome.ts";
+import { outcomeOf } from "../../src/protocols/smpp/submit-outcome.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const [OK, FULL, ERROR, THROTTLED] = [0x00, 0x14, 0x45, 0x58].map((status) => outcomeOf(status));

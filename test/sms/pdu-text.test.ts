@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { pduText } from "../../src/sms/pdu-text.ts";
-import { encode, encodeAcknowledgement } from "../../src/smpp/pdu.ts";
+import { encode, encodeAcknowledgement } from "../../src/protocols/smpp/pdu/pdu.ts";
 
 const SECRET = "O seu codigo e 482913";
 const RECEIPT = "id:123 sub:001 stat:DELIVRD err:000 text:O seu codi";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
-import type { SessionOptions, Submission } from "../../src/smtp/greet.ts";
+import type { SessionOptions, Submission } from "../../src/protocols/smtp/session/greeting.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { drop, raw, sayThenDrop, stall, startMx, type MxScript } from "../fakes/mx.ts";
 import { CONTENT, ENVELOPE, open, runOut, withMx, withSession } from "./helpers.ts";

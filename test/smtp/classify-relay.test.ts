@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import type { Stage } from "../../src/smtp/stage.ts";
-import { classifyRelayBroken, classifyRelayed } from "../../src/smtp/classify-relay.ts";
-import { hearWhole } from "../../src/smtp/hear.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
+import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
+import { classifyRelayBroken, classifyRelayed } from "../../src/protocols/smtp/replies/classify-relay.ts";
+import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 function judged(stage: Stage, reply: string) {
   return classifyRelayed(hearWhole(makeReply(Number(reply.slice(0, 3)), [reply.slice(4)])), stage);

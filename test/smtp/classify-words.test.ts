@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { classifyReply } from "../../src/smtp/classify.ts";
-import type { Category } from "../../src/smtp/classify-rules.ts";
-import { hearWhole } from "../../src/smtp/hear.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
+import { classifyReply } from "../../src/protocols/smtp/replies/classify.ts";
+import type { Category } from "../../src/protocols/smtp/replies/rules.ts";
+import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 // Answers to RCPT in the words of many servers, beside those of classify.test.ts.
 

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "bun:test";
-import { classifyBroken, classifyReply } from "../../src/smtp/classify.ts";
-import type { Stage } from "../../src/smtp/stage.ts";
-import { TEXT_RULES, type Category } from "../../src/smtp/classify-rules.ts";
-import { hearWhole } from "../../src/smtp/hear.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
+import { classifyBroken, classifyReply } from "../../src/protocols/smtp/replies/classify.ts";
+import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
+import { TEXT_RULES, type Category } from "../../src/protocols/smtp/replies/rules.ts";
+import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 const judge = (line: string, stage: Stage = "rcpt") =>
   classifyReply(hearWhole(makeReply(Number(line.slice(0, 3)), [line.slice(4)])), stage);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { prepareContent } from "../../src/smtp/content.ts";
+import { prepareContent } from "../../src/protocols/smtp/session/content.ts";
 import { seeded } from "./helpers.ts";
 
 const prepare = (content: string) => prepareContent(Buffer.from(content, "latin1"), false).toString("latin1");

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { createResolver, type Lookup } from "../../src/dns/client.ts";
+import { createResolver, type Lookup } from "../../src/protocols/dns/client.ts";
 import { parseRanges } from "../../src/platform/ip/address.ts";
 import type { Random } from "../../src/platform/random.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { findRoute, lookupsAtOnce } from "../../src/smtp/destinations.ts";
-import type { Route } from "../../src/smtp/destinations.ts";
+import { findRoute, lookupsAtOnce } from "../../src/protocols/smtp/mx-lookup.ts";
+import type { Route } from "../../src/protocols/smtp/mx-lookup.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import { createFakeResolver } from "../fakes/resolver.ts";
 import type { Zone } from "../fakes/resolver.ts";

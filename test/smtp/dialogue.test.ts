@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { Dialogue, joinDialogues } from "../../src/smtp/dialogue.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
+import { Dialogue, joinDialogues } from "../../src/protocols/smtp/session/transcript.ts";
+import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 test("commands and replies stand in their order with the time of each, a line each", () => {
   let now = 1_000;

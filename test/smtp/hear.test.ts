@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { domainToUnicode } from "node:url";
-import { parseAddress } from "../../src/mime/address.ts";
-import { classifyReply } from "../../src/smtp/classify.ts";
-import type { Stage } from "../../src/smtp/stage.ts";
-import { TEXT_RULES } from "../../src/smtp/classify-rules.ts";
-import { hear, type Told } from "../../src/smtp/hear.ts";
-import { reactionTo } from "../../src/smtp/providers.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
+import { parseAddress } from "../../src/protocols/mime/address.ts";
+import { classifyReply } from "../../src/protocols/smtp/replies/classify.ts";
+import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
+import { TEXT_RULES } from "../../src/protocols/smtp/replies/rules.ts";
+import { hear, type Told } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { reactionTo } from "../../src/protocols/smtp/providers.ts";
+import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 import { seeded } from "./helpers.ts";
 
 // Servers repeat what they were sent, and who sends it chooses its words: they must not be taken for the server's.

@@ -1,7 +1,12 @@
 import { systemClock, type Clock } from "../../src/platform/clock.ts";
-import { openSession, type Envelope, type OpenResult, type SmtpSession } from "../../src/smtp/session.ts";
-import type { SessionOptions } from "../../src/smtp/greet.ts";
-import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
+import {
+  openSession,
+  type Envelope,
+  type OpenResult,
+  type SmtpSession,
+} from "../../src/protocols/smtp/session/session.ts";
+import type { SessionOptions } from "../../src/protocols/smtp/session/greeting.ts";
+import { DEFAULT_TIMEOUTS } from "../../src/protocols/smtp/session/timeouts.ts";
 import type { FakeClock } from "../fakes/clock.ts";
 import { startMx, type Mx, type MxScript } from "../fakes/mx.ts";
 

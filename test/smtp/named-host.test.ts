@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findNamedHost } from "../../src/smtp/destinations.ts";
+import { findNamedHost } from "../../src/protocols/smtp/mx-lookup.ts";
 import { createFakeResolver } from "../fakes/resolver.ts";
 
 const resolver = createFakeResolver({

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { IDLE_MS, SESSION_LIFE_MS, SessionPool, type PoolOptions } from "../../src/smtp/pool.ts";
-import type { SmtpSession } from "../../src/smtp/session.ts";
-import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
-import { createTlsMemory, tlsPolicy, WITHOUT_TLS_MS } from "../../src/smtp/tls-policy.ts";
+import { IDLE_MS, SESSION_LIFE_MS, SessionPool, type PoolOptions } from "../../src/protocols/smtp/session-pool.ts";
+import type { SmtpSession } from "../../src/protocols/smtp/session/session.ts";
+import { DEFAULT_TIMEOUTS } from "../../src/protocols/smtp/session/timeouts.ts";
+import { createTlsMemory, tlsPolicy, WITHOUT_TLS_MS } from "../../src/protocols/smtp/tls-policy.ts";
 import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import { stall, type Mx } from "../fakes/mx.ts";
 import { withMx } from "./helpers.ts";

@@ -8,7 +8,7 @@ import {
   ReplyError,
   ReplyReader,
   type Reply,
-} from "../../src/smtp/reply.ts";
+} from "../../src/protocols/smtp/replies/reply.ts";
 import { seeded } from "./helpers.ts";
 
 function read(...chunks: (string | Uint8Array)[]): Reply[] {

@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/platform/clock.ts";
-import { SessionPool, type PoolOptions } from "../../src/smtp/pool.ts";
-import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
-import type { Destination, Mail } from "../../src/smtp/transmit.ts";
+import { SessionPool, type PoolOptions } from "../../src/protocols/smtp/session-pool.ts";
+import { DEFAULT_TIMEOUTS } from "../../src/protocols/smtp/session/timeouts.ts";
+import type { Destination, Mail } from "../../src/protocols/smtp/transmit.ts";
 import { startMx, type Mx, type MxScript } from "../fakes/mx.ts";
 import { CONTENT, ENVELOPE } from "./helpers.ts";
 

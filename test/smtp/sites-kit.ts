@@ -1,10 +1,10 @@
-import { PROVIDERS } from "../../src/smtp/providers.ts";
-import { hear, type Told } from "../../src/smtp/hear.ts";
-import { makeReply } from "../../src/smtp/reply.ts";
-import { type SiteBlock, Sites } from "../../src/smtp/sites.ts";
-import type { Stage } from "../../src/smtp/stage.ts";
-import type { SendResult } from "../../src/smtp/session.ts";
-import type { Transmission } from "../../src/smtp/transmit.ts";
+import { PROVIDERS } from "../../src/protocols/smtp/providers.ts";
+import { hear, type Told } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
+import { type SiteBlock, Sites } from "../../src/protocols/smtp/sites.ts";
+import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
+import type { SendResult } from "../../src/protocols/smtp/session/session.ts";
+import type { Transmission } from "../../src/protocols/smtp/transmit.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
-import { openSession } from "../../src/smtp/session.ts";
-import { DEFAULT_TIMEOUTS } from "../../src/smtp/timeouts.ts";
+import { openSession } from "../../src/protocols/smtp/session/session.ts";
+import { DEFAULT_TIMEOUTS } from "../../src/protocols/smtp/session/timeouts.ts";
 import { HOUR, MINUTE, SHOP, SITE, start, transmission } from "./sites-kit.ts";
 
 describe("sessions (R31)", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { SessionSlots } from "../../src/smtp/slots.ts";
+import { SessionSlots } from "../../src/protocols/smtp/session-slots.ts";
 import { seeded, turn } from "../db/temporary.ts";
 
 const NEVER = new AbortController().signal;

@@ -1,8 +1,8 @@
 // TLS where the operator named the server: from the first byte on, and with a certificate that counts.
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
-import type { SessionOptions } from "../../src/smtp/greet.ts";
-import { Wire } from "../../src/smtp/wire.ts";
+import type { SessionOptions } from "../../src/protocols/smtp/session/greeting.ts";
+import { Wire } from "../../src/protocols/smtp/session/connection.ts";
 import { AUTHORITY, EXPIRED_CERTIFICATE, OTHER_CERTIFICATE, RELAY_CERTIFICATE } from "../fakes/certificates.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { raw, stall, startMx, type Mx, type MxScript } from "../fakes/mx.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { DEFAULT_TIMEOUTS, MAX_SESSION_STEP_MS } from "../../src/smtp/timeouts.ts";
+import { DEFAULT_TIMEOUTS, MAX_SESSION_STEP_MS } from "../../src/protocols/smtp/session/timeouts.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { raw } from "../fakes/mx.ts";
 import { CONTENT, ENVELOPE, largeContent, runOut, withSession } from "./helpers.ts";

@@ -1,7 +1,7 @@
 // A site that is reached as the operator says: another port, its own TLS, credentials.
 import { expect, test } from "bun:test";
-import type { Access } from "../../src/smtp/pool.ts";
-import { deliverVia } from "../../src/smtp/transmit.ts";
+import type { Access } from "../../src/protocols/smtp/session-pool.ts";
+import { deliverVia } from "../../src/protocols/smtp/transmit.ts";
 import type { MxScript } from "../fakes/mx.ts";
 import { counts, MAIL, withSite } from "./site.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
-import { deliverVia, describeTransmission } from "../../src/smtp/transmit.ts";
+import { deliverVia, describeTransmission } from "../../src/protocols/smtp/transmit.ts";
 import type { MxScript } from "../fakes/mx.ts";
 import { counts, MAIL, withSite } from "./site.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { deliverVia, describeTransmission } from "../../src/smtp/transmit.ts";
+import { deliverVia, describeTransmission } from "../../src/protocols/smtp/transmit.ts";
 import { drop, sayThenDrop, stall, type MxScript } from "../fakes/mx.ts";
 import { CONTENT, ENVELOPE } from "./helpers.ts";
 import { counts, MAIL, withSite } from "./site.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createUnreachable, reachableFirst } from "../../src/smtp/unreachable.ts";
+import { createUnreachable, reachableFirst } from "../../src/protocols/smtp/unreachable-hosts.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const HOSTS = [

@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dir, "../..");
 const NOT_OURS = new Set([".git", ".tools", ".bench", "node_modules", "dist"]);
 
 export interface Source {
-  /** From the project's root, with "/": "src/smtp/reply.ts". */
+  /** From the project's root, with "/": "src/protocols/smtp/replies/reply.ts". */
   path: string;
   text: string;
 }
@@ -104,7 +104,7 @@ function codeLines(source: Source): string[] {
   });
 }
 
-/** "src/smtp/reply.ts:12: <line>" for each line of code that matches. */
+/** "src/protocols/smtp/replies/reply.ts:12: <line>" for each line of code that matches. */
 export function codeMatching(source: Source, pattern: RegExp): string[] {
   return codeLines(source).flatMap((line, index) =>
     pattern.test(line) ? [`${source.path}:${index + 1}: ${line.trim()}`] : [],

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Lookup, Resolver } from "../../src/dns/lookup.ts";
+import type { Lookup, Resolver } from "../../src/protocols/dns/lookup.ts";
 import { lookBy } from "../../src/webhooks/look.ts";
 import { fakeClock } from "../fakes/clock.ts";
 

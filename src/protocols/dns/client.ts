@@ -1,0 +1,252 @@
+/**
+ * The only DNS of pombo. A lookup goes: cache; the same question already under way; then the
+ * servers one after the other (each UDP first, TCP where the answer does not fit), following CNAMEs
+ * across answers; and what was learned goes into the cache. It is our own because mail needs what
+ * the runtime's resolver does not tell: NXDOMAIN apart from NODATA, TTLs, whole TXT records.
+ */
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import { type Asker, LookupCache, copyLookup } from "./cache.ts";
+import { askServer } from "./exchange.ts";
+import type { Outcome, Server } from "./exchange.ts";
+import { createGate } from "./lookup-limit.ts";
+import type { Lookup, MxRecord, Resolver } from "./lookup.ts";
+import { keepRecords } from "./records.ts";
+import { parseServer } from "./servers.ts";
+import { CNAME_LIMIT, isAskable, normalizeName } from "./wire-format.ts";
+import type { QueryType } from "./wire-format.ts";
+
+export type { Lookup, MxRecord, Resolver } from "./lookup.ts";
+export { systemServers } from "./servers.ts";
+
+const TIMEOUT_MS = 5000;
+/** A second round only for servers that were silent: a lost datagram is the common fault. */
+const ROUNDS = 2;
+const SERVERS_LIMIT = 8;
+const LOOKUPS_AT_ONCE = 256;
+/** Asks for what is no workspace's. */
+const OURSELVES: Asker = 0;
+
+/** A resolver over real servers. After `close` every lookup is `failed`, those under way as well. */
+export interface DnsClient extends Resolver {
+  readonly serverCount: number;
+  /**
+   * Lookups that ask the servers anew, from the one with this index (0 and up, taken modulo the
+   * number of servers) and only then the others; the answers renew the cache. For "two answers
+   * from different servers" and for domain checks, which must not believe an old "no such record".
+   */
+  fresh(preferredServer: number): Resolver;
+  /** The same for the mail of one workspace, in whose share of the cache the answers are held. */
+  by(workspaceId: number): Pick<DnsClient, keyof Resolver | "fresh" | "serverCount">;
+  close(): void;
+}
+
+export interface ResolverOptions {
+  /** `ip:port` or `[v6]:port`, 1 to 8, the preferred one first. */
+  servers: string[];
+  clock: Clock;
+  random: Random;
+  /** How long one server may take for one try; 5,000 unless told. */
+  timeoutMs?: number;
+  /** Lookups under way at once, each of which holds a socket; further ones wait for their turn. 256 unless told. */
+  lookupsAtOnce?: number;
+  /** Told of each question that no server answered at all; `reason` says of each, by its address, what it did instead. */
+  silent?: (reason: string) => void;
+}
+
+/** Throws a sentence when a server is not an address. Holds nothing open while nothing is asked. */
+export function createResolver(options: ResolverOptions): DnsClient {
+  const servers = options.servers.map(parseServer);
+  if (servers.length === 0 || servers.length > SERVERS_LIMIT) {
+    throw new Error(`Name 1 to ${SERVERS_LIMIT} DNS servers; ${servers.length} were given.`);
+  }
+  const cache = new LookupCache(options.clock);
+  let isClosed = false;
+  const walk = createWalk(servers, options);
+  const enter = createGate(options.lookupsAtOnce ?? LOOKUPS_AT_ONCE);
+  const underWay = new Map<string | symbol, Shared>();
+
+  const ask = async (type: QueryType, name: string, asking: Asking & { asker: Asker }): Promise<Lookup<unknown>> => {
+    const { preferred, signal, asker } = asking;
+    const leave = await enter(signal);
+    if (leave === null) return GIVEN_UP;
+    try {
+      const { lookup, ttlS } = await walk(type, name, { preferred, signal });
+      cache.store(`${type} ${name}`, lookup, { ttlS, asker });
+      return lookup;
+    } finally {
+      leave();
+    }
+  };
+
+  /** The same question of several is asked once, and given up when the last of them gives up; a fresh one is not shared. */
+  const share = (type: QueryType, name: string, { preferred, asker }: Wish): Shared => {
+    const key = preferred === null ? `${type} ${name}` : Symbol(name);
+    const known = underWay.get(key);
+    if (known !== undefined) return known;
+    const ending = new AbortController();
+    const forget = () => void (underWay.get(key) === shared && underWay.delete(key));
+    const shared: Shared = {
+      askers: 0,
+      answer: ask(type, name, { preferred, asker, signal: ending.signal }).finally(forget),
+      giveUp() {
+        // Whoever asks from now on must not get this one's failure.
+        forget();
+        ending.abort();
+      },
+    };
+    underWay.set(key, shared);
+    return shared;
+  };
+
+  const find = async (type: QueryType, input: string, wish: Wish): Promise<Lookup<unknown>> => {
+    const name = normalizeName(input);
+    if (!isAskable(name)) return { kind: "no_name", server: "" };
+    if (isClosed) return { kind: "failed", reason: "the resolver is closed" };
+    const cached = wish.preferred === null ? cache.find(`${type} ${name}`, wish.asker) : null;
+    if (cached) return cached;
+    return copyLookup(await answerOf(share(type, name, wish), wish.signal));
+  };
+  const by = (asker: Asker) => ({
+    ...lookupsBy((type, name, signal) => find(type, name, { preferred: null, signal, asker })),
+    serverCount: servers.length,
+    fresh: (preferred: number) => lookupsBy((type, name, signal) => find(type, name, { preferred, signal, asker })),
+  });
+
+  return {
+    ...by(OURSELVES),
+    by,
+    close() {
+      isClosed = true;
+      for (const shared of Array.from(underWay.values())) shared.giveUp();
+      cache.clear();
+    },
+  };
+}
+
+/** How a question is put to the servers: beginning with which, and until when. */
+interface Asking {
+  preferred: number | null;
+  signal: AbortSignal;
+}
+
+interface Wish {
+  preferred: number | null;
+  asker: Asker;
+  signal: AbortSignal | undefined;
+}
+
+/** A question that is under way, and how many wait for its answer. */
+interface Shared {
+  askers: number;
+  readonly answer: Promise<Lookup<unknown>>;
+  giveUp(): void;
+}
+
+const GIVEN_UP: Lookup<unknown> = { kind: "failed", reason: "the lookup was given up" };
+
+/** The answer, or a failure as soon as `signal` is aborted. */
+async function answerOf(shared: Shared, signal: AbortSignal | undefined): Promise<Lookup<unknown>> {
+  shared.askers += 1;
+  if (signal === undefined) return shared.answer;
+  const { promise, resolve } = Promise.withResolvers<Lookup<unknown>>();
+  const leave = () => {
+    shared.askers -= 1;
+    if (shared.askers === 0) shared.giveUp();
+    resolve(GIVEN_UP);
+  };
+  void shared.answer.then(resolve);
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave);
+  const lookup = await promise;
+  signal.removeEventListener("abort", leave);
+  return lookup;
+}
+
+/** The one place where the record type in a question gives the answer its type. */
+function lookupsBy(
+  find: (type: QueryType, name: string, signal: AbortSignal | undefined) => Promise<Lookup<unknown>>,
+): Resolver {
+  return {
+    mx: (name, signal) => find("MX", name, signal) as Promise<Lookup<MxRecord>>,
+    a: (name, signal) => find("A", name, signal) as Promise<Lookup<string>>,
+    aaaa: (name, signal) => find("AAAA", name, signal) as Promise<Lookup<string>>,
+    txt: (name, signal) => find("TXT", name, signal) as Promise<Lookup<string>>,
+    cname: (name, signal) => find("CNAME", name, signal) as Promise<Lookup<string>>,
+  };
+}
+
+interface Walked {
+  lookup: Lookup<unknown>;
+  ttlS: number;
+}
+
+type Walk = (type: QueryType, name: string, asking: Asking) => Promise<Walked>;
+
+function createWalk(servers: Server[], options: ResolverOptions): Walk {
+  const askServers = createRounds(servers, options);
+  return async (type, name, asking) => {
+    const seen = new Set([name]);
+    let target = name;
+    let ttlS = Number.POSITIVE_INFINITY;
+    let isAuthentic = true;
+    for (;;) {
+      if (!isAskable(target)) return { lookup: { kind: "no_name", server: "" }, ttlS };
+      const { outcome, server } = await askServers(type, target, asking);
+      if (outcome.kind === "unanswered") return failed(`${type} ${name}: ${outcome.reason}`);
+      ttlS = Math.min(ttlS, outcome.ttlS);
+      if (outcome.kind === "no_data" || outcome.kind === "no_name") {
+        return { lookup: { kind: outcome.kind, server }, ttlS };
+      }
+      isAuthentic &&= outcome.isAuthentic;
+      if (outcome.kind === "found") {
+        const records = keepRecords(type, outcome.values, options.random);
+        return { lookup: { kind: "found", records, ttlS, isAuthentic, server }, ttlS };
+      }
+      for (const step of outcome.path) {
+        if (seen.has(step)) return failed(`${type} ${name}: its CNAMEs go in a circle`);
+        seen.add(step);
+      }
+      if (seen.size > CNAME_LIMIT + 1) return failed(`${type} ${name}: more than ${CNAME_LIMIT} CNAMEs`);
+      target = outcome.target;
+    }
+  };
+}
+
+function failed(reason: string): Walked {
+  return { lookup: { kind: "failed", reason }, ttlS: 0 };
+}
+
+type Rounds = (type: QueryType, name: string, asking: Asking) => Promise<{ outcome: Outcome; server: string }>;
+
+function createRounds(servers: Server[], options: ResolverOptions): Rounds {
+  const { clock, random, timeoutMs = TIMEOUT_MS } = options;
+  // Moves on to whoever answered when the first was silent, so that one dead server costs its
+  // timeout once and not with every lookup.
+  let usualFirst = 0;
+  return async (type, name, { preferred, signal }) => {
+    const first = (preferred ?? usualFirst) % servers.length;
+    let candidates = [...servers.slice(first), ...servers.slice(0, first)];
+    const reasons = new Map<Server, string>();
+    for (let round = 0; round < ROUNDS && candidates.length > 0; round += 1) {
+      const silent: Server[] = [];
+      for (const server of candidates) {
+        const id = Buffer.from(random.bytes(2)).readUInt16BE(0);
+        const outcome = await askServer(server, { id, name, type, hasEdns: true }, { clock, timeoutMs, signal });
+        if (outcome.kind !== "unanswered") {
+          if (preferred === null && silent.length > 0) usualFirst = servers.indexOf(server);
+          return { outcome, server: server.label };
+        }
+        reasons.set(server, outcome.reason);
+        if (outcome.isSilent) silent.push(server);
+      }
+      candidates = silent;
+    }
+    const told = (nameOf: (server: Server) => string) =>
+      [...reasons].map(([server, what]) => `${nameOf(server)} ${what}`).join("; ");
+    if (candidates.length === servers.length && !signal.aborted) options.silent?.(told(({ label }) => label));
+    // By its number: what customers read must not tell them where our servers are.
+    const reason = told((server) => `DNS server ${servers.indexOf(server) + 1}`);
+    return { outcome: { kind: "unanswered", reason, isSilent: false }, server: "" };
+  };
+}

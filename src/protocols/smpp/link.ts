@@ -1,0 +1,244 @@
+/**
+ * A link to an SMSC, as an ESME: one bind, or a transmitter and a receiver, kept up for ever; a window, a rate,
+ * and limits on every wait. It knows no database. What it is owed: a segment is committed as in flight before
+ * it is handed to `send`; an answer's place is given back (`settled`) after the commit of what it means; a
+ * message is acknowledged after its commit. So a crash at any moment leaves no more than one window in doubt.
+ *
+ * In its events: `ready` asks for segments, `answered`, `timedOut` and `lost` say what became of them, each
+ * segment by exactly one of these (a timed-out one may be answered late), `received` brings messages.
+ */
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import { rolesOf, type Role } from "./session/bind.ts";
+import { KeptSession, type Unbound } from "./persistent-session.ts";
+import { Outbox, type OutboxEvents, type Segment, type Unsent } from "./outbox.ts";
+import type { Inbound } from "./pdu/pdu.ts";
+import type { SmppSession } from "./session/session.ts";
+import type { Direction, Origin } from "./session/events.ts";
+import { assertSettings, type LinkSettings } from "./settings.ts";
+import { STATUS } from "./pdu/status.ts";
+
+export interface LinkEvents<S> extends OutboxEvents<S> {
+  /** `acknowledge`: 0 once it is committed, 0x64 when it could not be; only the first call counts. */
+  received(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void;
+  /** Submits and messages with their answers, both ways, as they are on the wire. */
+  seen?(direction: Direction, pdu: Buffer): void;
+  bound?(role: Role): void;
+  unbound?(end: Unbound): void;
+}
+
+export interface LinkOptions<S> {
+  settings: LinkSettings;
+  /** Its `now` should not jump (`steadyClock`): the link measures with it and stores no time. */
+  clock: Clock;
+  /** Gives a number in [0, 1). */
+  unit: () => number;
+  log: Log;
+  /** The addresses of a host's name; not asked for an address. */
+  lookUp: (host: string) => Promise<string[]>;
+  events: LinkEvents<S>;
+}
+
+/** What operators see of a link. */
+export interface LinkState {
+  /** `partly`: one of a pair. */
+  state: "bound" | "partly" | "unbound" | "closed";
+  window: number;
+  taken: number;
+  ratePerSecond: number;
+  /** Of the last session that ended, or could not be made; null: none has. */
+  lastEnd: Unbound | null;
+}
+
+export class Link<S extends Segment> {
+  readonly #options: LinkOptions<S>;
+  readonly #outbox: Outbox<S>;
+  readonly #kept: KeptSession[];
+  #epoch = 0;
+  #isReadingPaused = false;
+  #lastEnd: Unbound | null = null;
+  #closing: Promise<void> | null = null;
+  #look: (() => void) | null = null;
+
+  constructor(options: LinkOptions<S>) {
+    const { settings, clock, log, events } = options;
+    assertSettings(settings);
+    this.#options = options;
+    this.#outbox = new Outbox({ settings, clock, log, events: this.#watchedEvents(events) });
+    this.#kept = rolesOf(settings.bindMode).map((role) => this.#keep(role));
+  }
+
+  /** How many segments may be sent now. */
+  get free(): number {
+    return this.#outbox.free;
+  }
+
+  /** How many, once so many places are given back; 0 while less than half of the window would be free. */
+  freeWith(settled: number): number {
+    return this.#outbox.freeWith(settled);
+  }
+
+  /** Rises with every session that sends: what an older one is told later changes nothing. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** A bind that sends is there: a receiver alone is of no use to what waits. */
+  get isSending(): boolean {
+    return this.#kept.some(({ isBound, role }) => isBound && role !== "receiver");
+  }
+
+  get state(): LinkState {
+    const bound = this.#kept.filter(({ isBound }) => isBound).length;
+    const open = bound === this.#kept.length ? "bound" : bound > 0 ? "partly" : "unbound";
+    return {
+      state: this.#closing !== null && bound === 0 ? "closed" : open,
+      window: this.#options.settings.window,
+      taken: this.#outbox.taken,
+      ratePerSecond: this.#outbox.ratePerSecond,
+      lastEnd: this.#lastEnd,
+    };
+  }
+
+  /** Connects. */
+  start(): void {
+    for (const kept of this.#kept) kept.start();
+  }
+
+  /** Writes segments that are committed as in flight, in order, as far as there is room. @returns those not written */
+  send(segments: readonly S[]): Unsent<S>[] {
+    return this.#outbox.send(segments);
+  }
+
+  /** Sends nothing for so long: the route's owner has its reasons. */
+  pauseFor(ms: number): void {
+    this.#outbox.pauseFor(ms);
+  }
+
+  /** Reads nothing more, enquire_link neither: for moments, when more comes than can be committed. */
+  pauseReading(): void {
+    this.#isReadingPaused = true;
+    for (const { session, isBound } of this.#kept) if (isBound) session?.pauseReading();
+  }
+
+  resumeReading(): void {
+    this.#isReadingPaused = false;
+    for (const { session } of this.#kept) session?.resumeReading();
+  }
+
+  /** Ends the connections at once; they are made anew. */
+  reconnect(reason: string): void {
+    for (const { session } of this.#kept) session?.destroy(reason);
+  }
+
+  /** Sends nothing more, waits for the answers that are missing, unbinds, closes. Resolves in any case. */
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  async #closeAll(): Promise<void> {
+    this.#outbox.stop();
+    await this.#until(() => this.#outbox.taken === 0, this.#options.settings.drainMs);
+    for (const kept of this.#kept) {
+      kept.stop();
+      kept.session?.unbind();
+    }
+    // Each of its steps has a limit of its own.
+    await this.#until(() => this.#kept.every(({ session }) => session === null), Infinity);
+  }
+
+  /** Resolves when it holds, looked at whenever something has happened, or when the time is up. */
+  #until(holds: () => boolean, limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel?.();
+        this.#look = null;
+        resolve();
+      };
+      const cancel = limitMs === Infinity ? null : this.#options.clock.after(limitMs, end);
+      this.#look = () => (holds() ? end() : undefined);
+      this.#look();
+    });
+  }
+
+  #keep(role: Role): KeptSession {
+    const { settings, clock, unit, log, lookUp, events } = this.#options;
+    const isSender = role !== "receiver";
+    const kept: KeptSession = new KeptSession({
+      role,
+      settings,
+      clock,
+      unit,
+      log,
+      lookUp,
+      events: {
+        closing: () => undefined,
+        answered: (sequence, answer) => {
+          if (kept.session !== null) this.#outbox.answered(kept.session, sequence, answer);
+        },
+        received: (message, acknowledge, origin) => this.#receive(message, acknowledge, origin),
+        drained: () => this.#outbox.offer(),
+        seen: (direction, pdu) => events.seen?.(direction, pdu),
+        deadline: () => (isSender ? this.#outbox.deadline : Infinity),
+        due: (now) => (isSender ? this.#outbox.due(now) : undefined),
+      },
+      bound: (session) => this.#bound(role, session),
+      unbound: (end) => {
+        this.#lastEnd = end;
+        if (isSender) this.#outbox.end(end.reason);
+        events.unbound?.(end);
+        this.#look?.();
+      },
+    });
+    return kept;
+  }
+
+  #bound(role: Role, session: SmppSession): void {
+    this.#options.events.bound?.(role);
+    if (this.#isReadingPaused) session.pauseReading();
+    if (role === "receiver") return;
+    this.#epoch += 1;
+    this.#outbox.begin(session);
+  }
+
+  /** Whoever takes it may throw: then it is not committed, and should come again. */
+  #receive(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void {
+    const { events, log, settings } = this.#options;
+    try {
+      events.received(message, acknowledge, origin);
+    } catch (error) {
+      log.bug("smpp received", error, { link: settings.name });
+      acknowledge(STATUS.temporaryError);
+    }
+  }
+
+  /** `close` looks at the window when a place is given back. */
+  #watchedEvents(events: LinkEvents<S>): OutboxEvents<S> {
+    return {
+      ready: (free) => events.ready(free),
+      timedOut: (segment) => events.timedOut(segment),
+      lost: (segments, reason) => events.lost(segments, reason),
+      writing(segment, pdu) {
+        events.seen?.("out", pdu);
+        events.writing?.(segment, pdu);
+      },
+      throttled: (slowed) => events.throttled?.(slowed),
+      answered: ({ settled, ...answer }) =>
+        events.answered({
+          ...answer,
+          settled: () => {
+            settled();
+            this.#look?.();
+          },
+        }),
+    };
+  }
+}
+
+/** Makes a link and starts to connect. Throws on settings that could never bind. */
+export function openLink<S extends Segment>(options: LinkOptions<S>): Link<S> {
+  const link = new Link(options);
+  link.start();
+  return link;
+}

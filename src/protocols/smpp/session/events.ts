@@ -1,0 +1,73 @@
+// What a session is made of, and what it tells.
+
+import type { Socket } from "node:net";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { BindVerdict, Role } from "./bind.ts";
+import type { Inbound, Pdu } from "../pdu/pdu.ts";
+import type { LinkSettings } from "../settings.ts";
+
+/** `out`: from us to the SMSC. */
+export type Direction = "out" | "in";
+
+/** What was answered to one of our requests. */
+export interface RawAnswer {
+  status: number;
+  messageId: string;
+  /** A generic_nack: the SMSC did not understand the request. */
+  isNack: boolean;
+  /** The PDU as it came. */
+  bytes: Buffer;
+}
+
+export interface SessionEnd {
+  /** For people. */
+  reason: string;
+  /** Why the bind was refused, and its status; null when it was not. */
+  refused: { verdict: Exclude<BindVerdict, "bound">; status: number } | null;
+}
+
+/** Where a message came from: which connection, and its number there. */
+export interface Origin {
+  /** The same object for all of one connection; times in ms of the link's clock, null: it is there still. */
+  session: { readonly beganAt: number; readonly endedAt: number | null };
+  sequence: number;
+}
+
+export interface SessionEvents {
+  bound(): void;
+  /** The peer unbinds, or we do: nothing more may be sent. */
+  closing(): void;
+  answered(sequence: number, answer: RawAnswer): void;
+  received(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void;
+  drained(): void;
+  /** Submits and messages with their answers, both ways, as they are on the wire. */
+  seen?(direction: Direction, pdu: Buffer): void;
+  /** Asked whenever a timer is set: when `due` is to be told next (ms, or Infinity). */
+  deadline(): number;
+  /** Does what is due at `now`; only ever after what has come was read. */
+  due(now: number): void;
+  closed(end: SessionEnd): void;
+}
+
+export interface SessionOptions {
+  socket: Socket;
+  role: Role;
+  settings: LinkSettings;
+  clock: Clock;
+  log: Log;
+  events: SessionEvents;
+}
+
+/** The bytes of what says something of a message; null: it only keeps the session. */
+export function contentOf(pdu: Pdu): Buffer | null {
+  if (pdu.kind === "inbound") return pdu.message.bytes;
+  return pdu.kind === "submit_answer" || pdu.kind === "nack" || pdu.kind === "cut_message" ? pdu.bytes : null;
+}
+
+export function answerOf(pdu: Extract<Pdu, { kind: "submit_answer" | "nack" }>): RawAnswer {
+  const { status, bytes } = pdu;
+  return pdu.kind === "nack"
+    ? { status, messageId: "", isNack: true, bytes }
+    : { status, messageId: pdu.messageId, isNack: false, bytes };
+}

@@ -1,0 +1,279 @@
+/**
+ * One session: bind, then requests and answers both ways, then the end. It knows no queue and no window; what
+ * is answered it tells by sequence number. Phases and their limits: liveness.ts. `closed` is told once, and
+ * nothing after it.
+ */
+import type { Clock } from "../../../platform/clock.ts";
+import type { Log } from "../../../platform/log.ts";
+import { Alarm } from "./alarm.ts";
+import { commandOf, judgeBind, type Role } from "./bind.ts";
+import { encodeAcknowledgement, encodeBind, encodeNack, encodePlain, type Inbound, type Pdu } from "../pdu/pdu.ts";
+import { answerOf, contentOf, type SessionEnd, type SessionEvents, type SessionOptions } from "./events.ts";
+import type { LinkSettings } from "../settings.ts";
+import { hex, STATUS } from "../pdu/status.ts";
+import { watch, type Phase, type Watched } from "./liveness.ts";
+import { nextSequence } from "../window.ts";
+import { Wire } from "./connection.ts";
+
+export class SmppSession {
+  readonly role: Role;
+  readonly #wire: Wire;
+  readonly #settings: LinkSettings;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #events: SessionEvents;
+  readonly #watched: Watched;
+  readonly #bindSequence: number;
+  #sequence = 0;
+  #enquireSequence = 0;
+  #isOver = false;
+  readonly #life: { beganAt: number; endedAt: number | null };
+  /** The sequence number of the peer's unbind, while messages of its are not acknowledged yet. */
+  #peerUnbind: number | null = null;
+  #unacknowledged = 0;
+  #strays = 0;
+  readonly #alarm: Alarm;
+
+  /** Binds at once; the socket is connected. */
+  constructor({ socket, role, settings, clock, log, events }: SessionOptions) {
+    this.role = role;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#log = log;
+    this.#events = events;
+    this.#alarm = new Alarm(clock, () => this.#look());
+    const now = clock.now();
+    this.#life = { beganAt: now, endedAt: null };
+    this.#watched = {
+      phase: "binding",
+      phaseSince: now,
+      receivedAt: now,
+      enquiredAt: null,
+      midPduSince: null,
+      pausedSince: null,
+    };
+    this.#wire = new Wire(socket, clock, {
+      received: (pdu) => this.#take(pdu),
+      half: (isHalf) => this.#noteHalf(isHalf),
+      drained: () => events.drained(),
+      broken: (reason) => this.#end(reason),
+      fault: (error) => this.#fault(error),
+    });
+    this.#bindSequence = this.nextSequence();
+    this.#wire.write(encodeBind(commandOf(role), this.#bindSequence, settings));
+    this.rearm();
+  }
+
+  get phase(): Phase | "closed" {
+    return this.#isOver ? "closed" : this.#watched.phase;
+  }
+
+  /** Bound, and the peer reads. */
+  get isReady(): boolean {
+    return this.phase === "bound" && this.#wire.isDrained;
+  }
+
+  /** The number of the next request; used once. */
+  nextSequence(): number {
+    this.#sequence = nextSequence(this.#sequence);
+    return this.#sequence;
+  }
+
+  /** Writes requests in one piece. */
+  submit(requests: Buffer[]): void {
+    this.#wire.write(Buffer.concat(requests));
+    this.rearm();
+  }
+
+  /** Says goodbye: unbind, its answer, the end, each with its limit. */
+  unbind(): void {
+    if (this.phase !== "bound") return this.destroy("closed by us");
+    this.#enter("unbinding");
+    this.#events.closing();
+    this.#wire.write(encodePlain("unbind", this.nextSequence()));
+  }
+
+  destroy(reason: string): void {
+    this.#end(reason);
+  }
+
+  pauseReading(): void {
+    if (this.#isOver || this.#watched.pausedSince !== null) return;
+    this.#watched.pausedSince = this.#clock.now();
+    this.#wire.pause();
+    this.rearm();
+  }
+
+  resumeReading(): void {
+    if (this.#isOver || this.#watched.pausedSince === null) return;
+    const now = this.#clock.now();
+    this.#watched.pausedSince = null;
+    // It could not come before.
+    if (this.#watched.midPduSince !== null) this.#watched.midPduSince = now;
+    if (this.#watched.enquiredAt !== null) this.#watched.enquiredAt = now;
+    this.#wire.resume();
+    this.rearm();
+  }
+
+  /** Something that asks for nothing: told of once a session. */
+  stray(what: string): void {
+    this.#strays += 1;
+    if (this.#strays === 1) this.#log.event("smpp.stray", { link: this.#settings.name, what });
+  }
+
+  /** Sets the timer for what is due first; one that comes too early sets itself again. */
+  rearm(): void {
+    if (this.#isOver) return;
+    const now = this.#clock.now();
+    const verdict = watch(this.#watched, this.#settings, now);
+    this.#alarm.setFor(Math.min(this.#events.deadline(), verdict.kind === "wait" ? verdict.until : now));
+  }
+
+  #look(): void {
+    try {
+      const now = this.#clock.now();
+      this.#events.due(now);
+      if (this.#isOver) return;
+      const verdict = watch(this.#watched, this.#settings, now);
+      if (verdict.kind === "break") this.#end(verdict.reason);
+      else if (verdict.kind === "finish") this.#finish();
+      else if (verdict.kind === "enquire") this.#enquire();
+      this.rearm();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  #enquire(): void {
+    this.#watched.enquiredAt = this.#clock.now();
+    this.#enquireSequence = this.nextSequence();
+    this.#wire.write(encodePlain("enquire_link", this.#enquireSequence));
+  }
+
+  #noteHalf(isHalf: boolean): void {
+    this.#watched.midPduSince = isHalf ? this.#clock.now() : null;
+    this.rearm();
+  }
+
+  #take(pdu: Pdu): void {
+    const now = this.#clock.now();
+    this.#watched.receivedAt = now;
+    // What is half now is another one.
+    if (this.#watched.midPduSince !== null) this.#watched.midPduSince = now;
+    const content = contentOf(pdu);
+    if (content !== null) this.#events.seen?.("in", content);
+    switch (pdu.kind) {
+      case "submit_answer":
+        return this.#events.answered(pdu.sequence, answerOf(pdu));
+      case "inbound":
+        return this.#receive(pdu.sequence, pdu.message);
+      case "cut_message":
+        return this.#refuseCut(pdu);
+      case "bind_answer":
+        return this.#takeBindAnswer(pdu.sequence, pdu.status, false);
+      case "nack":
+        return this.#takeNack(pdu);
+      case "enquire":
+        return this.#wire.write(encodePlain("enquire_link_resp", pdu.sequence));
+      case "enquire_answer":
+        this.#watched.enquiredAt = null;
+        return;
+      case "unbind":
+        return this.#takeUnbind(pdu.sequence);
+      case "unbind_answer":
+        return this.#watched.phase === "unbinding" ? this.#finish() : this.stray(pdu.kind);
+      case "outbind":
+        return this.stray(pdu.kind);
+      // A subscriber can be reached again, which we asked nobody to tell us; it has no answer (§4.12.1).
+      case "alert":
+        return;
+      case "stranger":
+        this.stray(pdu.command);
+        if (!pdu.isAnswer) this.#wire.write(encodeNack(pdu.sequence, STATUS.invalidCommand));
+    }
+  }
+
+  #takeBindAnswer(sequence: number, status: number, isNack: boolean): void {
+    // A generic_nack for what could not be read has no number to copy.
+    const isOurs = sequence === this.#bindSequence || (isNack && sequence === 0);
+    if (this.#watched.phase !== "binding" || !isOurs) return this.stray("bind_answer");
+    const verdict = judgeBind(status, isNack);
+    if (verdict !== "bound") return this.#end(`the bind was refused with ${hex(status)}`, { verdict, status });
+    this.#enter("bound");
+    this.#events.bound();
+  }
+
+  #takeNack(nack: Extract<Pdu, { kind: "nack" }>): void {
+    const { sequence } = nack;
+    if (this.#watched.phase === "binding") return this.#takeBindAnswer(sequence, nack.status, true);
+    // One that does not know enquire_link is there all the same.
+    if (this.#watched.enquiredAt !== null && sequence === this.#enquireSequence) this.#watched.enquiredAt = null;
+    else this.#events.answered(sequence, answerOf(nack));
+  }
+
+  /** Some SMSCs deliver before they answer the bind: what is committed may be acknowledged all the same. */
+  #receive(sequence: number, message: Inbound): void {
+    let isAcknowledged = false;
+    this.#unacknowledged += 1;
+    const acknowledge = (status: number) => {
+      if (isAcknowledged) return;
+      isAcknowledged = true;
+      this.#unacknowledged -= 1;
+      const answer = encodeAcknowledgement(message.command, sequence, status);
+      this.#events.seen?.("out", answer);
+      this.#wire.writeSoon(answer);
+      this.#answerUnbind();
+    };
+    this.#events.received(message, acknowledge, { session: this.#life, sequence });
+  }
+
+  /** Its length is right, so that what follows can be read; a broken connection would only bring it again. */
+  #refuseCut({ sequence, command, bytes }: Extract<Pdu, { kind: "cut_message" }>): void {
+    const told = { link: this.#settings.name, command, octets: bytes.length };
+    this.#log.event("smpp.cut_message", told, "warn");
+    const answer = encodeAcknowledgement(command, sequence, STATUS.invalidMessageLength);
+    this.#events.seen?.("out", answer);
+    this.#wire.write(answer);
+  }
+
+  #takeUnbind(sequence: number): void {
+    this.#peerUnbind = sequence;
+    this.#enter("closing");
+    this.#events.closing();
+    this.#answerUnbind();
+  }
+
+  /** What was delivered is acknowledged before we part, or it would come again. */
+  #answerUnbind(): void {
+    if (this.#peerUnbind === null || this.#unacknowledged > 0 || this.#isOver) return;
+    this.#wire.write(encodePlain("unbind_resp", this.#peerUnbind));
+    this.#peerUnbind = null;
+    this.#finish();
+  }
+
+  /** All is said: our half is closed, and the peer has its time to close the other. */
+  #finish(): void {
+    this.#enter("closing");
+    this.#wire.finish();
+  }
+
+  #enter(phase: Phase): void {
+    this.#watched.phase = phase;
+    this.#watched.phaseSince = this.#clock.now();
+    this.rearm();
+  }
+
+  #fault(error: unknown): void {
+    this.#log.bug("smpp session", error, { link: this.#settings.name });
+    this.#end("a fault of our own");
+  }
+
+  #end(reason: string, refused: SessionEnd["refused"] = null): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#life.endedAt = this.#clock.now();
+    this.#alarm.stop();
+    this.#wire.close();
+    this.#events.closed({ reason, refused });
+  }
+}

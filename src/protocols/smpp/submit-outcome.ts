@@ -1,0 +1,92 @@
+/**
+ * What an SMSC's command_status means for the segment it answers. The table is in protocols/smpp/pdu/status-table.ts, and a
+ * route's own entries come before it, since vendors differ. `outcomeOf` reads the table; `nextStep`
+ * applies an entry to what has been tried so far. Pure.
+ */
+import { type RefusalCategory, type StatusRule, STATUSES } from "./pdu/status-table.ts";
+
+/** A route's own rules, by command_status. What an entry leaves out is as in the table. */
+export type StatusOverrides = ReadonlyMap<number, Partial<StatusRule>>;
+
+/** 4 octets: the largest command_status. */
+const LARGEST = 0xffff_ffff;
+
+/**
+ * The rule for a command_status. Unlisted codes, the vendors' own (0x400 to 0x4FF, and from 0x500 on
+ * those reserved) among them, are tried twice more and then final.
+ */
+export function outcomeOf(status: number, overrides?: StatusOverrides): StatusRule {
+  const rule = STATUSES.get(status) ?? { ...UNLISTED, name: statusText(status) };
+  const override = overrides?.get(status);
+  return override === undefined ? rule : { ...rule, ...override };
+}
+
+const UNLISTED: Omit<StatusRule, "name"> = {
+  action: "retry",
+  category: "provider_error",
+  retries: 2,
+  delayMs: [5_000, 300_000],
+  otherwise: "fail",
+  pausesRoute: "never",
+  isCounted: true,
+  isAlarming: false,
+  link: "keep",
+};
+
+/** `0x00000058`: as `providerErrorCode` shows it. */
+export function statusText(status: number): string {
+  return `0x${Math.min(Math.max(status, 0), LARGEST).toString(16).toUpperCase().padStart(8, "0")}`;
+}
+
+/** What has been tried with a segment when its answer comes. */
+export interface Tried {
+  /** Answers of this status that it had before. */
+  retries: number;
+  /** Another route stands ready, none was tried yet, and no segment of the message was accepted. */
+  canReroute: boolean;
+  /** Not tried yet, allowed by the route, and no more segments in UCS-2. */
+  canReencode: boolean;
+}
+
+export type Step =
+  | { kind: "accepted" }
+  | { kind: "retry"; afterMs: number; isCounted: boolean }
+  | { kind: "reroute" }
+  | { kind: "reencode" }
+  | { kind: "failed"; category: RefusalCategory };
+
+/** What becomes of a segment that got this answer. A route that can take no more fails it with the rule's category. */
+export function nextStep(rule: StatusRule, tried: Tried): Step {
+  switch (rule.action) {
+    case "accept":
+      return { kind: "accepted" };
+    case "retry":
+      if (rule.retries === null || tried.retries < rule.retries)
+        return { kind: "retry", afterMs: delayAfter(rule, tried.retries), isCounted: rule.isCounted };
+      return rule.otherwise === "reroute" && tried.canReroute ? { kind: "reroute" } : failed(rule);
+    case "reroute":
+      return tried.canReroute ? { kind: "reroute" } : failed(rule);
+    case "reencode":
+      return tried.canReencode ? { kind: "reencode" } : failed(rule);
+    // A bind's refusal is no answer to a submit_sm; where one comes all the same, the route is unusable as it is.
+    case "bind":
+    case "fail":
+      return failed(rule);
+  }
+}
+
+function failed({ category }: StatusRule): Step {
+  return { kind: "failed", category: category ?? "protocol_error" };
+}
+
+function delayAfter({ delayMs: [first, most] }: StatusRule, retries: number): number {
+  return Math.min(most, first * 2 ** Math.min(retries, 30));
+}
+
+/** Of a route's last answers so many are looked at, and over this share of one kind is frequent. */
+const FREQUENT = { answers: 50, share: 0.2 };
+
+/** Whether so many among a route's last answers make it rest, for rules that pause `when_frequent`. */
+export function isFrequent(count: number): boolean {
+  return count > FREQUENT.answers * FREQUENT.share;
+}

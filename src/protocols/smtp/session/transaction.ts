@@ -1,0 +1,211 @@
+/**
+ * One message over an open session: MAIL, RCPT, DATA, the content, the dot (R18–R30). With
+ * PIPELINING the three commands go in one write and their replies are read in order; without, one
+ * by one. `beforeDot` is started as soon as DATA is accepted and awaited before the dot is
+ * written: from that instant on a lost connection means an unknown outcome (R28), so the caller
+ * must have recorded the attempt durably first.
+ */
+import type { Capabilities, Unfit } from "./capabilities.ts";
+import { END_OF_CONTENT, prepareContent } from "./content.ts";
+import type { Reply } from "../replies/reply.ts";
+import type { Stage } from "../replies/stage.ts";
+import type { SessionTimeouts } from "./timeouts.ts";
+import { BrokenWire, type Wire } from "./connection.ts";
+
+/** What became of one message. */
+export type SendResult =
+  | { kind: "accepted"; reply: Reply; isReusable: boolean }
+  /** A 4xx or 5xx. `envelopeReached`: the server answered MAIL or a later command. */
+  | { kind: "refused"; stage: Stage; reply: Reply; isReusable: boolean; envelopeReached: boolean }
+  | Unfit
+  /** No answer to go by. `isDotSent`: the server may have taken the message (R28). */
+  | { kind: "broken"; stage: Stage; reason: string; isDotSent: boolean };
+
+export interface Envelope {
+  from: string;
+  to: string;
+  /** An address has a non-ASCII local part (R21). */
+  needsSmtpUtf8: boolean;
+}
+
+/** The session's side of a transaction. */
+export interface Link {
+  wire: Wire;
+  capabilities: Capabilities;
+  timeouts: SessionTimeouts;
+  /** MAIL was accepted and the transaction never ended: RSET must come first. */
+  isTransactionOpen: boolean;
+}
+
+/** Content up to this size goes in one write with its dot; larger content is on its way while `beforeDot` runs. */
+const ONE_WRITE_BYTES = 32 * 1024;
+const CHUNK_BYTES = 64 * 1024;
+const ENVELOPE_STAGES = ["mail", "rcpt", "data"] as const;
+type EnvelopeStage = (typeof ENVELOPE_STAGES)[number];
+interface Progress {
+  stage: Stage;
+  isDotSent: boolean;
+}
+
+/** Sends one message. Throws only on what composing must never hand over (see content.ts, envelopeCommands). */
+export async function transact(
+  link: Link,
+  envelope: Envelope,
+  content: Uint8Array,
+  beforeDot: () => Promise<void>,
+): Promise<SendResult> {
+  const prepared = prepareContent(content, envelope.needsSmtpUtf8);
+  const commands = envelopeCommands(envelope, content.length, link.capabilities);
+  const unfit = refuseAhead(envelope, content.length, link.capabilities);
+  if (unfit !== null) return { kind: "unfit", stage: "mail", ...unfit };
+  const progress: Progress = { stage: "mail", isDotSent: false };
+  try {
+    link.wire.assertQuiet("the server spoke between messages");
+    return (await sendEnvelope(link, commands, progress)) ?? (await sendContent(link, prepared, beforeDot, progress));
+  } catch (error) {
+    link.wire.destroy();
+    if (!(error instanceof BrokenWire)) throw error;
+    const stray = link.wire.stray;
+    // Some servers refuse in the middle of the content and close; before the dot that is an answer.
+    if (progress.stage === "block" && stray !== null && stray.code >= 400) return refused(link, "block", stray);
+    return { kind: "broken", ...progress, reason: error.message };
+  }
+}
+
+/** MAIL to DATA. Null: the server waits for the content. */
+async function sendEnvelope(
+  link: Link,
+  commands: Record<EnvelopeStage, string>,
+  progress: Progress,
+): Promise<SendResult | null> {
+  const { wire, capabilities, timeouts } = link;
+  const reset = link.isTransactionOpen ? "RSET\r\n" : "";
+  if (capabilities.hasPipelining) {
+    wire.ask(reset + commands.mail + commands.rcpt + commands.data, reset === "" ? 3 : 4);
+  } else if (reset !== "") wire.ask(reset, 1);
+  if (reset !== "") {
+    const reply = await wire.next(timeouts.commandMs, "answer to RSET");
+    if (reply.code === 421) return refused(link, "mail", reply);
+    if (reply.code !== 250) throw new BrokenWire(`RSET answered with ${reply.code}`);
+    link.isTransactionOpen = false;
+  }
+  for (const stage of ENVELOPE_STAGES) {
+    progress.stage = stage;
+    if (!capabilities.hasPipelining) wire.ask(commands[stage], 1);
+    const reply = await wire.next(
+      stage === "data" ? timeouts.dataMs : timeouts.commandMs,
+      `answer to ${stage.toUpperCase()}`,
+    );
+    if (stage === "data" ? reply.code === 354 : reply.code >= 200 && reply.code < 300) {
+      link.isTransactionOpen = true;
+      continue;
+    }
+    // R27: a 2xx or 3xx that does not belong here.
+    if (reply.code < 400) throw new BrokenWire(`${stage.toUpperCase()} answered with ${reply.code}`);
+    if (capabilities.hasPipelining && reply.code !== 421) await readRestOfGroup(link, stage);
+    return refused(link, stage, reply);
+  }
+  return null;
+}
+
+/** After a refusal the later commands of the group have been sent too: their replies must be read, and may not undo the refusal. */
+async function readRestOfGroup(link: Link, refusedAt: EnvelopeStage): Promise<void> {
+  const { wire, timeouts } = link;
+  try {
+    let last: Reply | null = null;
+    for (const stage of ENVELOPE_STAGES.slice(ENVELOPE_STAGES.indexOf(refusedAt) + 1)) {
+      last = await wire.next(
+        stage === "data" ? timeouts.dataMs : timeouts.commandMs,
+        `answer to ${stage.toUpperCase()}`,
+      );
+      if (last.code === 421) return wire.destroy();
+    }
+    if (last?.code !== 354) return;
+    // R18, RFC 2920 §3.1: the server waits for content that has no recipient. It gets none.
+    wire.ask(END_OF_CONTENT, 1);
+    await wire.next(timeouts.quitMs, "answer to the lone dot");
+    link.isTransactionOpen = false;
+  } catch (error) {
+    if (!(error instanceof BrokenWire)) throw error;
+    wire.destroy();
+  }
+}
+
+async function sendContent(
+  link: Link,
+  content: Buffer,
+  beforeDot: () => Promise<void>,
+  progress: Progress,
+): Promise<SendResult> {
+  const { wire, timeouts } = link;
+  progress.stage = "block";
+  const recorded = Promise.try(beforeDot).then(
+    () => null,
+    (error: unknown) => `the attempt could not be recorded: ${error instanceof Error ? error.message : String(error)}`,
+  );
+  const isOneWrite = content.length <= ONE_WRITE_BYTES;
+  for (let at = 0; !isOneWrite && at < content.length; at += CHUNK_BYTES) {
+    wire.write(content.subarray(at, at + CHUNK_BYTES));
+    await wire.drained(timeouts.blockMs);
+  }
+  const trouble = await recorded;
+  if (trouble !== null) throw new BrokenWire(trouble);
+  const last = isOneWrite ? Buffer.concat([content, END_OF_CONTENT]) : END_OF_CONTENT;
+  wire.assertQuiet("the server spoke before the dot");
+  progress.stage = "dot";
+  progress.isDotSent = true;
+  wire.ask(last, 1);
+  const reply = await wire.next(timeouts.dotMs, "answer to the dot");
+  link.isTransactionOpen = false;
+  if (reply.code >= 400) return refused(link, "dot", reply);
+  if (reply.code >= 300) throw new BrokenWire(`the dot answered with ${reply.code}`);
+  return { kind: "accepted", reply, isReusable: wire.isQuiet };
+}
+
+function refused(link: Link, stage: Stage, reply: Reply): SendResult {
+  // R25: 421 announces the close. R27: 503 means that we are out of step.
+  if (reply.code === 421 || reply.code === 503) link.wire.destroy();
+  return { kind: "refused", stage, reply, isReusable: link.wire.isQuiet, envelopeReached: true };
+}
+
+/** What the server's capabilities already rule out. */
+function refuseAhead(
+  envelope: Envelope,
+  sizeBytes: number,
+  capabilities: Capabilities,
+): Pick<Unfit, "enhanced" | "reason"> | null {
+  const limit = capabilities.maxSizeBytes;
+  // RFC 1870 §4: a limit of 0 is no limit.
+  if (limit !== null && limit > 0 && sizeBytes > limit) {
+    return { enhanced: "5.3.4", reason: `the message has ${sizeBytes} bytes and the server takes ${limit}` };
+  }
+  if (envelope.needsSmtpUtf8 && !capabilities.hasSmtpUtf8) {
+    return { enhanced: "5.6.7", reason: "an address needs SMTPUTF8 and the server does not offer it" };
+  }
+  return null;
+}
+
+// A space or an angle bracket may stand only inside a quoted local part, where the grammar allows it (RFC 5321 §4.1.2).
+const PATH = /^(?:[^\s<>"\p{C}]+|"(?:[^"\\\p{C}]|\\[\x20-\x7e])*")@[^\s<>"\p{C}]+$/u;
+
+function envelopeCommands(
+  envelope: Envelope,
+  sizeBytes: number,
+  capabilities: Capabilities,
+): Record<EnvelopeStage, string> {
+  for (const address of [envelope.from, envelope.to]) {
+    // The border has parsed it; this is the last place before the wire, and a line end here would be a command.
+    if (!PATH.test(address)) throw new Error(`not an envelope address: ${JSON.stringify(address)}`);
+    // oxlint-disable-next-line no-control-regex
+    if (!envelope.needsSmtpUtf8 && !/^[\x00-\x7f]*$/.test(address))
+      throw new Error(`needs SMTPUTF8: ${JSON.stringify(address)}`);
+  }
+  const size = capabilities.maxSizeBytes === null ? "" : ` SIZE=${sizeBytes}`;
+  // R20: the content is 7-bit, except for the header of such an address (RFC 6531 §3.6).
+  const utf8 = envelope.needsSmtpUtf8 ? ` SMTPUTF8${capabilities.has8BitMime ? " BODY=8BITMIME" : ""}` : "";
+  return {
+    mail: `MAIL FROM:<${envelope.from}>${size}${utf8}\r\n`,
+    rcpt: `RCPT TO:<${envelope.to}>\r\n`,
+    data: "DATA\r\n",
+  };
+}

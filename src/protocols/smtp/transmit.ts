@@ -1,0 +1,284 @@
+/**
+ * One attempt at one message: an idle session of the site if there is one, else the hosts of the
+ * route in their order (R6), until somebody has the last word.
+ *
+ * An answer to MAIL or later is final, and so is a connection lost after the dot (R28), and a 421
+ * (R25: no rush to the next MX). A refused greeting or EHLO goes on to the next host (R14); a connection
+ * that fails or breaks goes on to the next address; a handshake that fails is tried again in clear on the
+ * same host where policy allows (R17). At most 5 addresses and 2 hosts that answered (R6). When nobody has
+ * the last word, the most telling failure is the result: a server's refusal, else the last break.
+ */
+import type { Stage } from "./replies/stage.ts";
+import { hear, type Heard, type Told } from "./replies/remove-echo.ts";
+import { formatReply, type Reply, shorten } from "./replies/reply.ts";
+import type { Access, SessionPool } from "./session-pool.ts";
+import type { Envelope, SendResult, SmtpSession } from "./session/session.ts";
+import type { TlsMode, Unopened } from "./session/greeting.ts";
+import { tlsMissed, type TlsFailure, type TlsPolicy } from "./tls-policy.ts";
+import { reachableFirst } from "./unreachable-hosts.ts";
+
+const MAX_DESCRIPTION = 512;
+const MAX_ADDRESSES = 5;
+const MAX_SESSIONS = 2;
+
+/** Where to: hosts in the order to try, each with its addresses in the order to try. */
+export interface Destination {
+  hosts: { name: string; addresses: string[] }[];
+  site: string;
+  /** Of a relay; absent: as any MX is reached. */
+  access?: Access;
+  /** How many messages its site bears over one session; absent or null: any number (R31). */
+  messagesPerSession?: number | null;
+}
+
+export interface Mail {
+  envelope: Envelope;
+  /** What the header tells its server that was somebody's choice. */
+  header: Told["header"];
+  /** CRLF lines, not dot-stuffed. */
+  content: Uint8Array;
+  /** Records durably that the dot will be sent. May run again for a later host, if the first broke before its dot. */
+  beforeDot: () => Promise<void>;
+  /** Ends the attempt at once; a message after its dot ends as an unknown outcome. */
+  signal?: AbortSignal;
+}
+
+/** One connection made or tried, for the timeline. */
+export interface Try {
+  host: string;
+  address: string;
+  /** A session that was idle, left by an earlier message. */
+  isReused: boolean;
+  tls: SmtpSession["tls"];
+  policy: TlsPolicy;
+  result: SendResult;
+  /** What was said; null: the message was taken. */
+  dialogue: string | null;
+  /** Unix ms. */
+  endedAt: number;
+}
+
+/** What the attempt's record needs. */
+export interface Transmission {
+  result: SendResult;
+  /** Of the connection that `result` is about; null when the route had no address. */
+  host: string | null;
+  address: string | null;
+  tls: SmtpSession["tls"];
+  policy: TlsPolicy | null;
+  /** A server answered the envelope, on any of the tries (`sentAt`). */
+  isReached: boolean;
+  /** The dot was sent and no answer came (R28). */
+  isOutcomeUnknown: boolean;
+  /** The server's answer behind `result`, as it is shown. */
+  lastReply: Reply | null;
+  /** The same as it may be judged, where it is a refusal. */
+  heard: Heard | null;
+  /** In the order made. */
+  tries: Try[];
+}
+
+interface Walk {
+  pool: SessionPool;
+  destination: Destination;
+  mail: Mail;
+  tries: Try[];
+}
+
+/** Sends one message to one destination. Never throws for what a network or a server does. */
+export async function deliverVia(pool: SessionPool, destination: Destination, mail: Mail): Promise<Transmission> {
+  const walk: Walk = { pool, destination, mail, tries: [] };
+  if (!(await sendOverIdle(walk))) await walkHosts(walk);
+  return conclude(walk);
+}
+
+/** True when the attempt is over. */
+async function sendOverIdle(walk: Walk): Promise<boolean> {
+  const first = walk.destination.hosts[0];
+  if (first === undefined) return true;
+  const policy = policyFor(walk, first.name);
+  const session = walk.pool.acquire(keyOf(walk, policy));
+  if (session === null) return false;
+  const result = await sendOver(walk, session, policy);
+  const { host, address, tls } = session;
+  const dialogue = dialogueOf(result, session);
+  walk.tries.push({ host, address, isReused: true, tls, policy, result, dialogue, endedAt: walk.pool.now() });
+  // A server may end an idle session, or one with enough messages, just as MAIL is on its way.
+  // That says nothing about the site: a fresh connection gets the word.
+  if (result.kind === "refused" && result.stage === "mail" && result.reply.code === 421) return false;
+  return isFinal(result);
+}
+
+async function walkHosts(walk: Walk): Promise<void> {
+  const hosts = reachableFirst(walk.destination.hosts, walk.pool.unreachable);
+  let addresses = 0;
+  let sessions = 0;
+  for (const [at, host] of hosts.entries()) {
+    for (const [nth, address] of host.addresses.entries()) {
+      const isLast = addresses === MAX_ADDRESSES - 1 || (at === hosts.length - 1 && nth === host.addresses.length - 1);
+      const result = await tryAddress(walk, { host: host.name, address, isLast });
+      addresses += 1;
+      if (hasAnswered(result)) {
+        sessions += 1;
+        walk.pool.unreachable.clear(address);
+      } else if (walk.mail.signal?.aborted !== true) walk.pool.unreachable.note(address);
+      if (isFinal(result) || walk.mail.signal?.aborted) return;
+      if (addresses === MAX_ADDRESSES || sessions === MAX_SESSIONS) return;
+      if (result.kind !== "broken") break;
+    }
+  }
+}
+
+async function tryAddress(walk: Walk, target: { host: string; address: string; isLast: boolean }): Promise<SendResult> {
+  const { pool, destination, mail } = walk;
+  const policy = policyFor(walk, target.host);
+  const { access } = destination;
+  const open = (tls: TlsMode) =>
+    pool.open({ ...target, tls, access, ...(mail.signal === undefined ? {} : { signal: mail.signal }) });
+  const note = (result: SendResult, tls: SmtpSession["tls"], dialogue: string | null) => {
+    const { host, address } = target;
+    walk.tries.push({ host, address, isReused: false, tls, policy, result, dialogue, endedAt: pool.now() });
+    return result;
+  };
+  const mode = policy.mode === "opportunistic" && pool.tlsMemory.isBroken(target.host) ? "never" : policy.mode;
+  let opened = await open(mode);
+  const tlsFailure = mode === "opportunistic" && opened.kind !== "open" ? tlsFailureOf(opened) : null;
+  if (tlsFailure !== null && opened.kind !== "open") {
+    note(failure(opened), null, opened.dialogue);
+    opened = await open("never");
+    // Only a host that does answer in clear has broken TLS; else it may have been the network.
+    if (opened.kind === "open") pool.tlsMemory.remember(target.host, tlsFailure);
+  }
+  if (opened.kind !== "open") return note(failure(opened), null, opened.dialogue);
+  const { session } = opened;
+  const result = await sendOver(walk, session, policy);
+  return note(result, session.tls, dialogueOf(result, session));
+}
+
+async function sendOver(walk: Walk, session: SmtpSession, policy: TlsPolicy): Promise<SendResult> {
+  const { envelope, content, beforeDot, signal } = walk.mail;
+  const abort = () => session.destroy();
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted) abort();
+  try {
+    const result = await session.send(envelope, content, beforeDot);
+    const missed = tlsMissed(session, policy, result, (refusal) => hearRefusal(walk.mail, refusal));
+    if (missed === null) return result;
+    walk.pool.tlsMemory.forget(session.host);
+    session.destroy();
+    return { kind: "broken", stage: "starttls", reason: missed, isDotSent: false };
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    walk.pool.release(keyOf(walk, policy), session, walk.destination.messagesPerSession);
+  }
+}
+
+/** Of most messages nobody will ask: what was taken keeps none. */
+function dialogueOf(result: SendResult, session: SmtpSession): string | null {
+  return result.kind === "accepted" ? null : session.dialogue;
+}
+
+function policyFor({ pool, destination }: Walk, host: string): TlsPolicy {
+  return destination.access?.policy ?? pool.findTlsPolicy(host, destination.site);
+}
+
+function keyOf({ pool, destination }: Walk, policy: TlsPolicy): string {
+  return pool.key(destination.site, policy, destination.access);
+}
+
+/** How TLS failed, where it alone did. */
+function tlsFailureOf(opened: Unopened): TlsFailure | null {
+  if (opened.kind === "broken") return opened.isTlsFailure ? "broken" : null;
+  if (opened.kind === "unfit" || opened.stage !== "starttls" || opened.reply.code === 421) return null;
+  return opened.reply.code < 500 ? "not_now" : "broken";
+}
+
+function failure(opened: Unopened): SendResult {
+  const { stage } = opened;
+  switch (opened.kind) {
+    case "broken":
+      return { kind: "broken", stage, reason: opened.reason, isDotSent: false };
+    case "refused":
+      return { kind: "refused", stage, reply: opened.reply, isReusable: false, envelopeReached: false };
+    case "unfit":
+      return { kind: "unfit", stage, reason: opened.reason, enhanced: opened.enhanced };
+  }
+}
+
+function isFinal(result: SendResult): boolean {
+  switch (result.kind) {
+    case "accepted":
+      return true;
+    case "broken":
+      return result.isDotSent;
+    case "unfit":
+      // R21: another MX may offer SMTPUTF8. The size limit is final (R19).
+      return result.enhanced !== "5.6.7";
+    case "refused":
+      return result.envelopeReached || result.reply.code === 421;
+  }
+}
+
+const UNANSWERED = new Set<Stage>(["connect", "greeting"]);
+
+function hasAnswered(result: SendResult): boolean {
+  return result.kind !== "broken" || !UNANSWERED.has(result.stage);
+}
+
+/** A server's refusal tells most, then a break; our own "not offered here" counts only if every host that was tried says so (R21). */
+function weight(result: SendResult): number {
+  if (result.kind === "unfit") return isFinal(result) ? 2 : 0;
+  return result.kind === "broken" ? 1 : result.kind === "refused" ? 2 : 3;
+}
+
+const ENVELOPE_ANSWERED = new Set<Stage>(["rcpt", "data", "block", "dot"]);
+
+function isReached(result: SendResult): boolean {
+  if (result.kind === "refused") return result.envelopeReached;
+  if (result.kind === "unfit") return false;
+  return result.kind === "accepted" || ENVELOPE_ANSWERED.has(result.stage);
+}
+
+function hearRefusal({ envelope, header }: Mail, refusal: Extract<SendResult, { kind: "refused" }>): Heard {
+  return hear(refusal.reply, refusal.stage, { from: envelope.from, to: envelope.to, header });
+}
+
+function conclude({ tries, mail }: Walk): Transmission {
+  const last = tries.at(-1);
+  const told = last !== undefined && isFinal(last.result) ? last : mostTelling(tries);
+  const result = told?.result ?? {
+    kind: "broken",
+    stage: "connect",
+    reason: "no address to connect to",
+    isDotSent: false,
+  };
+  return {
+    result,
+    host: told?.host ?? null,
+    address: told?.address ?? null,
+    tls: told?.tls ?? null,
+    policy: told?.policy ?? null,
+    isReached: tries.some((each) => isReached(each.result)),
+    isOutcomeUnknown: result.kind === "broken" && result.isDotSent,
+    lastReply: "reply" in result ? result.reply : null,
+    heard: result.kind === "refused" ? hearRefusal(mail, result) : null,
+    tries,
+  };
+}
+
+function mostTelling(tries: Try[]): Try | undefined {
+  let best: Try | undefined;
+  for (const each of tries) {
+    if (best === undefined || weight(each.result) >= weight(best.result)) best = each;
+  }
+  return best;
+}
+
+/** One line for logs and records: `550 5.1.1 No such user (mx1.example.net)`, or in our words why there is no answer. */
+export function describeTransmission(transmission: Transmission): string {
+  const { result, host } = transmission;
+  if (result.kind === "unfit") return shorten(`Not sent to ${host ?? "the server"}: ${result.reason}`, MAX_DESCRIPTION);
+  const said = result.kind === "broken" ? result.reason : formatReply(result.reply);
+  const where = host === null ? "" : ` (${host})`;
+  return shorten(said, MAX_DESCRIPTION - where.length) + where;
+}
