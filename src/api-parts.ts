@@ -1,7 +1,7 @@
 import type { AnyElysia } from "elysia";
 import type { ApiParts } from "./api.ts";
 import type { Clock } from "./platform/clock.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import type { Commit } from "./platform/db/group-commit.ts";
 import type { KeyPairs } from "./protocols/dkim/keys.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";

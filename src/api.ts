@@ -3,7 +3,7 @@ import { operatorDomainRoutes, type OperatorDomainParts } from "./domains/operat
 import { docsRoutes } from "./docs/routes.ts";
 import { domainRoutes, type DomainParts } from "./domains/routes.ts";
 import { type EmailParts, emailRoutes } from "./emails/routes.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { admit, type AdmitParts } from "./http/admit.ts";
 import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./platform/http/auth.ts";
 import { eventRoutes, type EventParts } from "./events/routes.ts";

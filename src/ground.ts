@@ -1,6 +1,6 @@
 import { databaseFile } from "./platform/db/open.ts";
 import type { Environment } from "./platform/environment.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { Committer } from "./platform/db/group-commit.ts";
 import { DiskGuard, freeSpaceOf } from "./platform/db/disk-guard.ts";
 import type { Db } from "./platform/db/open.ts";

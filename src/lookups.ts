@@ -1,5 +1,5 @@
 import type { Environment } from "./platform/environment.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { createResolver, type DnsClient, systemServers } from "./protocols/dns/client.ts";
 import { createWatchedResolver } from "./protocols/dns/resolver-health.ts";
 import { lookupsAtOnce } from "./protocols/smtp/mx-lookup.ts";

@@ -1,4 +1,4 @@
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { walBytesOf } from "./platform/db/checkpoints.ts";
 import { findDamageAtStart } from "./platform/db/page-damage.ts";
 import { syncLogAnew } from "./platform/db/wal-sync.ts";

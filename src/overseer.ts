@@ -1,5 +1,5 @@
 import type { Clock } from "./platform/clock.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import type { Commit } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import { BUILD } from "./platform/build-info.ts";

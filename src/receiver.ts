@@ -1,5 +1,5 @@
 import type { Environment } from "./platform/environment.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import type { Committer } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import type { DnsClient } from "./protocols/dns/client.ts";

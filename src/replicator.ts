@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Environment } from "./platform/environment.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { changesSoFar, leaveCheckpoints, takeCheckpoints, walBytesOf } from "./platform/db/checkpoints.ts";
 import type { Commit } from "./platform/db/group-commit.ts";
 import type { Db } from "./platform/db/open.ts";

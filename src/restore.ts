@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 
 import { join } from "node:path";
 import type { Environment } from "./platform/environment.ts";
 import { lockHeld } from "./platform/instance-lock.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { type Contents, contentsOf, doubtWaiting, schemaOf } from "./platform/db/contents.ts";
 import { MIGRATIONS } from "./platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "./platform/db/open.ts";

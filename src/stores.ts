@@ -1,4 +1,4 @@
-import type { Config, NamedPlan, Plan } from "./config.ts";
+import type { Config, NamedPlan, Plan } from "./config/config.ts";
 import { Facts } from "./platform/db/after-commit.ts";
 import type { Db } from "./platform/db/open.ts";
 import { openDomainStore } from "./domains/store.ts";

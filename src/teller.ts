@@ -1,6 +1,6 @@
 import type { Environment } from "./platform/environment.ts";
 import { BUILD } from "./platform/build-info.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { ownAddresses } from "./platform/ip/own-addresses.ts";
 import type { Committer } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";

@@ -2,7 +2,7 @@ import type { OperatorParts } from "./api.ts";
 import type { Environment } from "./platform/environment.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { SetBack } from "./platform/clock-step-watch.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import type { Committer } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import type { DnsClient } from "./protocols/dns/client.ts";

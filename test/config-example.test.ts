@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Config, ConfigSchema, formatMistakes, parseConfig } from "../src/config.ts";
-import { fileKey } from "../src/config-read.ts";
-import type { Setting } from "../src/config-setting.ts";
+import { type Config, ConfigSchema, formatMistakes, parseConfig } from "../src/config/config.ts";
+import { fileKey } from "../src/config/reader.ts";
+import type { Setting } from "../src/config/fields.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 const EXAMPLE = readFileSync(join(import.meta.dir, "../config.example.toml"), "utf8");

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { formatMistakes, parseConfig } from "../src/config.ts";
-import type { Mistake } from "../src/config-toml.ts";
+import { formatMistakes, parseConfig } from "../src/config/config.ts";
+import type { Mistake } from "../src/config/toml.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 

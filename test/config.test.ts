@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { type Config, defaultConfig, formatMistakes, parseConfig } from "../src/config.ts";
-import type { Mistake } from "../src/config-toml.ts";
-import { parseDuration, parseHostname, parseHostPort, parseSize } from "../src/config-units.ts";
+import { type Config, defaultConfig, formatMistakes, parseConfig } from "../src/config/config.ts";
+import type { Mistake } from "../src/config/toml.ts";
+import { parseDuration, parseHostname, parseHostPort, parseSize } from "../src/config/formats.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 

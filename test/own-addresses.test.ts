@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
-import { defaultConfig } from "../src/config.ts";
+import { defaultConfig } from "../src/config/config.ts";
 import { ownAddresses, requireSources } from "../src/platform/ip/own-addresses.ts";
 
 const email = (changes: object) => ({

@@ -20,7 +20,7 @@ import { trace } from "./trace.ts";
 import { update } from "./update.ts";
 import { versionRecord, versionText } from "./version.ts";
 import { listenKey, listenToEvents } from "./webhook-listen.ts";
-import { nearest } from "../similar.ts";
+import { nearest } from "../config/closest-match.ts";
 import { jsonLine, plain } from "./words.ts";
 import { WORKSPACE_COMMANDS } from "./workspace.ts";
 

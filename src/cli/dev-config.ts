@@ -1,5 +1,5 @@
-import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../config.ts";
-import { DEFAULT_SMS_PREFIXES } from "../config.ts";
+import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../config/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../config/config.ts";
 import { MAGIC_NUMBERS, type MagicNumber, numberOf, SANDBOX_TIMES } from "../sandbox/magic-numbers.ts";
 import { SANDBOX_HOST } from "../sandbox/zone.ts";
 

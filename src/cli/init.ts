@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { databaseFile } from "../platform/db/open.ts";
-import { parseHostPort } from "../config.ts";
+import { parseHostPort } from "../config/config.ts";
 import { StartError } from "../platform/errors.ts";
 import { systemClock } from "../platform/clock.ts";
 import { systemRandom } from "../platform/random.ts";

@@ -2,7 +2,7 @@ import { closeSync, fchmodSync, fchownSync, mkdirSync, openSync, rmSync, writeFi
 import { hostname as machineName } from "node:os";
 import { dirname, resolve } from "node:path";
 import example from "../../config.example.toml" with { type: "text" };
-import { type Config, parseConfig } from "../config.ts";
+import { type Config, parseConfig } from "../config/config.ts";
 import { StartError } from "../platform/errors.ts";
 import type { Terminal } from "./terminal.ts";
 import { isRoot, ownerBesideRoot, requireRootsPlace } from "./owner.ts";

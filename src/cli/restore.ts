@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock } from "../platform/clock.ts";
-import { type Config, parseConfig, readReplicaUrl } from "../config.ts";
+import { type Config, parseConfig, readReplicaUrl } from "../config/config.ts";
 import { drillReplica } from "../drill.ts";
 import { openThread } from "../open-thread.ts";
 import { readRecoveryKey } from "../platform/keyring/key-file.ts";

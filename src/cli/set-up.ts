@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from "node:fs";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { lockHeld } from "../platform/instance-lock.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { openDatabase } from "../platform/db/open.ts";

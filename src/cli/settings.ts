@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Config, dataDirOf, formatMistakes, parseConfig } from "../config.ts";
+import { type Config, dataDirOf, formatMistakes, parseConfig } from "../config/config.ts";
 import { StartError } from "../platform/errors.ts";
 import { becomeOwnerOfConfig } from "./owner.ts";
 

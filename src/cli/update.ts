@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { realpathSync, statfsSync, statSync } from "node:fs";
 import { systemClock } from "../platform/clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { databaseBytes, readSchema } from "../platform/db/snapshot.ts";
 import { requireDatabaseFile, unusable } from "../platform/db/unusable-file.ts";
 import { databaseFile } from "../platform/db/open.ts";

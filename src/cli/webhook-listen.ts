@@ -1,6 +1,6 @@
 import { BUILD } from "../platform/build-info.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
-import { readSecret } from "../named-files.ts";
+import { readSecret } from "../config/secret-files.ts";
 import { systemRandom } from "../platform/random.ts";
 import { makeSecret, showSecret, signatureHeaders } from "../webhooks/sign.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,6 +1,6 @@
 import { domainToUnicode } from "node:url";
 import type { Clock } from "../platform/clock.ts";
-import type { Plan } from "../config.ts";
+import type { Plan } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import { isSending, type DomainRow, type DomainStore } from "../domains/store.ts";

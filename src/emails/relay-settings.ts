@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
-import type { RelayConfig } from "../config.ts";
+import type { RelayConfig } from "../config/config.ts";
 import { StartError } from "../platform/errors.ts";
-import { readAuthorities, readPassword } from "../named-files.ts";
+import { readAuthorities, readPassword } from "../config/secret-files.ts";
 import type { Credentials } from "../protocols/smtp/session/auth.ts";
 import type { TlsPolicy } from "../protocols/smtp/tls-policy.ts";
 import type { Relay } from "./relay.ts";

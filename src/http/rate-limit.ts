@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Caller } from "../platform/http/auth.ts";
 import { TokenBuckets } from "../platform/http/token-buckets.ts";

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import type { Clock } from "../platform/clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { StartError } from "../platform/errors.ts";
 import type { Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";

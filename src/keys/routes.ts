@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { Clock } from "../platform/clock.ts";
-import type { Plan } from "../config.ts";
+import type { Plan } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { AppError } from "../platform/errors.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { ReplicationConfig } from "../config.ts";
+import type { ReplicationConfig } from "../config/config.ts";
 
 // What the daemon is told: its configuration as text, and its environment. Pure.
 

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import type { ReplicationConfig } from "../config.ts";
+import type { ReplicationConfig } from "../config/config.ts";
 import { StartError } from "../platform/errors.ts";
-import { readSecret } from "../named-files.ts";
+import { readSecret } from "../config/secret-files.ts";
 import { daemonConfig, daemonEnvironment, type Places, placesOf, SNAPSHOT_NOW_MS } from "./config.ts";
 import { daemonFolder, openDaemon } from "./daemon.ts";
 import { type Ran, runToEnd } from "./run.ts";

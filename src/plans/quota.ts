@@ -1,4 +1,4 @@
-import type { Plan } from "../config.ts";
+import type { Plan } from "../config/config.ts";
 import { AppError } from "../platform/errors.ts";
 import type { UsageStore } from "./store.ts";
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Clock } from "../platform/clock.ts";
-import type { NamedPlan } from "../config.ts";
+import type { NamedPlan } from "../config/config.ts";
 import { wholeWorkspaceCaller } from "../platform/http/auth.ts";
 import { answers, describe } from "../platform/http/openapi.ts";
 import { periodsAt } from "./quota.ts";

@@ -3,7 +3,7 @@
  * as one of them. Guarded as the inbox is, and like it mounted by `pombo dev` only.
  */
 import { Elysia } from "elysia";
-import { DEFAULT_SMS_PREFIXES } from "../config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../config/config.ts";
 import { bodyFault } from "../sms/encoding.ts";
 import { toE164 } from "../sms/number.ts";
 import { faultAnswer, type Fault, GUARDING_HEADERS, limitOf } from "./answer.ts";

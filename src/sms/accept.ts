@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Plan } from "../config.ts";
+import type { Plan } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import { AppError } from "../platform/errors.ts";

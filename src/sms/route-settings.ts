@@ -1,6 +1,6 @@
-import type { SmsRouteConfig } from "../config.ts";
+import type { SmsRouteConfig } from "../config/config.ts";
 import { StartError } from "../platform/errors.ts";
-import { readAuthorities, readPassword } from "../named-files.ts";
+import { readAuthorities, readPassword } from "../config/secret-files.ts";
 import type { StatusOverrides } from "../protocols/smpp/submit-outcome.ts";
 import { LINK_DEFAULTS, type LinkSettings } from "../protocols/smpp/settings.ts";
 import type { ErrorOverrides } from "./failure.ts";

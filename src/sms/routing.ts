@@ -1,4 +1,4 @@
-import type { SmsRouteConfig } from "../config.ts";
+import type { SmsRouteConfig } from "../config/config.ts";
 import type { Coding } from "./encoding.ts";
 
 // Which way a number goes. Pure.

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { DEFAULT_SMS_PREFIXES } from "../config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../config/config.ts";
 import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../platform/db/schema/sms.ts";
 import { CursorQuery } from "../platform/http/pagination.ts";
 import { choice, hinted, text } from "../platform/http/rules.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import type { Plan } from "../config.ts";
+import type { Plan } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
 import { AppError } from "../platform/errors.ts";
 import type { RecordFact, Subscribers } from "../events/record.ts";

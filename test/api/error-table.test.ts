@@ -2,7 +2,7 @@
 // routes come from the document, what is special about one from error-rows.ts.
 
 import { expect, test } from "bun:test";
-import { NO_RATE_LIMITS } from "../../src/config.ts";
+import { NO_RATE_LIMITS } from "../../src/config/config.ts";
 import type { Answer, RequestOptions } from "../fakes/instance.ts";
 import { type Route, ROWS, routesOf, type Scene, startScene } from "./error-rows.ts";
 import { errorItems, UNKNOWN_ID } from "./kit.ts";

@@ -1,7 +1,7 @@
 // Of a request that is wrong in several ways the first check answers, in the order that the API promises.
 
 import { expect, test } from "bun:test";
-import { NO_RATE_LIMITS } from "../../src/config.ts";
+import { NO_RATE_LIMITS } from "../../src/config/config.ts";
 import type { Answer, Client } from "../fakes/instance.ts";
 import { type HeldInstance, startHeld } from "./kit.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Config, NO_RATE_LIMITS } from "../../src/config.ts";
+import { type Config, NO_RATE_LIMITS } from "../../src/config/config.ts";
 import { type Answer, type Client, type Instance, startInstance } from "../fakes/instance.ts";
 import { errorItems, exchange, expectErrors, head, startHeld, totalOf, UNKNOWN_ID } from "./kit.ts";
 

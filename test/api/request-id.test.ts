@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { NO_RATE_LIMITS } from "../../src/config.ts";
+import { NO_RATE_LIMITS } from "../../src/config/config.ts";
 import { openInbox } from "../../src/sandbox/inbox.ts";
 import { sandboxRoutes } from "../../src/sandbox/routes.ts";
 import { type RequestOptions, startInstance } from "../fakes/instance.ts";

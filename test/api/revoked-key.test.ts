@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { expect, test } from "bun:test";
-import { NO_RATE_LIMITS } from "../../src/config.ts";
+import { NO_RATE_LIMITS } from "../../src/config/config.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 
 /** A POST whose head and first byte are sent; `finish` sends the rest and gives the answer. */

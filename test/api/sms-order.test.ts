@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { type Json, startInstance } from "../fakes/instance.ts";
 import { expectErrors, startHeld, UNKNOWN_ID } from "./kit.ts";
 import { rows, send, startWithSms, text, TO, usageOf } from "./texts.ts";

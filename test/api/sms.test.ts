@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { expectErrors, startHeld, TIMESTAMP, UUID_V7 } from "./kit.ts";
 import { rows, send, startWithSms, text, TO, usageOf } from "./texts.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Config, NO_RATE_LIMITS } from "../../src/config.ts";
+import { type Config, NO_RATE_LIMITS } from "../../src/config/config.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { errorItems, expectErrors, type ExpectedFault, startHeld, TIMESTAMP, UUID_V7 } from "./kit.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { init } from "../../src/cli/init.ts";
-import { parseConfig } from "../../src/config.ts";
+import { parseConfig } from "../../src/config/config.ts";
 
 function scratch() {
   const folder = mkdtempSync(join(tmpdir(), "pombo-init-"));

@@ -8,7 +8,7 @@ import { setUpInstance } from "../../src/cli/set-up.ts";
 import { CommandError } from "../../src/cli/failure.ts";
 import { operatorApi } from "../../src/cli/operator.ts";
 import { findInstance } from "../../src/cli/settings.ts";
-import { defaultConfig } from "../../src/config.ts";
+import { defaultConfig } from "../../src/config/config.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { fakeClock } from "../fakes/clock.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RelayConfig } from "../../src/config.ts";
+import type { RelayConfig } from "../../src/config/config.ts";
 import { judge, relayFinder } from "../../src/emails/relay.ts";
 import { openRelays } from "../../src/emails/relay-settings.ts";
 import { StartError } from "../../src/platform/errors.ts";

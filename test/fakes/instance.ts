@@ -9,7 +9,7 @@ import type { AnyElysia } from "elysia";
 import { type App, startApp } from "../../src/app.ts";
 import { setUpInstance } from "../../src/cli/set-up.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
-import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../src/config.ts";
+import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../src/config/config.ts";
 import type { ReadFree } from "../../src/platform/db/disk-guard.ts";
 import { generateKeyPairs, type KeyPairs } from "../../src/protocols/dkim/keys.ts";
 import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultConfig, formatMistakes, parseConfig, type ReplicationConfig } from "../../src/config.ts";
+import { defaultConfig, formatMistakes, parseConfig, type ReplicationConfig } from "../../src/config/config.ts";
 import { daemonConfig, daemonEnvironment, placesOf } from "../../src/litestream/config.ts";
 
 const BASE = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n[replication]\n';

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import type { Commit } from "../../src/platform/db/group-commit.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import { Registry } from "../../src/platform/metrics/registry.ts";
@@ -11,7 +11,7 @@ import { DeliveryPause } from "../../src/platform/queue/delivery-pause.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { openThread } from "../../src/open-thread.ts";
 import { startReplicator } from "../../src/replicator.ts";
-import { parseConfig } from "../../src/config.ts";
+import { parseConfig } from "../../src/config/config.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 function configOf(dataDir: string): Config {

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApp } from "../../src/app.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";
 import { daemonVersion } from "../../src/litestream/daemon.ts";
 import { openTools } from "../../src/litestream/tools.ts";

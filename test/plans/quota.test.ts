@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Plan } from "../../src/config.ts";
+import type { Plan } from "../../src/config/config.ts";
 import { Committer } from "../../src/platform/db/group-commit.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import { usage } from "../../src/platform/db/schema/schema.ts";

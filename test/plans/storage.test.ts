@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Plan } from "../../src/config.ts";
+import type { Plan } from "../../src/config/config.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import { openContentStore } from "../../src/emails/content-store.ts";
 import { AppError } from "../../src/platform/errors.ts";

@@ -1,5 +1,5 @@
 /** One email at a time through an instance in this process, and what became of it. */
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import { type Instance, type Json, startInstance } from "../fakes/instance.ts";
 import type { MxScript } from "../fakes/mx.ts";

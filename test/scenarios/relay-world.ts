@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Config, RelayConfig } from "../../src/config.ts";
+import type { Config, RelayConfig } from "../../src/config/config.ts";
 import { AUTHORITY, RELAY_CERTIFICATE, type TestCertificate } from "../fakes/certificates.ts";
 import type { FakeClock } from "../fakes/clock.ts";
 import type { Instance } from "../fakes/instance.ts";

@@ -5,7 +5,7 @@
  * neighbour" is no measurement here. Afterwards the neighbour is mended and owes every message.
  */
 import { expect } from "bun:test";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import type { FakeClock } from "../fakes/clock.ts";
 import { type Instance, type Json, type Workspace } from "../fakes/instance.ts";
 import { type Mx, type MxConnection, type MxScript, stall, startMx, type Step } from "../fakes/mx.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Answers } from "../../src/sms/answers.ts";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import type { Flight } from "../../src/sms/flight.ts";
 import { Health } from "../../src/sms/health.ts";
 import { Receipts } from "../../src/sms/receipts.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { Backlog } from "../../src/sms/backlog.ts";
 import { LinkWatch } from "../../src/sms/link-watch.ts";
 import { openRoutes } from "../../src/sms/route-settings.ts";

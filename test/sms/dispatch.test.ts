@@ -3,7 +3,7 @@ import type { Clock } from "../../src/platform/clock.ts";
 import { Dispatcher, type Outlet } from "../../src/sms/dispatch.ts";
 import type { Flight } from "../../src/sms/flight.ts";
 import { openRoutes } from "../../src/sms/route-settings.ts";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { openSuppressionStore } from "../../src/suppressions/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { Health } from "../../src/sms/health.ts";
 import { outcomeOf } from "../../src/protocols/smpp/submit-outcome.ts";
 import { fakeClock } from "../fakes/clock.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { LEARNED, type ReceiptPdu, Receipts } from "../../src/sms/receipts.ts";
 import type { Receipt } from "../../src/sms/receipt.ts";
 import { openRoutes } from "../../src/sms/route-settings.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { steady } from "../../src/platform/db/steady-sql.ts";
 import { openOverviewStore } from "../../src/operator/overview-store.ts";
 import { type InboundKey, openInboundStore } from "../../src/sms/inbound-store.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import type { Commit } from "../../src/platform/db/group-commit.ts";
 import { smsSegments } from "../../src/platform/db/schema/sms.ts";
 import { openRoutes, type Route } from "../../src/sms/route-settings.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { openRoutes } from "../../src/sms/route-settings.ts";
 import { troublesOf } from "../../src/sms/trouble.ts";
 import { linkConfig } from "../texting/world.ts";

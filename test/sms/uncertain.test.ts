@@ -1,7 +1,7 @@
 // Receipts of ids that nobody knows, against texts in doubt: what they settle, and what they must not.
 
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { decideUnknown } from "../../src/sms/unknown.ts";
 import { type ReceiptPdu, Receipts } from "../../src/sms/receipts.ts";
 import { readReceipt } from "../../src/sms/receipt.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { headOf, partOf, readMessage, TAG, tlvOf } from "../peers/smsc/codec.ts";
 import { type SmscHandle, startSmsc } from "../peers/smsc/client.ts";
 import { linkConfig, startTexting } from "./world.ts";

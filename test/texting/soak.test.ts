@@ -3,7 +3,7 @@
 // minutes of the clock's only, enough for both links to break.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { seeded } from "../db/temporary.ts";
 import { startInstance, type Instance } from "../fakes/instance.ts";
 import { startSmsc } from "../peers/smsc/client.ts";

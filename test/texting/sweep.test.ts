@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { defaultSmsRoute } from "../../src/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { linkConfig, shiftedClock, startTexting } from "./world.ts";
 
 const MINUTE = 60_000;

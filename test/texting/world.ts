@@ -3,8 +3,8 @@
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
-import type { Config } from "../../src/config.ts";
-import { defaultSmsRoute } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { type Instance, type InstanceOptions, type Json, startInstance, type Workspace } from "../fakes/instance.ts";
 import { type SmscHandle, startSmsc } from "../peers/smsc/client.ts";
 import type { Change, Script } from "../peers/smsc/script.ts";

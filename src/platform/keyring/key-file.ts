@@ -19,7 +19,7 @@ const OTHERS = 0o077;
 
 /**
  * The 32 bytes of the instance key: from the environment variable POMBO_INSTANCE_KEY when it is set and
- * not empty, else from `file`. (POMBO_INSTANCE_KEY_FILE is already in `file`: config.ts reads it.)
+ * not empty, else from `file`. (POMBO_INSTANCE_KEY_FILE is already in `file`: config/config.ts reads it.)
  * Throws StartError with the cure.
  */
 export function loadInstanceKey(source: { file: string; env: Record<string, string | undefined> }): Uint8Array {

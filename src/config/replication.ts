@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { duration, special, text } from "./config-setting.ts";
-import { type Mistake, showText } from "./config-toml.ts";
+import { duration, special, text } from "./fields.ts";
+import { type Mistake, showText } from "./toml.ts";
 
 // `[replication]`: where the database is copied to all the time. The url is all that most need; secrets are in
 // files or in the environment.

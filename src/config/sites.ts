@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { integer, list, text } from "./config-setting.ts";
+import { integer, list, text } from "./fields.ts";
 
 // `[[site]]`: what the operator knows of a destination's servers, before the built-in table of providers.
 

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { isAbsolute, normalize } from "node:path";
-import type { HostPort } from "./platform/ip/address.ts";
+import type { HostPort } from "../platform/ip/address.ts";
 
 /** How a text value of the file is read: `read` gives the value, or undefined when the text is not one. */
 export interface TextFormat {

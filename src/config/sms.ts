@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { choice, duration, integer, list, secret, special, tables, text } from "./config-setting.ts";
+import { choice, duration, integer, list, secret, special, tables, text } from "./fields.ts";
 
 // `[sms]` and `[[sms.routes]]`. A route is one SMSC, or one account at an aggregator: what it takes and
 // how it speaks, as data, since no two operators do the same. It has links (binds) that share its work, and
-// routes that stand in for it. config-sms-check.ts says what the tables must be to one another.
+// routes that stand in for it. sms-rules.ts says what the tables must be to one another.
 
 const ROUTES_MAX = 50;
 const LINKS_MAX = 20;

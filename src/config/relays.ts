@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { type Static, Type } from "@sinclair/typebox";
-import { choice, derivedInteger, list, secret, special, text } from "./config-setting.ts";
-import type { Mistake } from "./config-toml.ts";
-import { isLoopback } from "./platform/ip/address.ts";
+import { choice, derivedInteger, list, secret, special, text } from "./fields.ts";
+import type { Mistake } from "./toml.ts";
+import { isLoopback } from "../platform/ip/address.ts";
 
 // `[[relay]]`: the servers that take mail from this one instead of the recipients' own. Which mail goes
 // to which is decided by the sending domain, so that what the tables say must fit together.

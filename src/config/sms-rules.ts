@@ -1,5 +1,5 @@
-import type { SmsConfig, SmsLinkConfig, SmsRouteConfig } from "./config-sms.ts";
-import type { Mistake } from "./config-toml.ts";
+import type { SmsConfig, SmsLinkConfig, SmsRouteConfig } from "./sms.ts";
+import type { Mistake } from "./toml.ts";
 
 // What is right alone and wrong together in `[sms]`. Each value may be undefined here, its own mistake noted.
 

@@ -1,17 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { readTable } from "./config-read.ts";
-import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./config-relay.ts";
-import { checkSms, completeSms } from "./config-sms-check.ts";
-import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./config-replication.ts";
-import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./config-sms.ts";
-import { SiteSchema, SITES_MAX } from "./config-site.ts";
-import { choice, derived, duration, integer, list, size, special, tables, text } from "./config-setting.ts";
-import { type Mistake, parseToml, showText, type Table } from "./config-toml.ts";
-import { TEXT_FORMATS } from "./config-units.ts";
-import type { HostPort } from "./platform/ip/address.ts";
+import { readTable } from "./reader.ts";
+import { checkRelays, completeRelays, RELAYS_MAX, RelaySchema } from "./relays.ts";
+import { checkSms, completeSms } from "./sms-rules.ts";
+import { completeReplication, type ReplicationConfig, ReplicationSchema } from "./replication.ts";
+import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./sms.ts";
+import { SiteSchema, SITES_MAX } from "./sites.ts";
+import { choice, derived, duration, integer, list, size, special, tables, text } from "./fields.ts";
+import { type Mistake, parseToml, showText, type Table } from "./toml.ts";
+import { TEXT_FORMATS } from "./formats.ts";
+import type { HostPort } from "../platform/ip/address.ts";
 
 // The one configuration file. This schema is its only description: the types of the code, every default,
-// the checks, and the sentences of config.example.toml. Names here are those of the code; config-read.ts
+// the checks, and the sentences of config.example.toml. Names here are those of the code; reader.ts
 // derives the file's keys from them (`lifetimeMs` is `lifetime`). Defaults are written as in the file.
 // parseConfig reads the text in order: TOML, then each key, then what keys must be to one another.
 
@@ -227,11 +227,11 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
   workspacesPerHour: 0,
 };
 
-export type { RelayConfig } from "./config-relay.ts";
-export type { ReplicationConfig } from "./config-replication.ts";
-export type { SiteConfig } from "./config-site.ts";
-export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./config-sms.ts";
-export { parseHostPort, readReplicaUrl } from "./config-units.ts";
+export type { RelayConfig } from "./relays.ts";
+export type { ReplicationConfig } from "./replication.ts";
+export type { SiteConfig } from "./sites.ts";
+export { DEFAULT_SMS_PREFIXES, type SmsRouteConfig } from "./sms.ts";
+export { parseHostPort, readReplicaUrl } from "./formats.ts";
 
 /** Where the text came from: the file's path and the process's environment. */
 export interface ConfigOrigin {

@@ -32,7 +32,7 @@ export interface Setting {
   patternProperties?: Record<string, Setting>;
 }
 
-/** A text of one of the formats in config-units.ts; without `initial` it must be in the file. */
+/** A text of one of the formats in formats.ts; without `initial` it must be in the file. */
 export function text(format: string, description: string, initial?: string) {
   return Type.String({ format, description, ...initially(initial) });
 }

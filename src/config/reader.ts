@@ -1,7 +1,7 @@
-import { describeValue, isTable, showText, type Mistake, type Table } from "./config-toml.ts";
-import type { Setting } from "./config-setting.ts";
-import { parseDuration, parseSize, TEXT_FORMATS, type TextFormat } from "./config-units.ts";
-import { nearest } from "./similar.ts";
+import { describeValue, isTable, showText, type Mistake, type Table } from "./toml.ts";
+import type { Setting } from "./fields.ts";
+import { parseDuration, parseSize, TEXT_FORMATS, type TextFormat } from "./formats.ts";
+import { nearest } from "./closest-match.ts";
 
 // Walks the table of the configuration file along the schema of config.ts. Every mistake is collected
 // instead of thrown, so that the operator mends the file in one go.
