@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../src/platform/db/open.ts";
-import { Census } from "../src/metrics/census.ts";
-import { openCensusStore } from "../src/metrics/store.ts";
+import { Census } from "../src/modules/emails/queue/depth-sampler.ts";
+import { openCensusStore } from "../src/modules/emails/queue/depth-store.ts";
 
 const rows = Number(process.argv[2] ?? 1_000_000);
 const lanes = Number(process.argv[3] ?? 1_000);

@@ -66,7 +66,7 @@ CREATE TABLE domain (
   checked_at       INTEGER,
   next_check_at    INTEGER,                   -- in the background; null: none is due
   warning_at       INTEGER,                   -- since when its DKIM record is missing; null: it is not
-  last_check       TEXT,                      -- JSON of src/domains/schema.ts Dns, as the last check found it
+  last_check       TEXT,                      -- JSON of src/modules/domains/schema.ts Dns, as the last check found it
   signs_ed25519    INTEGER NOT NULL DEFAULT 0 CHECK (signs_ed25519 IN (0, 1)),    -- its record resolves
   has_return_path  INTEGER NOT NULL DEFAULT 0 CHECK (has_return_path IN (0, 1)),  -- its bounce CNAME resolves
   UNIQUE (workspace_id, name)
@@ -119,7 +119,7 @@ CREATE TABLE email (
   delivered_at       INTEGER,
   ended_at           INTEGER,                   -- when it came to its status; null: queued
   failed_reason      TEXT,
-  bounce             TEXT,                      -- JSON, see src/emails/schema.ts
+  bounce             TEXT,                      -- JSON, see src/modules/emails/api/schema.ts
   attempts           INTEGER NOT NULL DEFAULT 0, -- once final; before that see email_queue
   possible_duplicate INTEGER NOT NULL DEFAULT 0 CHECK (possible_duplicate IN (0, 1))
 ) STRICT;
@@ -183,7 +183,7 @@ CREATE TABLE attempt (
   reply         TEXT,                           -- cleaned, or the reason there is none
   outcome       TEXT NOT NULL,                  -- delivered, sent, deferred, bounced, failed, unknown
   category      TEXT,
-  tries         TEXT,                           -- JSON, see src/emails/tries.ts; null: one connection at the most
+  tries         TEXT,                           -- JSON, see src/modules/emails/delivery/connection-attempts.ts; null: one connection at the most
   dialogue      TEXT,                           -- what was said, see src/protocols/smtp/session/transcript.ts; null: the first connection delivered
   PRIMARY KEY (email_id, number)
 ) STRICT, WITHOUT ROWID;
@@ -237,7 +237,7 @@ CREATE INDEX idempotency_age ON idempotency (created_at);
 -- What was accepted, by UTC day. A month is the sum of its days. Of contents (stored_bytes) what is there, on the day ''.
 CREATE TABLE usage (
   workspace_id INTEGER NOT NULL,
-  name         TEXT NOT NULL,                   -- see src/plans/store.ts
+  name         TEXT NOT NULL,                   -- see src/modules/plans/store.ts
   day          TEXT NOT NULL,                   -- 2026-11-21
   count        INTEGER NOT NULL,
   PRIMARY KEY (workspace_id, name, day)
@@ -250,7 +250,7 @@ CREATE TABLE usage_reported (
   name         TEXT NOT NULL,                   -- as in usage
   domain       TEXT NOT NULL,                   -- the organizational one
   count        INTEGER NOT NULL,
-  counted      INTEGER NOT NULL,                -- of them, towards the sending block: see src/plans/rates.ts
+  counted      INTEGER NOT NULL,                -- of them, towards the sending block: see src/modules/plans/sending-rates.ts
   PRIMARY KEY (workspace_id, day, name, domain)
 ) STRICT, WITHOUT ROWID;
 
@@ -293,7 +293,7 @@ CREATE TABLE event (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
   uid          TEXT NOT NULL UNIQUE,            -- the webhook-id of its deliveries
   workspace_id INTEGER NOT NULL,
-  type         TEXT NOT NULL,                   -- email.delivered, …: see src/events/schema.ts
+  type         TEXT NOT NULL,                   -- email.delivered, …: see src/modules/events/schema.ts
   resource     TEXT NOT NULL,                   -- the uid (of a suppression the address) of what it is about
   body         TEXT NOT NULL,                   -- JSON as it is sent: type, timestamp, workspaceId, data
   created_at   INTEGER NOT NULL
@@ -364,7 +364,7 @@ CREATE INDEX webhook_delivery_newest ON webhook_delivery (webhook_id, created_at
 CREATE INDEX webhook_delivery_of_event ON webhook_delivery (webhook_id, event_id);
 CREATE INDEX webhook_delivery_age ON webhook_delivery (created_at);
 
--- What src/sms/status.ts derives from a message's segments is written here by src/sms/store.ts alone.
+-- What src/modules/sms/queue/status.ts derives from a message's segments is written here by src/modules/sms/queue/message-store.ts alone.
 -- AUTOINCREMENT: an answer that is late must not come to belong to the next message.
 CREATE TABLE sms_message (
   id                  INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -404,7 +404,7 @@ CREATE INDEX sms_message_open ON sms_message (status, expires_at) WHERE is_final
 
 -- The unit of sending, of credits and of receipts, and the queue of the links. Encoded and split at acceptance.
 -- ready → in_flight → accepted → delivered | failed | expired; in_flight → ready | failed | unknown;
--- unknown → accepted | ready | failed; ready → failed | expired. See src/sms/segment-store.ts.
+-- unknown → accepted | ready | failed; ready → failed | expired. See src/modules/sms/queue/segment-store.ts.
 CREATE TABLE sms_segment (
   message_id     INTEGER NOT NULL,
   seq            INTEGER NOT NULL,              -- 1, 2, …
@@ -430,7 +430,7 @@ CREATE TABLE sms_segment (
   smsc_id_key    TEXT,                          -- in the form compared
   smsc_id_key2   TEXT,                          -- of the first submit, once it was sent again
   expects_receipt INTEGER NOT NULL DEFAULT 1 CHECK (expects_receipt IN (0, 1)),
-  receipt_state  TEXT,                          -- the network's last word that counts, as src/sms/receipt.ts has them
+  receipt_state  TEXT,                          -- the network's last word that counts, as src/modules/sms/receipts/parse.ts has them
   receipt_at     INTEGER,
   overdue        TEXT CHECK (overdue IN ('sent', 'undelivered')),  -- waiting for its receipt is over: what that means
   category       TEXT,                          -- as failure_category in sms_message
@@ -462,7 +462,7 @@ CREATE TABLE sms_receipt_orphan (
   number_key    TEXT,                           -- the last nine digits of the destination; null: none
   umr           INTEGER,                        -- user_message_reference, where it is echoed
   receipt_state TEXT NOT NULL,
-  receipt       TEXT NOT NULL,                  -- JSON of what was read from it (src/sms/receipt.ts)
+  receipt       TEXT NOT NULL,                  -- JSON of what was read from it (src/modules/sms/receipts/parse.ts)
   raw           BLOB NOT NULL,                  -- its text as it came
   received_at   INTEGER NOT NULL
 ) STRICT;

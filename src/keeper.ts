@@ -3,13 +3,13 @@ import type { Config } from "./config/config.ts";
 import type { Committer } from "./platform/db/group-commit.ts";
 import type { DiskGuard } from "./platform/db/disk-guard.ts";
 import type { DnsClient } from "./protocols/dns/client.ts";
-import type { Keychain } from "./domains/keychain.ts";
-import { createVerifier } from "./domains/verify.ts";
-import { DomainWatch } from "./domains/watch.ts";
-import { createAbandoner } from "./emails/abandon.ts";
-import type { RecordFact } from "./events/record.ts";
+import type { Keychain } from "./modules/domains/signing-keys.ts";
+import { createVerifier } from "./modules/domains/verify.ts";
+import { DomainWatch } from "./modules/domains/recheck.ts";
+import { createAbandoner } from "./modules/emails/delivery/deleted-domain-sweep.ts";
+import type { RecordFact } from "./modules/events/record.ts";
 import type { Stores } from "./stores.ts";
-import { Removal } from "./workspaces/removal.ts";
+import { Removal } from "./modules/workspaces/purge.ts";
 
 // The keeping part of the composition root: who checks domains again and again, and ends what is left of domains
 // and workspaces that were deleted.

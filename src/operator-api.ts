@@ -6,7 +6,7 @@ import { errorsPlugin, methodNotAllowed, notFound } from "./platform/http/errors
 import { type MethodTable, methodTable } from "./platform/http/methods.ts";
 import { pathOf } from "./platform/http/path.ts";
 import { newId } from "./platform/uuid.ts";
-import { workspaceRoutes, WORKSPACES_PATH } from "./workspaces/routes.ts";
+import { workspaceRoutes, WORKSPACES_PATH } from "./modules/workspaces/routes.ts";
 
 /** A share of what a command sends: more than over the network, where tenants could use it up. */
 const BODY_BYTES = 1024 * 1024;

@@ -2,7 +2,7 @@ import { lockHeld } from "./platform/instance-lock.ts";
 import { type AppOptions, start } from "./app.ts";
 import type { Clock } from "./platform/clock.ts";
 import { closeDatabase, openDatabase } from "./platform/db/open.ts";
-import { openKeychain } from "./domains/keychain.ts";
+import { openKeychain } from "./modules/domains/signing-keys.ts";
 import { StartError } from "./platform/errors.ts";
 import { databaseFile } from "./platform/db/open.ts";
 import { openGround } from "./ground.ts";

@@ -28,7 +28,7 @@ import type { DeliveryPause } from "./platform/queue/delivery-pause.ts";
 import type { OpenThread } from "./platform/worker-threads/worker-thread.ts";
 import type { Trouble } from "./platform/health-issue.ts";
 import { forgetPutBack, isPutBack } from "./platform/update/recover.ts";
-import type { WorkspaceStore } from "./workspaces/store.ts";
+import type { WorkspaceStore } from "./modules/workspaces/store.ts";
 
 // The replicating part of the composition root, and what tells a database of an earlier time. In order: a daemon
 // that outlived its pombo is ended; what is in the replica is looked at; this start is written down, in the

@@ -8,7 +8,7 @@ import { MIGRATIONS } from "./platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "./platform/db/open.ts";
 import { databaseBytes, putDatabaseBack } from "./platform/db/snapshot.ts";
 import { generateKeyPairs } from "./protocols/dkim/keys.ts";
-import { openDomainStore } from "./domains/store.ts";
+import { openDomainStore } from "./modules/domains/store.ts";
 import { StartError } from "./platform/errors.ts";
 import { databaseFile } from "./platform/db/open.ts";
 import { newId } from "./platform/uuid.ts";
@@ -24,8 +24,8 @@ import { takeLock } from "./platform/instance-lock.ts";
 import { pauseFact } from "./platform/queue/delivery-pause.ts";
 import { type Rekeyed, rekey } from "./rekey.ts";
 import { forgetPutBack } from "./platform/update/recover.ts";
-import { openWebhookStore } from "./webhooks/store.ts";
-import { openWorkspaceStore } from "./workspaces/store.ts";
+import { openWebhookStore } from "./modules/webhooks/store.ts";
+import { openWorkspaceStore } from "./modules/workspaces/store.ts";
 
 // Brings the database back from its replica, into a data directory that has none. All is made ready in a folder
 // of its own: the copy is checked, the key compared with it, and delivery paused in it; renaming it into its place

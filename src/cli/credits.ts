@@ -1,4 +1,4 @@
-import type { CreditEntry, GrantedCredits } from "../workspaces/operator-schema.ts";
+import type { CreditEntry, GrantedCredits } from "../modules/workspaces/operator/schema.ts";
 import { UsageError } from "./failure.ts";
 import { findWorkspace } from "./find.ts";
 import { list, type OperatorCommand, record } from "./operator-command.ts";

@@ -5,7 +5,7 @@ import { type App, startApp } from "../app.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createResolver } from "../protocols/dns/client.ts";
-import { type DomainStore, openDomainStore } from "../domains/store.ts";
+import { type DomainStore, openDomainStore } from "../modules/domains/store.ts";
 import { StartError } from "../platform/errors.ts";
 import { loadInstanceKey } from "../platform/keyring/key-file.ts";
 import { MARKER } from "../litestream/marker.ts";

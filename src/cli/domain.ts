@@ -1,4 +1,4 @@
-import type { OperatorDomain } from "../domains/schema.ts";
+import type { OperatorDomain } from "../modules/domains/schema.ts";
 import { findDomain, findWorkspace } from "./find.ts";
 import { list, type OperatorCommand, record, type Work } from "./operator-command.ts";
 import type { Column } from "./table.ts";

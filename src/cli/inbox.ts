@@ -1,6 +1,6 @@
 import { decodeWords, valueOf } from "../protocols/dsn/fields.ts";
 import { type Message, readMessage, textOf } from "../protocols/dsn/message.ts";
-import type { InboxEntry, InboxMail } from "../inbound/operator-schema.ts";
+import type { InboxEntry, InboxMail } from "../modules/inbound-mail/operator-schema.ts";
 import { UsageError } from "./failure.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "./operator-command.ts";
 import type { Column } from "./table.ts";

@@ -1,5 +1,5 @@
-import type { CreatedKey } from "../keys/schema.ts";
-import type { RotatedKey } from "../workspaces/operator-schema.ts";
+import type { CreatedKey } from "../modules/api-keys/schema.ts";
+import type { RotatedKey } from "../modules/workspaces/operator/schema.ts";
 import { UsageError } from "./failure.ts";
 import { findWorkspace } from "./find.ts";
 import { type OperatorCommand, record } from "./operator-command.ts";

@@ -1,5 +1,5 @@
 import { isId } from "../platform/uuid.ts";
-import type { QueueChanged } from "../operator/queue-schema.ts";
+import type { QueueChanged } from "../modules/operator/queue-schema.ts";
 import { CommandError, UsageError } from "./failure.ts";
 import { type Choice, choiceOf, kindsOf } from "./queue-choice.ts";
 import { record, type Shown, type Work } from "./operator-command.ts";

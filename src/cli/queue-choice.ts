@@ -1,5 +1,5 @@
 import { systemClock } from "../platform/clock.ts";
-import type { InstanceStatus } from "../operator/status-schema.ts";
+import type { InstanceStatus } from "../modules/operator/status-schema.ts";
 import type { Option } from "./definition.ts";
 import { UsageError } from "./failure.ts";
 import { findWorkspace } from "./find.ts";

@@ -1,4 +1,4 @@
-import type { DeliveryState, QueuedMessage, QueueOverview } from "../operator/queue-schema.ts";
+import type { DeliveryState, QueuedMessage, QueueOverview } from "../modules/operator/queue-schema.ts";
 import { UsageError } from "./failure.ts";
 import { type Choice, CHOICE_OPTIONS, choiceOf, KIND_OPTIONS, kindsOf } from "./queue-choice.ts";
 import { dropMessages, retryMessages } from "./queue-change.ts";

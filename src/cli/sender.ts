@@ -1,4 +1,4 @@
-import type { OperatorWorkspace, SenderId } from "../workspaces/operator-schema.ts";
+import type { OperatorWorkspace, SenderId } from "../modules/workspaces/operator/schema.ts";
 import { findWorkspace } from "./find.ts";
 import { list, type OperatorCommand, record } from "./operator-command.ts";
 import type { Column } from "./table.ts";

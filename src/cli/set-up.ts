@@ -5,12 +5,12 @@ import { databaseFile } from "../platform/db/open.ts";
 import { openDatabase } from "../platform/db/open.ts";
 import { StartError } from "../platform/errors.ts";
 import { newId } from "../platform/uuid.ts";
-import { createKey } from "../keys/key.ts";
+import { createKey } from "../modules/api-keys/key.ts";
 import { writeInstanceKey } from "../platform/keyring/key-file.ts";
 import { createInstanceKey, openKeyring, parseInstanceKey } from "../platform/keyring/keyring.ts";
 import { takeLock } from "../platform/instance-lock.ts";
 import type { Random } from "../platform/random.ts";
-import { openWorkspaceStore } from "../workspaces/store.ts";
+import { openWorkspaceStore } from "../modules/workspaces/store.ts";
 
 /** What is shown once and kept nowhere in the clear. */
 export interface NewInstance {

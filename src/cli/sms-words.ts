@@ -1,4 +1,4 @@
-import type { LinkHistory, OperatorLink, TrialRecord } from "../sms/operator-schema.ts";
+import type { LinkHistory, OperatorLink, TrialRecord } from "../modules/sms/api/operator-schema.ts";
 import { count, facts, plain, timeCell, timeText } from "./words.ts";
 
 // What the commands about SMS say. Words of SMSCs are shown as text that no terminal obeys.

@@ -1,5 +1,5 @@
 import { systemClock } from "../platform/clock.ts";
-import type { LinkHistory, OperatorLink, TrialRecord } from "../sms/operator-schema.ts";
+import type { LinkHistory, OperatorLink, TrialRecord } from "../modules/sms/api/operator-schema.ts";
 import { CommandError, UsageError } from "./failure.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "./operator-command.ts";
 import { adviceText, errorText, idsText, lineText, linkText, stateText } from "./sms-words.ts";

@@ -1,4 +1,4 @@
-import type { InstanceStatus } from "../operator/status-schema.ts";
+import type { InstanceStatus } from "../modules/operator/status-schema.ts";
 import type { OperatorCommand } from "./operator-command.ts";
 import { bytesText, count, facts, plain, timeText } from "./words.ts";
 

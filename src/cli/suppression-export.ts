@@ -1,4 +1,4 @@
-import type { Suppression } from "../suppressions/schema.ts";
+import type { Suppression } from "../modules/suppressions/schema.ts";
 import { csvLine } from "./csv.ts";
 import { findWorkspace } from "./find.ts";
 import type { Shown, Work } from "./operator-command.ts";

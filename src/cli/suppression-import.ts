@@ -4,7 +4,7 @@ import { systemClock } from "../platform/clock.ts";
 import type { ErrorItem } from "../platform/errors.ts";
 import { validationError } from "../platform/http/errors.ts";
 import { faultsOf as faultsIn } from "../platform/http/rules.ts";
-import { suppressionImport } from "../suppressions/operator-schema.ts";
+import { suppressionImport } from "../modules/suppressions/operator-schema.ts";
 import { CommandError } from "./failure.ts";
 import { findWorkspace } from "./find.ts";
 import { type OperatorApi, Refusal, sentencesOf } from "./operator.ts";

@@ -1,5 +1,5 @@
-import type { HeldSuppression } from "../suppressions/operator-schema.ts";
-import type { Suppression } from "../suppressions/schema.ts";
+import type { HeldSuppression } from "../modules/suppressions/operator-schema.ts";
+import type { Suppression } from "../modules/suppressions/schema.ts";
 import { UsageError } from "./failure.ts";
 import { findWorkspace } from "./find.ts";
 import { list, type OperatorCommand, record, type Work } from "./operator-command.ts";

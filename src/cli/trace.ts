@@ -1,5 +1,5 @@
 import { isId } from "../platform/uuid.ts";
-import type { Trace, TraceCandidate } from "../operator/trace-schema.ts";
+import type { Trace, TraceCandidate } from "../modules/operator/trace-schema.ts";
 import { list, type OperatorCommand, record } from "./operator-command.ts";
 import type { Column } from "./table.ts";
 import { CommandError } from "./failure.ts";

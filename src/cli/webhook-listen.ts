@@ -2,7 +2,7 @@ import { BUILD } from "../platform/build-info.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import { readSecret } from "../config/secret-files.ts";
 import { systemRandom } from "../platform/random.ts";
-import { makeSecret, showSecret, signatureHeaders } from "../webhooks/sign.ts";
+import { makeSecret, showSecret, signatureHeaders } from "../modules/webhooks/sign.ts";
 import type { Terminal } from "./terminal.ts";
 import { CommandError } from "./failure.ts";
 import { Forwarder } from "./forwarder.ts";

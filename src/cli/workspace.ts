@@ -1,5 +1,5 @@
-import type { OperatorWorkspace } from "../workspaces/operator-schema.ts";
-import type { CreatedWorkspace } from "../workspaces/schema.ts";
+import type { OperatorWorkspace } from "../modules/workspaces/operator/schema.ts";
+import type { CreatedWorkspace } from "../modules/workspaces/schema.ts";
 import { CommandError } from "./failure.ts";
 import { findWorkspace } from "./find.ts";
 import { list, type OperatorCommand, record, type Work } from "./operator-command.ts";

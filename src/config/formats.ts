@@ -159,7 +159,7 @@ export const TEXT_FORMATS = {
     expected: "at most 12 ASCII characters",
     read: (text) => (/^[\x20-\x7e]{0,12}$/.test(text) ? text : undefined),
   },
-  // As src/workspaces/sender-kind.ts has them.
+  // As src/modules/workspaces/sender-kind.ts has them.
   sender_id: {
     expected: 'a name of 1 to 11 letters, digits and spaces with a letter in it, or a number such as "84000"',
     read: (text) => (/^(?=.*[A-Za-z])[A-Za-z0-9 \-._&]{1,11}$|^\+?\d{3,15}$/.test(text) ? text : undefined),

@@ -25,7 +25,7 @@ const REFUSALS = [
   "provider_error",
   "protocol_error",
 ] as const;
-/** The same and what a network says of its subscriber; see src/sms/failure.ts. */
+/** The same and what a network says of its subscriber; see src/modules/sms/receipts/failure.ts. */
 const NETWORK_ERRORS = [...REFUSALS, "unknown_subscriber", "absent_subscriber", "handset_error", "expired"] as const;
 
 const LinkSchema = Type.Object({

@@ -1,4 +1,4 @@
-import type { SiteDepth } from "./census.ts";
+import type { SiteDepth } from "../modules/emails/queue/depth-sampler.ts";
 import { registerTexts, type TextFigures } from "./texts.ts";
 import type { Reading, Registry, Sample } from "../platform/metrics/registry.ts";
 

@@ -3,8 +3,8 @@
  * text whose parts do not all arrive nothing is shown, as on most phones, and it is forgotten after a while.
  */
 import type { Clock } from "../platform/clock.ts";
-import { toE164 } from "../sms/number.ts";
-import { type InboundPart, readPart, reassemble, textKey } from "../sms/reassemble.ts";
+import { toE164 } from "../modules/sms/encoding/phone-number.ts";
+import { type InboundPart, readPart, reassemble, textKey } from "../modules/sms/encoding/reassemble.ts";
 import type { Submit } from "./smpp-pdu.ts";
 import type { TextEncoding, Texts } from "./text-store.ts";
 

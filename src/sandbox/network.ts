@@ -5,8 +5,8 @@
  */
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
-import { toE164 } from "../sms/number.ts";
-import { readPart } from "../sms/reassemble.ts";
+import { toE164 } from "../modules/sms/encoding/phone-number.ts";
+import { readPart } from "../modules/sms/encoding/reassemble.ts";
 import type { Handsets } from "./handset.ts";
 import { behaviourOfNumber, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
 import { receiptOf, type Reported } from "./smsc-receipt.ts";

@@ -4,8 +4,8 @@
  */
 import { Elysia } from "elysia";
 import { DEFAULT_SMS_PREFIXES } from "../config/config.ts";
-import { bodyFault } from "../sms/encoding.ts";
-import { toE164 } from "../sms/number.ts";
+import { bodyFault } from "../modules/sms/encoding/encoding.ts";
+import { toE164 } from "../modules/sms/encoding/phone-number.ts";
 import { faultAnswer, type Fault, GUARDING_HEADERS, limitOf } from "./answer.ts";
 import { refusalOf } from "./guard.ts";
 import type { SandboxSmsc } from "./smsc.ts";

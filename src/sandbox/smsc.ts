@@ -6,8 +6,8 @@
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
-import { submissionsOf, splitText } from "../sms/segment.ts";
-import { normalForm } from "../sms/encoding.ts";
+import { submissionsOf, splitText } from "../modules/sms/encoding/segment.ts";
+import { normalForm } from "../modules/sms/encoding/encoding.ts";
 import { Handsets } from "./handset.ts";
 import { Network } from "./network.ts";
 import { SmscAccount } from "./smsc-account.ts";

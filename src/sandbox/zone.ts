@@ -1,5 +1,5 @@
-import { recordsOf } from "../domains/records.ts";
-import type { DomainStore } from "../domains/store.ts";
+import { recordsOf } from "../modules/domains/records.ts";
+import type { DomainStore } from "../modules/domains/store.ts";
 import type { AnswerQuery, ZoneRecord } from "./dns.ts";
 
 // The sandbox's DNS: every domain in the world takes its mail at the sandbox's MX, and the records of

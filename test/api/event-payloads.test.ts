@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { EVENT_TYPES } from "../../src/events/schema.ts";
+import { EVENT_TYPES } from "../../src/modules/events/schema.ts";
 import { type Json, startInstance } from "../fakes/instance.ts";
 import { documentOf } from "./document.ts";
 import { faultsAgainst } from "./json-schema.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Words } from "../../src/sms/segment-store.ts";
-import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
+import type { Words } from "../../src/modules/sms/queue/segment-store.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import { startReceiver } from "../fakes/receiver.ts";
 import { faultsOfEvents } from "./documented-events.ts";
 import { type HeldInstance, startHeld } from "./kit.ts";

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import webhookWords from "../../src/docs/webhooks.md" with { type: "text" };
-import { RETRY_MS } from "../../src/webhooks/outcome.ts";
-import { signatureHeaders } from "../../src/webhooks/sign.ts";
+import { RETRY_MS } from "../../src/modules/webhooks/delivery/outcome.ts";
+import { signatureHeaders } from "../../src/modules/webhooks/sign.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
 // The docs' own code to verify a call with. Python's and PHP's is run by script/contract.

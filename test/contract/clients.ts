@@ -4,7 +4,7 @@
 
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { signatureHeaders } from "../../src/webhooks/sign.ts";
+import { signatureHeaders } from "../../src/modules/webhooks/sign.ts";
 import type { Checks } from "../interop/checks.ts";
 import { mustRun, run, type Cleanup } from "../peers/process.ts";
 import { type Sandbox, startSandbox } from "../peers/sandbox.ts";

@@ -4,7 +4,7 @@ import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { findDamage, findDamageAtStart } from "../../src/platform/db/page-damage.ts";
 import { closeDatabase, openDatabase } from "../../src/platform/db/open.ts";
-import { openQueueStore } from "../../src/queue/store.ts";
+import { openQueueStore } from "../../src/modules/emails/queue/store.ts";
 import { temporaryFolder } from "./temporary.ts";
 
 /** A closed database with a queue, of which the first page of a table or index is overwritten. */

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "bun:test";
 import { Committer } from "../../src/platform/db/group-commit.ts";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
 import { Probation } from "../../src/platform/db/update-probation.ts";
-import { openWorkspaceStore, type WorkspaceStore } from "../../src/workspaces/store.ts";
+import { openWorkspaceStore, type WorkspaceStore } from "../../src/modules/workspaces/store.ts";
 
 let db: Db;
 let facts: WorkspaceStore;

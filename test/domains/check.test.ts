@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createResolver } from "../../src/protocols/dns/client.ts";
-import { checkDomain } from "../../src/domains/check.ts";
-import { domainRecords } from "../../src/domains/records.ts";
+import { checkDomain } from "../../src/modules/domains/check.ts";
+import { domainRecords } from "../../src/modules/domains/records.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import { createFakeResolver } from "../fakes/resolver.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { judgeDkim, judgeDmarc } from "../../src/domains/compare.ts";
+import { judgeDkim, judgeDmarc } from "../../src/modules/domains/compare.ts";
 
 const KEY = `MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A${"AbC9+/".repeat(60)}QAB`;
 const WANTED = `v=DKIM1; k=rsa; p=${KEY}`;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
-import { type DomainStore, openDomainStore } from "../../src/domains/store.ts";
+import { type DomainStore, openDomainStore } from "../../src/modules/domains/store.ts";
 import { listPages } from "../../src/platform/http/pagination.ts";
 import { seeded } from "../db/temporary.ts";
 

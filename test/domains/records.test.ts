@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { domainRecords } from "../../src/domains/records.ts";
+import { domainRecords } from "../../src/modules/domains/records.ts";
 
 const source = {
   domain: "example.com",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type DomainStore, openDomainStore } from "../../src/domains/store.ts";
+import { type DomainStore, openDomainStore } from "../../src/modules/domains/store.ts";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
 
 // The sender's domain is remembered from email to email: whatever changes it must be seen by the next one.

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Evidence, givenUpAt, type Life, lifeAfterCheck, nextCheckAt } from "../../src/domains/status.ts";
+import { type Evidence, givenUpAt, type Life, lifeAfterCheck, nextCheckAt } from "../../src/modules/domains/status.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
-import { openDomainStore } from "../../src/domains/store.ts";
-import { createVerifier } from "../../src/domains/verify.ts";
+import { openDomainStore } from "../../src/modules/domains/store.ts";
+import { createVerifier } from "../../src/modules/domains/verify.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { createFakeResolver } from "../fakes/resolver.ts";

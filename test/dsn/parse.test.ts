@@ -249,7 +249,7 @@ const ID = "019aa5f0-1234-7abc-8def-0123456789ab";
 const PATH = returnPath({ id: ID, recipient: "maria@example.com" }, "bounce.loja.test", KEY);
 const TOKEN = PATH.slice(2, PATH.indexOf("@"));
 
-/** A message as src/emails/compose.ts has it composed. */
+/** A message as src/modules/emails/content/compose.ts has it composed. */
 function sent(): string {
   const message = composeMessage({
     id: ID,

@@ -1,9 +1,9 @@
 // Mail that waits when its domain is deleted: it fails at once and with the reason, whatever comes
 // between, and never goes out under the keys of a domain that is registered after it.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { createAbandoner } from "../../src/emails/abandon.ts";
-import { openEmailStore } from "../../src/emails/store.ts";
-import { openQueueStore } from "../../src/queue/store.ts";
+import { createAbandoner } from "../../src/modules/emails/delivery/deleted-domain-sweep.ts";
+import { openEmailStore } from "../../src/modules/emails/store/store.ts";
+import { openQueueStore } from "../../src/modules/emails/queue/store.ts";
 import { startHeld } from "../api/kit.ts";
 import { turn } from "../db/temporary.ts";
 import { HOUR, MINUTE, START } from "../domains/life.ts";

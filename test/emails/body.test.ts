@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { packBody, unpackBody } from "../../src/emails/body.ts";
+import { packBody, unpackBody } from "../../src/modules/emails/content/body.ts";
 import { seeded } from "../db/temporary.ts";
 
 const ROUND_TRIPS: [name: string, content: { html: string | null; text: string | null }][] = [

@@ -3,12 +3,12 @@
 import { expect, test } from "bun:test";
 import { DiskGuard } from "../../src/platform/db/disk-guard.ts";
 import { AppError } from "../../src/platform/errors.ts";
-import { cancelEmail } from "../../src/emails/cancel.ts";
-import { retryEmail } from "../../src/emails/retry.ts";
-import { stateOf } from "../../src/emails/show.ts";
-import { type EmailStore, openEmailStore } from "../../src/emails/store.ts";
+import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
+import { retryEmail } from "../../src/modules/emails/api/retry.ts";
+import { stateOf } from "../../src/modules/emails/api/serialize.ts";
+import { type EmailStore, openEmailStore } from "../../src/modules/emails/store/store.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
-import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
+import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
 import { type AttemptContext, type Settlement, Worker } from "../../src/platform/queue/worker.ts";
 import { seeded, type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import type { AppError } from "../../src/platform/errors.ts";
-import { cancelEmail } from "../../src/emails/cancel.ts";
-import { retryEmail } from "../../src/emails/retry.ts";
-import { openEmailStore } from "../../src/emails/store.ts";
-import { openQueueStore } from "../../src/queue/store.ts";
+import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
+import { retryEmail } from "../../src/modules/emails/api/retry.ts";
+import { openEmailStore } from "../../src/modules/emails/store/store.ts";
+import { openQueueStore } from "../../src/modules/emails/queue/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 
 // Cancel, retry and claim in one transaction: closures of one turn see what the earlier ones wrote.

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
-import type { Composed, ComposeInput } from "../../src/emails/compose.ts";
-import { createComposer } from "../../src/emails/composer.ts";
-import { prepareContent } from "../../src/emails/prepare.ts";
+import type { Composed, ComposeInput } from "../../src/modules/emails/content/compose.ts";
+import { createComposer } from "../../src/modules/emails/content/composer.ts";
+import { prepareContent } from "../../src/modules/emails/content/prepare.ts";
 import { ThreadLine, type ThreadPort } from "../../src/platform/worker-threads/worker-thread.ts";
 
 const { rsa, ed25519 } = await generateKeyPairs();

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ExpiryClock } from "../../src/emails/expiry-clock.ts";
+import { ExpiryClock } from "../../src/modules/emails/delivery/expiry-clock.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const START = Date.UTC(2026, 0, 1, 12);

@@ -5,12 +5,12 @@
 import { expect, test } from "bun:test";
 import { Committer } from "../../src/platform/db/group-commit.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
-import { cancelEmail } from "../../src/emails/cancel.ts";
-import { retryEmail } from "../../src/emails/retry.ts";
-import { RefusalWatch } from "../../src/emails/refusals.ts";
-import { type EmailReport, takeReport } from "../../src/emails/report.ts";
-import { EMAIL_STATUSES, type EmailStatus } from "../../src/emails/schema.ts";
-import { statusOf } from "../../src/emails/status.ts";
+import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
+import { retryEmail } from "../../src/modules/emails/api/retry.ts";
+import { RefusalWatch } from "../../src/modules/emails/delivery/mass-refusals.ts";
+import { type EmailReport, takeReport } from "../../src/modules/emails/reports/process.ts";
+import { EMAIL_STATUSES, type EmailStatus } from "../../src/modules/emails/api/schema.ts";
+import { statusOf } from "../../src/modules/emails/api/status.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { freeInterrupted } from "../../src/platform/queue/recover.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
@@ -210,7 +210,7 @@ async function deleteDomain(on: World): Promise<void> {
   on.domains = on.domains.filter((one) => one !== domain);
   on.domains.push({ id: on.nextDomainId++, workspaceId: domain.workspaceId });
   await parts.commit(() => {
-    // As src/emails/abandon.ts does.
+    // As src/modules/emails/delivery/deleted-domain-sweep.ts does.
     for (const { id } of parts.emails.waitingOfDomain(
       { workspaceId: domain.workspaceId, domainId: domain.id },
       1_000,

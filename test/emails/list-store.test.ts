@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
-import { type EmailFilter, openEmailLists } from "../../src/emails/list-store.ts";
-import { EMAIL_STATUSES } from "../../src/emails/schema.ts";
+import { type EmailFilter, openEmailLists } from "../../src/modules/emails/store/list-store.ts";
+import { EMAIL_STATUSES } from "../../src/modules/emails/api/schema.ts";
 
 const WORKSPACE = { workspaceId: 1, domainId: null };
 const ANY: EmailFilter = { status: null, to: null, from: null };

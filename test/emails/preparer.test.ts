@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import type { StoredBody } from "../../src/emails/body.ts";
-import { unpackBody } from "../../src/emails/body.ts";
-import { type GivenContent, prepareContent } from "../../src/emails/prepare.ts";
-import { createPreparer } from "../../src/emails/preparer.ts";
+import type { StoredBody } from "../../src/modules/emails/content/body.ts";
+import { unpackBody } from "../../src/modules/emails/content/body.ts";
+import { type GivenContent, prepareContent } from "../../src/modules/emails/content/prepare.ts";
+import { createPreparer } from "../../src/modules/emails/content/preparer.ts";
 import {
   answerCalls,
   type Calls,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { openContentStore } from "../../src/emails/content-store.ts";
-import { purgeContents } from "../../src/emails/purge.ts";
+import { openContentStore } from "../../src/modules/emails/content/store.ts";
+import { purgeContents } from "../../src/modules/emails/content/purge.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { startInstance } from "../fakes/instance.ts";

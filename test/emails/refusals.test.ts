@@ -1,5 +1,9 @@
 import { expect, test } from "bun:test";
-import { type RefusedRecipient, RefusalWatch, type Suppressing } from "../../src/emails/refusals.ts";
+import {
+  type RefusedRecipient,
+  RefusalWatch,
+  type Suppressing,
+} from "../../src/modules/emails/delivery/mass-refusals.ts";
 
 const MINUTE = 60_000;
 const START = 1_000 * MINUTE;

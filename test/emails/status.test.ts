@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { STORED_STATUSES } from "../../src/platform/db/schema/schema.ts";
-import { EMAIL_STATUSES } from "../../src/emails/schema.ts";
-import { statusOf } from "../../src/emails/status.ts";
+import { EMAIL_STATUSES } from "../../src/modules/emails/api/schema.ts";
+import { statusOf } from "../../src/modules/emails/api/status.ts";
 
 test.each([
   ["just accepted", { attempts: 0, isInFlight: false }, "queued"],

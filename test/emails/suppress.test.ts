@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { openDatabase } from "../../src/platform/db/open.ts";
-import { RefusalWatch } from "../../src/emails/refusals.ts";
-import { suppressFor } from "../../src/emails/suppress.ts";
+import { RefusalWatch } from "../../src/modules/emails/delivery/mass-refusals.ts";
+import { suppressFor } from "../../src/modules/emails/delivery/suppress.ts";
 import type { Log, LogFields } from "../../src/platform/log.ts";
-import { openSuppressionStore } from "../../src/suppressions/store.ts";
+import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const SITE = "mx.example.com";

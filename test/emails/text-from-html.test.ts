@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { textFromHtml } from "../../src/emails/text-from-html.ts";
+import { textFromHtml } from "../../src/modules/emails/content/text-from-html.ts";
 import { seeded } from "../db/temporary.ts";
 
 /** Padding: long html is read as short html is. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { textFromHtml } from "../../src/emails/text-from-html.ts";
+import { textFromHtml } from "../../src/modules/emails/content/text-from-html.ts";
 
 // What email templates are made of, each kind as small as it still shows the trouble.
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import type { AttemptRow, EmailRow, QueueRow } from "../../src/emails/read-store.ts";
-import { showTimeline } from "../../src/emails/timeline.ts";
-import { dialogueOf, triesOf } from "../../src/emails/tries.ts";
+import type { AttemptRow, EmailRow, QueueRow } from "../../src/modules/emails/store/read-store.ts";
+import { showTimeline } from "../../src/modules/emails/api/timeline.ts";
+import { dialogueOf, triesOf } from "../../src/modules/emails/delivery/connection-attempts.ts";
 
 const EMAIL: EmailRow = {
   ...{ id: 1, uid: "0198a5a0-0000-7000-8000-000000000000", workspaceId: 1, domainId: 1 },

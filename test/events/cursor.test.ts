@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { eventCursors } from "../../src/events/cursor.ts";
+import { eventCursors } from "../../src/modules/events/cursor.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 

@@ -13,7 +13,7 @@ import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../
 import type { ReadFree } from "../../src/platform/db/disk-guard.ts";
 import { generateKeyPairs, type KeyPairs } from "../../src/protocols/dkim/keys.ts";
 import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";
-import type { Receive } from "../../src/inbound/letter.ts";
+import type { Receive } from "../../src/modules/inbound-mail/inbound-message.ts";
 import type { Log, LogFields } from "../../src/platform/log.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { type FakeDns, startFakeDns } from "./dns-server.ts";

@@ -9,7 +9,7 @@ import {
   wholeWorkspaceCaller,
   workspaceCaller,
 } from "../../src/platform/http/auth.ts";
-import { createKey } from "../../src/keys/key.ts";
+import { createKey } from "../../src/modules/api-keys/key.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 
 const KEY = createKey(systemRandom).key;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { systemClock } from "../../src/platform/clock.ts";
-import { emailRoutes } from "../../src/emails/routes.ts";
+import { emailRoutes } from "../../src/modules/emails/api/routes.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { createBodyBudget } from "../../src/platform/http/body/budget.ts";
 import { bodyPlugin } from "../../src/platform/http/body/read.ts";

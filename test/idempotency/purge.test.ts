@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { purgeAnswers } from "../../src/idempotency/purge.ts";
-import { openIdempotencyStore } from "../../src/idempotency/store.ts";
+import { purgeAnswers } from "../../src/modules/idempotency/purge.ts";
+import { openIdempotencyStore } from "../../src/modules/idempotency/store.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
 

@@ -1,7 +1,7 @@
 // The listener in a whole pombo: the return paths of its own emails, its disk, its metrics, its stop.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
-import type { Letter } from "../../src/inbound/letter.ts";
+import type { Letter } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { group, report } from "../dsn/mails.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { HOSTNAME, type Instance, startInstance } from "../fakes/instance.ts";

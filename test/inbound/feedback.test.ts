@@ -7,9 +7,9 @@ import { attempted, NOON, recordOf, startAtNoon } from "../api/one-email.ts";
 import type { HeldInstance } from "../api/kit.ts";
 import { domainKeys } from "../dkim/support.ts";
 import type { Instance } from "../fakes/instance.ts";
-import { providerOf } from "../../src/inbound/feedback-provider.ts";
-import type { Letter } from "../../src/inbound/letter.ts";
-import { KnownReporters } from "../../src/inbound/reporters.ts";
+import { providerOf } from "../../src/modules/inbound-mail/feedback-provider.ts";
+import type { Letter } from "../../src/modules/inbound-mail/inbound-message.ts";
+import { KnownReporters } from "../../src/modules/inbound-mail/server/known-reporters.ts";
 import { bounce, complaint, complaintAbout, ratesOf, suppressedIn, toEmail, toLoop, traceOf } from "./letters.ts";
 
 setDefaultTimeout(30_000);

@@ -6,7 +6,7 @@ import { startAtNoon } from "../api/one-email.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { bytes, mail } from "../dsn/mails.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
-import { MAX_MAILS, openInboxStore } from "../../src/inbound/store.ts";
+import { MAX_MAILS, openInboxStore } from "../../src/modules/inbound-mail/store.ts";
 import { inboxOf, letter, rowsOf } from "./letters.ts";
 
 setDefaultTimeout(30_000);

@@ -1,5 +1,5 @@
 /** Letters as the SMTP server hands them over, about emails of an instance. */
-import type { Letter } from "../../src/inbound/letter.ts";
+import type { Letter } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { bytes, group, report } from "../dsn/mails.ts";
 import type { Instance } from "../fakes/instance.ts";
 

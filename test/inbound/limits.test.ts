@@ -1,6 +1,6 @@
 // What one stranger may ask of the listener: sizes, times and counts.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { INBOUND_LIMITS } from "../../src/inbound/limits.ts";
+import { INBOUND_LIMITS } from "../../src/modules/inbound-mail/server/limits.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { HOSTNAME, openTalk, OFTEN, startDesk, type Talk, until } from "./kit.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { INBOUND_LIMITS } from "../../src/inbound/limits.ts";
-import { type Place, Places } from "../../src/inbound/places.ts";
+import { INBOUND_LIMITS } from "../../src/modules/inbound-mail/server/limits.ts";
+import { type Place, Places } from "../../src/modules/inbound-mail/server/connection-limits.ts";
 import { networksOf } from "../../src/platform/ip/address.ts";
 
 const MIB = 1024 ** 2;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { KnownReporters } from "../../src/inbound/reporters.ts";
+import { KnownReporters } from "../../src/modules/inbound-mail/server/known-reporters.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../src/platform/uuid.ts";
-import { route, type RouteParts, type SentEmail } from "../../src/inbound/route.ts";
+import { route, type RouteParts, type SentEmail } from "../../src/modules/inbound-mail/server/recipients.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 
 const NOW = Date.UTC(2026, 0, 31);

@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { StorageError } from "../../src/platform/db/storage-error.ts";
-import type { Letter } from "../../src/inbound/letter.ts";
+import type { Letter } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { BOUNCE_HOST, HOSTNAME, startDesk, until } from "./kit.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { createKey, hashKey } from "../../src/keys/key.ts";
+import { createKey, hashKey } from "../../src/modules/api-keys/key.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 
 test("a key is svc_ and 32 random bytes, of which the digest and the first eight characters are kept", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { StorageError } from "../../src/platform/db/storage-error.ts";
-import { openKeyStore } from "../../src/keys/store.ts";
-import { openWorkspaceStore } from "../../src/workspaces/store.ts";
+import { openKeyStore } from "../../src/modules/api-keys/store.ts";
+import { openWorkspaceStore } from "../../src/modules/workspaces/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 
 const NOW = Date.UTC(2026, 10, 21);

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Db } from "../../src/platform/db/open.ts";
-import { Census } from "../../src/metrics/census.ts";
-import { openCensusStore, type QueuePlace } from "../../src/metrics/store.ts";
+import { Census } from "../../src/modules/emails/queue/depth-sampler.ts";
+import { openCensusStore, type QueuePlace } from "../../src/modules/emails/queue/depth-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 

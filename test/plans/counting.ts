@@ -4,9 +4,9 @@ import { openDatabase } from "../../src/platform/db/open.ts";
 import { usage, usageReported } from "../../src/platform/db/schema/schema.ts";
 import { StorageError } from "../../src/platform/db/storage-error.ts";
 import type { LogFields } from "../../src/platform/log.ts";
-import { SendingRates } from "../../src/plans/rates.ts";
-import { openUsageStore } from "../../src/plans/store.ts";
-import { openWorkspaceStore } from "../../src/workspaces/store.ts";
+import { SendingRates } from "../../src/modules/plans/sending-rates.ts";
+import { openUsageStore } from "../../src/modules/plans/store.ts";
+import { openWorkspaceStore } from "../../src/modules/workspaces/store.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 export const DAY_MS = 24 * 60 * 60 * 1000;

@@ -4,8 +4,8 @@ import { Committer } from "../../src/platform/db/group-commit.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import { usage } from "../../src/platform/db/schema/schema.ts";
 import { AppError } from "../../src/platform/errors.ts";
-import { periodsAt, takeEmailQuota } from "../../src/plans/quota.ts";
-import { openUsageStore } from "../../src/plans/store.ts";
+import { periodsAt, takeEmailQuota } from "../../src/modules/plans/quota.ts";
+import { openUsageStore } from "../../src/modules/plans/store.ts";
 import { seeded } from "../db/temporary.ts";
 
 const HOUR = 3_600_000;

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import type { Plan } from "../../src/config/config.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
-import { openContentStore } from "../../src/emails/content-store.ts";
+import { openContentStore } from "../../src/modules/emails/content/store.ts";
 import { AppError } from "../../src/platform/errors.ts";
-import { takeStorage } from "../../src/plans/quota.ts";
-import { openUsageStore } from "../../src/plans/store.ts";
+import { takeStorage } from "../../src/modules/plans/quota.ts";
+import { openUsageStore } from "../../src/modules/plans/store.ts";
 import { seeded, temporaryDatabase, turn } from "../db/temporary.ts";
 
 // What is counted as stored is what is stored, whatever was refused, rolled back, removed or committed together.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
-import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
+import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 

@@ -4,7 +4,7 @@ import { DiskGuard } from "../../src/platform/db/disk-guard.ts";
 import { emailQueue, instance } from "../../src/platform/db/schema/schema.ts";
 import type { LogFields } from "../../src/platform/log.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
-import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
+import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
 import {
   type AttemptContext,
   type Handler,

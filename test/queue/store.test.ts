@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
 import { emailQueue } from "../../src/platform/db/schema/schema.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
-import { openQueueStore, type QueueStore } from "../../src/queue/store.ts";
+import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const MINUTE = 60_000;

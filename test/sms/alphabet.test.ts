@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { ALPHABETS, alphabetNamed, type AlphabetName } from "../../src/sms/alphabet.ts";
-import { decodeSeptets, encodeSeptets } from "../../src/sms/encoding.ts";
+import { ALPHABETS, alphabetNamed, type AlphabetName } from "../../src/modules/sms/encoding/gsm-alphabet.ts";
+import { decodeSeptets, encodeSeptets } from "../../src/modules/sms/encoding/encoding.ts";
 
 const hex = (text: string, alphabet: AlphabetName) => Buffer.from(encodeSeptets(text, alphabet)).toString("hex");
 

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { Answers } from "../../src/sms/answers.ts";
+import { Answers } from "../../src/modules/sms/gateway/submit-responses.ts";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import type { Flight } from "../../src/sms/flight.ts";
-import { Health } from "../../src/sms/health.ts";
-import { Receipts } from "../../src/sms/receipts.ts";
-import { openRoutes } from "../../src/sms/route-settings.ts";
+import type { Flight } from "../../src/modules/sms/gateway/submission.ts";
+import { Health } from "../../src/modules/sms/gateway/circuit-breaker.ts";
+import { Receipts } from "../../src/modules/sms/receipts/process.ts";
+import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { Backlog } from "../../src/sms/backlog.ts";
-import { LinkWatch } from "../../src/sms/link-watch.ts";
-import { openRoutes } from "../../src/sms/route-settings.ts";
+import { Backlog } from "../../src/modules/sms/queue/backlog.ts";
+import { LinkWatch } from "../../src/modules/sms/gateway/link-status.ts";
+import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { linkConfig } from "../texting/world.ts";
 
 const MINUTE = 60_000;

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import type { Clock } from "../../src/platform/clock.ts";
-import { Dispatcher, type Outlet } from "../../src/sms/dispatch.ts";
-import type { Flight } from "../../src/sms/flight.ts";
-import { openRoutes } from "../../src/sms/route-settings.ts";
+import { Dispatcher, type Outlet } from "../../src/modules/sms/gateway/dispatch.ts";
+import type { Flight } from "../../src/modules/sms/gateway/submission.ts";
+import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { openSuppressionStore } from "../../src/suppressions/store.ts";
+import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";

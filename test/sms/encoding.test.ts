@@ -7,7 +7,7 @@ import {
   encodeUcs2,
   normalForm,
   offendingCharacters,
-} from "../../src/sms/encoding.ts";
+} from "../../src/modules/sms/encoding/encoding.ts";
 import { PLAIN } from "./texts.ts";
 
 const single: Coding = { ...PLAIN, nli: "pt-single" };

@@ -5,7 +5,7 @@ import {
   isUnknownSubscriber,
   networkErrorText,
   readNetworkError,
-} from "../../src/sms/failure.ts";
+} from "../../src/modules/sms/receipts/failure.ts";
 
 const GSM: [numbers: number[], category: FailureCategory | null][] = [
   [[1, 5], "unknown_subscriber"],

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { Health } from "../../src/sms/health.ts";
+import { Health } from "../../src/modules/sms/gateway/circuit-breaker.ts";
 import { outcomeOf } from "../../src/protocols/smpp/submit-outcome.ts";
 import { fakeClock } from "../fakes/clock.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { RefusalWatch } from "../../src/emails/refusals.ts";
-import { InvalidNumbers } from "../../src/sms/invalid-numbers.ts";
-import { openHeldStore } from "../../src/suppressions/held-store.ts";
-import { openSuppressionStore } from "../../src/suppressions/store.ts";
+import { RefusalWatch } from "../../src/modules/emails/delivery/mass-refusals.ts";
+import { InvalidNumbers } from "../../src/modules/sms/receipts/invalid-numbers.ts";
+import { openHeldStore } from "../../src/modules/suppressions/held-store.ts";
+import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addWorkspace, openLedger } from "./rows.ts";
 

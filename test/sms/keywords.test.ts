@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Keyword, readKeyword } from "../../src/sms/keywords.ts";
+import { type Keyword, readKeyword } from "../../src/modules/sms/inbound/keywords.ts";
 
 const OUT = "STOP STOPALL UNSUBSCRIBE CANCEL END QUIT REMOVE OPTOUT OPT-OUT PARAR CANCELAR SAIR REMOVER";
 const WORDS: [keyword: Keyword, words: string][] = [

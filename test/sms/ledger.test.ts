@@ -3,9 +3,9 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { Committer } from "../../src/platform/db/group-commit.ts";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
-import type { Words } from "../../src/sms/segment-store.ts";
-import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
-import { changeCredits } from "../../src/workspaces/credits.ts";
+import type { Words } from "../../src/modules/sms/queue/segment-store.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
+import { changeCredits } from "../../src/modules/workspaces/credits.ts";
 import { seeded, temporaryFolder, turn } from "../db/temporary.ts";
 import { addMessage, addWorkspace, type Ledger, openLedger } from "./rows.ts";
 

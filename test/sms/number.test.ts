@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { DEFAULT_SMS_PREFIXES } from "../../src/config/config.ts";
-import { isSameNumber, numberAdvice } from "../../src/sms/number.ts";
+import { isSameNumber, numberAdvice } from "../../src/modules/sms/encoding/phone-number.ts";
 
 const NAMED = "Numbers that can be texted begin with +25882, +25883, +25884, +25885, +25886, +25887.";
 

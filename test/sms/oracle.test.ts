@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { SegmentedMessage } from "sms-segments-calculator";
-import { METHODS, normalForm, SHIFT_TABLES } from "../../src/sms/encoding.ts";
-import { readHeader } from "../../src/sms/header.ts";
-import { reassemble, readPart } from "../../src/sms/reassemble.ts";
-import { joinParts, splitText, submissionsOf } from "../../src/sms/segment.ts";
+import { METHODS, normalForm, SHIFT_TABLES } from "../../src/modules/sms/encoding/encoding.ts";
+import { readHeader } from "../../src/modules/sms/encoding/user-data-header.ts";
+import { reassemble, readPart } from "../../src/modules/sms/encoding/reassemble.ts";
+import { joinParts, splitText, submissionsOf } from "../../src/modules/sms/encoding/segment.ts";
 import { seeded } from "../db/temporary.ts";
 import { PLAIN, randomLength, randomText } from "./texts.ts";
 

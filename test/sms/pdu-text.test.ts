@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { pduText } from "../../src/sms/pdu-text.ts";
+import { pduText } from "../../src/modules/sms/api/pdu-text.ts";
 import { encode, encodeAcknowledgement } from "../../src/protocols/smpp/pdu/pdu.ts";
 
 const SECRET = "O seu codigo e 482913";

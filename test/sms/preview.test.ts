@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { type Coding, normalForm } from "../../src/sms/encoding.ts";
-import { fold, type Folding } from "../../src/sms/fold.ts";
-import { prepareText } from "../../src/sms/prepare.ts";
-import { preview } from "../../src/sms/preview.ts";
-import { joinParts } from "../../src/sms/segment.ts";
+import { type Coding, normalForm } from "../../src/modules/sms/encoding/encoding.ts";
+import { fold, type Folding } from "../../src/modules/sms/encoding/transliterate.ts";
+import { prepareText } from "../../src/modules/sms/api/prepare.ts";
+import { preview } from "../../src/modules/sms/api/preview.ts";
+import { joinParts } from "../../src/modules/sms/encoding/segment.ts";
 import { seeded } from "../db/temporary.ts";
 import { PLAIN, randomLength, randomText } from "./texts.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ReadyWorks } from "../../src/sms/ready-work.ts";
+import { ReadyWorks } from "../../src/modules/sms/queue/ready-work.ts";
 
 const WORK = { route: "vodacom", priority: "transactional", workspaceId: 1, nextAt: 0 } as const;
 

@@ -1,5 +1,11 @@
 import { expect, test } from "bun:test";
-import { type InboundPart, type InboundPdu, readPart, reassemble, textKey } from "../../src/sms/reassemble.ts";
+import {
+  type InboundPart,
+  type InboundPdu,
+  readPart,
+  reassemble,
+  textKey,
+} from "../../src/modules/sms/encoding/reassemble.ts";
 
 const hex = (digits: string) => new Uint8Array(Buffer.from(digits, "hex"));
 const pdu = (message: Uint8Array, more: Partial<InboundPdu> = {}) =>

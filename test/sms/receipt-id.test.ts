@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { candidateKeys, idKey } from "../../src/sms/receipt-id.ts";
+import { candidateKeys, idKey } from "../../src/modules/sms/receipts/message-id.ts";
 
 /** An id as the answer had it, and as the receipt has it. */
 const PAIRS: [what: string, answer: string, receipt: string][] = [

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isAbout, isSameSender, isSubmittedIn } from "../../src/sms/receipt-match.ts";
+import { isAbout, isSameSender, isSubmittedIn } from "../../src/modules/sms/receipts/match.ts";
 
 test("a receipt is about the text that begins as it says", () => {
   expect(isAbout("O seu codigo: 482913", "O seu codigo: 482913. Nao o partilhe.")).toBe(true);

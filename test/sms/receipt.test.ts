@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Delivery, readReceipt, type ReceiptState } from "../../src/sms/receipt.ts";
+import { type Delivery, readReceipt, type ReceiptState } from "../../src/modules/sms/receipts/parse.ts";
 import { seeded } from "../db/temporary.ts";
 
 const ascii = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));

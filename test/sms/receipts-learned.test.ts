@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { LEARNED, type ReceiptPdu, Receipts } from "../../src/sms/receipts.ts";
-import type { Receipt } from "../../src/sms/receipt.ts";
-import { openRoutes } from "../../src/sms/route-settings.ts";
+import { LEARNED, type ReceiptPdu, Receipts } from "../../src/modules/sms/receipts/process.ts";
+import type { Receipt } from "../../src/modules/sms/receipts/parse.ts";
+import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
 

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
 import { prepareAtOnce } from "../../src/platform/db/statement.ts";
-import type { Claim } from "../../src/sms/segment-store.ts";
-import { openSegmentStore, type Words } from "../../src/sms/segment-store.ts";
-import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
-import { openMessageStore } from "../../src/sms/store.ts";
+import type { Claim } from "../../src/modules/sms/queue/segment-store.ts";
+import { openSegmentStore, type Words } from "../../src/modules/sms/queue/segment-store.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
+import { openMessageStore } from "../../src/modules/sms/queue/message-store.ts";
 import { addMessage } from "./rows.ts";
 
 const CLAIM: Claim = {

@@ -1,7 +1,13 @@
 import { expect, test } from "bun:test";
-import { METHODS, type Coding, normalForm, SHIFT_TABLES } from "../../src/sms/encoding.ts";
-import { readHeader } from "../../src/sms/header.ts";
-import { capacities, joinParts, splitText, submissionsOf, type WireForm } from "../../src/sms/segment.ts";
+import { METHODS, type Coding, normalForm, SHIFT_TABLES } from "../../src/modules/sms/encoding/encoding.ts";
+import { readHeader } from "../../src/modules/sms/encoding/user-data-header.ts";
+import {
+  capacities,
+  joinParts,
+  splitText,
+  submissionsOf,
+  type WireForm,
+} from "../../src/modules/sms/encoding/segment.ts";
 import { PLAIN } from "./texts.ts";
 
 const GSM7: WireForm = { method: "udh8", dcs0Charset: "gsm7", reference: 0x1234 };

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { sourceAddress } from "../../src/sms/sender.ts";
-import { type SenderKind, senderKind } from "../../src/workspaces/sender-kind.ts";
+import { sourceAddress } from "../../src/modules/sms/encoding/source-address.ts";
+import { type SenderKind, senderKind } from "../../src/modules/workspaces/sender-kind.ts";
 
 const IDS: [id: string, kind: SenderKind | null, ton: number, npi: number, address: string][] = [
   ["Loja Maria", "alphanumeric", 5, 0, "Loja Maria"],

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { Sweeper, type SweeperParts } from "../../src/sms/sweep.ts";
-import { TextClock } from "../../src/sms/text-clock.ts";
+import { Sweeper, type SweeperParts } from "../../src/modules/sms/gateway/sweep.ts";
+import { TextClock } from "../../src/modules/sms/queue/message-clock.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import type { Words } from "../../src/sms/segment-store.ts";
-import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
-import type { MessageChange } from "../../src/sms/store.ts";
+import type { Words } from "../../src/modules/sms/queue/segment-store.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
+import type { MessageChange } from "../../src/modules/sms/queue/message-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
 

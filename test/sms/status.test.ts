@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
-import { isLast, type ReceiptState } from "../../src/sms/receipt.ts";
-import { advance, type MessageState, type Segment, segmentStateOf, stateOf } from "../../src/sms/status.ts";
+import { isLast, type ReceiptState } from "../../src/modules/sms/receipts/parse.ts";
+import {
+  advance,
+  type MessageState,
+  type Segment,
+  segmentStateOf,
+  stateOf,
+} from "../../src/modules/sms/queue/status.ts";
 import { seeded } from "../db/temporary.ts";
 
 function segment(seq: number, more: Partial<Segment> = {}): Segment {

@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { defaultSmsRoute } from "../../src/config/config.ts";
 import { steady } from "../../src/platform/db/steady-sql.ts";
-import { openOverviewStore } from "../../src/operator/overview-store.ts";
-import { type InboundKey, openInboundStore } from "../../src/sms/inbound-store.ts";
-import { routingOf } from "../../src/sms/routing.ts";
-import { openWorkStore } from "../../src/sms/work-store.ts";
-import { openSenderIdStore } from "../../src/workspaces/sender-store.ts";
+import { openOverviewStore } from "../../src/modules/operator/overview-store.ts";
+import { type InboundKey, openInboundStore } from "../../src/modules/sms/inbound/store.ts";
+import { routingOf } from "../../src/modules/sms/api/routing.ts";
+import { openWorkStore } from "../../src/modules/sms/queue/work-store.ts";
+import { openSenderIdStore } from "../../src/modules/workspaces/sender-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
 

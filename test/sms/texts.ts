@@ -1,7 +1,7 @@
 // Random texts of the kinds that customers send, from a seeded chance.
 
-import { alphabetNamed, type AlphabetName } from "../../src/sms/alphabet.ts";
-import type { Coding } from "../../src/sms/encoding.ts";
+import { alphabetNamed, type AlphabetName } from "../../src/modules/sms/encoding/gsm-alphabet.ts";
+import type { Coding } from "../../src/modules/sms/encoding/encoding.ts";
 
 export const PLAIN: Coding = { method: "udh8", nli: "off", dcs0Charset: "gsm7" };
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { openRoutes } from "../../src/sms/route-settings.ts";
-import { troublesOf } from "../../src/sms/trouble.ts";
+import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
+import { troublesOf } from "../../src/modules/sms/gateway/health-issues.ts";
 import { linkConfig } from "../texting/world.ts";
 
 test("a route is a trouble since its link is gone; where no links are opened nothing is said of them", () => {

@@ -2,11 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { decideUnknown } from "../../src/sms/unknown.ts";
-import { type ReceiptPdu, Receipts } from "../../src/sms/receipts.ts";
-import { readReceipt } from "../../src/sms/receipt.ts";
-import { openRoutes } from "../../src/sms/route-settings.ts";
-import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
+import { decideUnknown } from "../../src/modules/sms/gateway/resolve-uncertain.ts";
+import { type ReceiptPdu, Receipts } from "../../src/modules/sms/receipts/process.ts";
+import { readReceipt } from "../../src/modules/sms/receipts/parse.ts";
+import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
 

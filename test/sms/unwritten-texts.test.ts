@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { smsSegments } from "../../src/platform/db/schema/sms.ts";
 import { isStorageError } from "../../src/platform/db/storage-error.ts";
-import type { SegmentRow } from "../../src/sms/segment-read-store.ts";
-import { dueDoubts } from "../../src/sms/unknown.ts";
-import { UnwrittenTexts } from "../../src/sms/unwritten-texts.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
+import { dueDoubts } from "../../src/modules/sms/gateway/resolve-uncertain.ts";
+import { UnwrittenTexts } from "../../src/modules/sms/queue/failed-writes.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Outlet } from "../../src/sms/dispatch.ts";
-import { type Item, Writer } from "../../src/sms/writer.ts";
+import type { Outlet } from "../../src/modules/sms/gateway/dispatch.ts";
+import { type Item, Writer } from "../../src/modules/sms/gateway/link-event-queue.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const LINK = { name: "link" } as Outlet;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readAddress, REASONS_OF } from "../../src/suppressions/address.ts";
+import { readAddress, REASONS_OF } from "../../src/modules/suppressions/address.ts";
 
 /** Spellings of one address, and the form in which it is kept. */
 const SAME: [kept: string, ...spellings: string[]][] = [

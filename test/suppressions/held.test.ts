@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { applyHeld, dropHeld, type HeldParts } from "../../src/suppressions/held.ts";
-import { openHeldStore } from "../../src/suppressions/held-store.ts";
-import { openSuppressionStore } from "../../src/suppressions/store.ts";
+import { applyHeld, dropHeld, type HeldParts } from "../../src/modules/suppressions/held.ts";
+import { openHeldStore } from "../../src/modules/suppressions/held-store.ts";
+import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import { prepareAtOnce } from "../../src/platform/db/statement.ts";
-import type { Reason } from "../../src/suppressions/address.ts";
-import { openSuppressionStore } from "../../src/suppressions/store.ts";
+import type { Reason } from "../../src/modules/suppressions/address.ts";
+import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 

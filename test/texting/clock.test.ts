@@ -1,7 +1,7 @@
 // The wall clock jumps by an hour: nothing expires by it, nothing is sent early or all at once, nothing waits longer.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { steadyClock } from "../../src/platform/clock.ts";
-import { TextClock } from "../../src/sms/text-clock.ts";
+import { TextClock } from "../../src/modules/sms/queue/message-clock.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { waitUntil } from "../peers/process.ts";
 import { judged, shiftedClock, startTexting } from "./world.ts";

@@ -1,7 +1,7 @@
 // More comes than can be written: reading pauses, and goes on; what stays paused is given up. A real link over real
 // sockets, the real line to the database, and a database that is as slow as the test wants it.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { Writer } from "../../src/sms/writer.ts";
+import { Writer } from "../../src/modules/sms/gateway/link-event-queue.ts";
 import { startSmsc } from "../peers/smsc/client.ts";
 import { caughtUp, makeBound, TEXT } from "../smpp/world.ts";
 

@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
-import { type CallerParts, type CallResult, createCaller } from "../../src/webhooks/call.ts";
-import type { Target } from "../../src/webhooks/target.ts";
+import { type CallerParts, type CallResult, createCaller } from "../../src/modules/webhooks/delivery/call.ts";
+import type { Target } from "../../src/modules/webhooks/delivery/target.ts";
 import { AUTHORITY, RELAY_CERTIFICATE } from "../fakes/certificates.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { startReceiver } from "../fakes/receiver.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { prepareAtOnce } from "../../src/platform/db/statement.ts";
-import { openDeliveryStore } from "../../src/webhooks/delivery-store.ts";
+import { openDeliveryStore } from "../../src/modules/webhooks/delivery/delivery-store.ts";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
 
 const WEBHOOK = { id: 7, workspaceId: 1 };

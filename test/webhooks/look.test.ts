@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Lookup, Resolver } from "../../src/protocols/dns/lookup.ts";
-import { lookBy } from "../../src/webhooks/look.ts";
+import { lookBy } from "../../src/modules/webhooks/delivery/resolve-target.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const FOUND: Lookup<string> = { kind: "found", records: ["93.184.215.14"], ttlS: 60, isAuthentic: false, server: "" };

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { freeInterrupted } from "../../src/platform/queue/recover.ts";
-import { openWebhookJobStore } from "../../src/webhooks/job-store.ts";
+import { openWebhookJobStore } from "../../src/modules/webhooks/delivery/job-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 

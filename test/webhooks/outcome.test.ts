@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { healthAfter, judge } from "../../src/webhooks/outcome.ts";
-import type { WebhookRow } from "../../src/webhooks/store.ts";
+import { healthAfter, judge } from "../../src/modules/webhooks/delivery/outcome.ts";
+import type { WebhookRow } from "../../src/modules/webhooks/store.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const DAY = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Lanes } from "../../src/platform/queue/lanes.ts";
-import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS, poolOf } from "../../src/webhooks/pools.ts";
+import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS, poolOf } from "../../src/modules/webhooks/delivery/concurrency-limits.ts";
 
 /** Webhooks of one workspace, each with a backlog, whose calls a test ends. */
 function start() {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { openDeliveryStore } from "../../src/webhooks/delivery-store.ts";
-import { openWebhookJobStore } from "../../src/webhooks/job-store.ts";
-import { WebhookRemoval } from "../../src/webhooks/removal.ts";
-import { openWebhookStore } from "../../src/webhooks/store.ts";
+import { openDeliveryStore } from "../../src/modules/webhooks/delivery/delivery-store.ts";
+import { openWebhookJobStore } from "../../src/modules/webhooks/delivery/job-store.ts";
+import { WebhookRemoval } from "../../src/modules/webhooks/delivery/deleted-webhook-sweep.ts";
+import { openWebhookStore } from "../../src/modules/webhooks/store.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { openWebhookJobStore } from "../../src/webhooks/job-store.ts";
+import { openWebhookJobStore } from "../../src/modules/webhooks/delivery/job-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 
 const WEBHOOK = 1;

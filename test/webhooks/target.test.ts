@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { parseRanges } from "../../src/platform/ip/address.ts";
-import { type Look, parseTarget, reach, type TargetRules } from "../../src/webhooks/target.ts";
+import { type Look, parseTarget, reach, type TargetRules } from "../../src/modules/webhooks/delivery/target.ts";
 
 const STRICT: TargetRules = { allowHttp: false, allowed: parseRanges([]) };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { openCreditStore } from "../../src/workspaces/credit-store.ts";
-import { changeCredits } from "../../src/workspaces/credits.ts";
-import { openWorkspaceStore } from "../../src/workspaces/store.ts";
+import { openCreditStore } from "../../src/modules/workspaces/credit-store.ts";
+import { changeCredits } from "../../src/modules/workspaces/credits.ts";
+import { openWorkspaceStore } from "../../src/modules/workspaces/store.ts";
 import { seeded, temporaryDatabase, turn } from "../db/temporary.ts";
 
 const WORKSPACES = 3;

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { openDomainStore } from "../../src/domains/store.ts";
-import { openKeyStore } from "../../src/keys/store.ts";
-import { Removal } from "../../src/workspaces/removal.ts";
-import { openRemovalStore } from "../../src/workspaces/removal-store.ts";
-import { openWorkspaceStore } from "../../src/workspaces/store.ts";
+import { openDomainStore } from "../../src/modules/domains/store.ts";
+import { openKeyStore } from "../../src/modules/api-keys/store.ts";
+import { Removal } from "../../src/modules/workspaces/purge.ts";
+import { openRemovalStore } from "../../src/modules/workspaces/purge-store.ts";
+import { openWorkspaceStore } from "../../src/modules/workspaces/store.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 

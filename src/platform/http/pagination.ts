@@ -88,7 +88,7 @@ const NUMBER_BYTES = 6;
 
 /**
  * A row's integer id counts the rows of all workspaces, and would tell one of them how busy the others are: so a cursor
- * is one block of AES-256, as that of events (events/cursor.ts). `key`: 32 bytes for this use alone.
+ * is one block of AES-256, as that of events (modules/events/cursor.ts). `key`: 32 bytes for this use alone.
  */
 export function listPages(key: Uint8Array): ListPages {
   const write = ({ createdAt, id }: Position, list: string) => {

@@ -13,7 +13,7 @@ const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const LAG_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 const ATTEMPT_CLASSES = ["delivered", "deferred", "bounced", "failed", "unknown"];
-/** What becomes of a letter (src/inbound/receive.ts). */
+/** What becomes of a letter (src/modules/inbound-mail/receive.ts). */
 const LETTER_RESULTS = ["bounced", "complained", "noted", "repeated", "full", "gone", "ignored", "kept", "put_off"];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 

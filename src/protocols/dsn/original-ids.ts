@@ -1,7 +1,7 @@
 /**
  * What in a report tells which email of ours it is about: the signed return path, in the fields of
  * the report or where a server wrote it into the copy; our trace header, which holds the same token
- * (src/emails/compose.ts); the Message-ID. Of these only a token proves anything, and only with the
+ * (src/modules/emails/content/compose.ts); the Message-ID. Of these only a token proves anything, and only with the
  * recipient that it was made for (return-path.ts). Pure.
  */
 import { valueOf } from "./fields.ts";

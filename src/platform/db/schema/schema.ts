@@ -9,7 +9,7 @@ export const instance = sqliteTable("instance", {
   value: text().notNull(),
 });
 
-/** How far a text may be changed so that it takes fewer segments: src/sms/fold.ts. */
+/** How far a text may be changed so that it takes fewer segments: src/modules/sms/encoding/transliterate.ts. */
 export const SMS_FOLDINGS = ["none", "punctuation", "portuguese"] as const;
 /** The most urgent first. */
 export const SMS_PRIORITIES = ["otp", "transactional", "bulk"] as const;

@@ -41,7 +41,7 @@ export const senderIds = sqliteTable(
 
 export const SMS_STATUSES = ["queued", "sending", "sent", "delivered", "undelivered", "failed", "expired"] as const;
 const SMS_ENCODINGS = ["gsm7", "ucs2"] as const;
-/** Which tables of seven bits: src/sms/alphabet.ts. */
+/** Which tables of seven bits: src/modules/sms/encoding/gsm-alphabet.ts. */
 const SMS_ALPHABETS = ["gsm", "pt-single", "pt-locking", "pt-both"] as const;
 
 /** The network's words for a segment, and for a whole message. */

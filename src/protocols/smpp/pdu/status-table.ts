@@ -123,7 +123,7 @@ export const STATUSES: ReadonlyMap<number, StatusRule> = new Map([
   [0xc2, rule("RINVPARLEN", "protocol_error", ALARMING)],
   [0xc3, rule("RMISSINGOPTPARAM", "protocol_error", ALARMING)],
   [0xc4, rule("RINVOPTPARAMVAL", "protocol_error", ALARMING)],
-  // In transaction mode the network has answered already; with its error code sms/failure.ts knows better.
+  // In transaction mode the network has answered already; with its error code modules/sms/receipts/failure.ts knows better.
   [0xfe, rule("RDELIVERYFAILURE", "provider_error")],
   [0xff, rule("RUNKNOWNERR", "provider_error", { ...PASSING, retries: 2, otherwise: "reroute" })],
   [0x100, rule("RSERTYPUNAUTH", "blocked")],

@@ -1,0 +1,40 @@
+import type { Clock } from "../../platform/clock.ts";
+import { timeOf } from "../../platform/http/times.ts";
+import { newId } from "../../platform/uuid.ts";
+import type { Random } from "../../platform/random.ts";
+import { createKey } from "./key.ts";
+import type { CreatedKey } from "./schema.ts";
+import type { KeyStore } from "./store.ts";
+
+export interface KeyRequest {
+  workspaceId: number;
+  name: string;
+  /** The domain it is restricted to, or null for the whole workspace. */
+  domain: { id: number; uid: string } | null;
+}
+
+/** Makes a key, inside the caller's transaction; the answer holds the key itself, which is not kept. */
+export function insertKey(
+  request: KeyRequest,
+  parts: { keys: KeyStore; clock: Clock; random: Random },
+): typeof CreatedKey.static {
+  const now = parts.clock.now();
+  const made = createKey(parts.random);
+  const row = parts.keys.insert({
+    uid: newId(now, parts.random),
+    workspaceId: request.workspaceId,
+    domainId: request.domain?.id ?? null,
+    name: request.name,
+    prefix: made.prefix,
+    hash: made.hash,
+    createdAt: now,
+  });
+  return {
+    id: row.uid,
+    name: row.name,
+    domainId: request.domain?.uid ?? null,
+    createdAt: timeOf(now),
+    lastUsedAt: null,
+    key: made.key,
+  };
+}

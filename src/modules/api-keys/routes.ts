@@ -1,0 +1,134 @@
+import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
+import type { Clock } from "../../platform/clock.ts";
+import type { Plan } from "../../config/config.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import type { DomainStore } from "../domains/store.ts";
+import { AppError } from "../../platform/errors.ts";
+import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
+import { notFound } from "../../platform/http/errors.ts";
+import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
+import { requestBody } from "../../platform/http/body/validate.ts";
+import { uuid } from "../../platform/http/rules.ts";
+import { timeOf, timeOrNull } from "../../platform/http/times.ts";
+import type { Random } from "../../platform/random.ts";
+import { insertKey } from "./create.ts";
+import { deleteKey } from "./delete.ts";
+import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
+import type { KeyStore, ListedKey } from "./store.ts";
+
+const TAG = "API keys";
+const LIST = "keys";
+
+export interface KeyParts {
+  pages: ListPages;
+  keys: KeyStore;
+  domains: DomainStore;
+  commit: Commit;
+  clock: Clock;
+  random: Random;
+  /** The plan of a workspace. */
+  planOf: (workspaceId: number) => Plan;
+}
+
+export function keyRoutes(parts: KeyParts) {
+  return new Elysia({ name: "keys", prefix: "/api/v1/auth/keys" })
+    .post(
+      "",
+      async ({ request, body, set }) => {
+        const caller = wholeWorkspaceCaller(request);
+        const created = await parts.commit(() => {
+          const domain =
+            typeof body.domainId === "string"
+              ? parts.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
+              : null;
+          if (domain === undefined) throw noSuchDomain();
+          refuseOverLimit(caller.workspaceId, parts);
+          return insertKey({ workspaceId: caller.workspaceId, name: body.name, domain }, parts);
+        });
+        set.status = 201;
+        return { data: created };
+      },
+      {
+        body: requestBody(KeyCreate),
+        parse: "json",
+        detail: describe({
+          id: "createApiKey",
+          tag: TAG,
+          summary: "Make an API key",
+          description: "The key itself is shown in this answer only.",
+          responses: answers(201, CreatedKey, [400, 401, 402, 403, 404, 413, 415, 422, 503]),
+        }),
+      },
+    )
+    .get(
+      "",
+      ({ request, query }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(parts.keys.list(workspaceId, before, limit), limit, LIST);
+        return { data: page.rows.map(inList), meta: page.meta };
+      },
+      {
+        query: CursorQuery,
+        detail: describe({
+          id: "listApiKeys",
+          tag: TAG,
+          summary: "List API keys, newest first",
+          description: "The keys themselves are not kept; `prefix` tells which is which.",
+          responses: answers(200, Type.Array(KeyInList), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .delete(
+      "/:id",
+      async ({ request, params }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const uid = params.id.toLowerCase();
+        if (!(await deleteKey({ workspaceId, uid }, parts))) throw noSuchKey();
+        return { data: { id: uid, deleted: true } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "deleteApiKey",
+          tag: TAG,
+          summary: "Delete an API key",
+          description:
+            "It is not valid any more once this is answered. The last key without domainId cannot be deleted.",
+          responses: answers(200, Deleted, [401, 403, 404, 409, 422, 503]),
+        }),
+      },
+    );
+}
+
+function noSuchDomain(): AppError {
+  return new AppError("NOT_FOUND", "There is no domain with this domainId in this workspace", {
+    field: "domainId",
+    hint: "GET /api/v1/domains shows the ids.",
+  });
+}
+
+function refuseOverLimit(workspaceId: number, parts: KeyParts): void {
+  const limit = parts.planOf(workspaceId).apiKeys;
+  if (limit < 0 || parts.keys.countOf(workspaceId) < limit) return;
+  throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} API ${limit === 1 ? "key" : "keys"}`, {
+    hint: "Ask the operator to raise the plan's limits.",
+  });
+}
+
+function inList(key: ListedKey): typeof KeyInList.static {
+  return {
+    id: key.uid,
+    name: key.name,
+    domainId: key.domainUid,
+    prefix: key.prefix,
+    createdAt: timeOf(key.createdAt),
+    lastUsedAt: timeOrNull(key.lastUsedAt),
+  };
+}
+
+function noSuchKey(): AppError {
+  return notFound("There is no API key with this id in this workspace");
+}

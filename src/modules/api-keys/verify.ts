@@ -1,0 +1,50 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../platform/clock.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import { isStorageError } from "../../platform/db/storage-error.ts";
+import type { VerifyKey } from "../../platform/http/auth.ts";
+import type { Log } from "../../platform/log.ts";
+import { hashKey } from "./key.ts";
+import type { KeyStore } from "./store.ts";
+
+/** A key's lastUsedAt is written at most this often. */
+const TOUCH_EVERY_MS = 60_000;
+/** Keys whose last write is remembered. */
+const MAX_REMEMBERED = 10_000;
+
+export interface VerifyParts {
+  keys: KeyStore;
+  /** SHA-256 of the operator key, hex, or null while there is none. */
+  operatorKeyHash: () => string | null;
+  commit: Commit;
+  clock: Clock;
+  log: Log;
+}
+
+/** Who a key belongs to; notes its use in passing. */
+export function keyVerifier(parts: VerifyParts): VerifyKey {
+  const touched = new Map<number, number>();
+  return (key) => {
+    const hash = hashKey(key);
+    const row = parts.keys.byHash(hash);
+    if (row === undefined) return isSame(hash, parts.operatorKeyHash()) ? { kind: "operator" } : null;
+    const now = parts.clock.now();
+    if (now - Math.max(row.lastUsedAt ?? 0, touched.get(row.id) ?? 0) >= TOUCH_EVERY_MS) {
+      if (touched.size >= MAX_REMEMBERED) touched.clear();
+      touched.set(row.id, now);
+      parts
+        .commit(() => parts.keys.touch(row.id, now))
+        .catch((error: unknown) => {
+          // Not worth failing a request for; the next use tries again.
+          touched.delete(row.id);
+          if (!isStorageError(error)) parts.log.bug("keys", error);
+        });
+    }
+    return { kind: "key", keyId: row.id, workspaceId: row.workspaceId, domainId: row.domainId };
+  };
+}
+
+/** Two digests in hex, in a time that says nothing of where they differ. */
+function isSame(hash: string, known: string | null): boolean {
+  return known?.length === hash.length && timingSafeEqual(Buffer.from(hash), Buffer.from(known));
+}

@@ -1,0 +1,224 @@
+/**
+ * Looks up the records of a sending domain and says for each whether it is there. The lookups run
+ * side by side; each answer is judged (see compare.ts); for a missing record the usual slips are
+ * looked for, so that the hint can name them. A lookup that failed is "unknown", never "missing":
+ * DNS trouble must not change a domain's state (decisions §6).
+ */
+import type { Resolver } from "../../protocols/dns/client.ts";
+import { judgeDkim, judgeDmarc } from "./compare.ts";
+import type { Judgement } from "./compare.ts";
+import type { DnsRecord, DomainRecords } from "./records.ts";
+
+/** Records shown of what DNS holds, and characters of each. */
+const FOUND_LIMIT = 10;
+const FOUND_LENGTH = 1000;
+/** CNAMEs between the customer's name and the bounce host. */
+const CNAME_LIMIT = 8;
+
+export interface RecordCheck extends DnsRecord {
+  /** "unknown": the lookup failed, so nothing is known. */
+  status: Judgement["status"] | "unknown";
+  /** What DNS holds under that name, control characters removed; at most 10 entries of 1,000 characters. */
+  found: string[];
+  /** What to do, in a sentence. */
+  hint?: string;
+}
+
+/** "unknown" must leave things as they are. */
+export type Verdict = "yes" | "no" | "unknown";
+
+export interface DomainCheck {
+  dkim: [rsa: RecordCheck, ed25519: RecordCheck];
+  spf: RecordCheck;
+  dmarc: RecordCheck;
+  /** The RSA key is published: this alone verifies a domain. */
+  rsa: Verdict;
+  /** The Ed25519 key is published and may sign. */
+  ed25519: Verdict;
+  /** The return path may live under the customer's domain: the CNAME is right and its target resolves. */
+  bounce: Verdict;
+}
+
+interface CheckOptions {
+  domain: string;
+  records: DomainRecords;
+  /** One that asks anew (`fresh`), or a record published a minute ago is still missing. */
+  resolver: Resolver;
+}
+
+export async function checkDomain({ domain, records, resolver }: CheckOptions): Promise<DomainCheck> {
+  const [rsaRecord, ed25519Record] = records.dkim;
+  const checkKey = (record: DnsRecord) =>
+    checkTxt(record, { domain, resolver, judge: (found) => judgeDkim(record.value, found) });
+  const [rsa, ed25519, spf, dmarc] = await Promise.all([
+    checkKey(rsaRecord),
+    checkKey(ed25519Record),
+    checkBounce(records.spf, domain, resolver),
+    checkTxt(records.dmarc, { domain, resolver, judge: judgeDmarc }),
+  ]);
+  return {
+    dkim: [rsa, ed25519],
+    spf: spf.check,
+    dmarc,
+    rsa: verdictOf(rsa),
+    ed25519: verdictOf(ed25519),
+    bounce: spf.verdict,
+  };
+}
+
+function verdictOf(check: RecordCheck): Verdict {
+  if (check.status === "unknown") return "unknown";
+  return check.status === "found" ? "yes" : "no";
+}
+
+interface TxtOptions {
+  domain: string;
+  resolver: Resolver;
+  judge: (found: string[]) => Judgement;
+}
+
+async function checkTxt(record: DnsRecord, { domain, resolver, judge }: TxtOptions): Promise<RecordCheck> {
+  const lookup = await resolver.txt(record.name);
+  if (lookup.kind === "failed") return unknown(record, lookup.reason);
+  if (lookup.kind === "found") return { ...record, ...judge(lookup.records), found: show(lookup.records) };
+  const alias = await resolver.cname(record.name);
+  if (alias.kind === "found") {
+    const [target = ""] = alias.records;
+    const hint = `The name leads to ${clean(target)}, which has no TXT record: publish the TXT record itself.`;
+    return { ...record, status: "mismatch", found: show([`CNAME ${target}`]), hint };
+  }
+  const doubled = await resolver.txt(`${record.name}.${domain}`);
+  const isDoubled = doubled.kind === "found" && judge(doubled.records).status === "found";
+  return missing(record, isDoubled ? domain : null);
+}
+
+interface BounceCheck {
+  check: RecordCheck;
+  verdict: Verdict;
+}
+
+async function checkBounce(record: DnsRecord, domain: string, resolver: Resolver): Promise<BounceCheck> {
+  const lookup = await resolver.cname(record.name);
+  switch (lookup.kind) {
+    case "failed":
+      return { check: unknown(record, lookup.reason), verdict: "unknown" };
+    case "found":
+      return await judgeAlias(record, lookup.records, { domain, resolver });
+    case "no_data":
+    case "no_name": {
+      const check = await explainNoAlias(record, domain, resolver);
+      return { check, verdict: verdictOf(check) };
+    }
+  }
+}
+
+interface Surroundings {
+  domain: string;
+  resolver: Resolver;
+}
+
+async function judgeAlias(
+  record: DnsRecord,
+  targets: string[],
+  { domain, resolver }: Surroundings,
+): Promise<BounceCheck> {
+  const check: RecordCheck = { ...record, status: "found", found: show(targets) };
+  const wanted = bare(record.value);
+  const [target = ""] = targets;
+  if (targets.length > 1) {
+    const hint = `There are several CNAMEs at this name: keep the one to ${wanted} and remove the others.`;
+    return { check: { ...check, status: "mismatch", hint }, verdict: "no" };
+  }
+  const reached = bare(target) === wanted ? "yes" : await leadsTo(wanted, target, resolver);
+  if (reached === "unknown") {
+    return {
+      check: { ...check, ...unknown(record, `the CNAMEs behind ${target} could not be followed`), found: check.found },
+      verdict: "unknown",
+    };
+  }
+  if (reached === "no") {
+    const isDoubled = bare(target) === `${wanted}.${domain}`;
+    const hint = isDoubled
+      ? `Your DNS provider added your domain to the target: write ${wanted}. with a dot at its end.`
+      : `Point the CNAME to ${wanted}.`;
+    return { check: { ...check, status: "mismatch", hint }, verdict: "no" };
+  }
+  const verdict = await resolves(record.name, resolver);
+  if (verdict === "yes") return { check, verdict };
+  const hint = `The record is right, but ${wanted} has no address yet: its operator has to publish one.`;
+  return { check: verdict === "no" ? { ...check, hint } : check, verdict };
+}
+
+/** Some owners point to a name of their own, which points on to the bounce host: mail follows it. */
+async function leadsTo(wanted: string, start: string, resolver: Resolver): Promise<Verdict> {
+  let name = start;
+  for (let step = 0; step < CNAME_LIMIT; step += 1) {
+    const next = await resolver.cname(name);
+    if (next.kind === "failed") return "unknown";
+    const [target] = next.kind === "found" ? next.records : [];
+    if (target === undefined) return "no";
+    if (bare(target) === wanted) return "yes";
+    name = target;
+  }
+  return "no";
+}
+
+/** Whether returned mail finds a host there: RFC 5321 §5.1 takes an MX or else an address. */
+async function resolves(name: string, resolver: Resolver): Promise<Verdict> {
+  const lookups = await Promise.all([resolver.mx(name), resolver.a(name), resolver.aaaa(name)]);
+  if (lookups.some((lookup) => lookup.kind === "found")) return "yes";
+  return lookups.some((lookup) => lookup.kind === "failed") ? "unknown" : "no";
+}
+
+/** No CNAME there: other records in its place, the name doubled by the provider, or nothing. */
+async function explainNoAlias(record: DnsRecord, domain: string, resolver: Resolver): Promise<RecordCheck> {
+  const [mx, txt, a, aaaa, doubled] = await Promise.all([
+    resolver.mx(record.name),
+    resolver.txt(record.name),
+    resolver.a(record.name),
+    resolver.aaaa(record.name),
+    resolver.cname(`${record.name}.${domain}`),
+  ]);
+  const found = [
+    ...(mx.kind === "found" ? mx.records.map(({ preference, exchange }) => `MX ${preference} ${exchange}`) : []),
+    ...(txt.kind === "found" ? txt.records.map((value) => `TXT ${value}`) : []),
+    ...(a.kind === "found" ? a.records.map((value) => `A ${value}`) : []),
+    ...(aaaa.kind === "found" ? aaaa.records.map((value) => `AAAA ${value}`) : []),
+  ];
+  if (found.length > 0) {
+    const hint = `Replace these records by one CNAME to ${bare(record.value)}, with any proxy or flattening of your DNS provider switched off.`;
+    return { ...record, status: "mismatch", found: show(found), hint };
+  }
+  const isDoubled = doubled.kind === "found" && doubled.records.some((target) => bare(target) === bare(record.value));
+  return missing(record, isDoubled ? domain : null);
+}
+
+function missing(record: DnsRecord, doubledDomain: string | null): RecordCheck {
+  const hint =
+    doubledDomain === null
+      ? `Publish this ${record.type} record at your DNS provider; it may take some minutes until it is seen.`
+      : `The record was published as ${record.name}.${doubledDomain}: leave .${doubledDomain} out of the name field.`;
+  return { ...record, status: "missing", found: [], hint };
+}
+
+function unknown(record: DnsRecord, reason: string): RecordCheck {
+  return {
+    ...record,
+    status: "unknown",
+    found: [],
+    hint: `DNS could not be asked, so nothing changes: ${clean(reason)}`,
+  };
+}
+
+function show(values: string[]): string[] {
+  return values.slice(0, FOUND_LIMIT).map(clean);
+}
+
+/** What strangers publish goes into answers and pages. */
+function clean(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "").slice(0, FOUND_LENGTH);
+}
+
+function bare(name: string): string {
+  return name.toLowerCase().replace(/\.$/, "");
+}

@@ -1,0 +1,137 @@
+/**
+ * Judges the TXT records that DNS holds against the one to publish. Tolerant where verifiers are
+ * (order, white space, left-out defaults), strict where they are (the key itself, quotation marks,
+ * two records at one name), and each fault comes with what to do about it. Pure.
+ */
+import { colonList, parseTags } from "../../protocols/dkim/tags.ts";
+
+/** `hint` says what to do; with `found` it is advice. */
+export interface Judgement {
+  status: "found" | "missing" | "mismatch";
+  hint?: string;
+}
+
+/** A cut-off key is only recognisable when this much of it is there. */
+const CUT_KEY_LENGTH = 40;
+
+const DIFFERENT_KEY = "The record holds another key: replace its value with the one shown.";
+const NO_KEY_RECORD = "The record is not a DKIM key: publish exactly the value shown.";
+
+/** `found` are all TXT records at the key's name, at least one. */
+export function judgeDkim(expected: string, found: string[]): Judgement {
+  const judgements = found.map((value) => judgeKey(expected, value));
+  const fault = judgements.find((judgement) => judgement.status !== "found");
+  const match = judgements.find((judgement) => judgement.status === "found");
+  if (!fault) return match ?? { status: "missing" };
+  // RFC 6376 §3.6.2.2: with two records at one name the result is undefined, so a verifier may
+  // take the wrong one and the mail fails there.
+  if (match) {
+    return {
+      status: "mismatch",
+      hint: "There is more than one TXT record at this name: keep the one shown and remove the others.",
+    };
+  }
+  const keys = judgements.filter((judgement) => judgement.hint !== NO_KEY_RECORD);
+  return keys[0] ?? fault;
+}
+
+function judgeKey(expected: string, value: string): Judgement {
+  const escape = escapeFault(value);
+  if (escape !== null) return mismatch(escape);
+  const wanted = readTags(expected);
+  const tags = readTags(value);
+  const key = tags?.get("p")?.replace(/\s/g, "");
+  if (!wanted || !tags || key === undefined) return mismatch(NO_KEY_RECORD);
+  if (tags.has("v") && tags.get("v")?.toUpperCase() !== "DKIM1") return mismatch(NO_KEY_RECORD);
+  // RFC 6376 §3.6.1: an empty p= is how a key is withdrawn.
+  if (key === "") return mismatch("The key is marked as revoked (empty p=): replace the value with the one shown.");
+  const wantedKey = wanted.get("p")?.replace(/\s/g, "") ?? "";
+  if (key !== wantedKey) {
+    const isCut = key.length >= CUT_KEY_LENGTH && wantedKey.startsWith(key);
+    return mismatch(
+      isCut
+        ? "The key is cut off: publish the whole value, as several strings of at most 255 characters."
+        : DIFFERENT_KEY,
+    );
+  }
+  return judgeSettings(value, tags, kindOf(wanted));
+}
+
+/** The key is ours; the other tags may still forbid its use (RFC 6376 §3.6.1). */
+function judgeSettings(value: string, tags: Map<string, string>, wantedKind: string): Judgement {
+  if (kindOf(tags) !== wantedKind)
+    return mismatch(`The record says k=${kindOf(tags)} instead of k=${wantedKind}: publish the value shown.`);
+  const hashes = tags.get("h")?.toLowerCase();
+  if (hashes !== undefined && !colonList(hashes).includes("sha256")) {
+    return mismatch("The record forbids SHA-256 (h=): remove the h= part.");
+  }
+  const services = colonList(tags.get("s")?.toLowerCase() ?? "*");
+  if (!services.includes("*") && !services.includes("email")) {
+    return mismatch("The record does not allow the key for email (s=): remove the s= part.");
+  }
+  // Strict verifiers stumble over these although most do not.
+  const first = /^\s*([^=;\s]*)/.exec(value)?.[1] ?? "";
+  if (tags.has("v") && first !== "v")
+    return {
+      status: "found",
+      hint: "Some verifiers want v=DKIM1 in front, in lower case: better publish exactly the value shown.",
+    };
+  if (/(^|;)\s*[A-Z]+\s*=/.test(value) || (tags.get("v") ?? "DKIM1") !== "DKIM1") {
+    return {
+      status: "found",
+      hint: "Some verifiers tell upper case from lower case: better publish exactly the value shown.",
+    };
+  }
+  if (colonList(tags.get("t")?.toLowerCase() ?? "").includes("y")) {
+    return {
+      status: "found",
+      hint: "t=y says that this domain only tests DKIM, and receivers may then ignore it: remove it.",
+    };
+  }
+  return { status: "found" };
+}
+
+function kindOf(tags: Map<string, string>): string {
+  return (tags.get("k") ?? "rsa").toLowerCase();
+}
+
+/** By lower-case name; null when malformed or a name comes twice. */
+function readTags(value: string): Map<string, string> | null {
+  const tags = parseTags(value);
+  if (!tags) return null;
+  const lower = new Map([...tags].map(([name, text]) => [name.toLowerCase(), text]));
+  return lower.size === tags.size ? lower : null;
+}
+
+/** What a zone file needs and a web form does not: pasted into the form it becomes part of the value. */
+function escapeFault(value: string): string | null {
+  if (/["“”]/.test(value)) return "The value contains quotation marks: remove them.";
+  if (value.includes("\\")) return "The value contains backslashes: remove them.";
+  return null;
+}
+
+const POLICIES = ["none", "quarantine", "reject"];
+
+/** Any valid policy will do: the owner may well want a stricter one than ours. */
+export function judgeDmarc(found: string[]): Judgement {
+  // RFC 7489 §6.6.3: records that do not start with the version are not counted.
+  const policies = found.filter((value) => /^\s*v\s*=\s*DMARC1\s*(;|$)/.test(value));
+  const [policy] = policies;
+  if (policy === undefined) {
+    const escape = found.map(escapeFault).find((fault) => fault !== null);
+    return mismatch(escape ?? "The record is not a DMARC policy: it must begin with v=DMARC1.");
+  }
+  if (policies.length > 1)
+    return mismatch("There is more than one DMARC record, which counts as none: keep one of them.");
+  const escape = escapeFault(policy);
+  if (escape !== null) return mismatch(escape);
+  const action = readTags(policy)?.get("p")?.toLowerCase();
+  if (action === undefined || !POLICIES.includes(action)) {
+    return mismatch("The DMARC record has no valid policy: add p=none, p=quarantine or p=reject.");
+  }
+  return { status: "found" };
+}
+
+function mismatch(hint: string): Judgement {
+  return { status: "mismatch", hint };
+}

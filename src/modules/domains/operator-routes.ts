@@ -1,0 +1,125 @@
+import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
+import type { Clock } from "../../platform/clock.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import { operatorCaller } from "../../platform/http/auth.ts";
+import { notFound, validationError } from "../../platform/http/errors.ts";
+import { answers, describe } from "../../platform/http/openapi.ts";
+import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
+import { requestBody } from "../../platform/http/body/validate.ts";
+import { uuid } from "../../platform/http/rules.ts";
+import type { Log } from "../../platform/log.ts";
+import { DomainChange, OperatorDomain, OperatorDomainQuery } from "./schema.ts";
+import { inList } from "./serialize.ts";
+import type { DomainRow, DomainStore } from "./store.ts";
+import type { Verifier } from "./verify.ts";
+
+export interface OperatorDomainParts {
+  pages: ListPages;
+  domains: DomainStore;
+  verifier: Verifier;
+  commit: Commit;
+  clock: Clock;
+  log: Log;
+  /** Undefined: there is no such workspace. */
+  workspaces: {
+    byUid(uid: string): { id: number } | undefined;
+    byId(id: number): { uid: string } | undefined;
+  };
+  /** Called after a suspension is lifted: mail from the domain waits. */
+  lifted: (domain: DomainRow) => void;
+}
+
+const TAG = "Operator";
+const LIST = "all domains";
+
+export function operatorDomainRoutes(parts: OperatorDomainParts) {
+  return new Elysia({ name: "operator-domains", prefix: "/api/v1/operator/domains" })
+    .get(
+      "",
+      ({ request, query }) => {
+        operatorCaller(request);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const workspaceId = query.workspaceId === undefined ? null : workspaceIdOf(query.workspaceId, parts);
+        const page = parts.pages.page(parts.domains.listEverywhere(workspaceId, before, limit), limit, LIST);
+        return { data: page.rows.map((domain) => toOperator(domain, parts)), meta: page.meta };
+      },
+      {
+        query: OperatorDomainQuery,
+        detail: describe({
+          id: "listAllDomains",
+          tag: TAG,
+          summary: "List the domains of all workspaces, newest first",
+          description: "With `workspaceId` those of one.",
+          responses: answers(200, Type.Array(OperatorDomain), [401, 403, 404, 422], CursorMeta),
+        }),
+      },
+    )
+    .patch(
+      "/:id",
+      async ({ request, params, body }) => {
+        operatorCaller(request);
+        const domain = await setSuspended(params.id.toLowerCase(), body.suspended, parts);
+        return { data: toOperator(domain, parts) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        body: requestBody(DomainChange),
+        parse: "json",
+        detail: describe({
+          id: "updateDomain",
+          tag: TAG,
+          summary: "Suspend a domain, or lift that",
+          description:
+            "While a domain is suspended nothing new is accepted from it, what is queued waits, its workspace cannot delete it, and no other workspace can verify the name. Lifting makes it pending and checks it at once.",
+          responses: answers(200, OperatorDomain, [400, 401, 403, 404, 413, 415, 422, 503]),
+        }),
+      },
+    );
+}
+
+async function setSuspended(uid: string, suspended: boolean, parts: OperatorDomainParts): Promise<DomainRow> {
+  const { domains, commit, log } = parts;
+  const { domain, isChanged } = await commit(() => {
+    const found = domains.byUidAnywhere(uid);
+    if (found === undefined)
+      throw notFound("There is no domain with this id", "GET /api/v1/operator/domains lists them.");
+    if ((found.status === "suspended") === suspended) return { domain: found, isChanged: false };
+    if (suspended && domains.isHeldElsewhere(found)) throw heldElsewhere(found);
+    const now = parts.clock.now();
+    const change = suspended
+      ? ({ status: "suspended", warningAt: null, nextCheckAt: null } as const)
+      : // In the background too, should the check below be cut off.
+        ({ status: "pending", warningAt: null, nextCheckAt: now } as const);
+    return { domain: domains.update(found.id, change), isChanged: true };
+  });
+  if (!isChanged) return domain;
+  log.event(suspended ? "domain.suspended" : "domain.lifted", { id: domain.uid, domain: domain.name });
+  if (suspended) return domain;
+  parts.lifted(domain);
+  return (await parts.verifier.verify(domain.id))?.domain ?? domain;
+}
+
+/** Of several workspaces' one may be verified or suspended, so that the name has one holder. */
+function heldElsewhere({ name }: DomainRow): Error {
+  return validationError([
+    {
+      path: ["suspended"],
+      message: `cannot be set: another workspace has ${name} verified or suspended`,
+      hint: "Nothing can be sent from this one meanwhile.",
+    },
+  ]);
+}
+
+function workspaceIdOf(uid: string, { workspaces }: OperatorDomainParts): number {
+  const workspace = workspaces.byUid(uid.toLowerCase());
+  if (workspace === undefined) throw notFound("There is no workspace with this workspaceId");
+  return workspace.id;
+}
+
+function toOperator(domain: DomainRow, { workspaces }: OperatorDomainParts): typeof OperatorDomain.static {
+  const { id, ...rest } = inList(domain);
+  const workspace = workspaces.byId(domain.workspaceId);
+  if (workspace === undefined) throw new Error(`the domain ${domain.name} has no workspace`);
+  return { id, workspaceId: workspace.uid, ...rest };
+}

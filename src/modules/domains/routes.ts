@@ -1,0 +1,165 @@
+import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../../platform/errors.ts";
+import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
+import { notFound } from "../../platform/http/errors.ts";
+import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
+import { requestBody } from "../../platform/http/body/validate.ts";
+import { uuid } from "../../platform/http/rules.ts";
+import { timeOrNull } from "../../platform/http/times.ts";
+import { toAsciiDomain } from "../../protocols/mime/address.ts";
+import { createDomain, type CreateParts } from "./create.ts";
+import type { Keychain } from "./signing-keys.ts";
+import { recordsOf } from "./records.ts";
+import { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
+import { hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./serialize.ts";
+import type { DomainRow } from "./store.ts";
+import type { Verifier } from "./verify.ts";
+
+const TAG = "Domains";
+/** Of which its cursors are. */
+const LIST = "domains";
+
+export interface DomainParts extends CreateParts {
+  pages: ListPages;
+  verifier: Verifier;
+  keychain: Keychain;
+  settings: { bounceHost: string; dmarcRua: string | null };
+  /** Takes away the API keys restricted to the domain, in the transaction that deletes it. */
+  deleteKeysOf: (domainId: number) => void;
+  /** Called after a domain is gone: its mail is still there. */
+  deleted: () => void;
+}
+
+export function domainRoutes(parts: DomainParts) {
+  return new Elysia({ name: "domains", prefix: "/api/v1/domains" })
+    .post(
+      "",
+      async ({ request, body, set }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const name = toAsciiDomain(body.domain);
+        if (name === null) throw new Error("a domain passed its schema and not its parser");
+        const { domain, keys } = await createDomain({ workspaceId, name }, parts);
+        set.status = 201;
+        return { data: withDns(domain, recordsOf(domain, keys, parts.settings)) };
+      },
+      {
+        body: requestBody(DomainCreate),
+        parse: "json",
+        detail: describe({
+          id: "createDomain",
+          tag: TAG,
+          summary: "Register a sending domain",
+          description: "Answers the DNS records to publish. Then call the verification check.",
+          example: { verifiedAt: null },
+          responses: answers(201, DomainWithDns, [400, 401, 402, 403, 409, 413, 415, 422, 503]),
+        }),
+      },
+    )
+    .get(
+      "",
+      ({ request, query }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(parts.domains.list(workspaceId, before, limit), limit, LIST);
+        return { data: page.rows.map(inList), meta: page.meta };
+      },
+      {
+        query: CursorQuery,
+        detail: describe({
+          id: "listDomains",
+          tag: TAG,
+          summary: "List domains, newest first",
+          description: "Without their records: GET /api/v1/domains/{id} shows those.",
+          responses: answers(200, Type.Array(DomainInList), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .get(
+      "/:id",
+      ({ request, params }) => {
+        const domain = ownDomain(request, params.id, parts);
+        const records = recordsOf(domain, parts.domains.keysOf(domain.id), parts.settings);
+        const dns = withLastCheck(records, parseDns(parts.domains.lastCheckOf(domain.id)));
+        const isTaken = dns.dkim[0]?.status === "found" && parts.domains.isHeldElsewhere(domain);
+        const { checkedAt, nextCheckAt } = domain;
+        const times = { lastCheckedAt: timeOrNull(checkedAt), nextCheckAt: timeOrNull(nextCheckAt) };
+        return { data: { ...inList(domain), ...times, dns, ...hinted(hintFor(domain, dns, isTaken)) } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "getDomain",
+          tag: TAG,
+          summary: "Show a domain",
+          description: "With its records as the last check found them, by whomever it was asked for.",
+          responses: answers(200, DomainRecord, [401, 403, 404, 422]),
+        }),
+      },
+    )
+    .post(
+      "/:id/verification-checks",
+      async ({ request, params }) => {
+        const domain = ownDomain(request, params.id, parts);
+        const verification = await parts.verifier.verify(domain.id);
+        if (verification === null) throw noSuchDomain();
+        const { domain: checked, dns, isTaken } = verification;
+        return { data: { ...withDns(checked, dns), ...hinted(hintFor(checked, dns, isTaken)) } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "checkDomain",
+          tag: TAG,
+          summary: "Check a domain's DNS records",
+          description:
+            "The RSA DKIM record decides; the others advise. Domains are also checked by themselves: every minute at first, at least hourly for 14 days, daily once verified.",
+          responses: answers(200, DomainWithDns, [400, 401, 403, 404, 413, 415, 422, 503]),
+        }),
+      },
+    )
+    .delete(
+      "/:id",
+      async ({ request, params }) => {
+        const domain = ownDomain(request, params.id, parts);
+        await parts.commit(() => {
+          refuseSuspended(domain.id, parts);
+          parts.deleteKeysOf(domain.id);
+          parts.domains.delete(domain.id);
+        });
+        parts.keychain.forget(domain.id);
+        parts.deleted();
+        return { data: { id: domain.uid, deleted: true } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "deleteDomain",
+          tag: TAG,
+          summary: "Delete a domain",
+          description: "Destroys its signing keys and the API keys restricted to it; queued email from it fails.",
+          responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
+        }),
+      },
+    );
+}
+
+/** Registering it again would undo what the operator has done. */
+function refuseSuspended(id: number, { domains }: DomainParts): void {
+  if (domains.byId(id)?.status !== "suspended") return;
+  throw new AppError("SENDING_BLOCKED", "The operator has suspended this domain, so it cannot be deleted", {
+    hint: "Ask the operator to lift that first.",
+  });
+}
+
+function ownDomain(request: Request, id: string, parts: DomainParts): DomainRow {
+  const { workspaceId } = wholeWorkspaceCaller(request);
+  const domain = parts.domains.byUid(workspaceId, id.toLowerCase());
+  if (domain === undefined) throw noSuchDomain();
+  return domain;
+}
+
+function noSuchDomain() {
+  return notFound("There is no domain with this id in this workspace");
+}

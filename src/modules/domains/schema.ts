@@ -1,0 +1,140 @@
+import { Type } from "@sinclair/typebox";
+import { DOMAIN_STATUSES } from "../../platform/db/schema/schema.ts";
+import { CursorQuery } from "../../platform/http/pagination.ts";
+import { text, uuid } from "../../platform/http/rules.ts";
+import { toAsciiDomain } from "../../protocols/mime/address.ts";
+import { named } from "../../platform/http/openapi.ts";
+
+const MAX_NAME = 253;
+
+export const DomainCreate = named(
+  "DomainCreate",
+  Type.Object(
+    {
+      domain: text(
+        { minLength: 1, maxLength: MAX_NAME, description: "The domain you send from.", examples: ["news.example.com"] },
+        (value) => (toAsciiDomain(value) === null ? "must be a domain name, for example example.com" : null),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+const Time = Type.String({ format: "date-time" });
+
+/** What every form of a domain shows. */
+const Members = {
+  id: Type.String({ format: "uuid", description: "The domain's id." }),
+  domain: Type.String({ description: "Its name, in letters of any script.", examples: ["news.example.com"] }),
+  createdAt: Type.String({ format: "date-time", description: "When it was registered." }),
+  verifiedAt: Type.Union([Time, Type.Null()], {
+    description: "When its DKIM record was first found; null: not yet.",
+    examples: ["2026-11-21T12:00:00.000Z"],
+  }),
+};
+
+const DnsRecord = named(
+  "DnsRecord",
+  Type.Object({
+    type: Type.Union([Type.Literal("TXT"), Type.Literal("CNAME")], { description: "Of the record." }),
+    name: Type.String({
+      description: "The whole name, without a dot at its end.",
+      examples: ["pombo1._domainkey.news.example.com"],
+    }),
+    value: Type.String({ description: "What to publish there.", examples: ["v=DKIM1; k=rsa; p=MIIBIjANBgkq…"] }),
+    status: Type.Optional(
+      Type.Union([Type.Literal("found"), Type.Literal("missing"), Type.Literal("mismatch")], {
+        description: "After a check; absent when DNS did not answer.",
+      }),
+    ),
+    found: Type.Optional(Type.Array(Type.String(), { description: "After a check: what DNS holds under that name." })),
+    hint: Type.Optional(Type.String({ description: "What to do." })),
+  }),
+);
+
+const EXAMPLE_DNS = {
+  dkim: [
+    { type: "TXT", name: "pombo1._domainkey.news.example.com", value: "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0…" },
+    { type: "TXT", name: "pombo2._domainkey.news.example.com", value: "v=DKIM1; k=ed25519; p=MCowBQYDK2VwAyEA…" },
+  ],
+  spf: { type: "CNAME", name: "bounce.news.example.com", value: "mail.example.org" },
+  dmarc: { type: "TXT", name: "_dmarc.news.example.com", value: "v=DMARC1; p=none" },
+};
+
+export const Dns = named(
+  "DomainDns",
+  Type.Object(
+    {
+      dkim: Type.Array(DnsRecord, { description: "The keys that its mail is signed with. The first one decides." }),
+      spf: DnsRecord,
+      dmarc: DnsRecord,
+    },
+    { examples: [EXAMPLE_DNS] },
+  ),
+);
+
+/** A domain as create and check answer it. */
+export const DomainWithDns = named(
+  "DomainWithDns",
+  Type.Object({
+    ...Members,
+    dns: Dns,
+    hint: Type.Optional(Type.String({ description: "What stands in the way of sending, or would make it better." })),
+  }),
+);
+
+/** A domain as the list shows it. */
+export const DomainInList = named(
+  "DomainListItem",
+  Type.Object({
+    id: Members.id,
+    domain: Members.domain,
+    status: Type.Union(
+      DOMAIN_STATUSES.map((status) => Type.Literal(status)),
+      {
+        description:
+          "It sends while it is `verified`, and for 72 hours of `warning`: its DKIM record is not found any more. " +
+          "`suspended`: by the operator.",
+        examples: ["verified"],
+      },
+    ),
+    createdAt: Members.createdAt,
+    verifiedAt: Members.verifiedAt,
+  }),
+);
+
+/** A domain by its id: all that is known of it. */
+export const DomainRecord = named(
+  "Domain",
+  Type.Object({
+    ...DomainInList.properties,
+    lastCheckedAt: Type.Union([Time, Type.Null()], { description: "When its records were last looked up." }),
+    nextCheckAt: Type.Union([Time, Type.Null()], {
+      description: "When it is checked by itself; null: only when asked for.",
+    }),
+    dns: Dns,
+    hint: Type.Optional(Type.String({ description: "What to do." })),
+  }),
+);
+
+/** A domain as the operator sees it. */
+export const OperatorDomain = named(
+  "OperatorDomain",
+  Type.Object({
+    ...DomainInList.properties,
+    workspaceId: Type.String({ format: "uuid" }),
+  }),
+);
+
+export const DomainChange = named(
+  "DomainChange",
+  Type.Object(
+    { suspended: Type.Boolean({ description: "Whether it may send nothing." }) },
+    { additionalProperties: false },
+  ),
+);
+
+export const OperatorDomainQuery = Type.Object({
+  ...CursorQuery.properties,
+  workspaceId: Type.Optional(uuid("Only the domains of this workspace.")),
+});

@@ -1,0 +1,93 @@
+import { timeOf, timeOrNull } from "../../platform/http/times.ts";
+import type { DomainCheck, RecordCheck } from "./check.ts";
+import type { DomainRecords } from "./records.ts";
+import type { Dns, DomainInList, DomainWithDns } from "./schema.ts";
+import { givenUpAt } from "./status.ts";
+import { type DomainRow, isSending } from "./store.ts";
+
+// Domains as the API shows them: their records with what the last check saw, and in a sentence what to do.
+
+type DnsRecord = typeof Dns.static.spf;
+
+export function inList(domain: DomainRow): typeof DomainInList.static {
+  return {
+    id: domain.uid,
+    domain: domain.name,
+    status: domain.status,
+    createdAt: timeOf(domain.createdAt),
+    verifiedAt: timeOrNull(domain.verifiedAt),
+  };
+}
+
+export function withDns(domain: DomainRow, dns: typeof Dns.static): typeof DomainWithDns.static {
+  return {
+    id: domain.uid,
+    domain: domain.name,
+    createdAt: timeOf(domain.createdAt),
+    verifiedAt: timeOrNull(domain.verifiedAt),
+    dns,
+  };
+}
+
+/** The member `hint`, or nothing. */
+export function hinted(hint: string | null): { hint?: string } {
+  return hint === null ? {} : { hint };
+}
+
+export function dnsAfterCheck(check: DomainCheck): typeof Dns.static {
+  return { dkim: check.dkim.map(shown), spf: shown(check.spf), dmarc: shown(check.dmarc) };
+}
+
+/** A record whose look-up failed has no status: nothing is known of it, and the hint says so. */
+function shown({ status, ...record }: RecordCheck): DnsRecord {
+  return status === "unknown" ? record : { ...record, status };
+}
+
+/** What dnsAfterCheck gave, from its JSON; null stays null. */
+export function parseDns(stored: string | null): typeof Dns.static | null {
+  return stored === null ? null : (JSON.parse(stored) as typeof Dns.static);
+}
+
+/** The records to publish, each with what the last check saw; one that is another by now was never looked for. */
+export function withLastCheck(records: DomainRecords, last: typeof Dns.static | null): typeof Dns.static {
+  const seen = last === null ? [] : [...last.dkim, last.spf, last.dmarc];
+  const find = (record: DnsRecord) =>
+    seen.find(({ type, name, value }) => type === record.type && name === record.name && value === record.value) ??
+    record;
+  return { dkim: records.dkim.map(find), spf: find(records.spf), dmarc: find(records.dmarc) };
+}
+
+/** What stands in the way of sending, or would still make it better; null when nothing does. */
+export function hintFor(domain: DomainRow, dns: typeof Dns.static, isTaken: boolean): string | null {
+  const [rsa] = dns.dkim;
+  if (rsa === undefined) throw new Error(`the domain ${domain.name} has no key`);
+  if (domain.status === "suspended") return "The operator has suspended this domain: ask the operator.";
+  if (domain.status === "warning") return warningHint(domain, rsa);
+  if (isSending(domain)) return adviceOn(dns);
+  if (isTaken) return "Another workspace sends from this domain; it can be verified here once that ends.";
+  const isWatched = domain.status === "pending";
+  if (domain.checkedAt === null)
+    return "Publish these records. They are looked for by themselves from now on; the verification check looks at once.";
+  if (rsa.status === undefined)
+    return `Not verified yet: DNS did not answer. ${isWatched ? "It is asked again by itself" : "Call the verification check again in a minute"}.`;
+  if (rsa.status === "found") return "Its records are right: the next verification check verifies it.";
+  const fault = `${rsa.name} is ${rsa.status === "missing" ? "missing" : "not as it should be"}`;
+  return isWatched
+    ? `Not verified yet: ${fault}. Publish it; it is looked for by itself, and the verification check looks at once.`
+    : `Not verified: ${fault}. Publish it, then call the verification check: it is not looked for by itself any more.`;
+}
+
+function warningHint(domain: DomainRow, rsa: DnsRecord): string {
+  const endsAt = givenUpAt(domain);
+  const until = endsAt === null ? "" : ` before ${timeOf(endsAt)}`;
+  return `${rsa.name} does not hold its key any more. Publish it again${until}, or sending from this domain ends.`;
+}
+
+function adviceOn(dns: typeof Dns.static): string | null {
+  const open = [...dns.dkim.slice(1), dns.spf, dns.dmarc].filter(
+    ({ status }) => status === "missing" || status === "mismatch",
+  );
+  return open.length === 0
+    ? null
+    : `Verified: you can send. Still recommended: ${open.map(({ name }) => name).join(", ")}.`;
+}

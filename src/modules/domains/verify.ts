@@ -1,0 +1,186 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Resolver } from "../../protocols/dns/client.ts";
+import type { RecordFact } from "../events/record.ts";
+import { timeOf } from "../../platform/http/times.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Random } from "../../platform/random.ts";
+import { checkDomain, type DomainCheck } from "./check.ts";
+import type { Keychain } from "./signing-keys.ts";
+import { type DomainRecords, recordsOf } from "./records.ts";
+import type { Dns } from "./schema.ts";
+import { dnsAfterCheck, inList, parseDns } from "./serialize.ts";
+import { type Change, givenUpAt, lifeAfterCheck, nextCheckAt } from "./status.ts";
+import type { DomainRow, DomainStore } from "./store.ts";
+
+// Checks of domains, asked for or in the background: the records are looked up anew, and one closure
+// writes what was seen, what follows for the domain's life, and when it is looked at next. Of one
+// domain one check runs at a time, so that an answer of yesterday's zone never overtakes today's.
+
+export interface VerifyParts {
+  domains: DomainStore;
+  keychain: Keychain;
+  commit: Commit;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  resolver: { readonly serverCount: number; fresh(preferredServer: number): Resolver };
+  /** Our own name, which must resolve before DNS is believed that a key is gone. */
+  hostname: string;
+  settings: { bounceHost: string; dmarcRua: string | null };
+  record: RecordFact;
+}
+
+export interface Verification {
+  domain: DomainRow;
+  /** The records with what was seen of each. */
+  dns: typeof Dns.static;
+  /** Its records are right, but another workspace holds the name: the first to verify wins. */
+  isTaken: boolean;
+}
+
+/** All checks of domains; a domain that was deleted meanwhile gives null. */
+export interface Verifier {
+  /** For somebody who asks: looks up what DNS holds from now on. */
+  verify(domainId: number): Promise<Verification | null>;
+  /** For the watch: nothing while a check of this domain runs, and nothing is written once `isOver`. */
+  verifyUnasked(domainId: number, isOver: () => boolean): Promise<Verification | null>;
+  /** Domains of which a check runs. */
+  busy(): number[];
+  /** The database is about to be closed: nothing is written any more. */
+  close(): void;
+}
+
+interface Asking {
+  isAskedFor: boolean;
+  isOver: () => boolean;
+}
+
+export function createVerifier(parts: VerifyParts): Verifier {
+  const running = new Map<number, Promise<Verification | null>>();
+  const following = new Map<number, Promise<Verification | null>>();
+
+  const begin = (id: number, asking: Asking) => {
+    const check = verifyDomain(id, asking, parts).finally(() => running.delete(id));
+    running.set(id, check);
+    return check;
+  };
+  let isClosed = false;
+  const asked: Asking = { isAskedFor: true, isOver: () => isClosed };
+
+  return {
+    verify(id) {
+      const known = following.get(id);
+      if (known !== undefined) return known;
+      const current = running.get(id);
+      if (current === undefined) return begin(id, asked);
+      // What runs may have looked before the record was there. Those who ask meanwhile share the next.
+      const next = current
+        .catch(() => null)
+        .then(() => {
+          following.delete(id);
+          return begin(id, asked);
+        });
+      following.set(id, next);
+      return next;
+    },
+    verifyUnasked: (id, isOver) =>
+      running.has(id) || following.has(id) ? Promise.resolve(null) : begin(id, { isAskedFor: false, isOver }),
+    busy: () => [...running.keys(), ...following.keys()],
+    close: () => void (isClosed = true),
+  };
+}
+
+async function verifyDomain(id: number, asking: Asking, parts: VerifyParts): Promise<Verification | null> {
+  const domain = parts.domains.byId(id);
+  if (domain === undefined) return null;
+  const records = recordsOf(domain, parts.domains.keysOf(id), parts.settings);
+  const seen = await checkDomain({ domain: domain.name, records, resolver: parts.resolver.fresh(0) });
+  const check = seen.rsa === "no" ? await doubted(domain, records, { seen, parts }) : seen;
+  if (asking.isOver()) return null;
+  const recorded = await parts.commit(() => record(id, check, asking, parts));
+  parts.keychain.forget(id);
+  if (recorded === null) return null;
+  const { change, ...verification } = recorded;
+  if (change !== null) tell(change, verification, parts.log);
+  return verification;
+}
+
+/**
+ * That a key is gone costs its owner the sending, and a resolver that denies everything would say so of
+ * all domains: where it would change a domain's status it is believed only of DNS that finds our own
+ * name, and where two servers are configured only when both say so. Else nothing is known.
+ */
+async function doubted(
+  domain: DomainRow,
+  records: DomainRecords,
+  { seen, parts }: { seen: DomainCheck; parts: VerifyParts },
+): Promise<DomainCheck> {
+  const { resolver, hostname, clock } = parts;
+  const { change } = lifeAfterCheck(domain, { rsa: "no", isHeldElsewhere: false }, clock.now());
+  if (change === null) return seen;
+  const [rsa, ed25519] = seen.dkim;
+  const unknown = (hint: string): DomainCheck => ({
+    ...seen,
+    rsa: "unknown",
+    dkim: [{ ...rsa, status: "unknown", hint }, ed25519],
+  });
+  const own = await Promise.all([resolver.fresh(0).a(hostname), resolver.fresh(0).aaaa(hostname)]);
+  if (!own.some(({ kind }) => kind === "found"))
+    return unknown("DNS denies this record, but the operator's own name too, so nothing changes.");
+  if (resolver.serverCount === 1) return seen;
+  const other = await checkDomain({ domain: domain.name, records, resolver: resolver.fresh(1) });
+  return other.rsa === "no" ? seen : unknown("DNS servers do not agree on this record, so nothing changes.");
+}
+
+function record(
+  id: number,
+  check: DomainCheck,
+  { isAskedFor }: Asking,
+  parts: VerifyParts,
+): (Verification & { change: Change | null }) | null {
+  const { domains, clock, random } = parts;
+  const domain = domains.byId(id);
+  if (domain === undefined) return null;
+  const now = clock.now();
+  const isHeldElsewhere = domains.isHeldElsewhere(domain);
+  const { life, change } = lifeAfterCheck(domain, { rsa: check.rsa, isHeldElsewhere }, now);
+  const { checkedAt, nextCheckAt: plannedAt } = domain;
+  const dns = dnsAfterCheck(check);
+  const before = parseDns(domains.lastCheckOf(id));
+  const updated = domains.update(id, {
+    status: life.status,
+    verifiedAt: life.verifiedAt,
+    warningAt: life.warningAt,
+    checkedAt: now,
+    nextCheckAt: nextCheckAt(life, {
+      now,
+      isUnknown: check.rsa === "unknown",
+      wasUnknown: before !== null && before.dkim[0]?.status === undefined,
+      isAskedFor,
+      lastDelayMs: checkedAt === null || plannedAt === null ? null : plannedAt - checkedAt,
+      chance: random.unit(),
+    }),
+    lastCheck: JSON.stringify(dns),
+    ...(check.ed25519 === "unknown" ? {} : { signsEd25519: check.ed25519 === "yes" }),
+    ...(check.bounce === "unknown" ? {} : { hasReturnPath: check.bounce === "yes" }),
+  });
+  if (change !== null) {
+    const { workspaceId, uid } = updated;
+    parts.record({ workspaceId, type: `domain.${change}`, resource: uid, at: now, data: () => inList(updated) });
+  }
+  return { domain: updated, dns, isTaken: check.rsa === "yes" && isHeldElsewhere, change };
+}
+
+/** Once a change, after its commit. */
+function tell(change: Change, { domain, dns }: Verification, log: Log): void {
+  const [rsa] = dns.dkim;
+  const fault = rsa === undefined || change === "verified" ? null : `${rsa.name}: ${rsa.status ?? "unknown"}`;
+  const endsAt = givenUpAt(domain);
+  log.event(`domain.${change}`, {
+    id: domain.uid,
+    domain: domain.name,
+    ...(fault === null ? {} : { reason: fault }),
+    ...(endsAt === null ? {} : { until: timeOf(endsAt) }),
+  });
+}

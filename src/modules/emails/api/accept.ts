@@ -1,0 +1,261 @@
+import { domainToUnicode } from "node:url";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Plan } from "../../../config/config.ts";
+import type { Commit } from "../../../platform/db/group-commit.ts";
+import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
+import { isSending, type DomainRow, type DomainStore } from "../../domains/store.ts";
+import { returnPath } from "../../../protocols/dsn/return-path.ts";
+import { AppError, type ErrorItem } from "../../../platform/errors.ts";
+import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
+import { newIds } from "../../../platform/uuid.ts";
+import type { IdempotencyRequest } from "../../idempotency/key.ts";
+import { replayOf, type SendAnswer } from "../../idempotency/replay.ts";
+import type { IdempotencyScope, IdempotencyStore } from "../../idempotency/store.ts";
+import type { Log } from "../../../platform/log.ts";
+import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
+import { refusalOf, type Standing } from "../../plans/block.ts";
+import { type QuotaWarning, takeEmailQuota, takeStorage } from "../../plans/quota.ts";
+import type { UsageStore } from "../../plans/store.ts";
+import type { QueueStore } from "../queue/store.ts";
+import type { Random } from "../../../platform/random.ts";
+import type { SuppressionStore } from "../../suppressions/store.ts";
+import type { StoredBody } from "../content/body.ts";
+import type { RecordFact } from "../../events/record.ts";
+import type { TellOfEmail } from "../events.ts";
+import type { Preparer } from "../content/preparer.ts";
+import type { FindRelay } from "../delivery/relay.ts";
+import type { EmailSend } from "./schema.ts";
+import type { EmailStore } from "../store/store.ts";
+
+// Accepting emails. What needs no state comes first: parsing, the text part, compression. Then one
+// closure decides and writes everything: the replay of an idempotent answer, the workspace's blocks, domain,
+// suppression, quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
+
+export interface AcceptParts {
+  emails: EmailStore;
+  queue: QueueStore;
+  domains: DomainStore;
+  suppressions: SuppressionStore;
+  usage: UsageStore;
+  idempotency: IdempotencyStore;
+  commit: Commit;
+  guard: DiskGuard;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  preparer: Preparer;
+  /** Whether a workspace may send; undefined: it was deleted. */
+  standingOf: (workspaceId: number) => (Standing & { uid: string }) | undefined;
+  /** The plan of a workspace. */
+  planOf: (workspaceId: number) => Plan;
+  /** Told after the commit: a row of this lane is due. */
+  nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
+  findRelay: FindRelay;
+  tellOfEmail: TellOfEmail;
+  record: RecordFact;
+  settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
+}
+
+export interface AcceptRequest {
+  caller: WorkspaceCaller;
+  operation: "emails" | "emails.batch";
+  items: EmailSend[];
+  idempotency: IdempotencyRequest | null;
+}
+
+/** An email ready to be written, but for what only the database knows. */
+interface Prepared {
+  item: EmailSend;
+  from: Mailbox;
+  to: Mailbox;
+  body: StoredBody;
+}
+
+interface Decision extends SendAnswer {
+  /** Lanes with new rows, and where they lead. */
+  lanes: Map<number, string>;
+  dueAt: number;
+}
+
+/** Accepts all of `items` or none; resolves once that is durable. Throws AppError. */
+export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): Promise<SendAnswer> {
+  if (parts.guard.trouble !== null) {
+    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
+      hint: "Send the same request again later.",
+      retryAfterS: 5,
+    });
+  }
+  const prepared = await prepareAll(request.items, parts.preparer);
+  const decision = await parts.commit(() => decide(request, prepared, parts));
+  for (const [laneId, destination] of decision.lanes) {
+    parts.queue.rememberLane(request.caller.workspaceId, destination, laneId);
+    parts.nudge(laneId, decision.dueAt, decision.dueAt + parts.settings.lifetimeMs);
+  }
+  if (decision.isMismatch) {
+    const facts = { workspace: request.caller.workspaceId, operation: request.operation };
+    parts.log.event("idempotency.mismatch", facts, "warn");
+  }
+  return decision;
+}
+
+async function prepareAll(items: EmailSend[], preparer: Preparer): Promise<Prepared[]> {
+  const bodies = await preparer(items.map(({ html, text }) => ({ html, text })));
+  return items.map((item, index) => {
+    const body = bodies[index];
+    if (body === undefined) throw new Error("an email has no body");
+    return {
+      item,
+      from: mailboxOf(parseMailbox(item.from)),
+      to: mailboxOf(parseAddress(item.to)),
+      body,
+    };
+  });
+}
+
+function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
+  if (parsed.kind === "mailbox") return parsed.mailbox;
+  throw new Error(`an address passed its schema and not its parser: ${parsed.message}`);
+}
+
+function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): Decision {
+  const now = parts.clock.now();
+  const scope = scopeOf(request);
+  const { idempotency } = request;
+  const replay = replayOf({ scope, idempotency }, now - parts.settings.keepAnswersMs, parts.idempotency);
+  if (replay !== null) return { ...replay, lanes: new Map(), dueAt: now };
+
+  const { caller } = request;
+  const blocked = refusalOf(parts.standingOf(caller.workspaceId));
+  if (blocked !== null) throw blocked;
+  const senders = chooseDomains(request, prepared, parts);
+  refuseSuppressed(request, prepared, parts);
+  const plan = parts.planOf(caller.workspaceId);
+  const quota = { workspaceId: caller.workspaceId, plan, amount: prepared.length, now };
+  const warnings = takeEmailQuota(quota, parts.usage);
+  const bytes = prepared.reduce((sum, { body }) => sum + body.content.length, 0);
+  takeStorage({ workspaceId: caller.workspaceId, plan, bytes }, parts.usage);
+  if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, parts);
+
+  const lanes = new Map<number, string>();
+  const uids = newIds(prepared.length, now, parts.random);
+  const accepted = prepared.map((email, index) => {
+    const domain = senders[index];
+    const uid = uids[index];
+    if (domain === undefined || uid === undefined) throw new Error("an email has no domain");
+    write(email, domain, { uid, now, lanes, parts });
+    return { id: uid, status: "queued" };
+  });
+  const body = JSON.stringify({ data: request.operation === "emails" ? accepted[0] : accepted });
+  if (request.idempotency !== null) {
+    parts.idempotency.insert(
+      { ...scope, key: request.idempotency.key },
+      { requestHash: request.idempotency.requestHash, response: body },
+      now,
+    );
+  }
+  return { body, isReplay: false, isMismatch: false, lanes, dueAt: now };
+}
+
+function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, parts: AcceptParts): void {
+  const resource = parts.standingOf(workspaceId)?.uid ?? "";
+  for (const warning of warnings)
+    parts.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
+}
+
+function scopeOf(request: AcceptRequest): Omit<IdempotencyScope, "key"> {
+  const { workspaceId, domainId } = request.caller;
+  return { workspaceId, domainId: domainId ?? 0, operation: request.operation };
+}
+
+/** The verified domain of each email's From; throws with every item at fault. */
+function chooseDomains(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): DomainRow[] {
+  const { workspaceId, domainId } = request.caller;
+  const byName = new Map<string, DomainRow | null>();
+  const chosen: DomainRow[] = [];
+  const faults: ErrorItem[] = [];
+  for (const [index, { from }] of prepared.entries()) {
+    let domain = byName.get(from.domain);
+    if (domain === undefined) {
+      domain = parts.domains.senderNamed(workspaceId, from.domain) ?? null;
+      byName.set(from.domain, domain);
+    }
+    if (domainId !== null && domain?.id !== domainId) {
+      throw new AppError("API_KEY_RESTRICTED", `This key may not send from ${domainToUnicode(from.domain)}`, {
+        ...placeOf(request, index, "from"),
+        hint: "Send from the domain that the key is restricted to, or use another key.",
+      });
+    }
+    if (domain !== null && isSending(domain)) chosen.push(domain);
+    else
+      faults.push({ message: "Domain not verified", ...placeOf(request, index, "from"), hint: hintFor(domain, from) });
+  }
+  if (faults.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { faults });
+  return chosen;
+}
+
+function hintFor(domain: DomainRow | null, from: Mailbox): string {
+  const name = domainToUnicode(from.domain);
+  if (domain === null)
+    return `Register ${name} with POST /api/v1/domains, publish its records and call the verification check.`;
+  if (domain.status === "suspended") return `The operator has suspended ${name}; ask the operator.`;
+  return `Publish the records of ${name} and call POST /api/v1/domains/${domain.uid}/verification-checks.`;
+}
+
+function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): void {
+  const faults: ErrorItem[] = [];
+  for (const [index, { to }] of prepared.entries()) {
+    const address = comparableAddress(to);
+    const reason = parts.suppressions.reasonFor(request.caller.workspaceId, address);
+    if (reason === null) continue;
+    faults.push({
+      message: `The recipient is suppressed (${reason})`,
+      ...placeOf(request, index, "to"),
+      hint: `Mail to it bounced or was complained about, or it was put on the list by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
+    });
+  }
+  if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });
+}
+
+function placeOf(request: AcceptRequest, index: number, field: string): { field: string; path?: string } {
+  return request.operation === "emails" ? { field } : { field, path: `emails[${index}].${field}` };
+}
+
+function write(
+  email: Prepared,
+  domain: DomainRow,
+  context: { uid: string; now: number; lanes: Map<number, string>; parts: AcceptParts },
+): void {
+  const { uid, now, lanes, parts } = context;
+  const { settings } = parts;
+  const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
+  const id = parts.emails.insert({
+    uid,
+    workspaceId: domain.workspaceId,
+    domainId: domain.id,
+    sender: email.item.from,
+    senderAddress: comparableAddress(email.from),
+    senderDomain: domain.name,
+    recipient: email.item.to,
+    recipientAddress: comparableAddress(email.to),
+    subject: email.item.subject,
+    replyTo: email.item.replyTo ?? null,
+    returnPath: returnPath({ id: uid, recipient: comparableAddress(email.to) }, host, settings.returnPathKey),
+    createdAt: now,
+    body: email.body,
+  });
+  parts.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
+  // A relay's mail has a lane of its own: a lane leads to one site, and is held when that one is.
+  const destination = parts.findRelay(domain.name)?.site ?? email.to.domain;
+  const laneId = parts.queue.laneFor(domain.workspaceId, destination);
+  parts.queue.add({
+    id,
+    laneId,
+    workspaceId: domain.workspaceId,
+    domainId: domain.id,
+    createdAt: now,
+    nextAt: now,
+    expiresAt: now + settings.lifetimeMs,
+  });
+  lanes.set(laneId, destination);
+  parts.tellOfEmail({ id, workspaceId: domain.workspaceId, type: "email.queued", at: now });
+}

@@ -1,0 +1,68 @@
+import { AppError } from "../../../platform/errors.ts";
+import type { AcceptParts } from "./accept.ts";
+import type { EmailStatus } from "./schema.ts";
+import { stateOf } from "./serialize.ts";
+import type { EmailScope, EmailState } from "../store/read-store.ts";
+
+// Taking back an email that waits. One closure decides and writes: whichever is first in the order of
+// the transactions, the claim of an attempt or the cancel, the other sees it. A row in flight is not
+// removed, a removed row is not claimed, so what was answered `canceled` is never sent any more.
+
+export type CancelParts = Pick<AcceptParts, "emails" | "queue" | "commit" | "clock" | "log">;
+
+/** For the 200 of an email whose last answer was lost. */
+export const MAY_HAVE_ARRIVED =
+  "The answer to an attempt was lost before this: the email may have been delivered all the same.";
+
+/** Ends a waiting email; its record then, or null when the scope has no such email. Throws NOT_CANCELABLE. */
+export async function cancelEmail(scope: EmailScope, uid: string, parts: CancelParts) {
+  const canceled = await parts.commit(() => {
+    const found = parts.emails.state(scope, uid);
+    if (found === undefined) return null;
+    const attempts = found.email.status === "queued" ? parts.queue.removeWaiting(found.email.id) : null;
+    if (attempts === null) throw notCancelable(found);
+    parts.emails.end(found.email.id, {
+      status: "canceled",
+      endedAt: parts.clock.now(),
+      sentAt: null,
+      deliveredAt: null,
+      failedReason: null,
+      bounce: null,
+      attempts,
+    });
+    return parts.emails.record(scope, uid) ?? null;
+  });
+  if (canceled !== null) parts.log.event("email.canceled", { id: uid, attempts: canceled.email.attempts });
+  return canceled;
+}
+
+function notCancelable(found: EmailState): AppError {
+  const state = stateOf(found);
+  const hasArrived = state === "delivered" || state === "complained";
+  const doubt = found.email.possibleDuplicate && !hasArrived ? ` ${MAY_HAVE_ARRIVED}` : "";
+  return new AppError("NOT_CANCELABLE", `The email cannot be canceled: it is ${state}`, {
+    hint: `${whyNot(state)}${doubt}`,
+  });
+}
+
+function whyNot(state: EmailStatus): string {
+  switch (state) {
+    case "sending":
+      return "It is sending: an attempt is running. If that does not deliver it, it is delivery_delayed and can be canceled.";
+    case "sent":
+      return "It is sent: the relay has it, and nothing can take it back.";
+    case "delivered":
+    case "complained":
+      return `It is ${state}: the recipient's server has it, and nothing can take it back.`;
+    case "canceled":
+      return "It is canceled already: nothing of it will be sent any more.";
+    case "bounced":
+    case "failed":
+    case "suppressed":
+      return `It is ${state}, which is final: nothing of it will be sent any more.`;
+    case "queued":
+    case "delivery_delayed":
+      // Its row is gone without an end: the worker kept the outcome's row from being sent twice (platform/queue/worker.ts).
+      return `It is ${state} by its record, but not in the queue: what came of its last attempt could not be stored, and it may have been delivered.`;
+  }
+}

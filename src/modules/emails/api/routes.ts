@@ -1,0 +1,200 @@
+import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../../../platform/errors.ts";
+import { wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/auth.ts";
+import { notFound } from "../../../platform/http/errors.ts";
+import { answers, describe } from "../../../platform/http/openapi.ts";
+import { requestBody } from "../../../platform/http/body/validate.ts";
+import { uuid } from "../../../platform/http/rules.ts";
+import { idempotencyOf } from "../../idempotency/key.ts";
+import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
+import { acceptEmails, type AcceptParts } from "./accept.ts";
+import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
+import { listEmails } from "./list.ts";
+import { MAX_LOOKED_AT } from "../store/range-store.ts";
+import type { ReportStore } from "../reports/store.ts";
+import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
+import {
+  Accepted,
+  AcceptedBatch,
+  EmailBatch,
+  EmailInListWithStatus,
+  EmailPageMeta,
+  EmailQuery,
+  EmailRecord,
+  EmailRecordWithHint,
+  EmailSend,
+  TimelineEntry,
+} from "./schema.ts";
+import { showRecord } from "./serialize.ts";
+import { MAX_SHOWN_ATTEMPTS, showTimeline } from "./timeline.ts";
+
+const TAG = "Emails";
+const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
+const CHANGE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 422, 503];
+
+export interface EmailParts extends AcceptParts {
+  reports: Pick<ReportStore, "of">;
+}
+
+export function emailRoutes(parts: EmailParts) {
+  return new Elysia({ name: "emails", prefix: "/api/v1/emails" })
+    .post(
+      "",
+      async ({ request, body, set }) => {
+        const caller = workspaceCaller(request);
+        const idempotency = idempotencyOf(request);
+        return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, parts), set);
+      },
+      {
+        body: requestBody(EmailSend),
+        parse: "json",
+        detail: describe({
+          id: "sendEmail",
+          tag: TAG,
+          summary: "Send an email",
+          description:
+            "Queues one email. With an Idempotency-Key the first answer is replayed and nothing is sent again.",
+          headers: SEND_HEADERS,
+          responses: answers(202, Accepted, SEND_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/batch",
+      async ({ request, body, set }) => {
+        const caller = workspaceCaller(request);
+        const allowed = parts.planOf(caller.workspaceId).batch;
+        if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
+        const idempotency = idempotencyOf(request);
+        const send = { caller, operation: "emails.batch", items: body.emails, idempotency } as const;
+        return answerSend(await acceptEmails(send, parts), set);
+      },
+      {
+        body: requestBody(EmailBatch),
+        parse: "json",
+        detail: describe({
+          id: "sendEmailBatch",
+          tag: TAG,
+          summary: "Send several emails",
+          description: "All are queued or none; the answer names them in the order of the request.",
+          headers: SEND_HEADERS,
+          responses: answers(202, AcceptedBatch, SEND_ERRORS),
+        }),
+      },
+    )
+    .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, parts.emails), {
+      query: EmailQuery,
+      detail: describe({
+        id: "listEmails",
+        tag: TAG,
+        summary: "List emails, newest first",
+        description:
+          "With `include=status` each shows what became of it. Of an address asked for with `to` or `from` the " +
+          `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at.`,
+        responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], EmailPageMeta),
+      }),
+    })
+    .get(
+      "/:id",
+      ({ request, params }) => {
+        const found = parts.emails.record(workspaceCaller(request), params.id.toLowerCase());
+        if (found === undefined) throw noSuchEmail();
+        return { data: showRecord(found) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "getEmail",
+          tag: TAG,
+          summary: "Get an email",
+          description: "All that is known of it, its html and text included.",
+          responses: answers(200, EmailRecord, [401, 403, 404, 422]),
+        }),
+      },
+    )
+    .get(
+      "/:id/events",
+      ({ request, params }) => {
+        const found = parts.emails.state(workspaceCaller(request), params.id.toLowerCase());
+        if (found === undefined) throw noSuchEmail();
+        const { id } = found.email;
+        return { data: showTimeline(found, parts.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS), parts.reports.of(id)) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "getEmailTimeline",
+          tag: TAG,
+          summary: "Get an email's timeline",
+          description:
+            "Oldest first: when it was accepted, every attempt with the servers' own words, how it ended, and what came back by mail. " +
+            `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones.`,
+          responses: answers(200, Type.Array(TimelineEntry), [401, 403, 404, 422]),
+        }),
+      },
+    )
+    .post(
+      "/:id/cancel",
+      async ({ request, params }) => {
+        const canceled = await cancelEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), parts);
+        if (canceled === null) throw noSuchEmail();
+        return { data: withHint(canceled, MAY_HAVE_ARRIVED) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "cancelEmail",
+          tag: TAG,
+          summary: "Cancel an email",
+          description:
+            "Before its first attempt or between two. Once answered, it is not sent any more. Quota is not given back.",
+          example: { status: "canceled", providerId: null, sentAt: null, deliveredAt: null, attempts: 0 },
+          responses: answers(200, EmailRecordWithHint, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/:id/retry",
+      async ({ request, params, set }) => {
+        const retried = await retryEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), parts);
+        if (retried === null) throw noSuchEmail();
+        set.status = 202;
+        return { data: withHint(retried, MAY_COME_TWICE) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "retryEmail",
+          tag: TAG,
+          summary: "Try a delayed email again now",
+          description:
+            "Its next attempt is due at once, as soon as its destination takes any; after it the schedule goes on.",
+          example: {
+            status: "delivery_delayed",
+            deliveredAt: null,
+            nextAttemptAt: "2026-11-21T12:01:02.000Z",
+            lastReply: "450 4.2.0 Greylisted, try again later (mx1.example.net)",
+          },
+          responses: answers(202, EmailRecordWithHint, CHANGE_ERRORS),
+        }),
+      },
+    );
+}
+
+function noSuchEmail(): AppError {
+  return notFound("There is no email with this id in this workspace");
+}
+
+/** An email whose last answer was lost may be where nobody knows of it. */
+function withHint(found: Parameters<typeof showRecord>[0], hint: string): typeof EmailRecordWithHint.static {
+  const record = showRecord(found);
+  return record.possibleDuplicate ? { ...record, hint } : record;
+}
+
+function tooManyItems(found: number, allowed: number): AppError {
+  return new AppError("BATCH_LIMIT_EXCEEDED", `The plan allows ${allowed} emails in a batch; this one has ${found}`, {
+    field: "emails",
+    hint: "Split the batch, or ask the operator to raise the plan's limits.",
+  });
+}

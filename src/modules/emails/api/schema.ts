@@ -1,0 +1,362 @@
+import { Type } from "@sinclair/typebox";
+import { ATTEMPT_OUTCOMES } from "../../../platform/db/schema/schema.ts";
+import { REPORT_KINDS } from "../../../platform/db/schema/inbound.ts";
+import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
+import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/rules.ts";
+import { parseAddress, type ParsedMailbox, parseMailbox } from "../../../protocols/mime/address.ts";
+import { subjectFault } from "../../../protocols/mime/header.ts";
+import { CATEGORIES } from "../../../protocols/smtp/replies/rules.ts";
+import { STAGES } from "../../../protocols/smtp/replies/stage.ts";
+import { named } from "../../../platform/http/openapi.ts";
+
+const MAX_ADDRESS = 255;
+const MAX_SUBJECT = 255;
+const MAX_HTML = 1_000_000;
+const MAX_TEXT = 100_000;
+/** Items that a batch may hold under any plan. */
+const MAX_BATCH = 1_000;
+
+function addressFault(parsed: ParsedMailbox): string | null {
+  if (parsed.kind === "mailbox") return null;
+  return `is not a usable address: ${parsed.message.charAt(0).toLowerCase()}${parsed.message.slice(1)}`;
+}
+
+/** Servers without SMTPUTF8 would refuse every email from there (RFC 6531); the domain is written as A-labels. */
+function senderFault(parsed: ParsedMailbox): string | null {
+  if (parsed.kind === "fault" || !/[^\0-\x7f]/.test(parsed.mailbox.localPart)) return addressFault(parsed);
+  return "must be ASCII before the @: many mail servers take nothing with another sender's address";
+}
+
+function address(description: string, faultOf = addressFault) {
+  const plain = text(
+    { minLength: 1, maxLength: MAX_ADDRESS, format: "email", description, examples: ["maria@example.net"] },
+    (value) => faultOf(parseAddress(value)),
+  );
+  return hinted(plain, (value) => {
+    const parsed = typeof value === "string" ? parseMailbox(value) : null;
+    return parsed?.kind === "mailbox" ? `Only from may hold a name: write ${parsed.mailbox.address} alone.` : null;
+  });
+}
+
+const mailbox = text(
+  {
+    minLength: 1,
+    maxLength: MAX_ADDRESS,
+    description:
+      "A bare address, ASCII before the @, or `Name <address>`. Its domain must be verified in the workspace.",
+    examples: ["Loja <loja@example.com>"],
+  },
+  (value) => senderFault(parseMailbox(value)),
+);
+
+/** The text and html of an email may hold anything but half a character and NUL, which mail cannot carry. */
+function body(maxLength: number, description: string) {
+  return text({ maxLength, description }, (value) => (value.includes("\0") ? "must not hold the character NUL" : null));
+}
+
+/** It can be sent as it is, where example.com is a domain of the reader's. */
+const EXAMPLE = {
+  from: "Loja <loja@example.com>",
+  to: "maria@example.net",
+  subject: "O seu recibo",
+  html: "<h1>Obrigado!</h1><p>O seu recibo vem a caminho.</p>",
+  replyTo: "ajuda@example.com",
+};
+
+const Members = Type.Object(
+  {
+    from: mailbox,
+    to: hinted(address("The recipient: one bare address."), (value) =>
+      Array.isArray(value)
+        ? "One email goes to one address: for several, POST /api/v1/emails/batch takes one email each."
+        : null,
+    ),
+    subject: text(
+      {
+        minLength: 1,
+        maxLength: MAX_SUBJECT,
+        pattern: ONE_LINE,
+        description: "One line of text.",
+        examples: ["O seu recibo"],
+      },
+      (value) =>
+        // Its sentence begins with the member's name, as every fault's does.
+        subjectFault(value)?.replace(/^The subject /, "") ?? null,
+    ),
+    html: Type.Optional(body(MAX_HTML, "The HTML part. Without `text`, a text part is made from it.")),
+    text: Type.Optional(body(MAX_TEXT, "The text part. The empty string: no text part.")),
+    replyTo: Type.Optional(address("Where answers go: one bare address, ASCII before the @.", senderFault)),
+  },
+  { additionalProperties: false },
+);
+
+/** The body of POST /emails and each item of a batch. */
+export const EmailSend = named(
+  "EmailSend",
+  objectWith(
+    Members,
+    (value) =>
+      isFilled(value.html) || isFilled(value.text)
+        ? null
+        : {
+            path: ["html"],
+            message: "or text is required: an email needs one of them",
+            hint: "An empty string counts as absent.",
+          },
+    { description: "`html` or `text` is required, and one of them must not be empty.", examples: [EXAMPLE] },
+  ),
+);
+
+export type EmailSend = typeof Members.static;
+
+export const EmailBatch = named(
+  "EmailBatch",
+  Type.Object(
+    {
+      emails: Type.Array(EmailSend, {
+        minItems: 1,
+        maxItems: MAX_BATCH,
+        description: "At most as many as the plan allows.",
+      }),
+    },
+    {
+      additionalProperties: false,
+      examples: [{ emails: [EXAMPLE, { ...EXAMPLE, to: "ana@example.net", text: "O seu recibo vem a caminho." }] }],
+    },
+  ),
+);
+
+/** Neither absent nor empty; another type is a fault of its own. */
+function isFilled(value: unknown): boolean {
+  return value !== undefined && value !== "";
+}
+
+const Time = Type.String({ format: "date-time" });
+
+function nullableText(description: string, ...examples: string[]) {
+  return Type.Union([Type.String(), Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
+}
+
+function nullableTime(description: string, ...examples: string[]) {
+  return Type.Union([Time, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
+}
+
+export const Accepted = named(
+  "AcceptedEmail",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The email's id." }),
+    status: Type.Literal("queued", { description: "Always `queued`." }),
+  }),
+);
+export const AcceptedBatch = Type.Array(Accepted);
+
+export const EMAIL_STATUSES = [
+  "queued",
+  "sending",
+  "delivery_delayed",
+  "sent",
+  "delivered",
+  "bounced",
+  "failed",
+  "complained",
+  "suppressed",
+  "canceled",
+] as const;
+
+export type EmailStatus = (typeof EMAIL_STATUSES)[number];
+
+/** An address that emails are looked for by. */
+function sought(description: string) {
+  return text({ minLength: 1, maxLength: MAX_ADDRESS, format: "email", description }, (value) => {
+    const fault = addressFault(parseAddress(value));
+    // What a plus comes to that was not encoded.
+    return fault !== null && value.includes(" ") ? `${fault} In a query a plus is written %2B.` : fault;
+  });
+}
+
+/** What the list can be asked for. */
+export const EmailQuery = Type.Object({
+  ...PageQuery.properties,
+  status: Type.Optional(choice(EMAIL_STATUSES, "Only emails of this status.")),
+  to: Type.Optional(sought("Only emails to this recipient: a bare address, in whatever case.")),
+  from: Type.Optional(sought("Only emails from this sender: a bare address, in whatever case.")),
+  include: Type.Optional(choice(["status"], "`status` adds each email's status.")),
+});
+
+export type EmailQuery = typeof EmailQuery.static;
+
+export const EmailPageMeta = named(
+  "EmailPageMeta",
+  Type.Object({
+    ...PageMeta.properties,
+    totalIsMinimum: Type.Optional(
+      Type.Boolean({
+        description: "True: the address has more emails than were looked at, and `total` counts those alone.",
+      }),
+    ),
+  }),
+);
+
+/** An email as the list shows it: these members and no others, unless the caller asks for its status. */
+export const EmailInList = Type.Object({
+  id: Type.String({ format: "uuid", description: "The email's id." }),
+  from: Type.String({ description: "As it was given: bare, or with a name.", examples: ["Loja <loja@example.com>"] }),
+  to: Type.String({ description: "The recipient.", examples: ["maria@example.net"] }),
+  subject: Type.String({ description: "As it was given.", examples: ["O seu recibo"] }),
+  providerId: nullableText(
+    "Its Message-ID without brackets; null before the first attempt.",
+    "019aa2f0-7c1e-7b3a-9d52-4f0c6b8e1a27@example.com",
+  ),
+  createdAt: Type.String({ format: "date-time", description: "When it was accepted." }),
+  sentAt: nullableTime("When an attempt first reached the recipient's server.", "2026-11-21T12:00:01.214Z"),
+  deliveredAt: nullableTime("When the recipient's server took it.", "2026-11-21T12:00:01.890Z"),
+});
+
+const Status = Type.Union(
+  EMAIL_STATUSES.map((status) => Type.Literal(status)),
+  {
+    description:
+      "What became of it. `delivered`, `bounced`, `failed`, `complained`, `suppressed` and `canceled` are ends; after " +
+      "`delivered` it may still become `bounced` or `complained`. `sent` is the end where mail goes by a relay.",
+    examples: ["delivered"],
+  },
+);
+
+/** The same with `?include=status`. */
+export const EmailInListWithStatus = named(
+  "EmailListItem",
+  Type.Object({ ...EmailInList.properties, status: Type.Optional(Status) }),
+);
+
+/** Why and where an email was refused. */
+export const Bounce = named(
+  "Bounce",
+  Type.Object({
+    type: Type.Union([Type.Literal("permanent"), Type.Literal("transient"), Type.Literal("undetermined")], {
+      description: "Whether it is for good.",
+    }),
+    category: Type.Union(
+      CATEGORIES.map((category) => Type.Literal(category)),
+      { description: "invalid_recipient, inactive_mailbox and bad_domain suppress the recipient." },
+    ),
+    smtpCode: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code.", examples: [550] }),
+    enhancedCode: nullableText("Its enhanced status code.", "5.1.1"),
+    mx: nullableText("The server that refused it.", "mx1.example.net"),
+  }),
+);
+
+export type Bounce = typeof Bounce.static;
+
+/** An email as GET by id answers it. */
+export const EmailRecord = named(
+  "Email",
+  Type.Object({
+    ...EmailInList.properties,
+    html: nullableText(
+      "Null: none was given, or the operator keeps contents no longer ([email] keep_content).",
+      EXAMPLE.html,
+    ),
+    text: nullableText(
+      "As it was given, or made from the html. Null: there is none, or it is kept no longer.",
+      "OBRIGADO!\n\nO seu recibo vem a caminho.",
+    ),
+    failedReason: nullableText("Why it was not delivered, once that is its end."),
+    status: Status,
+    replyTo: nullableText("Where answers go.", EXAMPLE.replyTo),
+    attempts: Type.Integer({ description: "Attempts begun.", examples: [1] }),
+    nextAttemptAt: nullableTime("When it is tried next, while it waits."),
+    lastReply: nullableText("While it is tried again: why the last attempt did not deliver."),
+    possibleDuplicate: Type.Boolean({
+      description:
+        "It may arrive twice: the answer to an attempt was lost after the message had been sent whole, and it was tried again; or it waited in a database that was put back from a backup, and may have been sent since that was made.",
+    }),
+    bounce: Type.Union([Bounce, Type.Null()], { description: "Why and where it was refused; null: it was not." }),
+  }),
+);
+
+/** The same in the answer to a cancel or retry, which may have something to say. */
+export const EmailRecordWithHint = named(
+  "EmailWithHint",
+  Type.Object({
+    ...EmailRecord.properties,
+    hint: Type.Optional(Type.String({ description: "What to bear in mind: it may have arrived already." })),
+  }),
+);
+
+/** One of the words, or null; the rows that it is read from hold it as text. */
+function wordOrNull(words: readonly string[], description: string) {
+  return Type.Unsafe<string | null>({ type: ["string", "null"], enum: [...words, null], description });
+}
+
+/** Where a connection went and what was said over it. */
+const Connection = Type.Object({
+  host: nullableText("The server's name.", "mx1.example.net"),
+  address: nullableText("Its IP address.", "192.0.2.25"),
+  tls: Type.Union([Type.String(), Type.Null()], {
+    description: "Protocol and cipher; null: clear text, or no connection.",
+    examples: ["TLSv1.3 TLS_AES_256_GCM_SHA384"],
+  }),
+  stage: wordOrNull(STAGES, "Where it ended: on the way there, or at which command."),
+  code: Type.Union([Type.Integer(), Type.Null()], { description: "The server's reply code." }),
+  enhancedCode: nullableText("Its enhanced status code."),
+  reply: Type.Union([Type.String(), Type.Null()], { description: "The server's words, or why there are none." }),
+});
+
+const Try = named(
+  "ConnectionTry",
+  Type.Object({
+    ...Connection.properties,
+    endedAt: Time,
+    reused: Type.Boolean({ description: "Over a session that an earlier email had left open." }),
+  }),
+);
+
+const AttemptMembers = Type.Object({
+  attempt: Type.Integer({ minimum: 1, description: "Which one, from 1." }),
+  startedAt: Type.String({ format: "date-time", description: "When it began." }),
+  endedAt: nullableTime("When it ended; null while it runs."),
+  outcome: Type.Union([...ATTEMPT_OUTCOMES.map((outcome) => Type.Literal(outcome)), Type.Null()], {
+    description: "Unknown: the message went whole, and its answer was lost. Null while it runs.",
+  }),
+  category: wordOrNull(CATEGORIES, "What the words mean; null: it was taken, or it runs."),
+  ...Connection.properties,
+  tries: Type.Union([Type.Array(Try), Type.Null()], {
+    description: "Every connection of the attempt in its order, when there were several; the last word is above.",
+  }),
+});
+
+/** What came back by mail, beside the members that an attempt has too: `category`, `host`, `code`, `enhancedCode`, `reply`. */
+const ReportMembers = Type.Object({
+  permanent: Type.Union([Type.Boolean(), Type.Null()], {
+    description: "Of a bounce: it is for good, and ended the email if that had come to no other end.",
+  }),
+  reporter: Type.Union([Type.String(), Type.Null()], { description: "Who brought it: a server's name." }),
+  feedbackType: Type.Union([Type.String(), Type.Null()], {
+    description: "Of a complaint: what its reporter calls it.",
+    examples: ["abuse"],
+  }),
+});
+
+/** One entry of an email's timeline: its status changed, an attempt was made, or a report came. */
+export const TimelineEntry = named(
+  "TimelineEntry",
+  Type.Object({
+    type: Type.Union(
+      [
+        ...EMAIL_STATUSES.map((status) => Type.Literal(`email.${status}`)),
+        ...REPORT_KINDS.map((kind) => Type.Literal(`report.${kind}`)),
+      ],
+      {
+        description:
+          "`email.…`: what it came to at that time; `email.sending`: the attempt that runs, last in the list. " +
+          "`report.…`: what came back by mail about it.",
+      },
+    ),
+    at: Time,
+    reason: Type.Union([Type.String(), Type.Null()], {
+      description: "Of the entry that ended it undelivered: the record's `failedReason`.",
+    }),
+    ...Type.Partial(AttemptMembers).properties,
+    ...Type.Partial(ReportMembers).properties,
+  }),
+);

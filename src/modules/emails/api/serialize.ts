@@ -1,0 +1,55 @@
+import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import { unpackBody } from "../content/body.ts";
+import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
+import { statusOf } from "./status.ts";
+import type { ListedEmail } from "../store/list-store.ts";
+import type { EmailStore } from "../store/store.ts";
+import type { EmailState } from "../store/read-store.ts";
+
+type Found = NonNullable<ReturnType<EmailStore["record"]>>;
+
+/** An email in the list's eight members. */
+export function showInList(email: ListedEmail["email"], attemptsBegun: number | null): typeof EmailInList.static {
+  return {
+    id: email.uid,
+    from: email.sender,
+    to: email.recipient,
+    subject: email.subject,
+    // The Message-ID: there is none at any server before the first attempt.
+    providerId: (attemptsBegun ?? email.attempts) > 0 ? messageIdOf(email) : null,
+    createdAt: timeOf(email.createdAt),
+    sentAt: timeOrNull(email.sentAt),
+    deliveredAt: timeOrNull(email.deliveredAt),
+  };
+}
+
+export function showRecord({ email, body, queue }: Found): typeof EmailRecord.static {
+  const parts = body === null ? { html: null, text: null } : unpackBody(body);
+  return { ...showState({ email, queue }), ...parts };
+}
+
+/** An email's record without its parts, as events carry it. */
+export function showState({ email, queue }: EmailState): Omit<typeof EmailRecord.static, "html" | "text"> {
+  const isWaiting = queue !== null && !queue.inFlight;
+  return {
+    ...showInList(email, queue?.attempts ?? null),
+    failedReason: email.failedReason,
+    lastReply: queue?.lastReply ?? null,
+    status: stateOf({ email, queue }),
+    replyTo: email.replyTo,
+    attempts: queue?.attempts ?? email.attempts,
+    nextAttemptAt: isWaiting ? timeOf(queue.nextAt) : null,
+    possibleDuplicate: email.possibleDuplicate,
+    bounce: email.bounce === null ? null : (JSON.parse(email.bounce) as Bounce),
+  };
+}
+
+/** An email's status, from both its rows. */
+export function stateOf({ email, queue }: EmailState): EmailStatus {
+  return statusOf(email.status, queue === null ? null : { attempts: queue.attempts, isInFlight: queue.inFlight });
+}
+
+/** Without the brackets; the same for every attempt (R47). */
+export function messageIdOf(email: { uid: string; senderDomain: string }): string {
+  return `${email.uid}@${email.senderDomain}`;
+}

@@ -1,0 +1,124 @@
+import { timeOf } from "../../../platform/http/times.ts";
+import type { EmailStatus, TimelineEntry } from "./schema.ts";
+import type { ReportRow } from "../reports/store.ts";
+import type { AttemptRow, EmailRow, EmailState, QueueRow } from "../store/read-store.ts";
+import { readTries, type StoredTry } from "../delivery/connection-attempts.ts";
+
+// What happened to an email, oldest first, read from its own times and its attempts: no row is
+// written for it. An attempt stands where it ended, as what the email came to by it; an end that no
+// attempt brought (canceled, expired, suppressed, bounced by mail) has an entry of its own. What came back
+// by mail has entries that are the report's, beside what the email came to by it.
+
+/** An email has about 20 attempts in 72 hours; a caller that retries it by hand may make many more. */
+export const MAX_SHOWN_ATTEMPTS = 1_000;
+
+type Entry = typeof TimelineEntry.static;
+
+/** `attempts`: those that have ended, in their order; `reports` in theirs. */
+export function showTimeline(
+  { email, queue }: EmailState,
+  attempts: AttemptRow[],
+  reports: readonly ReportRow[] = [],
+): Entry[] {
+  const entries: Entry[] = [
+    { type: "email.queued", at: timeOf(email.createdAt), reason: null },
+    ...attempts.map((attempt) => ended(attempt, email)),
+    ...reports.map(reported),
+  ];
+  const isEndTold = attempts.some((attempt) => isEnd(attempt, email));
+  if (email.endedAt !== null && !isEndTold) {
+    entries.push({ type: `email.${email.status}`, at: timeOf(email.endedAt), reason: email.failedReason });
+  }
+  if (queue?.inFlight === true && queue.startedAt !== null) entries.push(running(queue, queue.startedAt));
+  // A report that overtakes the answer to its message ends it before the attempt has ended.
+  return entries.toSorted((a, b) => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1));
+}
+
+function ended(attempt: AttemptRow, email: EmailRow): Entry {
+  const { outcome, category, host, address, tls, stage, code, enhancedCode, reply } = attempt;
+  const endedAt = timeOf(attempt.endedAt);
+  return {
+    type: `email.${statusAfter(attempt, email)}`,
+    at: endedAt,
+    reason: isEnd(attempt, email) ? email.failedReason : null,
+    attempt: attempt.number,
+    startedAt: timeOf(attempt.startedAt),
+    endedAt,
+    outcome,
+    category,
+    host,
+    address,
+    tls,
+    stage,
+    code,
+    enhancedCode,
+    reply,
+    tries: readTries(attempt.tries)?.map(showTry) ?? null,
+  };
+}
+
+function reported(report: ReportRow): Entry {
+  const { kind, at, isPermanent, category, remoteMta, code, enhancedCode, diagnostic, reporter, feedbackType } = report;
+  return {
+    type: `report.${kind}`,
+    at: timeOf(at),
+    reason: null,
+    permanent: isPermanent,
+    category,
+    host: remoteMta,
+    code,
+    enhancedCode,
+    reply: diagnostic,
+    reporter,
+    feedbackType,
+  };
+}
+
+function showTry({ isReused, endedAt, ...connection }: StoredTry): NonNullable<Entry["tries"]>[number] {
+  return { ...connection, reused: isReused, endedAt: timeOf(endedAt) };
+}
+
+/** Nothing is known of it yet but that it began. */
+function running({ attempts }: QueueRow, startedAt: number): Entry {
+  const at = timeOf(startedAt);
+  return {
+    type: "email.sending",
+    at,
+    reason: null,
+    attempt: attempts,
+    startedAt: at,
+    endedAt: null,
+    outcome: null,
+    category: null,
+    host: null,
+    address: null,
+    tls: null,
+    stage: null,
+    code: null,
+    enhancedCode: null,
+    reply: null,
+    tries: null,
+  };
+}
+
+/** The email came to its end by this attempt, and not by a report while it ran. */
+function isEnd(attempt: AttemptRow, email: EmailRow): boolean {
+  return statusAfter(attempt, email) === email.status && attempt.endedAt === email.endedAt;
+}
+
+function statusAfter({ number, outcome, endedAt }: AttemptRow, email: EmailRow): EmailStatus {
+  switch (outcome) {
+    case "delivered":
+    case "sent":
+    case "bounced":
+    case "failed":
+      return outcome;
+    case "deferred":
+      return "delivery_delayed";
+    case "unknown":
+      // Of several lost answers the last is one too many (modules/emails/delivery/record-result.ts), and ends the email with itself.
+      return email.status === "failed" && email.attempts === number && email.endedAt === endedAt
+        ? "failed"
+        : "delivery_delayed";
+  }
+}

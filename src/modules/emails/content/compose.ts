@@ -1,0 +1,76 @@
+import type { PlainKey } from "../../../protocols/dkim/keys.ts";
+import { type RsaSigner, type SigningKey, signMessage } from "../../../protocols/dkim/sign.ts";
+import { type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
+import { composeMessage } from "../../../protocols/mime/compose.ts";
+import { type StoredBody, unpackBody } from "./body.ts";
+
+// The bytes of an email, from its row: composed, and signed. All that it needs comes as one value that can
+// be copied to another thread, where it is done (src/modules/emails/content/composer.ts): with the signature it is more
+// than half of what sending an email costs.
+
+export interface ComposeInput {
+  uid: string;
+  messageId: string;
+  /** The workspace's public id: every recipient sees it. */
+  workspaceUid: string;
+  createdAt: number;
+  sender: string;
+  recipient: string;
+  replyTo: string | null;
+  subject: string;
+  returnPath: string;
+  /** Of the sending domain. */
+  domain: string;
+  body: StoredBody;
+  keys: PlainKey[];
+  /** Unix ms, of the signature. */
+  at: number;
+}
+
+export type Composed =
+  | { kind: "signed"; message: Uint8Array; needsSmtpUtf8: boolean }
+  | { kind: "unsigned"; reason: string };
+
+/** Unsigned when a signature cannot be made; throws when the row cannot be read. */
+export async function composeAndSign(
+  input: ComposeInput,
+  keysOf: (keys: PlainKey[]) => SigningKey[],
+  signRsa?: RsaSigner,
+): Promise<Composed> {
+  const from = mailbox(parseMailbox(input.sender));
+  const to = mailbox(parseAddress(input.recipient));
+  const replyTo = input.replyTo === null ? null : mailbox(parseAddress(input.replyTo));
+  const message = composeMessage({
+    id: input.uid,
+    messageId: input.messageId,
+    createdAt: input.createdAt,
+    from,
+    to,
+    replyTo,
+    subject: input.subject,
+    ...unpackBody(input.body),
+    headers: [
+      // R53: Gmail counts complaints by each of the first three, so none is of one message alone.
+      ["Feedback-ID", `transactional:${input.workspaceUid}:${input.domain}:pombo`],
+      // R42: finds the email in a complaint that hides the recipient; the return path's token, so it cannot be made up.
+      ["X-Pombo-Trace", input.returnPath.slice(2, input.returnPath.indexOf("@"))],
+    ],
+  });
+  try {
+    const signatures = await signMessage(message, keysOf(input.keys), input.at, signRsa);
+    // R21: an address beyond ASCII stands as it is in the envelope and in the header. Of new emails only the
+    // recipient has one (modules/emails/api/schema.ts).
+    const needsSmtpUtf8 = [from, to, replyTo].some((each) => each !== null && /[^\0-\u007F]/.test(each.address));
+    return { kind: "signed", message: Buffer.concat([signatures, message]), needsSmtpUtf8 };
+  } catch (error) {
+    return {
+      kind: "unsigned",
+      reason: `Not sent, because it could not be signed: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}
+
+function mailbox(parsed: ReturnType<typeof parseMailbox>): Mailbox {
+  if (parsed.kind === "mailbox") return parsed.mailbox;
+  throw new Error(`a stored address cannot be read: ${parsed.message}`);
+}

@@ -1,0 +1,67 @@
+import { joinDialogues } from "../../../protocols/smtp/session/transcript.ts";
+import type { Heard } from "../../../protocols/smtp/replies/remove-echo.ts";
+import type { Transmission, Try } from "../../../protocols/smtp/transmit.ts";
+
+// The connections of one attempt, as its row keeps them: an attempt may try several hosts and
+// addresses, and each in TLS and then in clear. The row's own columns tell of the one with the last
+// word; most attempts have no other, and then nothing is kept here.
+
+/** One connection made or tried, in the attempt's order. */
+export interface StoredTry {
+  host: string;
+  address: string;
+  /** Over a session that an earlier message had left open. */
+  isReused: boolean;
+  /** Protocol and cipher; null: clear text or no connection. */
+  tls: string | null;
+  /** Where it ended. */
+  stage: string;
+  code: number | null;
+  enhancedCode: string | null;
+  /** Cleaned, or the reason there is none. */
+  reply: string;
+  /** Unix ms. */
+  endedAt: number;
+}
+
+/** The column `tries` of an attempt: JSON, or null when there was one connection or none. */
+export function triesOf({ tries }: Pick<Transmission, "tries">): string | null {
+  return tries.length > 1 ? JSON.stringify(tries.map(storedTry)) : null;
+}
+
+/** The column `dialogue`: what was said over the connections that did not deliver; null where the first one did. */
+export function dialogueOf({ tries }: Pick<Transmission, "tries">): string | null {
+  return joinDialogues(
+    tries.flatMap(({ host, address, dialogue }) => (dialogue === null ? [] : [{ host, address, text: dialogue }])),
+  );
+}
+
+export function readTries(stored: string | null): StoredTry[] | null {
+  return stored === null ? null : (JSON.parse(stored) as StoredTry[]);
+}
+
+/** The column `tls` of an attempt. */
+export function showTls(tls: Try["tls"]): string | null {
+  return tls === null ? null : `${tls.protocol} ${tls.cipher}`;
+}
+
+/** Codes and words of an attempt's record: the server's, or our own finding, which has no code of the server's. */
+export function saidIn(result: Try["result"], heard: Heard | null = null) {
+  if (result.kind === "broken") return { code: null, enhancedCode: null, reply: result.reason };
+  if (result.kind === "unfit")
+    return { code: null, enhancedCode: result.enhanced, reply: `Not sent: ${result.reason}` };
+  const { code, enhanced, text } = result.reply;
+  return { code, enhancedCode: heard === null ? enhanced : heard.enhanced, reply: text };
+}
+
+function storedTry({ host, address, isReused, tls, result, endedAt }: Try): StoredTry {
+  return {
+    host,
+    address,
+    isReused,
+    tls: showTls(tls),
+    stage: result.kind === "accepted" ? "dot" : result.stage,
+    ...saidIn(result),
+    endedAt,
+  };
+}

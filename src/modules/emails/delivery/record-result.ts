@@ -1,0 +1,373 @@
+import type { Clock } from "../../../platform/clock.ts";
+import type { Log } from "../../../platform/log.ts";
+import { comparableAddress, type Mailbox } from "../../../protocols/mime/address.ts";
+import type { Job } from "../../../platform/queue/job.ts";
+import type { Settlement } from "../../../platform/queue/worker.ts";
+import type { Category } from "../../../protocols/smtp/replies/classify.ts";
+import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
+import { shorten } from "../../../protocols/smtp/replies/reply.ts";
+import { describeTransmission, type Transmission } from "../../../protocols/smtp/transmit.ts";
+import type { SuppressionStore } from "../../suppressions/store.ts";
+import type { TellOfEmail } from "../events.ts";
+import type { RefusalWatch } from "./mass-refusals.ts";
+import { judge, type Judgement, type Relay } from "./relay.ts";
+import { reportSite } from "../reports/process.ts";
+import type { Bounce } from "../api/schema.ts";
+import type { EmailStore } from "../store/store.ts";
+import type { AttemptRow, EmailRow } from "../store/read-store.ts";
+import { suppressFor } from "./suppress.ts";
+import { dialogueOf, saidIn, showTls, triesOf } from "./connection-attempts.ts";
+
+// What an attempt came to, turned into the email's rows. Delivered, sent (through a relay), bounced,
+// failed and suppressed are final; everything else waits for its next attempt. `record` runs inside the worker's
+// transaction, together with the queue row's fate.
+
+/** Attempts whose answer after the dot was lost on the network, before the email is given up. */
+const MAX_UNKNOWN = 3;
+const MAX_REASON = 512;
+/** Under what the answers of DNS are watched. */
+export const DNS_SITE = "dns";
+
+/** An email and its recipient, parsed. */
+export interface Addressed {
+  email: EmailRow;
+  to: Mailbox;
+}
+
+/** The attempt that ended. */
+export interface Ended extends Addressed {
+  job: Job;
+}
+
+/** How an attempt ended. */
+export type Ending =
+  /** Stopped before anything was begun. */
+  | { kind: "unbegun" }
+  /** It must not be sent at all: over without a connection. */
+  | { kind: "refused"; status: "failed" | "suppressed"; category: Category; reason: string }
+  /** Temporary trouble before a connection. */
+  | { kind: "trouble"; reason: string; stage: Stage | null; category: Category; badDomainAt: number | null }
+  /** The recipient's domain takes no mail: believed. */
+  | { kind: "bad_domain"; reason: string; enhancedCode: string }
+  | {
+      kind: "transmitted";
+      transmission: Transmission;
+      /** Null: straight to the recipient's server. */
+      relay: Relay | null;
+      /** pombo ended the connection itself, at a stop: a lost answer is then no fault of the server's, and not counted. */
+      isCutOff: boolean;
+      /** Of its server, for what is learned of it. */
+      site: string;
+      endedAt: number;
+      envelopeAcceptedAt: number | null;
+    };
+
+export interface SettleParts {
+  emails: EmailStore;
+  suppressions: SuppressionStore;
+  refusals: RefusalWatch;
+  /** What comes back by mail (modules/emails/reports/process.ts): told of each email that was taken. */
+  reportedRefusals: RefusalWatch;
+  /** Told of the address of each recipient's server that took an email: a bounce may come from there. */
+  reporters: { note(address: string): void };
+  /** Counts what recipients' servers answer, for the sending block (modules/plans/sending-rates.ts). */
+  rates: { answered(workspaceId: number, isHardBounce: boolean): void };
+  clock: Pick<Clock, "now">;
+  log: Log;
+  tellOfEmail: TellOfEmail;
+  /** What of words, and of the recipient's address in them, may stand in the log. */
+  show: (words: string, recipient: string) => string;
+}
+
+export function settle(ended: Ended, ending: Ending, parts: SettleParts): Settlement {
+  switch (ending.kind) {
+    case "unbegun":
+      return { fate: { kind: "give_back" }, isReached: null, record: () => undefined };
+    case "refused":
+      return settleRefused(ended, ending, parts);
+    case "trouble":
+      return settleTrouble(ended, ending, parts);
+    case "bad_domain":
+      return settleBadDomain(ended, ending, parts);
+    case "transmitted":
+      return settleTransmitted(ended, ending, parts);
+  }
+}
+
+function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, parts: SettleParts): Settlement {
+  const { job } = ended;
+  const { status, category, reason } = ending;
+  const endedAt = parts.clock.now();
+  const bounce: Bounce = {
+    type: category === "expired" ? "transient" : "undetermined",
+    category,
+    smtpCode: null,
+    enhancedCode: null,
+    mx: null,
+  };
+  return {
+    fate: { kind: "finish" },
+    isReached: null,
+    record(isHeld) {
+      if (!isHeld) return;
+      // Nothing was begun by this attempt, so it does not count.
+      const attempts = job.attempt - 1;
+      const failure = status === "failed" ? JSON.stringify(bounce) : null;
+      parts.emails.end(job.id, {
+        status,
+        endedAt,
+        sentAt: null,
+        deliveredAt: null,
+        failedReason: reason,
+        bounce: failure,
+        attempts,
+      });
+    },
+    committed: () => tell(parts, `email.${status}`, ended, reason),
+  };
+}
+
+function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }>, parts: SettleParts): Settlement {
+  const { job } = ended;
+  const { reason, stage, category, badDomainAt } = ending;
+  const endedAt = parts.clock.now();
+  return {
+    fate: { kind: "defer", at: null, lastReply: reason, badDomainAt },
+    // DNS and signing say nothing of the destination's servers.
+    isReached: null,
+    record(isHeld) {
+      parts.emails.insertAttempt({
+        ...blankAttempt(job, endedAt),
+        stage,
+        reply: reason,
+        outcome: "deferred",
+        category,
+      });
+      if (isHeld) tellDelayed(ended, endedAt, parts);
+    },
+    committed: () => tell(parts, "email.delivery_delayed", ended, reason),
+  };
+}
+
+function settleBadDomain(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "bad_domain" }>,
+  parts: SettleParts,
+): Settlement {
+  const { job, email, to } = ended;
+  const { reason, enhancedCode } = ending;
+  const endedAt = parts.clock.now();
+  const bounce: Bounce = { type: "permanent", category: "bad_domain", smtpCode: null, enhancedCode, mx: null };
+  const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
+  const suppression = suppressFor({ site: DNS_SITE, recipient, now: endedAt }, parts);
+  return {
+    fate: { kind: "finish" },
+    isReached: null,
+    record(isHeld) {
+      const attempt = {
+        ...blankAttempt(job, endedAt),
+        stage: "dns",
+        enhancedCode,
+        reply: reason,
+        category: "bad_domain",
+      };
+      parts.emails.insertAttempt({ ...attempt, outcome: "bounced" });
+      if (!isHeld) return;
+      const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
+      parts.emails.end(job.id, { status: "bounced", endedAt, sentAt: null, ...end });
+      suppression.write();
+    },
+    committed() {
+      tell(parts, "email.bounced", ended, reason);
+      suppression.tell();
+    },
+  };
+}
+
+function settleTransmitted(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "transmitted" }>,
+  parts: SettleParts,
+): Settlement {
+  const { job, email } = ended;
+  const { transmission, endedAt } = ending;
+  const { result } = transmission;
+  const sentAt = transmission.isReached ? (ending.envelopeAcceptedAt ?? endedAt) : null;
+  if (result.kind === "accepted") {
+    parts.refusals.noteReply(ending.site, email.workspaceId, endedAt);
+    parts.reportedRefusals.noteReply(reportSite(email.recipientAddress), email.workspaceId, endedAt);
+    // A relay has yet to deliver it.
+    const status = ending.relay === null ? "delivered" : "sent";
+    const deliveredAt = ending.relay === null ? endedAt : null;
+    return {
+      fate: { kind: "finish" },
+      isReached: true,
+      record(isHeld) {
+        parts.emails.insertAttempt(attemptOf(job, ending, { outcome: status, category: null }));
+        const end = { deliveredAt, failedReason: null, bounce: null, attempts: job.attempt };
+        if (isHeld) {
+          parts.emails.end(job.id, { status, endedAt, sentAt, ...end });
+          if (ending.relay === null) parts.rates.answered(email.workspaceId, false);
+        } else noteLate(job, { sentAt, deliveredAt }, parts);
+      },
+      committed() {
+        if (ending.relay === null && transmission.address !== null) parts.reporters.note(transmission.address);
+        tell(parts, `email.${status}`, ended, describeTransmission(transmission));
+      },
+    };
+  }
+  const judgement = judge(transmission, ending.relay);
+  if (!judgement.verdict.isHard && transmission.lastReply !== null)
+    parts.refusals.noteReply(ending.site, email.workspaceId, endedAt);
+  return judgement.verdict.kind === "bounced"
+    ? settleBounced(ended, ending, { ...judgement, sentAt, parts })
+    : settleDeferred(ended, ending, { ...judgement, sentAt, parts });
+}
+
+interface Judged extends Judgement {
+  sentAt: number | null;
+  parts: SettleParts;
+}
+
+function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
+  const { job, email, to } = ended;
+  const { transmission, endedAt } = ending;
+  const { verdict, reason, sentAt, parts } = judged;
+  const { type, category, smtpCode, enhancedCode } = verdict;
+  const { result } = transmission;
+  // What we find ourselves is no word of the host's.
+  const mx = result.kind === "unfit" ? null : transmission.host;
+  const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
+  const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
+  const suppression = verdict.isHard ? suppressFor({ site: ending.site, recipient, now: endedAt }, parts) : null;
+  // What a relay says is about its own rules; what we refuse ourselves (a size limit, R19) nobody has answered.
+  const isAnswered = ending.relay === null && result.kind === "refused";
+  return {
+    fate: { kind: "finish" },
+    isReached: true,
+    record(isHeld) {
+      parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "bounced", category }));
+      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
+      const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
+      parts.emails.end(job.id, { status: "bounced", endedAt, sentAt, ...end });
+      // Those in masses too, whom nobody suppresses: a mass of unknown recipients is what a bought list looks like.
+      if (isAnswered) parts.rates.answered(email.workspaceId, verdict.isHard);
+      suppression?.write();
+    },
+    committed() {
+      tell(parts, "email.bounced", ended, reason);
+      suppression?.tell();
+    },
+  };
+}
+
+function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
+  const { job } = ended;
+  const { transmission } = ending;
+  const { verdict, reason, isReached, sentAt, parts } = judged;
+  const isUnknown = transmission.isOutcomeUnknown;
+  if (isUnknown && !ending.isCutOff && parts.emails.lostAnswers(job.id) + 1 >= MAX_UNKNOWN)
+    return settleLost(ended, ending, judged);
+  return {
+    fate: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
+    isReached,
+    isInDoubt: isUnknown,
+    record(isHeld) {
+      parts.emails.insertAttempt(
+        attemptOf(job, ending, { outcome: isUnknown ? "unknown" : "deferred", category: verdict.category }),
+      );
+      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
+      if (sentAt !== null) parts.emails.setSentAt(job.id, sentAt);
+      // R28: it may have been taken, and it will be sent again.
+      if (isUnknown) parts.emails.setPossibleDuplicate(job.id);
+      tellDelayed(ended, ending.endedAt, parts);
+    },
+    committed: () => tell(parts, "email.delivery_delayed", ended, reason),
+  };
+}
+
+/** A report (modules/emails/reports/process.ts) has ended the email while the attempt ran: of its status nothing is changed any more. */
+function noteLate(
+  job: Job,
+  times: { sentAt: number | null; deliveredAt: number | null },
+  { emails }: SettleParts,
+): void {
+  if (times.sentAt !== null) emails.setSentAt(job.id, times.sentAt);
+  if (times.deliveredAt !== null) emails.setDeliveredAt(job.id, times.deliveredAt);
+}
+
+/** Inside the transaction, after the queue's row was put off. */
+function tellDelayed({ job, email }: Ended, at: number, parts: SettleParts): void {
+  parts.tellOfEmail({ id: job.id, workspaceId: email.workspaceId, type: "email.delivery_delayed", at });
+}
+
+/** It may have arrived as often as it was sent: sending it for three days would fill somebody's inbox. */
+function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
+  const { job } = ended;
+  const { reason, sentAt, parts } = judged;
+  const whole = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${reason}`;
+  const failedReason = shorten(whole, MAX_REASON);
+  const { category } = judged.verdict;
+  const { host } = ending.transmission;
+  const bounce: Bounce = { type: "undetermined", category, smtpCode: null, enhancedCode: null, mx: host };
+  return {
+    fate: { kind: "finish" },
+    isReached: true,
+    record(isHeld) {
+      parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "unknown", category }));
+      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
+      const end = { deliveredAt: null, failedReason, bounce: JSON.stringify(bounce), attempts: job.attempt };
+      parts.emails.end(job.id, { status: "failed", endedAt: ending.endedAt, sentAt, ...end });
+      parts.emails.setPossibleDuplicate(job.id);
+    },
+    committed: () => tell(parts, "email.failed", ended, failedReason),
+  };
+}
+
+function blankAttempt(job: Job, endedAt: number): Omit<AttemptRow, "outcome"> {
+  const nothing = {
+    host: null,
+    address: null,
+    tls: null,
+    stage: null,
+    code: null,
+    enhancedCode: null,
+    reply: null,
+    category: null,
+    tries: null,
+    dialogue: null,
+  };
+  return { emailId: job.id, number: job.attempt, startedAt: job.startedAt, endedAt, ...nothing };
+}
+
+function attemptOf(
+  job: Job,
+  ending: Extract<Ending, { kind: "transmitted" }>,
+  judged: Pick<AttemptRow, "outcome" | "category">,
+): AttemptRow {
+  const { transmission, endedAt } = ending;
+  const { result, host, address, tls } = transmission;
+  return {
+    ...blankAttempt(job, endedAt),
+    // Without a host, as after a crash: modules/emails/store/read-store.ts lostAnswers does not count it.
+    host: ending.isCutOff && transmission.isOutcomeUnknown ? null : host,
+    address,
+    tls: showTls(tls),
+    stage: result.kind === "accepted" ? "dot" : result.stage,
+    ...saidIn(result, transmission.heard),
+    tries: triesOf(transmission),
+    dialogue: dialogueOf(transmission),
+    ...judged,
+  };
+}
+
+function tell(parts: SettleParts, event: string, { email, job }: Ended, detail: string): void {
+  const { recipient } = email;
+  parts.log.event(event, {
+    id: email.uid,
+    to: parts.show(recipient, recipient),
+    attempt: job.attempt,
+    // A server's words may hold the address too.
+    detail: parts.show(detail, recipient),
+  });
+}

@@ -1,0 +1,60 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { lanes } from "../../../platform/db/schema/schema.ts";
+import { fast } from "../../../platform/db/statement.ts";
+
+// The lanes: one for each destination of a workspace's mail.
+
+/** Lanes whose ids are remembered. */
+const MAX_REMEMBERED_LANES = 20_000;
+
+/** Prepares the statements of the lanes. */
+export function openLaneIds(orm: Db["orm"]) {
+  const p = sql.placeholder;
+  const selectLane = fast(
+    orm
+      .select({ id: lanes.id })
+      .from(lanes)
+      .where(and(eq(lanes.workspaceId, p("workspaceId")), eq(lanes.destination, p("destination")))),
+  );
+  const insertLane = fast(
+    orm
+      .insert(lanes)
+      .values({ workspaceId: p("workspaceId"), destination: p("destination") })
+      .returning({ id: lanes.id }),
+  );
+  const selectWorkspace = fast(
+    orm
+      .select({ workspaceId: lanes.workspaceId })
+      .from(lanes)
+      .where(eq(lanes.id, p("id"))),
+  );
+
+  // Of lanes that are known to be committed: they are removed with their workspace only.
+  const laneIds = new Map<string, number>();
+
+  return {
+    /** The lane of (workspace, destination), made when it is new. */
+    laneFor(workspaceId: number, destination: string): number {
+      const key = { workspaceId, destination };
+      const name = `${workspaceId} ${destination}`;
+      const known = laneIds.get(name);
+      if (known !== undefined) return known;
+      const found = selectLane.get(key);
+      return found?.id ?? insertLane.get(key).id;
+    },
+    /** The lane exists durably: laneFor need not look it up again. */
+    rememberLane(workspaceId: number, destination: string, laneId: number): void {
+      if (laneIds.size >= MAX_REMEMBERED_LANES) laneIds.clear();
+      laneIds.set(`${workspaceId} ${destination}`, laneId);
+    },
+
+    /** The workspace was deleted, and its lanes removed. */
+    forgetLanesOf(workspaceId: number): void {
+      for (const name of laneIds.keys()) if (name.startsWith(`${workspaceId} `)) laneIds.delete(name);
+    },
+
+    /** Whose lane it is. */
+    workspaceOf: (laneId: number): number => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
+  };
+}

@@ -1,0 +1,36 @@
+import type { Clock } from "../../../platform/clock.ts";
+import type { Commit } from "../../../platform/db/group-commit.ts";
+import { isStorageError } from "../../../platform/db/storage-error.ts";
+import type { DomainRow } from "../../domains/store.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { QueueStore } from "./store.ts";
+
+/** Rows changed in one transaction. */
+const SHARE = 500;
+
+export interface HastenParts {
+  queue: QueueStore;
+  commit: Commit;
+  clock: Pick<Clock, "now">;
+  log: Log;
+  /** A row of the lane is due. */
+  nudge: (laneId: number, dueAt: number) => void;
+}
+
+/**
+ * What kept a domain's mail is over: what waits for another attempt is tried now, a share at a time. Cut
+ * off, the rest comes at its own time.
+ */
+export async function hastenMailOf(domain: DomainRow, parts: HastenParts): Promise<void> {
+  const now = parts.clock.now();
+  const { id: domainId, workspaceId } = domain;
+  try {
+    for (;;) {
+      const laneIds = await parts.commit(() => parts.queue.hastenDomain({ workspaceId, domainId }, now, SHARE));
+      for (const laneId of new Set(laneIds)) parts.nudge(laneId, now);
+      if (laneIds.length < SHARE) return;
+    }
+  } catch (error) {
+    if (!isStorageError(error)) parts.log.bug("hasten", error);
+  }
+}

@@ -1,0 +1,231 @@
+import type { Report } from "../../../protocols/dsn/parse.ts";
+import type { Log } from "../../../platform/log.ts";
+import { organizationalDomain } from "../../../protocols/dns/organizational-domain.ts";
+import type { ReportedOutcome } from "../../plans/sending-rates.ts";
+import type { QueueStore } from "../queue/store.ts";
+import { cleanReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
+import type { SuppressionStore } from "../../suppressions/store.ts";
+import type { RefusalWatch } from "../delivery/mass-refusals.ts";
+import type { FindRelay } from "../delivery/relay.ts";
+import type { ReportRow, ReportStore } from "./store.ts";
+import type { Bounce } from "../api/schema.ts";
+import type { EmailStore } from "../store/store.ts";
+import type { EmailRow, EmailState } from "../store/read-store.ts";
+import { type Suppression, suppressFor } from "../delivery/suppress.ts";
+
+// What came back by mail about an email (decisions §4). A permanent bounce or a complaint ends an email
+// that was delivered or sent in another way, and one that is still in the queue: its row is taken off,
+// waiting or in flight, so that no retry comes, and the end of an attempt that runs finds the row gone
+// and leaves the status alone (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything
+// that is believed is noted for the timeline. Whether a report is genuine was decided before this.
+
+const MAX_REASON = 512;
+const MAX_NAME = 255;
+
+/** What is believed of a report: a complaint that says the contrary (`not-spam`) is none. */
+export type EmailReport = Extract<Report, { kind: "bounce" | "delayed" | "complaint" }>;
+
+export interface Reported {
+  report: EmailReport;
+  /** Who brought it: a server's name. */
+  reporter: string;
+  /** Unix ms. */
+  at: number;
+  /** A listed feedback provider has signed it: towards the sending block it counts without a cap. */
+  isFromProvider: boolean;
+  /** What the watch of refusals said of it: it is asked once, however often the transaction is run. */
+  watched?: { suppression: Suppression | null };
+}
+
+export interface ReportParts {
+  emails: EmailStore;
+  reports: ReportStore;
+  queue: Pick<QueueStore, "remove">;
+  suppressions: SuppressionStore;
+  /** Watches what comes back by mail, under the recipients' domains. */
+  reportedRefusals: RefusalWatch;
+  rates: {
+    answered(workspaceId: number, isHardBounce: boolean): void;
+    reported(workspaceId: number, outcome: ReportedOutcome): void;
+  };
+  findRelay: FindRelay;
+  /** Undefined: the workspace was deleted, and nothing is written of it any more. */
+  standingOf: (workspaceId: number) => object | undefined;
+  log: Log;
+  /** What of words, and of the recipient's address in them, may stand in the log. */
+  show: (words: string, recipient: string) => string;
+}
+
+export interface ReportTaken {
+  /** `noted`: on the timeline, and nothing else; `repeated`: that it is already; `full`: there is no more room; `gone`: the email is. */
+  outcome: "bounced" | "complained" | "noted" | "repeated" | "full" | "gone";
+  /** To be called once all of it is durable. */
+  tell(): void;
+}
+
+/** Inside a transaction: writes all that follows from a report about the email `uid`. */
+export function takeReport(uid: string, reported: Reported, parts: ReportParts): ReportTaken {
+  const found = parts.reports.emailOf(uid);
+  if (found === undefined || parts.standingOf(found.email.workspaceId) === undefined)
+    return { outcome: "gone", tell: () => undefined };
+  const { report } = reported;
+  if (report.kind === "bounce" && report.isPermanent) return takeBounce(found, report, reported, parts);
+  if (report.kind === "complaint" && report.isUnwanted) return takeComplaint(found, reported, parts);
+  return { outcome: note(found, reported, parts), tell: () => undefined };
+}
+
+type BounceReport = Extract<EmailReport, { kind: "bounce" }>;
+
+function takeBounce(found: EmailState, report: BounceReport, reported: Reported, parts: ReportParts): ReportTaken {
+  const { email } = found;
+  const noted = note(found, reported, parts);
+  const { type, category, smtpCode, status: enhancedCode, remoteMta: mx } = report;
+  const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
+  const failedReason = reasonOf(report);
+  const changed = end(found, { status: "bounced", failedReason, bounce: JSON.stringify(bounce) }, reported.at, parts);
+  if (changed === null) return { outcome: noted, tell: () => undefined };
+  countBounce(email, changed, report.isHard, parts);
+  reported.watched ??= { suppression: watch(email, reported, parts) };
+  const { suppression } = reported.watched;
+  suppression?.write();
+  return {
+    outcome: "bounced",
+    tell() {
+      tell("email.bounced", found, failedReason, parts);
+      suppression?.tell();
+    },
+  };
+}
+
+/** What a hard bounce suppresses, or holds; null: it suppresses nobody. */
+function watch(email: EmailRow, { report, at }: Reported, parts: ReportParts): Suppression | null {
+  // By the domain: a server that took the mail and then finds its recipients gone in masses is to be
+  // asked about as one that refuses them is.
+  const site = reportSite(email.recipientAddress);
+  if (report.kind === "bounce" && report.isHard) {
+    const recipient = { workspaceId: email.workspaceId, address: email.recipientAddress };
+    return suppressFor({ site, recipient, now: at }, { ...parts, refusals: parts.reportedRefusals });
+  }
+  parts.reportedRefusals.noteReply(site, email.workspaceId, at);
+  return null;
+}
+
+function takeComplaint(found: EmailState, reported: Reported, parts: ReportParts): ReportTaken {
+  const { email } = found;
+  const isFirst = !parts.reports.of(email.id).some(({ kind }) => kind === "complaint");
+  const noted = note(found, reported, parts);
+  const changed = end(found, { status: "complained", failedReason: null, bounce: null }, reported.at, parts);
+  // Who complains is not written to any more, however the email ended; but by one complaint once, so that it
+  // does not bring back what somebody has lifted.
+  if (changed === null && !(isFirst && noted === "noted")) return { outcome: noted, tell: () => undefined };
+  const { workspaceId, recipientAddress: address } = email;
+  const row = { workspaceId, channel: "email", address, reason: "complaint", createdAt: reported.at } as const;
+  // One person may complain about all that has arrived: only the first of these counts as a provider's.
+  const isFirstOfPerson = !parts.suppressions.hasComplained(workspaceId, address);
+  const isNew = parts.suppressions.insert(row);
+  const isFromProvider = reported.isFromProvider && isNew && isFirstOfPerson;
+  countComplaint(email, changed, { ...reported, isFromProvider }, parts);
+  return {
+    outcome: changed === null ? noted : "complained",
+    tell: () => (changed === null ? undefined : tell("email.complained", found, null, parts)),
+  };
+}
+
+/** What an email was before a report ended it. */
+type Before = "queued" | "delivered" | "sent";
+
+/** Ends the email as the report says, unless it has come to another end; what it was before, or null. */
+function end(
+  { email }: EmailState,
+  change: { status: "bounced" | "complained"; failedReason: string | null; bounce: string | null },
+  endedAt: number,
+  { emails, queue }: ReportParts,
+): Before | null {
+  const { status: before } = email;
+  if (before !== "queued" && before !== "delivered" && before !== "sent") return null;
+  const attempts = before === "queued" ? (queue.remove(email.id) ?? email.attempts) : email.attempts;
+  emails.end(email.id, { ...change, endedAt, sentAt: null, deliveredAt: email.deliveredAt, attempts }, before);
+  return before;
+}
+
+/** As at sending: of what goes through a relay the recipients' own servers have said nothing to us. */
+function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findRelay }: ReportParts): void {
+  const { workspaceId, deliveredAt: answeredAt } = email;
+  const bounced = { name: "hard_bounces", domain: domainOf(email) } as const;
+  if (before === "delivered" && isHard && answeredAt !== null) rates.reported(workspaceId, { ...bounced, answeredAt });
+  if (before !== "queued" || findRelay(email.senderDomain) !== null) return;
+  if (isHard) rates.reported(workspaceId, { ...bounced, answeredAt: null });
+  else rates.answered(workspaceId, false);
+}
+
+function countComplaint(
+  email: EmailRow,
+  before: Before | null,
+  { at, isFromProvider }: Reported,
+  { rates, findRelay }: ReportParts,
+): void {
+  const { workspaceId, deliveredAt, sentAt, status, senderDomain } = email;
+  if (deliveredAt === null && findRelay(senderDomain) !== null) return;
+  const complained = { name: "complaints", domain: isFromProvider ? null : domainOf(email) } as const;
+  if (before === "queued") rates.reported(workspaceId, { ...complained, answeredAt: null });
+  // Of what a relay took, or ended in yet another way, nothing was counted.
+  else if (before === "delivered" || status === "bounced")
+    rates.reported(workspaceId, { ...complained, answeredAt: deliveredAt ?? sentAt ?? at });
+}
+
+/** Whose reports are counted together, whatever they say of themselves: modules/plans/sending-rates.ts. */
+function domainOf({ recipientAddress }: EmailRow): string {
+  return organizationalDomain(recipientAddress.slice(recipientAddress.lastIndexOf("@") + 1));
+}
+
+/** Under what reports about recipients of this address's domain are watched. */
+export function reportSite(address: string): string {
+  return `dsn:${address.slice(address.lastIndexOf("@") + 1)}`;
+}
+
+/** `550 5.1.1 No such user (mx1.example.net)`. */
+function reasonOf({ diagnostic, status, smtpCode, remoteMta }: BounceReport): string {
+  const codes = [smtpCode, status].filter((code) => code !== null).join(" ");
+  const said = cleanReply(diagnostic ?? `${codes} The recipient's server reported that it could not deliver it`);
+  const server = remoteMta === null ? "" : ` (${remoteMta.slice(0, MAX_NAME)})`;
+  return shorten(said, MAX_REASON - server.length) + server;
+}
+
+function note({ email }: EmailState, { report, reporter, at }: Reported, { reports }: ReportParts) {
+  return reports.note({
+    ...BLANK,
+    emailId: email.id,
+    at,
+    reporter: cleanReply(reporter).slice(0, MAX_NAME),
+    ...rowOf(report),
+  });
+}
+
+const BLANK = {
+  isPermanent: null,
+  category: null,
+  code: null,
+  enhancedCode: null,
+  diagnostic: null,
+  remoteMta: null,
+  feedbackType: null,
+};
+
+function rowOf(report: EmailReport): Pick<ReportRow, "kind"> & Partial<ReportRow> {
+  switch (report.kind) {
+    case "bounce": {
+      const { isPermanent, category, smtpCode: code, status: enhancedCode, diagnostic, remoteMta } = report;
+      return { kind: "bounce", isPermanent, category, code, enhancedCode, diagnostic, remoteMta };
+    }
+    case "delayed":
+      return { kind: "delay", enhancedCode: report.status, diagnostic: report.diagnostic };
+    case "complaint":
+      return { kind: "complaint", feedbackType: report.feedbackType };
+  }
+}
+
+function tell(event: string, { email }: EmailState, detail: string | null, { log, show }: ReportParts): void {
+  const { uid, recipient } = email;
+  const words = detail === null ? {} : { detail: show(detail, recipient) };
+  log.event(event, { id: uid, to: show(recipient, recipient), by: "report", ...words });
+}

@@ -1,0 +1,203 @@
+import { and, count, eq, type SQL, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { fast } from "../../../platform/db/statement.ts";
+import { emailQueue, emails, emailTotals, WAITING_STATES } from "../../../platform/db/schema/schema.ts";
+import {
+  isOrAny,
+  MAX_LOOKED_AT,
+  openAddress,
+  openRange,
+  openReading,
+  stateInQueue,
+  type Window,
+  within,
+} from "./range-store.ts";
+import type { EmailStatus } from "../api/schema.ts";
+import type { EmailScope } from "./read-store.ts";
+
+// The list of emails. Every question is a range of an index that is in the list's order: of a
+// workspace, a domain, a status, a state of the queue, an address. Ids come from the index alone,
+// from whichever end is nearer; then the rows of one page are read. How many there are is counted as
+// it changes (email_total); of an address the newest 10,000 are looked at and no others. Where no
+// index has the whole question (an address and a status), the emails of the shorter range are read
+// one by one.
+
+/** Entries of an index that are passed over in the time of looking up one row of the queue. */
+const LOOK_UP_COST = 20;
+
+/** Addresses are in the form compared; null: any. */
+export interface EmailFilter {
+  status: EmailStatus | null;
+  to: string | null;
+  from: string | null;
+}
+
+export type EmailPage = Omit<Found, "ids"> & { emails: ListedEmail[] };
+export type ListedEmail = NonNullable<ReturnType<ReturnType<typeof openListed>["get"]>>;
+
+interface Found {
+  /** Of the page. */
+  ids: number[];
+  total: number;
+  /** There may be more than `total`: not all were looked at. */
+  isMinimum: boolean;
+}
+
+const p = sql.placeholder;
+const ofWorkspace = eq(emails.workspaceId, p("workspaceId"));
+const ofDomain = eq(emails.domainId, p("domainId"));
+
+/** Prepares the statements of the list. */
+export function openEmailLists(orm: Db["orm"]) {
+  const totalOf = openTotals(orm);
+  const findByStatus = openStatuses(orm, totalOf);
+  const findByAddress = openAddresses(orm, totalOf);
+  const listed = openListed(orm);
+  return {
+    /** A page of those of a scope's emails that the filter lets through, newest first. */
+    list(scope: EmailScope, filter: EmailFilter, window: Window): EmailPage {
+      const isByAddress = filter.to !== null || filter.from !== null;
+      const { ids, ...counted } = isByAddress
+        ? findByAddress(scope, filter, window)
+        : findByStatus(scope, filter.status, window);
+      return { ...counted, emails: ids.map((id) => listed.get({ id })).filter((email) => email !== undefined) };
+    },
+  };
+}
+
+/** What the list shows of an email, and what its queue row says of it while it has one. */
+function openListed(orm: Db["orm"]) {
+  const { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status } = emails;
+  const email = { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status };
+  return fast(
+    orm
+      .select({ email, queue: { attempts: emailQueue.attempts, isInFlight: emailQueue.inFlight } })
+      .from(emails)
+      .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
+      .where(eq(emails.id, p("id"))),
+  );
+}
+
+type TotalOf = (scope: EmailScope, status: EmailStatus | null) => number;
+
+/**
+ * The totals of everything and of each status. An email whose queue row a bug took (platform/queue/worker.ts) counts as queued, as
+ * its record says, and is on no page of that status.
+ */
+function openTotals(orm: Db["orm"]): TotalOf {
+  const inWorkspace = and(eq(emailTotals.workspaceId, p("workspaceId")), isOrAny(emailTotals.status, "status"));
+  const running = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, "sending"));
+  const sum = (where: SQL | undefined) =>
+    fast(
+      orm
+        .select({ total: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
+        .from(emailTotals)
+        .where(where),
+    );
+  const countRunning = (where: SQL | undefined) =>
+    fast(
+      orm
+        .select({ all: count(), delayed: sql<number>`COALESCE(SUM(${emailQueue.attempts} > 1), 0)` })
+        .from(emailQueue)
+        .where(where),
+    );
+  const sums = {
+    whole: sum(inWorkspace),
+    ofDomain: sum(and(inWorkspace, eq(emailTotals.domainId, p("domainId")))),
+  };
+  const sending = {
+    whole: countRunning(running),
+    ofDomain: countRunning(and(running, eq(emailQueue.domainId, p("domainId")))),
+  };
+  return (scope, status) => {
+    const extent = extentOf(scope);
+    const counted = () => sums[extent].get({ ...scope, status })?.total ?? 0;
+    // While an attempt runs an email stays counted as what it was before: these few are told apart here.
+    const inFlight = () => sending[extent].get({ ...scope }) ?? { all: 0, delayed: 0 };
+    switch (status) {
+      case "sending":
+        return inFlight().all;
+      case "queued":
+        return counted() - inFlight().all + inFlight().delayed;
+      case "delivery_delayed":
+        return counted() - inFlight().delayed;
+      default:
+        return counted();
+    }
+  };
+}
+
+/** The list of everything and of one status: the totals are known, so that pages can be read from either end. */
+function openStatuses(orm: Db["orm"], totalOf: TotalOf) {
+  const withStatus = and(ofWorkspace, eq(emails.status, p("status")));
+  const inState = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, p("status")));
+  const stateOfDomain = and(ofDomain, eq(emails.status, "queued"), sql`${stateInQueue} = ${p("status")}`);
+  const all = { whole: openRange(orm, emails, ofWorkspace), ofDomain: openRange(orm, emails, ofDomain) };
+  // A status of a domain is in two ranges: the status's, with the domains of others, and the domain's, with other
+  // statuses. What is not asked for is passed over in the index.
+  const ended = {
+    whole: openRange(orm, emails, withStatus),
+    ofDomain: openRange(orm, emails, and(withStatus, sql`+${emails.domainId} = ${p("domainId")}`)),
+    inDomain: openRange(orm, emails, and(ofDomain, sql`+${emails.status} = ${p("status")}`)),
+  };
+  const waiting = {
+    whole: openRange(orm, emailQueue, inState),
+    ofDomain: openRange(orm, emailQueue, and(inState, eq(emailQueue.domainId, p("domainId")))),
+    inDomain: openRange(orm, emails, stateOfDomain),
+  };
+
+  return (scope: EmailScope, status: EmailStatus | null, window: Window): Found => {
+    const total = totalOf(scope, status);
+    const extent = extentOf(scope);
+    const ids = (range: ReturnType<typeof openRange>) => ({ ids: range({ ...scope, status }, total, window) });
+    const counted = { total, isMinimum: false };
+    if (status === null) return { ...counted, ...ids(all[extent]) };
+    const ranges = isWaiting(status) ? waiting : ended;
+    if (extent === "whole") return { ...counted, ...ids(ranges.whole) };
+    const passedInDomain = totalOf(scope, null) * (isWaiting(status) ? LOOK_UP_COST : 1);
+    const isDomainShorter = passedInDomain < totalOf({ ...scope, domainId: null }, status);
+    return { ...counted, ...ids(isDomainShorter ? ranges.inDomain : ranges.ofDomain) };
+  };
+}
+
+/** The list of an address: counted as it is asked for. */
+function openAddresses(orm: Db["orm"], totalOf: TotalOf) {
+  const readDomain = openReading(orm, ofDomain);
+  const ranges = { to: openAddress(orm, emails.recipientAddress), from: openAddress(orm, emails.senderAddress) };
+
+  return (scope: EmailScope, filter: EmailFilter, window: Window): Found => {
+    const { status, to, from } = filter;
+    const asked = [
+      ...(to === null ? [] : [{ range: ranges.to, values: { ...scope, ...filter, address: to } }]),
+      ...(from === null ? [] : [{ range: ranges.from, values: { ...scope, ...filter, address: from } }]),
+    ];
+    const [only, second] = asked;
+    if (only !== undefined && second === undefined && status === null && scope.domainId === null) {
+      const { total, isMinimum } = only.range.reach(only.values);
+      // Of a range that goes on, the newest end is the only one known.
+      const ids = only.range.ids(only.values, isMinimum ? Infinity : total, within(total, window));
+      return { ids, total, isMinimum };
+    }
+    const ways = asked.map(({ range, values }) => {
+      const { end, ...reach } = range.reach(values);
+      return { ...reach, read: () => range.read(values, end) };
+    });
+    const inDomain = scope.domainId === null ? Infinity : totalOf(scope, null);
+    if (inDomain <= MAX_LOOKED_AT) {
+      const read = () => readDomain({ ...scope, ...filter }, { limit: MAX_LOOKED_AT, offset: 0 });
+      ways.push({ total: inDomain, isMinimum: false, read });
+    }
+    const [shortest] = ways.toSorted((a, b) => Number(a.isMinimum) - Number(b.isMinimum) || a.total - b.total);
+    const ids = shortest?.read() ?? [];
+    const page = ids.slice(window.offset, window.offset + window.limit);
+    return { ids: page, total: ids.length, isMinimum: shortest?.isMinimum ?? false };
+  };
+}
+
+function extentOf(scope: EmailScope): "whole" | "ofDomain" {
+  return scope.domainId === null ? "whole" : "ofDomain";
+}
+
+function isWaiting(status: EmailStatus): boolean {
+  return WAITING_STATES.some((state) => state === status);
+}

@@ -1,0 +1,110 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
+import { validationError } from "../../platform/http/errors.ts";
+import { answers, describe, named } from "../../platform/http/openapi.ts";
+import { CursorMeta } from "../../platform/http/pagination.ts";
+import { integerText, text } from "../../platform/http/rules.ts";
+import type { EventCursors } from "./cursor.ts";
+import type { Listeners } from "./listeners.ts";
+import { EventBody } from "./schema.ts";
+import type { EventRow, EventStore } from "./store.ts";
+
+const MAX_LIMIT = 100;
+const DEFAULT_LIMIT = 100;
+/** Shorter than what proxies and Bun let a connection be silent for. */
+const MAX_WAIT_S = 25;
+const MAX_CURSOR = 100;
+
+export interface EventParts {
+  events: EventStore;
+  listeners: Listeners;
+  cursors: EventCursors;
+  verifyKey: VerifyKey;
+}
+
+const EventQuery = Type.Object({
+  cursor: Type.Optional(
+    text({
+      minLength: 1,
+      maxLength: MAX_CURSOR,
+      description: "`meta.next_cursor` of the answer before; without one nothing but what happens from now on.",
+    }),
+  ),
+  limit: Type.Optional(
+    integerText({
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      default: DEFAULT_LIMIT,
+      description: "How many events an answer holds.",
+    }),
+  ),
+  wait: Type.Optional(
+    integerText({
+      minimum: 0,
+      maximum: MAX_WAIT_S,
+      default: 0,
+      description: "Seconds to wait for an event when there is none.",
+    }),
+  ),
+});
+
+const Event = named(
+  "Event",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The same as the header webhook-id of its calls." }),
+    ...EventBody.properties,
+  }),
+);
+
+/** A workspace's events as they happen, for those whom a webhook cannot reach. */
+export function eventRoutes(parts: EventParts) {
+  return new Elysia({ name: "events", prefix: "/api/v1/events" }).get(
+    "",
+    async ({ request, query }) => {
+      const { workspaceId } = wholeWorkspaceCaller(request);
+      const { events, listeners, cursors, verifyKey } = parts;
+      listeners.note(workspaceId);
+      const last = events.lastOf(workspaceId);
+      // A database that was restored from a backup counts from further back: nobody must wait until it has caught up.
+      const after = query.cursor === undefined ? last : Math.min(last, positionIn(query.cursor, workspaceId, cursors));
+      const limit = Number(query.limit ?? DEFAULT_LIMIT);
+      let found = events.after(workspaceId, after, limit + 1);
+      if (found.length === 0 && Number(query.wait ?? 0) > 0) {
+        await listeners.wait(workspaceId, Number(query.wait) * 1_000, request.signal);
+        // Nobody hears anything by a key that was deleted while it waited.
+        requireStillValid(request, verifyKey);
+        found = events.after(workspaceId, after, limit + 1);
+      }
+      const page = found.slice(0, limit);
+      const next = page.at(-1)?.id ?? after;
+      const meta = { has_more: found.length > limit, next_cursor: cursors.write(workspaceId, next) };
+      return { data: page.map(showEvent), meta };
+    },
+    {
+      query: EventQuery,
+      detail: describe({
+        id: "listEvents",
+        tag: "Events",
+        summary: "Listen to events",
+        description:
+          "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event: `pombo webhook listen` " +
+          "asks so. Events of emails and texts are kept while a webhook wants them (one that its owner turned off does not) or " +
+          "somebody has listened within the last minute.",
+        responses: answers(200, Type.Array(Event), [401, 403, 422], CursorMeta),
+      }),
+    },
+  );
+}
+
+function showEvent(row: EventRow): typeof Event.static {
+  return { id: row.uid, ...(JSON.parse(row.body) as typeof EventBody.static) };
+}
+
+function positionIn(cursor: string, workspaceId: number, cursors: EventCursors): number {
+  const position = cursors.read(workspaceId, cursor);
+  if (position !== null) return position;
+  throw validationError([
+    { path: ["cursor"], message: "is not one that this API gave out", hint: "Start again without a cursor." },
+  ]);
+}

@@ -1,0 +1,69 @@
+import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
+import type { Db } from "../../platform/db/open.ts";
+import { events } from "../../platform/db/schema/events.ts";
+import { removeOldest } from "../../platform/db/batches.ts";
+import { fast } from "../../platform/db/statement.ts";
+
+export type EventRow = typeof events.$inferSelect;
+export type NewEventRow = Omit<EventRow, "id">;
+
+export type EventStore = ReturnType<typeof openEventStore>;
+
+/** Prepares the statements of the events. */
+export function openEventStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const insert = fast(
+    orm.insert(events).values({
+      uid: p("uid"),
+      workspaceId: p("workspaceId"),
+      type: p("type"),
+      resource: p("resource"),
+      body: p("body"),
+      createdAt: p("createdAt"),
+    }),
+  );
+  const selectById = fast(
+    orm
+      .select()
+      .from(events)
+      .where(eq(events.id, p("id"))),
+  );
+  const selectByUid = fast(
+    orm
+      .select()
+      .from(events)
+      .where(and(eq(events.uid, p("uid")), eq(events.workspaceId, p("workspaceId")))),
+  );
+  const selectAfter = fast(
+    orm
+      .select()
+      .from(events)
+      .where(and(eq(events.workspaceId, p("workspaceId")), gt(events.id, p("after"))))
+      .orderBy(asc(events.id))
+      .limit(p("limit")),
+  );
+  const selectLast = fast(
+    orm
+      .select({ id: events.id })
+      .from(events)
+      .where(eq(events.workspaceId, p("workspaceId")))
+      .orderBy(desc(events.id))
+      .limit(1),
+  );
+
+  return {
+    /** Writes a fact, inside the transaction that makes it true; its integer id. */
+    insert: (row: NewEventRow): number => Number(insert.run({ ...row }).lastInsertRowid),
+    byId: (id: number): EventRow | undefined => selectById.get({ id }),
+    byUid: (workspaceId: number, uid: string): EventRow | undefined => selectByUid.get({ workspaceId, uid }),
+    /** A workspace's events after the one with this id (0: from the first that is kept), oldest first. */
+    after: (workspaceId: number, after: number, limit: number): EventRow[] =>
+      selectAfter.all({ workspaceId, after, limit }),
+    /** The id of a workspace's last event; 0: it has none. */
+    lastOf: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
+
+    /** Removes a share of what is older than `notBefore`; true when there may be more. */
+    purge: (notBefore: number): boolean => removeOldest(orm, events, notBefore),
+  };
+}

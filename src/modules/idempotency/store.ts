@@ -1,0 +1,71 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Db } from "../../platform/db/open.ts";
+import { fast } from "../../platform/db/statement.ts";
+import { idempotency } from "../../platform/db/schema/schema.ts";
+import { removeOldest } from "../../platform/db/batches.ts";
+
+/** Whose key it is and for what: the same key means another thing elsewhere. */
+export interface IdempotencyScope {
+  workspaceId: number;
+  /** Of the API key; 0: the whole workspace. */
+  domainId: number;
+  operation: "emails" | "emails.batch" | "sms";
+  key: string;
+}
+
+export interface StoredAnswer {
+  requestHash: Buffer;
+  /** The body of the 202, byte for byte. */
+  response: string;
+}
+
+export type IdempotencyStore = ReturnType<typeof openIdempotencyStore>;
+
+export function openIdempotencyStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const isKey = and(
+    eq(idempotency.workspaceId, p("workspaceId")),
+    eq(idempotency.domainId, p("domainId")),
+    eq(idempotency.operation, p("operation")),
+    eq(idempotency.key, p("key")),
+  );
+  const select = fast(
+    orm
+      .select({
+        requestHash: idempotency.requestHash,
+        response: idempotency.response,
+        createdAt: idempotency.createdAt,
+      })
+      .from(idempotency)
+      .where(isKey),
+  );
+  const remove = fast(orm.delete(idempotency).where(isKey));
+  const insert = fast(
+    orm.insert(idempotency).values({
+      workspaceId: p("workspaceId"),
+      domainId: p("domainId"),
+      operation: p("operation"),
+      key: p("key"),
+      requestHash: p("requestHash"),
+      response: p("response"),
+      createdAt: p("createdAt"),
+    }),
+  );
+
+  return {
+    /** The answer first given under this key after `notBefore`; an older one is forgotten. Inside a transaction. */
+    find(scope: IdempotencyScope, notBefore: number): StoredAnswer | null {
+      const row = select.get({ ...scope });
+      if (row === undefined) return null;
+      if (row.createdAt >= notBefore) return row;
+      remove.run({ ...scope });
+      return null;
+    },
+    insert(scope: IdempotencyScope, answer: StoredAnswer, createdAt: number): void {
+      insert.run({ ...scope, ...answer, createdAt });
+    },
+    /** Removes a share of what is older than `notBefore`; true when there may be more. */
+    purge: (notBefore: number): boolean => removeOldest(orm, idempotency, notBefore),
+  };
+}

@@ -1,0 +1,48 @@
+import { decodeWords, readFields, valueOf } from "../../protocols/dsn/fields.ts";
+import { newId } from "../../platform/uuid.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Letter } from "./inbound-message.ts";
+import type { InboundMail } from "./store.ts";
+
+/** Of its header, what is looked at for its sender and subject. */
+const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_SHOWN = 500;
+const MAX_ADDRESS = 320;
+
+/** A letter as it is kept for the operator. */
+export async function keepFor(
+  mailbox: InboundMail["mailbox"],
+  letter: Letter,
+  random: Random,
+): Promise<Omit<InboundMail, "id">> {
+  const { bytes, receivedAt, envelopeFrom, helo, clientAddress, isTls } = letter;
+  const fields = readFields(headerOf(bytes));
+  const shown = (name: string) => {
+    const value = valueOf(fields, name);
+    return value === null ? null : decodeWords(value).slice(0, MAX_SHOWN).toWellFormed();
+  };
+  return {
+    uid: newId(receivedAt, random),
+    mailbox,
+    envelopeFrom: envelopeFrom.slice(0, MAX_ADDRESS).toWellFormed(),
+    sender: shown("from"),
+    subject: shown("subject"),
+    receivedAt,
+    helo: helo.slice(0, MAX_ADDRESS).toWellFormed(),
+    clientAddress,
+    isTls,
+    size: bytes.byteLength,
+    content: await Bun.zstdCompress(bytes),
+  };
+}
+
+export function contentOf({ content }: Pick<InboundMail, "content">): Buffer {
+  return Bun.zstdDecompressSync(content);
+}
+
+function headerOf(bytes: Uint8Array): string {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, MAX_HEADER_BYTES));
+  const text = start.toString("latin1");
+  const end = text.search(/\r?\n\r?\n/);
+  return end < 0 ? text : text.slice(0, end);
+}

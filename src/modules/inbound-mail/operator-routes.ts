@@ -1,0 +1,101 @@
+import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import type { AppError } from "../../platform/errors.ts";
+import { operatorCaller } from "../../platform/http/auth.ts";
+import { notFound } from "../../platform/http/errors.ts";
+import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
+import { uuid } from "../../platform/http/rules.ts";
+import { timeOf } from "../../platform/http/times.ts";
+import type { Log } from "../../platform/log.ts";
+import { contentOf } from "./keep.ts";
+import { InboxEntry, InboxMail } from "./operator-schema.ts";
+import type { InboxStore, ListedMail } from "./store.ts";
+
+// What came for the operator: mail to postmaster and abuse, and reports that could not be matched or read.
+
+const TAG = "Operator";
+const LIST = "inbox";
+
+export interface InboxParts {
+  pages: ListPages;
+  inbox: InboxStore;
+  commit: Commit;
+  log: Log;
+}
+
+export function inboxRoutes(parts: InboxParts) {
+  return new Elysia({ name: "operator inbox", prefix: "/api/v1/operator/inbox" })
+    .get(
+      "",
+      ({ request, query }) => {
+        operatorCaller(request);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const rows = parts.inbox.list(before, limit).map((mail) => ({ ...mail, createdAt: mail.receivedAt }));
+        const page = parts.pages.page(rows, limit, LIST);
+        return { data: page.rows.map(showInList), meta: page.meta };
+      },
+      {
+        query: CursorQuery,
+        detail: describe({
+          id: "listInboxMails",
+          tag: TAG,
+          summary: "List the mail that came for you, newest first",
+          description:
+            "To postmaster and abuse, and reports that belong to no email. The newest 1,000 are kept, for 30 days.",
+          responses: answers(200, Type.Array(InboxEntry), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .get(
+      "/:id",
+      ({ request, params }) => {
+        operatorCaller(request);
+        const mail = parts.inbox.byUid(params.id.toLowerCase());
+        if (mail === undefined) throw noSuchMail();
+        const { envelopeFrom, helo, clientAddress, isTls: tls, size } = mail;
+        const content = contentOf(mail).toString("base64");
+        return { data: { ...showInList(mail), envelopeFrom, helo, clientAddress, tls, size, content } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "getInboxMail",
+          tag: TAG,
+          summary: "Get a mail that came for you",
+          description: "With its whole content.",
+          responses: answers(200, InboxMail, [401, 403, 404, 422]),
+        }),
+      },
+    )
+    .delete(
+      "/:id",
+      async ({ request, params }) => {
+        operatorCaller(request);
+        const id = params.id.toLowerCase();
+        if (!(await parts.commit(() => parts.inbox.delete(id)))) throw noSuchMail();
+        parts.log.event("inbox.deleted", { id });
+        return { data: { id, deleted: true } };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "deleteInboxMail",
+          tag: TAG,
+          summary: "Delete a mail that came for you",
+          description: "It is gone for good.",
+          responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
+        }),
+      },
+    );
+}
+
+function showInList(mail: ListedMail): typeof InboxEntry.static {
+  const { uid: id, mailbox, sender: from, subject, receivedAt } = mail;
+  return { id, mailbox, from, subject, receivedAt: timeOf(receivedAt) };
+}
+
+function noSuchMail(): AppError {
+  return notFound("There is no mail with this id", "GET /api/v1/operator/inbox lists them.");
+}

@@ -1,0 +1,37 @@
+import { Type } from "@sinclair/typebox";
+import { INBOUND_MAILBOXES } from "../../platform/db/schema/inbound.ts";
+import { named } from "../../platform/http/openapi.ts";
+
+const members = {
+  id: Type.String({ format: "uuid" }),
+  mailbox: Type.Union(
+    INBOUND_MAILBOXES.map((mailbox) => Type.Literal(mailbox)),
+    {
+      description:
+        "Whom it was for. `fbl`: a report about no email that was found. `bounce`: one that could not be read.",
+    },
+  ),
+  from: Type.Union([Type.String(), Type.Null()], {
+    description: "As its header says.",
+    examples: ["Ana <ana@example.net>"],
+  }),
+  subject: Type.Union([Type.String(), Type.Null()], { examples: ["Your server"] }),
+  receivedAt: Type.String({ format: "date-time" }),
+};
+
+/** A mail for the operator, in the list. */
+export const InboxEntry = named("InboxListItem", Type.Object(members));
+
+/** The same with all that is known of it. */
+export const InboxMail = named(
+  "InboxMail",
+  Type.Object({
+    ...members,
+    envelopeFrom: Type.String({ description: "Empty: a report without a sender." }),
+    helo: Type.String({ description: "What the server that brought it called itself." }),
+    clientAddress: Type.String(),
+    tls: Type.Boolean(),
+    size: Type.Integer({ description: "Bytes." }),
+    content: Type.String({ description: "The whole mail in base64." }),
+  }),
+);

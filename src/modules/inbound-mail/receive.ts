@@ -1,0 +1,207 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import type { DiskGuard } from "../../platform/db/disk-guard.ts";
+import { isStorageError } from "../../platform/db/storage-error.ts";
+import { isGenuine, readReturnPath } from "../../protocols/dsn/return-path.ts";
+import type { Report } from "../../protocols/dsn/parse.ts";
+import { type EmailReport, type ReportParts, takeReport } from "../emails/reports/process.ts";
+import type { Random } from "../../platform/random.ts";
+import { ThreadGone } from "../../platform/worker-threads/worker-thread.ts";
+import { keepFor } from "./keep.ts";
+import { isFromProvider, type LookupTxt, providerOf } from "./feedback-provider.ts";
+import type { Destination, Letter, Receive } from "./inbound-message.ts";
+import type { ReadLetter } from "./read-report.ts";
+import type { InboxStore } from "./store.ts";
+
+// What a letter does. Each of its destinations is looked into first (reading, compressing), and what follows
+// of all of them is written in one transaction; only when that is durable the client hears that we have it.
+// On trouble nothing is written and the letter comes again.
+//
+// A bounce touches the email whose return path it came to, and no other; a complaint the one whose token
+// stands in it. Nothing here sends mail, whatever comes.
+
+export interface ReceiveParts extends ReportParts {
+  inbox: InboxStore;
+  read: ReadLetter;
+  commit: Commit;
+  clock: Pick<Clock, "now" | "after">;
+  random: Random;
+  guard: Pick<DiskGuard, "failure" | "trouble">;
+  /** For the keys of feedback providers. */
+  lookupTxt: LookupTxt;
+  /** Of the tokens in return paths. */
+  returnPathKey: Uint8Array;
+  counts: InboundCounts;
+  /** Told of the address of each client that brought a report. */
+  reporters: { note(address: string): void };
+}
+
+/** Told of what became of letters, for each destination, once it is durable. */
+export interface InboundCounts {
+  taken(result: LetterResult): void;
+}
+
+export type LetterResult =
+  | ReturnType<typeof takeReport>["outcome"]
+  /** Nothing follows from it. */
+  | "ignored"
+  /** For the operator. */
+  | "kept"
+  /** It cannot be taken now. */
+  | "put_off";
+
+/** What is to be written for a destination; run inside the transaction. */
+export type Step = () => Written;
+
+export interface Written {
+  result: LetterResult;
+  /** Called once it is durable. */
+  tell(): void;
+}
+
+export function createReceiver(parts: ReceiveParts): Receive {
+  return async (letter) => {
+    try {
+      // A small record may still fit where those of running attempts would not.
+      if (parts.guard.failure !== null) throw new NotNow(parts.guard.failure);
+      const steps: Step[] = [];
+      for (const destination of letter.destinations) steps.push(await stepFor(destination, letter, parts));
+      const written = await parts.commit(() => steps.map((step) => step()));
+      for (const each of written) {
+        parts.counts.taken(each.result);
+        each.tell();
+      }
+    } catch (error) {
+      parts.counts.taken("put_off");
+      const isExpected = isStorageError(error) || error instanceof ThreadGone || error instanceof NotNow;
+      if (!isExpected) parts.log.bug("receive", error);
+      throw error;
+    }
+  };
+}
+
+/** The letter cannot be taken at the moment. */
+class NotNow extends Error {
+  override readonly name = "NotNow";
+}
+
+function stepFor(destination: Destination, letter: Letter, parts: ReceiveParts): Promise<Step> {
+  switch (destination.kind) {
+    case "bounce":
+      return bounceStep(destination.emailUid, letter, parts);
+    case "complaint":
+      return complaintStep(letter, parts);
+    case "person":
+      return keepStep(destination.mailbox, letter, parts);
+  }
+}
+
+/** What came to an email's own return path. */
+async function bounceStep(uid: string, letter: Letter, parts: ReceiveParts): Promise<Step> {
+  const email = parts.reports.emailOf(uid)?.email;
+  if (email === undefined) return ignore("the email is gone", uid, parts);
+  const reading = await parts.read({ bytes: letter.bytes, recipient: email.recipientAddress });
+  if (reading.kind === "unreadable") return keepStep("bounce", letter, parts);
+  const { report } = reading;
+  // R44: who reports a bounce has no address to answer to; a person who does means something else. Those
+  // who report complaints have one.
+  if (letter.envelopeFrom !== "" && report.kind !== "complaint") return ignore("it has a sender", uid, parts);
+  return isBelieved(report) ? reportStep(email, report, letter, parts) : ignore(whyIgnored(report), uid, parts);
+}
+
+/** What came to fbl@: which email it is about, its token alone tells. */
+async function complaintStep(letter: Letter, parts: ReceiveParts): Promise<Step> {
+  const reading = await parts.read({ bytes: letter.bytes, recipient: null });
+  if (reading.kind === "unreadable") return keepStep("fbl", letter, parts);
+  const { report } = reading;
+  if (report.kind === "auto_reply" || report.kind === "delayed") return ignore(whyIgnored(report), null, parts);
+  if (report.kind === "complaint" && !report.isUnwanted) return ignore(whyIgnored(report), null, parts);
+  // Providers' questions about the feedback loop come here too, and bounces that somebody forwards to ask
+  // about them: those that are meant come to the return path.
+  if (report.kind !== "complaint") return keepStep("fbl", letter, parts);
+  const email = findGenuine(report.traces.returnPaths, parts);
+  return email === null ? keepStep("fbl", letter, parts) : reportStep(email, report, letter, parts);
+}
+
+/** The email of the first token that was made here, for this email and recipient, and not too long ago. */
+function findGenuine(localParts: string[], { reports, returnPathKey, clock }: ReceiveParts) {
+  for (const localPart of localParts) {
+    const token = readReturnPath(localPart);
+    if (token.kind !== "token" || token.expiresAt <= clock.now()) continue;
+    const email = reports.emailOf(token.id)?.email;
+    if (email !== undefined && isGenuine(token, email.recipientAddress, returnPathKey)) return email;
+  }
+  return null;
+}
+
+function isBelieved(report: Report): report is EmailReport {
+  if (report.kind === "complaint") return report.isUnwanted;
+  return report.kind === "bounce" || report.kind === "delayed";
+}
+
+function whyIgnored(report: Report): string {
+  switch (report.kind) {
+    case "complaint":
+      return `it is no complaint (${report.feedbackType})`;
+    case "auto_reply":
+      return "it is an automatic answer";
+    default:
+      return "it is no report that is understood";
+  }
+}
+
+/** The email that a report is about. */
+interface Reported {
+  id: number;
+  uid: string;
+  recipientAddress: string;
+}
+
+async function reportStep(email: Reported, report: EmailReport, letter: Letter, parts: ReceiveParts): Promise<Step> {
+  const { uid } = email;
+  const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, letter, parts));
+  const reported = { report, reporter: letter.helo, at: parts.clock.now(), isFromProvider: isSigned };
+  return () => {
+    const taken = takeReport(uid, reported, parts);
+    return {
+      result: taken.outcome,
+      tell() {
+        parts.log.event("report.taken", {
+          id: uid,
+          kind: report.kind,
+          outcome: taken.outcome,
+          provider: reported.isFromProvider,
+          from: letter.clientAddress,
+        });
+        // An email ends once: with one token whoever has many networks makes one of them known, not all.
+        if (taken.outcome === "bounced" || taken.outcome === "complained") parts.reporters.note(letter.clientAddress);
+        taken.tell();
+      },
+    };
+  };
+}
+
+/** Whether a listed provider reports, by its signature, what went to a mailbox of its own. Only then a key is looked up. */
+async function isProvidersOwn(
+  { id, recipientAddress: recipient }: Reported,
+  { bytes }: Letter,
+  parts: ReceiveParts,
+): Promise<boolean> {
+  const provider = providerOf(bytes, { recipient, mx: parts.reports.deliveredTo(id) });
+  return provider !== null && isFromProvider(provider, bytes, parts);
+}
+
+function ignore(why: string, uid: string | null, { log }: ReceiveParts): Step {
+  return () => ({ result: "ignored", tell: () => log.event("report.ignored", { id: uid, why }) });
+}
+
+async function keepStep(mailbox: Parameters<typeof keepFor>[0], letter: Letter, parts: ReceiveParts): Promise<Step> {
+  // Nobody waits for it as an email's end is waited for.
+  if (parts.guard.trouble !== null) throw new NotNow(parts.guard.trouble);
+  const mail = await keepFor(mailbox, letter, parts.random);
+  return () => {
+    parts.inbox.add(mail);
+    const { uid: id, size: bytes } = mail;
+    return { result: "kept", tell: () => parts.log.event("inbox.received", { id, mailbox, bytes }) };
+  };
+}

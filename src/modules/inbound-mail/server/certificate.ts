@@ -1,0 +1,135 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Config } from "../../../config/config.ts";
+import { StartError } from "../../../platform/errors.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { Random } from "../../../platform/random.ts";
+import { type PemPair, selfSigned } from "./self-signed.ts";
+
+// The certificate shown for STARTTLS: that of the configured files, or one made at start. Files are looked
+// at once a minute, since what renews certificates writes them and tells nobody. A pair that cannot be used
+// (one of the two is written before the other) leaves the certificate what it was, and the next look finds
+// the second.
+
+const LOOK_EVERY_MS = 60_000;
+const FILE_MAX_BYTES = 1_048_576;
+
+export interface CertificateParts {
+  config: Config["inbound"];
+  hostname: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface Certificate {
+  pair: PemPair;
+  /** Calls `use` with each new pair of the files; the returned function ends that. */
+  follow(use: (pair: PemPair) => void): () => void;
+}
+
+interface Files {
+  certificateFile: string;
+  keyFile: string;
+}
+
+/** Throws StartError when the configured files cannot be used. */
+export function openCertificate(parts: CertificateParts): Certificate {
+  const { config, hostname, clock, random } = parts;
+  const { certificateFile, keyFile } = config;
+  if (certificateFile === null || keyFile === null) {
+    const pair = selfSigned(hostname, { now: clock.now(), serial: random.bytes(16) });
+    return { pair, follow: () => () => undefined };
+  }
+  const files = { certificateFile, keyFile };
+  // The look comes first: what is written in between is found changed.
+  const state = stateOf(files);
+  const pair = readPair(files);
+  return { pair, follow: (use) => follow(files, { ...parts, state, use }) };
+}
+
+/** Reads the two files, which must fit each other. Throws StartError with the cure. */
+function readPair({ certificateFile, keyFile }: Files): PemPair {
+  const cert = readPem(certificateFile, "certificate_file");
+  const key = readPem(keyFile, "key_file");
+  const certificate = parsed(() => new X509Certificate(cert), {
+    file: certificateFile,
+    key: "certificate_file",
+    what: "a certificate in PEM form: -----BEGIN CERTIFICATE----- and so on",
+  });
+  const privateKey = parsed(() => createPrivateKey(key), {
+    file: keyFile,
+    key: "key_file",
+    what: "a private key without a passphrase in PEM form: -----BEGIN PRIVATE KEY----- and so on",
+  });
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new StartError(
+      `The key in ${keyFile} ([inbound] key_file) is not that of the certificate in ${certificateFile} ` +
+        "(certificate_file), whose own certificate must stand first in the file. Name the two that were made " +
+        "together, or leave both keys empty: then pombo makes a certificate.",
+    );
+  }
+  return { cert, key };
+}
+
+function readPem(file: string, key: string): string {
+  try {
+    if (statSync(file).size > FILE_MAX_BYTES) throw new Error("it is larger than any certificate");
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The file ${file} ([inbound] ${key}) cannot be read (${reason}). Give the user that pombo runs as the right ` +
+        "to read it, or leave certificate_file and key_file empty: then pombo makes a certificate.",
+    );
+  }
+}
+
+function parsed<T>(read: () => T, { file, key, what }: { file: string; key: string; what: string }): T {
+  try {
+    return read();
+  } catch {
+    throw new StartError(`The file ${file} ([inbound] ${key}) must hold ${what}.`);
+  }
+}
+
+function follow(
+  files: Files,
+  { clock, log, use, ...rest }: CertificateParts & { state: string; use: (pair: PemPair) => void },
+): () => void {
+  let { state } = rest;
+  let toldOf = "";
+  let cancel = () => {};
+  const look = () => {
+    cancel = clock.after(LOOK_EVERY_MS, look);
+    const now = stateOf(files);
+    if (now === state) return;
+    try {
+      use(readPair(files));
+      state = now;
+      log.event("inbound.certificate", { file: files.certificateFile });
+    } catch (error) {
+      if (toldOf === now) return;
+      toldOf = now;
+      const reason = error instanceof Error ? error.message : String(error);
+      log.event("inbound.certificate_unusable", { reason: `${reason} The one before stays in use.` }, "warn");
+    }
+  };
+  cancel = clock.after(LOOK_EVERY_MS, look);
+  return () => cancel();
+}
+
+/** What changes when one of the files does. */
+function stateOf({ certificateFile, keyFile }: Files): string {
+  return [certificateFile, keyFile]
+    .map((file) => {
+      try {
+        const { ino, size, mtimeMs } = statSync(file);
+        return `${ino} ${size} ${mtimeMs}`;
+      } catch {
+        return "none";
+      }
+    })
+    .join(" ");
+}

@@ -1,0 +1,159 @@
+import type { Socket } from "node:net";
+import type { SMTPServer } from "smtp-server";
+import type { Clock } from "../../../platform/clock.ts";
+import type { InboundLimits } from "./limits.ts";
+import type { Place } from "./connection-limits.ts";
+
+/** A connection as the library has it. */
+type Connection = SMTPServer["connections"] extends Set<infer Each> ? Each : never;
+
+/** What ends a connection whose client neither goes nor lets go: the library ends most after five seconds. */
+const END_WITHIN_MS = 10_000;
+
+export interface ClientParts {
+  id: string;
+  /** Given back once the connection is gone. */
+  place: Place;
+  socket: Socket;
+  clock: Clock;
+  limits: InboundLimits;
+  /** Called when the connection had to be ended by force, whether or not its end is told otherwise. */
+  gone: () => void;
+}
+
+/**
+ * One connected client, and what it may still do: every reply is counted, and until the next it has its time.
+ * The library knows neither, so its replies pass through here on their way.
+ *
+ * talking → (DATA) reading → (final dot) keeping → (reply) talking. A client that is to go is told so at once
+ * while talking or reading; while its message is being kept it gets that reply first, since the message may
+ * be there for good by then.
+ */
+export class Client {
+  readonly id: string;
+  readonly place: Place;
+  readonly #clock: Clock;
+  readonly #limits: InboundLimits;
+  readonly #sockets: Socket[];
+  readonly #gone: () => void;
+  #connection: Connection | null = null;
+  #phase: "talking" | "reading" | "keeping" = "talking";
+  #replies = 0;
+  #errors = 0;
+  #isEnding = false;
+  /** Said to it after the reply that it waits for. */
+  #farewell: string | null = null;
+  #cancelSilence = () => {};
+  #cancelMessage = () => {};
+  readonly #cancelSession: () => void;
+  #cancelEnd = () => {};
+
+  constructor({ id, place, socket, clock, limits, gone }: ClientParts) {
+    this.id = id;
+    this.place = place;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#sockets = [socket];
+    this.#gone = gone;
+    this.#cancelSession = clock.after(limits.sessionMs, () => this.end("4.4.2 This session has taken too long"));
+  }
+
+  /** Has the message, or the reply to it, still to come. */
+  get isBusy(): boolean {
+    return this.#phase !== "talking" && !this.#isEnding;
+  }
+
+  /** From now on the connection's replies are counted. */
+  follow(connection: Connection): void {
+    this.#connection = connection;
+    const send = connection.send.bind(connection);
+    connection.send = (code, text, context) => {
+      send(code, text, context);
+      this.#count(code);
+    };
+  }
+
+  /** TLS runs on top of the connection. */
+  secured(socket: Socket): void {
+    this.#sockets.unshift(socket);
+  }
+
+  /** DATA: the message comes now. */
+  startsMessage(): void {
+    this.#phase = "reading";
+    this.#cancelSilence();
+    this.#cancelMessage = this.#clock.after(this.#limits.messageMs, () => {
+      this.end("4.4.2 This message has taken too long");
+    });
+  }
+
+  /** The final dot has come. */
+  waits(): void {
+    this.#phase = "keeping";
+    this.#cancelMessage();
+  }
+
+  /** The message is over: its reply is the next one. */
+  isAnswered(): void {
+    this.#cancelMessage();
+    this.#phase = "talking";
+  }
+
+  /** Says that this is the end (421) and ends the connection, at once unless a message is being kept. */
+  end(words: string): void {
+    if (this.#phase === "keeping") this.#farewell = words;
+    else this.#leave(421, words);
+  }
+
+  /** The same, once the message that is under way has its reply. */
+  endAfterReply(words: string): void {
+    if (this.isBusy) this.#farewell = words;
+    else this.#leave(421, words);
+  }
+
+  /** Refuses what is still coming in, and ends the connection. */
+  cut(code: number, words: string): void {
+    this.#leave(code, words);
+  }
+
+  /** Drops the connection. */
+  destroy(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** The connection is gone. */
+  forget(): void {
+    this.#isEnding = true;
+    this.place.release();
+    this.#cancelSession();
+    this.#cancelSilence();
+    this.#cancelMessage();
+    this.#cancelEnd();
+  }
+
+  #count(code: number): void {
+    if (this.#isEnding) return;
+    this.#replies += 1;
+    if (code >= 400) this.#errors += 1;
+    this.#cancelSilence();
+    if (this.#farewell !== null) return this.#leave(421, this.#farewell);
+    if (this.#errors >= this.#limits.errors) return this.#leave(421, "4.7.0 Too many errors");
+    if (this.#replies >= this.#limits.commands) return this.#leave(421, "4.7.0 Too many commands");
+    if (this.#phase !== "talking") return;
+    this.#cancelSilence = this.#clock.after(this.#limits.silenceMs, () => {
+      this.#leave(421, "4.4.2 Nothing was said for too long");
+    });
+  }
+
+  #leave(code: number, words: string): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    // `false`: the words begin with their enhanced code.
+    this.#connection?.send(code, words, false);
+    this.#connection?.close();
+    this.#cancelEnd = this.#clock.after(END_WITHIN_MS, () => {
+      this.destroy();
+      this.#gone();
+    });
+  }
+}

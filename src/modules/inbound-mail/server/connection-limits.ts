@@ -1,0 +1,89 @@
+import { Shares } from "../../../platform/shares.ts";
+import type { InboundLimits } from "./limits.ts";
+
+/** Who wants a place on the port. */
+export interface Visitor {
+  /** Its networks, the narrowest first (platform/ip/address.ts). */
+  networks: readonly string[];
+  /** How often its network took mail or brought a report (known-reporters.ts). 0: a stranger. */
+  timesHeard: number;
+}
+
+/** A client's place, with its room for messages. */
+export interface Place {
+  /** Room for so many more bytes of a message, or, below 0, room that is given back. False: there is none. */
+  takeRoom(bytes: number): boolean;
+  /** Gives the place back, once however often it is called. */
+  release(): void;
+}
+
+/**
+ * No widest network holds more than one of so many parts of the places that it leaves free. With one part seven of them, one
+ * after the other, take all open places and six the kept ones, and a cloud rents out as many in a minute; so it takes 26.
+ */
+const PARTS = 4;
+
+type Limits = Pick<InboundLimits, "openClients" | "keptClients" | "clientsOfNetwork" | "openBytes" | "keptBytes">;
+
+/** Places, and room for the messages that come in there; both by the widest network. */
+interface Hall {
+  clients: Shares;
+  bytes: Shares;
+}
+
+/**
+ * Places of the port, and room for the messages that come in there. Most are open to all. The rest is kept for networks
+ * that took mail or brought a report: a network that did so n times may use n of n + 1 parts of it. So networks that
+ * took one email each leave half of it to those that take many. In both, no /16 of IPv4 and no /32 of IPv6 holds more
+ * than a quarter of the places that it leaves free, and of the room no more than it leaves free.
+ */
+export class Places {
+  readonly #clientsOfNetwork: readonly number[];
+  readonly #ofNetwork = new Map<string, number>();
+  readonly #open: Hall;
+  readonly #kept: Hall;
+
+  constructor({ openClients, keptClients, clientsOfNetwork, openBytes, keptBytes }: Limits) {
+    this.#clientsOfNetwork = clientsOfNetwork;
+    this.#open = { clients: new Shares(openClients, PARTS), bytes: new Shares(openBytes) };
+    this.#kept = { clients: new Shares(keptClients, PARTS), bytes: new Shares(keptBytes) };
+  }
+
+  /** A place, or why there is none: all are taken, or those of the visitor's network. */
+  take({ networks, timesHeard }: Visitor): Place | "all" | "network" {
+    const isFull = (network: string, width: number) =>
+      (this.#ofNetwork.get(network) ?? 0) >= (this.#clientsOfNetwork[width] ?? Infinity);
+    if (networks.some(isFull)) return "network";
+    const halls = [
+      { hall: this.#kept, part: timesHeard / (timesHeard + 1) },
+      { hall: this.#open, part: 1 },
+    ];
+    const owner = networks.at(-1) ?? "";
+    const found = halls.find(({ hall, part }) => hall.clients.take(owner, 1, part));
+    if (found === undefined) return halls.some(({ hall, part }) => hall.clients.isOpen(1, part)) ? "network" : "all";
+    const { clients, bytes: room } = found.hall;
+    this.#count(networks, 1);
+    let isTaken = true;
+    return {
+      takeRoom: (bytes) => {
+        if (bytes > 0) return room.take(owner, bytes, found.part);
+        room.giveBack(owner, -bytes);
+        return true;
+      },
+      release: () => {
+        if (!isTaken) return;
+        isTaken = false;
+        clients.giveBack(owner, 1);
+        this.#count(networks, -1);
+      },
+    };
+  }
+
+  #count(networks: readonly string[], by: 1 | -1): void {
+    for (const network of networks) {
+      const count = (this.#ofNetwork.get(network) ?? 0) + by;
+      if (count === 0) this.#ofNetwork.delete(network);
+      else this.#ofNetwork.set(network, count);
+    }
+  }
+}

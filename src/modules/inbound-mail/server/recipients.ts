@@ -1,0 +1,86 @@
+/**
+ * Which recipients of incoming mail there are: signed return paths of emails sent from here, the address for
+ * complaints, and the two mailboxes that every mail host has. For all else nobody is here, however it is
+ * written: local parts are compared as a whole, so that no percent sign, exclamation mark or quotation leads
+ * on. Pure; the email of a return path is looked up by a function that is handed in.
+ */
+import { domainToASCII } from "node:url";
+import { isGenuine, readReturnPath } from "../../../protocols/dsn/return-path.ts";
+import type { Destination } from "../inbound-message.ts";
+
+/** Why somebody is no recipient. The client is told none of this. */
+export type Stranger =
+  /** Of a host that is not ours: an attempt at relaying, or a lost message. */
+  | "foreign"
+  /** Nobody's address at a host of ours. */
+  | "unknown"
+  /** A return path that was not made here for this email. */
+  | "forged"
+  /** A return path whose time is over. */
+  | "expired";
+
+export type Route = { kind: "taken"; destination: Destination } | { kind: "stranger"; why: Stranger };
+
+/** What an email's return path is checked against. */
+export interface SentEmail {
+  /** In the form compared (comparableAddress). */
+  recipientAddress: string;
+  /** The whole return path as it was fixed when the email was accepted. */
+  returnPath: string;
+}
+
+export interface RouteParts {
+  hostname: string;
+  bounceHost: string;
+  returnPathKey: Uint8Array;
+  /** By the id; undefined when there is no such email. May throw, and so does `route` then. */
+  find: (emailUid: string) => SentEmail | undefined;
+}
+
+/** RFC 2142 §2, §5. */
+const MAILBOXES = ["postmaster", "abuse"] as const;
+const COMPLAINTS = "fbl";
+
+/** What mail to `address`, as RCPT names it, is for; `now` in Unix ms. */
+export function route(address: string, parts: RouteParts, now: number): Route {
+  const at = address.lastIndexOf("@");
+  // RFC 5321 §4.5.1: postmaster may stand without a domain.
+  const local = (at < 0 ? address : address.slice(0, at)).toLowerCase();
+  if (at < 0) return local === "postmaster" ? person("postmaster") : stranger("unknown");
+  const host = domainToASCII(address.slice(at + 1));
+  const token = readReturnPath(local);
+  if (token.kind === "token") return routeToken(token, { local, host, now }, parts);
+  const isOwn = host === parts.hostname || host === parts.bounceHost;
+  if (!isOwn) return stranger("foreign");
+  if (local === COMPLAINTS && host === parts.bounceHost) return taken({ kind: "complaint" });
+  const mailbox = MAILBOXES.find((name) => name === local);
+  return mailbox === undefined ? stranger("unknown") : person(mailbox);
+}
+
+function routeToken(
+  token: { id: string; mac: Uint8Array; expiresAt: number },
+  { local, host, now }: { local: string; host: string; now: number },
+  { find, returnPathKey, bounceHost }: RouteParts,
+): Route {
+  if (now >= token.expiresAt) return stranger("expired");
+  const email = find(token.id);
+  if (email === undefined) return stranger("unknown");
+  if (!isGenuine(token, email.recipientAddress, returnPathKey)) return stranger("forged");
+  // The host is that of the email, which stays what it was when the domain's records change; or the one that
+  // a customer's CNAME leads to, since some servers put that in its place (RFC 1123 §5.2.2 asked for it).
+  const isItsOwn = `${local}@${host}` === email.returnPath.toLowerCase();
+  if (!isItsOwn && host !== bounceHost) return stranger("foreign");
+  return taken({ kind: "bounce", emailUid: token.id });
+}
+
+function person(mailbox: (typeof MAILBOXES)[number]): Route {
+  return taken({ kind: "person", mailbox });
+}
+
+function taken(destination: Destination): Route {
+  return { kind: "taken", destination };
+}
+
+function stranger(why: Stranger): Route {
+  return { kind: "stranger", why };
+}

@@ -1,0 +1,195 @@
+/**
+ * What comes back by mail comes in here: bounces to signed return paths, reports of complaints, and mail to
+ * postmaster and abuse. Nothing goes out again: there is no code here that sends, and whoever is no recipient
+ * is refused at RCPT, so that this server can neither relay nor answer strangers with bounces of its own.
+ *
+ * Steps: a place for the client (connection-limits.ts, client.ts) → what it brings is judged, read and
+ * kept (session.ts) → 250 after the commit. Trouble of ours answers 451: the sender keeps the message and comes
+ * back. This file has the sockets; SMTP itself is the library's.
+ */
+import { createServer, type Server, type Socket } from "node:net";
+import { SMTPServer, type SMTPServerSession } from "smtp-server";
+import type { Clock } from "../../../platform/clock.ts";
+import type { HostPort } from "../../../platform/ip/address.ts";
+import type { Log } from "../../../platform/log.ts";
+import { networksOf } from "../../../platform/ip/address.ts";
+import { bind } from "./bind.ts";
+import type { Certificate } from "./certificate.ts";
+import { Client } from "./client.ts";
+import { Intake } from "./session.ts";
+import type { Receive } from "../inbound-message.ts";
+import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
+import { type Place, Places } from "./connection-limits.ts";
+import { type Crowd, type InboundCounts, Refusals } from "./refusals.ts";
+import { refusal, smtpOptions } from "./replies.ts";
+import type { RouteParts } from "./recipients.ts";
+
+export interface InboundParts extends RouteParts {
+  listen: HostPort;
+  certificate: Certificate;
+  receive: Receive;
+  /** For whom places are kept free. */
+  reporters: { timesHeard(address: string): number };
+  /** Why nothing may be accepted now; null: all is well. */
+  trouble: () => string | null;
+  clock: Clock;
+  log: Log;
+  counts: InboundCounts;
+  /** Default: INBOUND_LIMITS. */
+  limits?: InboundLimits;
+}
+
+export interface Inbound {
+  /** Where it listens: "127.0.0.1:2525". */
+  readonly address: string;
+  /** Clients connected now. */
+  readonly clientCount: number;
+  /** Takes no more clients, and resolves when those whose message is under way have their reply, `graceMs` later at the most. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** How long those that were refused, or told to go, may take to go. */
+const GO_WITHIN_MS = 1_000;
+
+/** Starts to listen. Throws StartError when the address cannot be had. */
+export async function startInbound(parts: InboundParts): Promise<Inbound> {
+  const inbound = new InboundServer(parts);
+  await inbound.open();
+  return inbound;
+}
+
+class InboundServer implements Inbound {
+  address = "";
+  readonly #parts: InboundParts;
+  readonly #limits: InboundLimits;
+  readonly #smtp: SMTPServer;
+  readonly #listener: Server;
+  /** By their session's id. */
+  readonly #clients = new Map<string, Client>();
+  readonly #refused = new Set<Socket>();
+  readonly #intake: Intake;
+  readonly #refusals: Refusals;
+  readonly #places: Places;
+  readonly #endFollow: () => void;
+  #lastId = 0;
+  #isStopping = false;
+  #emptied: (() => void) | null = null;
+
+  constructor(parts: InboundParts) {
+    this.#parts = parts;
+    this.#limits = parts.limits ?? INBOUND_LIMITS;
+    this.#refusals = new Refusals(parts);
+    this.#places = new Places(this.#limits);
+    this.#intake = new Intake({ ...parts, limits: this.#limits, refusals: this.#refusals });
+    this.#smtp = new SMTPServer({
+      ...smtpOptions(parts.hostname, this.#limits),
+      ...parts.certificate.pair,
+      onSecure: (socket, session, done) => {
+        this.#clients.get(session.id)?.secured(socket);
+        done();
+      },
+      onMailFrom: (_, session, done) => done(this.#refusalOfMail(session)),
+      onRcptTo: (recipient, _, done) => done(this.#intake.judge(recipient)),
+      onData: (stream, session, done) => {
+        const client = this.#clients.get(session.id);
+        if (client === undefined) return;
+        this.#intake.read({ stream, session, client }, (why) => {
+          done(why, why === null ? "Taken" : undefined);
+          this.#emptied?.();
+        });
+      },
+      onClose: (session) => this.#forget(session.id),
+    });
+    // Clients that break off, or fail the handshake: a stranger's trouble, with nothing to be done about it here.
+    this.#smtp.on("error", () => undefined);
+    this.#listener = createServer((socket) => this.#admit(socket));
+    this.#endFollow = parts.certificate.follow((pair) => this.#smtp.updateSecureContext(pair));
+  }
+
+  get clientCount(): number {
+    return this.#clients.size;
+  }
+
+  async open(): Promise<void> {
+    try {
+      this.address = await bind(this.#listener, this.#parts.listen);
+    } catch (error) {
+      this.#endFollow();
+      throw error;
+    }
+    this.#listener.on("error", (error) => this.#parts.log.bug("inbound listener", error));
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    const { clock } = this.#parts;
+    this.#isStopping = true;
+    this.#endFollow();
+    this.#listener.close();
+    for (const client of this.#clients.values()) client.endAfterReply("4.3.2 This server is closing down");
+    if (graceMs > 0) {
+      await this.#empty(clock, graceMs, () => ![...this.#clients.values()].some((client) => client.isBusy));
+      await this.#empty(clock, Math.min(graceMs, GO_WITHIN_MS), () => this.#clients.size === 0);
+    }
+    for (const client of this.#clients.values()) client.destroy();
+    for (const socket of this.#refused) socket.destroy();
+    this.#refusals.stop();
+  }
+
+  /** Resolves when `isDone` holds, looked at as clients come to an end, or after `limitMs`. */
+  async #empty(clock: Clock, limitMs: number, isDone: () => boolean): Promise<void> {
+    if (isDone()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(limitMs, resolve);
+    this.#emptied = () => {
+      if (isDone()) resolve();
+    };
+    await promise;
+    this.#emptied = null;
+    cancel();
+  }
+
+  #admit(socket: Socket): void {
+    const address = socket.remoteAddress ?? "";
+    const visitor = { networks: networksOf(address), timesHeard: this.#parts.reporters.timesHeard(address) };
+    const place: Place | Crowd = this.#isStopping ? "stopping" : this.#places.take(visitor);
+    if (typeof place === "string") {
+      this.#refusals.client(place);
+      return this.#turnAway(socket);
+    }
+    const id = String(++this.#lastId);
+    const { clock } = this.#parts;
+    const gone = () => this.#forget(id);
+    const client = new Client({ id, place, socket, clock, limits: this.#limits, gone });
+    this.#clients.set(id, client);
+    this.#smtp.connect(socket, { id });
+    for (const connection of this.#smtp.connections) if (connection.id === id) client.follow(connection);
+  }
+
+  #turnAway(socket: Socket): void {
+    socket.on("error", () => undefined);
+    if (this.#refused.size >= this.#limits.refusedAtOnce) {
+      socket.destroy();
+      return;
+    }
+    this.#refused.add(socket);
+    const cancel = this.#parts.clock.after(GO_WITHIN_MS, () => socket.destroy());
+    socket.once("close", () => {
+      cancel();
+      this.#refused.delete(socket);
+    });
+    // What it says meanwhile is let go: closed with words unread, the connection would be reset, and 421 lost.
+    socket.resume();
+    socket.end(`421 ${this.#parts.hostname} Too many connections, come back later\r\n`);
+  }
+
+  #refusalOfMail(session: SMTPServerSession): Error | null {
+    if (session.transaction > this.#limits.messages) return refusal(421, "Too many messages in one session");
+    return this.#parts.trouble() === null ? null : refusal(451, "Nothing can be kept at the moment, come back later");
+  }
+
+  #forget(id: string): void {
+    this.#clients.get(id)?.forget();
+    this.#clients.delete(id);
+    this.#emptied?.();
+  }
+}

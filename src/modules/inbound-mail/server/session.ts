@@ -1,0 +1,156 @@
+import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from "smtp-server";
+import type { Clock } from "../../../platform/clock.ts";
+import { isStorageError } from "../../../platform/db/storage-error.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { Client } from "./client.ts";
+import { Content } from "./content.ts";
+import type { Destination, Letter, Receive } from "../inbound-message.ts";
+import type { InboundLimits } from "./limits.ts";
+import type { InboundCounts, Refusals } from "./refusals.ts";
+import { COME_BACK, FAULTS, NOBODY, refusal } from "./replies.ts";
+import { route, type RouteParts } from "./recipients.ts";
+
+// What a client brings: RCPT judged (recipients.ts) → the message's raw bytes (content.ts, content-scan.ts) → `receive`, and
+// 250 only when that has resolved, which is after the commit.
+
+export interface IntakeParts extends RouteParts {
+  receive: Receive;
+  /** Why nothing may be accepted now; null: all is well. */
+  trouble: () => string | null;
+  clock: Clock;
+  log: Log;
+  counts: InboundCounts;
+  refusals: Refusals;
+  limits: InboundLimits;
+}
+
+/** A message that begins. */
+export interface Arrival {
+  stream: SMTPServerDataStream;
+  session: SMTPServerSession;
+  client: Client;
+}
+
+export class Intake {
+  readonly #parts: IntakeParts;
+  /** What the recipients of messages under way are for, as it was judged at RCPT. */
+  readonly #destinations = new WeakMap<SMTPServerAddress, Destination>();
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+  }
+
+  /** Null: mail to this recipient is taken. */
+  judge(recipient: SMTPServerAddress): Error | null {
+    const { clock, log, refusals } = this.#parts;
+    try {
+      const routed = route(recipient.address, this.#parts, clock.now());
+      if (routed.kind === "taken") {
+        this.#destinations.set(recipient, routed.destination);
+        return null;
+      }
+      refusals.recipient(routed.why);
+      return NOBODY();
+    } catch (error) {
+      // Said to be nobody, a recipient is believed to be nobody for good.
+      refusals.recipient("trouble");
+      if (!isStorageError(error)) log.bug("inbound recipient", error);
+      return refusal(451, "The mailbox cannot be looked up at the moment, come back later");
+    }
+  }
+
+  /** Calls `done` once, after the final dot; not at all when the connection ends before. Null: the message is kept. */
+  read({ stream, session, client }: Arrival, done: (why: Error | null) => void): void {
+    const { limits, refusals } = this.#parts;
+    const content = new Content(limits, client.place);
+    client.startsMessage();
+    stream.on("data", (piece: Uint8Array) => {
+      content.add(piece);
+      if (content.receivedBytes <= limits.readOnBytes) return;
+      const fault = content.fault ?? "too_large";
+      refusals.letter(fault);
+      stream.removeAllListeners("data");
+      stream.resume();
+      const { code, enhanced, words } = FAULTS[fault];
+      client.cut(code, `${enhanced} ${words}`);
+    });
+    // Broken off: nothing of it was taken, and nobody waits for a reply.
+    stream.on("error", () => content.letGo());
+    stream.on("close", () => {
+      if (!stream.readableEnded) content.letGo();
+    });
+    stream.on("end", () => {
+      client.waits();
+      void this.#keep(content, session).then((why) => {
+        client.isAnswered();
+        done(why);
+      });
+    });
+  }
+
+  /** Never rejects. */
+  async #keep(content: Content, session: SMTPServerSession): Promise<Error | null> {
+    const { clock, limits, refusals, trouble } = this.#parts;
+    const bytes = content.end();
+    if (bytes === null) {
+      const fault = content.fault ?? "bare_line_end";
+      refusals.letter(fault);
+      const { code, words } = FAULTS[fault];
+      return refusal(code, words);
+    }
+    if (trouble() !== null) {
+      content.letGo();
+      return this.#troubled();
+    }
+    const letter = this.#letterOf(bytes, session);
+    const { promise: isLate, resolve } = Promise.withResolvers<boolean>();
+    const cancel = clock.after(limits.receiveMs, () => resolve(false));
+    // Its memory counts as long as somebody works on it, also when nobody waits any more.
+    const received = this.#receive(letter).finally(() => content.letGo());
+    const isKept = await Promise.race([received, isLate]);
+    cancel();
+    if (!isKept) return this.#troubled();
+    this.#tellOf(letter);
+    return null;
+  }
+
+  async #receive(letter: Letter): Promise<boolean> {
+    try {
+      await this.#parts.receive(letter);
+      return true;
+    } catch {
+      // Whoever takes letters tells of what goes wrong with them.
+      return false;
+    }
+  }
+
+  #letterOf(bytes: Uint8Array, session: SMTPServerSession): Letter {
+    const { mailFrom, rcptTo } = session.envelope;
+    const destinations = new Map<string, Destination>();
+    for (const recipient of rcptTo) {
+      const destination = this.#destinations.get(recipient);
+      if (destination !== undefined) destinations.set(JSON.stringify(destination), destination);
+    }
+    return {
+      destinations: [...destinations.values()],
+      envelopeFrom: mailFrom === false ? "" : mailFrom.address,
+      clientAddress: session.remoteAddress,
+      helo: session.hostNameAppearsAs,
+      isTls: session.secure,
+      receivedAt: this.#parts.clock.now(),
+      bytes,
+    };
+  }
+
+  #tellOf({ destinations, bytes, isTls, clientAddress }: Letter): void {
+    const kinds = [...new Set(destinations.map(({ kind }) => kind))];
+    for (const kind of kinds) this.#parts.counts.letter(kind);
+    const fields = { for: kinds.join(" "), bytes: bytes.length, tls: isTls, client: clientAddress };
+    this.#parts.log.event("inbound.letter", fields);
+  }
+
+  #troubled(): Error {
+    this.#parts.refusals.letter("trouble");
+    return COME_BACK();
+  }
+}

@@ -1,0 +1,107 @@
+import { desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
+import type { Db } from "../../platform/db/open.ts";
+import { inboundMails } from "../../platform/db/schema/inbound.ts";
+import { removeShare } from "../../platform/db/batches.ts";
+import type { Position } from "../../platform/http/pagination.ts";
+import { networksOf } from "../../platform/ip/address.ts";
+
+export type InboundMail = typeof inboundMails.$inferSelect;
+/** Without its bytes. */
+export type ListedMail = Omit<InboundMail, "content">;
+
+/** Mails kept; the oldest goes when there is one more. */
+export const MAX_MAILS = 1_000;
+/** What they take in all, compressed: a stranger can write to postmaster as much as to anybody. */
+const MAX_BYTES = 100 * 1024 * 1024;
+/** Removed in one transaction: each page of their bytes is put on the list of free ones. */
+const SHARE = 20;
+
+const sum = (numbers: number[]) => numbers.reduce((total, each) => total + each, 0);
+
+interface Kept {
+  id: number;
+  mailbox: InboundMail["mailbox"];
+  clientAddress: string;
+  bytes: number;
+}
+
+/** Of each client's address. */
+type Networks = ReadonlyMap<string, string[]>;
+
+/** The largest group of `mails`; of several such the one that begins first. */
+function largestGroup(mails: Kept[], keyOf: (mail: Kept) => string, measure: (mail: Kept) => number): Kept[] {
+  const groups = [...Map.groupBy(mails, keyOf).values()].map((group) => ({ group, size: sum(group.map(measure)) }));
+  return groups.toSorted((a, b) => b.size - a.size)[0]?.group ?? [];
+}
+
+/**
+ * What goes when there is too much: the oldest, of the mailbox that has the most, of the widest network that has the
+ * most in it, and so on to the single address. A flood washes away itself, and nobody else's mail.
+ */
+function nextToGo(kept: Kept[], networks: Networks, measure: (mail: Kept) => number): Kept | undefined {
+  const ofMailbox = largestGroup(kept, ({ mailbox }) => mailbox, measure);
+  const byNetwork = [2, 1, 0].map((width) => (mail: Kept) => networks.get(mail.clientAddress)?.[width] ?? "");
+  return byNetwork.reduce((group, keyOf) => largestGroup(group, keyOf, measure), ofMailbox)[0];
+}
+
+export type InboxStore = ReturnType<typeof openInboxStore>;
+
+/** The mail that is kept for the operator. */
+export function openInboxStore({ orm }: Db) {
+  const { content: _content, ...listed } = getTableColumns(inboundMails);
+  const byUid = (uid: string) => eq(inboundMails.uid, uid);
+
+  /** Of the mails that were kept last: in a flood all of them are looked at for each that comes. */
+  let networks: Networks = new Map();
+
+  function trim(): void {
+    const kept = orm
+      .select({
+        id: inboundMails.id,
+        mailbox: inboundMails.mailbox,
+        clientAddress: inboundMails.clientAddress,
+        bytes: sql<number>`LENGTH(${inboundMails.content})`,
+      })
+      .from(inboundMails)
+      .orderBy(inboundMails.id)
+      .all();
+    networks = new Map(
+      kept.map(({ clientAddress }) => [clientAddress, networks.get(clientAddress) ?? networksOf(clientAddress)]),
+    );
+    for (;;) {
+      const bytes = sum(kept.map((mail) => mail.bytes));
+      if (kept.length <= 1 || (kept.length <= MAX_MAILS && bytes <= MAX_BYTES)) return;
+      const removed = nextToGo(kept, networks, kept.length > MAX_MAILS ? () => 1 : (mail) => mail.bytes);
+      if (removed === undefined) return;
+      kept.splice(kept.indexOf(removed), 1);
+      orm.delete(inboundMails).where(eq(inboundMails.id, removed.id)).run();
+    }
+  }
+
+  return {
+    add(mail: Omit<InboundMail, "id">): void {
+      orm.insert(inboundMails).values(mail).run();
+      trim();
+    },
+
+    /** A page, newest first, and one row more when there are more. Ids ascend as mail comes, whatever the clock says. */
+    list: (before: Position | null, limit: number): ListedMail[] =>
+      orm
+        .select(listed)
+        .from(inboundMails)
+        .where(before === null ? undefined : lt(inboundMails.id, before.id))
+        .orderBy(desc(inboundMails.id))
+        .limit(limit + 1)
+        .all(),
+
+    byUid: (uid: string): InboundMail | undefined => orm.select().from(inboundMails).where(byUid(uid)).get(),
+
+    /** False: there is none. */
+    delete: (uid: string): boolean =>
+      orm.delete(inboundMails).where(byUid(uid)).returning({ id: inboundMails.id }).all().length > 0,
+
+    /** Removes a share of what came before `notBefore`; true when there may be more. */
+    purge: (notBefore: number): boolean =>
+      removeShare(orm, inboundMails, lt(inboundMails.receivedAt, notBefore), SHARE),
+  };
+}

@@ -1,0 +1,37 @@
+import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
+import { operatorCaller } from "../../platform/http/auth.ts";
+import { answers, describe } from "../../platform/http/openapi.ts";
+import { TAG } from "./queue-routes.ts";
+import { statusOf, type StatusParts } from "./status.ts";
+import { InstanceStatus } from "./status-schema.ts";
+
+const Query = Type.Object({
+  check: Type.Optional(
+    Type.Union([Type.Literal("true"), Type.Literal("false")], {
+      description:
+        "With true pombo reads all pages of the database first and lists damaged ones in `troubles`. Takes seconds per gigabyte.",
+    }),
+  ),
+});
+
+export function operatorStatusRoutes(parts: StatusParts) {
+  return new Elysia({ name: "operator status", prefix: "/api/v1/operator/status" }).get(
+    "",
+    async ({ request, query }) => {
+      operatorCaller(request);
+      if (query.check === "true") await parts.checkPages();
+      return { data: statusOf(parts) };
+    },
+    {
+      query: Query,
+      detail: describe({
+        id: "getInstanceStatus",
+        tag: TAG,
+        summary: "How the instance is",
+        description: "What needs your hand stands among the troubles.",
+        responses: answers(200, InstanceStatus, [401, 403, 422, 503]),
+      }),
+    },
+  );
+}

@@ -1,0 +1,39 @@
+import { AppError } from "../../platform/errors.ts";
+
+/** What decides whether a workspace may send; times are Unix ms, null: not blocked so. */
+export interface Standing {
+  blockedAt: number | null;
+  blockReason: string | null;
+  rateBlockedAt: number | null;
+  rateBlockReason: string | null;
+}
+
+/** Why new messages of a workspace are refused, or null: they are not. Undefined: it was deleted meanwhile. */
+export function refusalOf(workspace: Standing | undefined): AppError | null {
+  if (workspace === undefined) return workspaceGone();
+  if (workspace.blockedAt !== null) {
+    const since = dayOf(workspace.blockedAt);
+    const why = workspace.blockReason === null ? "" : `: ${workspace.blockReason}`;
+    return new AppError("SENDING_BLOCKED", `The operator has blocked sending since ${since}${why}`, {
+      hint: "The operator alone can lift this: ask there what has to change.",
+    });
+  }
+  if (workspace.rateBlockedAt !== null) {
+    const since = dayOf(workspace.rateBlockedAt);
+    const why = workspace.rateBlockReason ?? "too many emails bounced or were complained about";
+    return new AppError("SENDING_BLOCKED", `Sending is blocked since ${since}: ${why}`, {
+      hint: "Take the addresses that bounced or complained off your lists, then ask the operator, who can lift this.",
+    });
+  }
+  return null;
+}
+
+/** For a request whose workspace was deleted while it came. */
+export function workspaceGone(): AppError {
+  return new AppError("INVALID_API_KEY", "The workspace of this API key was deleted");
+}
+
+/** The UTC day. */
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}

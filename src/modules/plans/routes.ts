@@ -1,0 +1,66 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { Clock } from "../../platform/clock.ts";
+import type { NamedPlan } from "../../config/config.ts";
+import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
+import { answers, describe } from "../../platform/http/openapi.ts";
+import { periodsAt } from "./quota.ts";
+import { UsageReport } from "./schema.ts";
+import type { UsageStore } from "./store.ts";
+
+interface Counting {
+  countOf(workspaceId: number): number;
+}
+
+export interface UsageParts {
+  usage: UsageStore;
+  domains: Counting;
+  keys: Counting;
+  webhooks: Counting;
+  workspaces: { byId(id: number): { smsCredits: number } | undefined };
+  /** The plan that holds for a workspace. */
+  namedPlanOf: (workspaceId: number) => NamedPlan;
+  clock: Pick<Clock, "now">;
+}
+
+/** What a workspace uses of its plan. */
+export function usageRoutes(parts: UsageParts) {
+  return new Elysia({ name: "usage", prefix: "/api/v1/workspace/usage" }).get(
+    "",
+    ({ request }) => ({ data: reportOf(wholeWorkspaceCaller(request).workspaceId, parts) }),
+    {
+      query: Type.Object({}),
+      detail: describe({
+        id: "getUsage",
+        tag: "Workspace",
+        summary: "Get the workspace's usage and its plan's limits",
+        description: "Days and months are those of UTC. One email is one recipient, counted when it is accepted.",
+        responses: answers(200, UsageReport, [401, 403, 422]),
+      }),
+    },
+  );
+}
+
+/** Read in one turn, between two transactions: the numbers are of one moment. */
+function reportOf(workspaceId: number, parts: UsageParts): typeof UsageReport.static {
+  const { usage, domains, keys, workspaces } = parts;
+  const { name, plan } = parts.namedPlanOf(workspaceId);
+  const { day, month } = periodsAt(parts.clock.now());
+  const { emailsPerMonth, emailsPerDay, apiKeys, webhooks, members, storage: storageBytes } = plan;
+  return {
+    plan: name.toLowerCase(),
+    limits: { emailsPerMonth, emailsPerDay, domains: plan.domains, apiKeys, webhooks, members, storageBytes },
+    usage: {
+      emailsThisMonth: usage.ofMonth(workspaceId, "emails", month),
+      emailsToday: usage.ofDay(workspaceId, "emails", day),
+      smsThisMonth: usage.ofMonth(workspaceId, "sms", month),
+      smsCreditsBalance: workspaces.byId(workspaceId)?.smsCredits ?? 0,
+      domains: domains.countOf(workspaceId),
+      apiKeys: keys.countOf(workspaceId),
+      webhooks: parts.webhooks.countOf(workspaceId),
+      // There are none yet.
+      members: 0,
+      storageBytes: usage.storedBytes(workspaceId),
+    },
+  };
+}

@@ -1,0 +1,233 @@
+import type { Clock } from "../../../platform/clock.ts";
+import type { Plan } from "../../../config/config.ts";
+import type { Commit } from "../../../platform/db/group-commit.ts";
+import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
+import { AppError } from "../../../platform/errors.ts";
+import type { RecordFact } from "../../events/record.ts";
+import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
+import { newId } from "../../../platform/uuid.ts";
+import type { IdempotencyRequest } from "../../idempotency/key.ts";
+import { replayOf, type SendAnswer } from "../../idempotency/replay.ts";
+import type { IdempotencyStore } from "../../idempotency/store.ts";
+import type { Log } from "../../../platform/log.ts";
+import { refusalOf, workspaceGone } from "../../plans/block.ts";
+import { dayAt } from "../../plans/quota.ts";
+import type { UsageStore } from "../../plans/store.ts";
+import type { Random } from "../../../platform/random.ts";
+import type { SuppressionStore } from "../../suppressions/store.ts";
+import { changeCredits } from "../../workspaces/credits.ts";
+import type { CreditStore } from "../../workspaces/credit-store.ts";
+import type { SenderIdRow, SenderIdStore } from "../../workspaces/sender-store.ts";
+import type { WorkspaceRow, WorkspaceStore } from "../../workspaces/store.ts";
+import type { PreparedText } from "./prepare.ts";
+import { prepareText } from "./prepare.ts";
+import type { ReferenceStore } from "../queue/reference-store.ts";
+import type { Routing, SmsRoute } from "./routing.ts";
+import type { SmsSend } from "./schema.ts";
+import type { ReadyWork, Priority } from "../queue/segment-read-store.ts";
+import type { SegmentStore } from "../queue/segment-store.ts";
+import { withoutBody } from "./serialize.ts";
+import type { MessageStore, NewMessage } from "../queue/message-store.ts";
+
+// Accepting a text. One closure decides and writes everything: the replay of an idempotent answer, the
+// workspace's block, plan, sender id, suppression, route, credits, the rows of message and segments, the
+// stored answer. The text is encoded and split here, once: what is sent, sent again and paid for is settled
+// with the 202.
+
+export interface SmsAcceptParts {
+  sms: { messages: MessageStore; segments: SegmentStore; references: ReferenceStore };
+  senderIds: Pick<SenderIdStore, "of">;
+  suppressions: Pick<SuppressionStore, "reasonForNumber">;
+  workspaces: Pick<WorkspaceStore, "byId" | "addCredits">;
+  credits: Pick<CreditStore, "insert">;
+  usage: Pick<UsageStore, "add">;
+  idempotency: IdempotencyStore;
+  commit: Commit;
+  guard: Pick<DiskGuard, "trouble">;
+  clock: Pick<Clock, "now">;
+  random: Random;
+  log: Log;
+  /** The plan of a workspace. */
+  planOf: (workspaceId: number) => Plan;
+  routing: Routing;
+  record: RecordFact;
+  /** Told after the commit: there is work for a route's links. */
+  nudge: (work: ReadyWork) => void;
+  settings: { lifetimesMs: Record<Priority, number>; keepAnswersMs: number };
+}
+
+export interface SmsAcceptRequest {
+  caller: WorkspaceCaller;
+  item: SmsSend;
+  idempotency: IdempotencyRequest | null;
+}
+
+type Decision = SendAnswer & { work: ReadyWork | null };
+
+/** References that the parts of neighbouring messages keep apart, as far as 16 bits go. */
+const UMR_STEP = 1_021;
+
+/** Accepts a text; resolves once that is durable. Throws AppError. */
+export async function acceptSms(request: SmsAcceptRequest, parts: SmsAcceptParts): Promise<SendAnswer> {
+  if (parts.guard.trouble !== null) {
+    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
+      hint: "Send the same request again later.",
+      retryAfterS: 5,
+    });
+  }
+  const decision = await parts.commit(() => decide(request, parts));
+  if (decision.work !== null) parts.nudge(decision.work);
+  if (decision.isMismatch)
+    parts.log.event("idempotency.mismatch", { workspace: request.caller.workspaceId, operation: "sms" }, "warn");
+  return decision;
+}
+
+function decide({ caller, item, idempotency }: SmsAcceptRequest, parts: SmsAcceptParts): Decision {
+  const now = parts.clock.now();
+  const { workspaceId } = caller;
+  const scope = { workspaceId, domainId: caller.domainId ?? 0, operation: "sms" } as const;
+  const replay = replayOf({ scope, idempotency }, now - parts.settings.keepAnswersMs, parts.idempotency);
+  if (replay !== null) return { ...replay, work: null };
+
+  const workspace = parts.workspaces.byId(workspaceId);
+  if (workspace === undefined) throw workspaceGone();
+  // Bounces and complaints of its email block its email alone.
+  const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
+  if (blocked !== null) throw blocked;
+  // Before anything that a plan with SMS alone can put right.
+  if (!parts.planOf(workspaceId).sms) throw notInPlan();
+  const sender = chooseSender(workspaceId, item.from, parts);
+  refuseSuppressed(workspaceId, item.to, parts);
+  const route = parts.routing.find(item.to);
+  if (route === null) throw noRoute(item.to);
+  const text = prepareText(item.body, { coding: route.coding, folding: workspace.smsFolding });
+  const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now }, parts);
+  const body = JSON.stringify({ data: { id: uid, status: "queued" } });
+  if (idempotency !== null) {
+    const answer = { requestHash: idempotency.requestHash, response: body };
+    parts.idempotency.insert({ ...scope, key: idempotency.key }, answer, now);
+  }
+  return { body, isReplay: false, isMismatch: false, work };
+}
+
+function chooseSender(workspaceId: number, from: string | undefined, parts: SmsAcceptParts): SenderIdRow {
+  const all = parts.senderIds.of(workspaceId);
+  const chosen = all.find(({ name, isDefault }) => (from === undefined ? isDefault : name === from));
+  if (chosen !== undefined) return chosen;
+  const [first] = all;
+  if (first === undefined) {
+    throw new AppError("SENDER_NOT_ALLOWED", "The workspace has no sender id to send SMS from", {
+      field: "from",
+      hint: "Ask the operator to assign one: the networks register them first.",
+    });
+  }
+  throw new AppError("SENDER_NOT_ALLOWED", "The workspace has no such sender id", {
+    field: "from",
+    hint: `It has ${all.map(({ name }) => `"${name}"`).join(", ")}: write one of them, to the letter, or leave out from.`,
+  });
+}
+
+function refuseSuppressed(workspaceId: number, to: string, parts: SmsAcceptParts): void {
+  const reason = parts.suppressions.reasonForNumber(workspaceId, to);
+  if (reason === null) return;
+  throw new AppError("RECIPIENT_SUPPRESSED", `The recipient is suppressed (${reason})`, {
+    field: "to",
+    hint: `It opted out, is not a subscriber's, or was put on the list by hand; DELETE /api/v1/suppressions/${encodeURIComponent(to)}?channel=sms lifts that.`,
+  });
+}
+
+function notInPlan(): AppError {
+  return new AppError("PLAN_UPGRADE_REQUIRED", "The workspace's plan has no SMS", {
+    hint: "Ask the operator for a plan with SMS.",
+  });
+}
+
+/**
+ * 422 and not 503: sending it again changes nothing before the operator has changed the configuration, and other
+ * numbers may well go.
+ */
+export function noRoute(to: string): AppError {
+  const message = `SMS cannot be sent to ${to}: no route leads to such numbers`;
+  return new AppError("VALIDATION_ERROR", message, {
+    field: "to",
+    hint: "Ask the operator to connect this network ([[sms.routes]]).",
+  });
+}
+
+/** A text that nothing speaks against. */
+export interface Decided {
+  item: Pick<SmsSend, "to" | "body">;
+  /** It answers HELP. */
+  isHelp: boolean;
+  workspace: WorkspaceRow;
+  sender: SenderIdRow;
+  route: SmsRoute;
+  text: PreparedText;
+  now: number;
+}
+
+type WriteParts = Pick<SmsAcceptParts, "sms" | "credits" | "workspaces" | "usage" | "random" | "record" | "settings">;
+
+/** Inside a transaction: writes it, and takes the credits. Throws AppError where there are too few. */
+export function writeText(decided: Decided, parts: WriteParts): { uid: string; work: ReadyWork } {
+  const { item, isHelp, workspace, sender, route, text, now } = decided;
+  const { messages } = parts.sms;
+  const { id: workspaceId } = workspace;
+  const { segments } = text;
+  // Before anything is written; the entry below is what counts.
+  if (workspace.smsCredits < segments) throw tooFewCredits(workspace.smsCredits, segments);
+  const priority = sender.priority ?? workspace.smsPriority;
+  const row: NewMessage = {
+    uid: newId(now, parts.random),
+    workspaceId,
+    recipient: item.to,
+    sender: sender.name,
+    body: item.body,
+    sentText: text.sentText === item.body ? null : text.sentText,
+    encoding: text.split.encoding,
+    alphabet: text.split.alphabet,
+    segments,
+    expiresAt: now + parts.settings.lifetimesMs[priority],
+    createdAt: now,
+    isHelp,
+  };
+  const messageId = messages.insert(row);
+  const work: ReadyWork = { route: route.name, priority, workspaceId, nextAt: now };
+  writeSegments(messageId, { ...decided, work }, parts);
+  const entry = { workspaceId, kind: "reservation", amount: -segments, messageId, segments } as const;
+  const balance = changeCredits({ ...entry, note: null, createdAt: now }, parts);
+  if (balance === null) throw tooFewCredits(workspace.smsCredits, segments);
+  parts.usage.add({ workspaceId, name: "sms", day: dayAt(now) }, 1);
+  const { uid } = row;
+  const data = () => {
+    const written = messages.byId(messageId);
+    return written === undefined ? { id: uid } : withoutBody(written);
+  };
+  parts.record({ workspaceId, type: "sms.queued", resource: uid, at: now, data });
+  return { uid, work };
+}
+
+function writeSegments(messageId: number, { item, text, work }: Decided & { work: ReadyWork }, parts: WriteParts) {
+  const payloads = text.split.parts;
+  const isAlone = payloads.length === 1;
+  const reference = isAlone ? null : parts.sms.references.next(item.to);
+  for (const [index, payload] of payloads.entries()) {
+    const umr = (messageId + index * UMR_STEP) & 0xffff;
+    parts.sms.segments.insert({
+      ...work,
+      messageId,
+      seq: index + 1,
+      parts: payloads.length,
+      payload: Buffer.from(payload),
+      reference,
+      umr,
+    });
+  }
+}
+
+function tooFewCredits(balance: number, needed: number): AppError {
+  const message = `The text needs ${needed} SMS credits and the balance is ${balance}`;
+  return new AppError("INSUFFICIENT_SMS_CREDITS", message, {
+    hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows what a text costs.",
+  });
+}

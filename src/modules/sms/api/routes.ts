@@ -1,0 +1,143 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
+import { notFound } from "../../../platform/http/errors.ts";
+import { answers, describe } from "../../../platform/http/openapi.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
+import { requestBody } from "../../../platform/http/body/validate.ts";
+import { uuid } from "../../../platform/http/rules.ts";
+import { idempotencyOf } from "../../idempotency/key.ts";
+import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
+import { workspaceGone } from "../../plans/block.ts";
+import { acceptSms, noRoute, type SmsAcceptParts } from "./accept.ts";
+import type { Coding } from "../encoding/encoding.ts";
+import type { InboundStore } from "../inbound/store.ts";
+import { preview } from "./preview.ts";
+import { AcceptedSms, InboundSms, SmsPreview, smsPreview, smsQuery, SmsRecord, smsSend } from "./schema.ts";
+import { showInbound, showMessage } from "./serialize.ts";
+
+const TAG = "SMS";
+const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
+/** Cursors of the two lists are not good for each other. */
+const INBOUND_LIST = "sms inbound";
+const MESSAGE_LIST = "sms";
+/** Where no route is configured yet. */
+const COMMON_CODING: Coding = { method: "udh8", nli: "off", dcs0Charset: "gsm7" };
+
+export interface SmsParts extends SmsAcceptParts {
+  pages: ListPages;
+  sms: SmsAcceptParts["sms"] & { inbound: Pick<InboundStore, "list"> };
+  /** The first digits of the numbers that can be texted. */
+  prefixes: string[];
+}
+
+export function smsRoutes(parts: SmsParts) {
+  const { prefixes } = parts;
+  return new Elysia({ name: "sms", prefix: "/api/v1/sms" })
+    .post(
+      "",
+      async ({ request, body, set }) => {
+        const caller = wholeWorkspaceCaller(request);
+        return answerSend(await acceptSms({ caller, item: body, idempotency: idempotencyOf(request) }, parts), set);
+      },
+      {
+        body: requestBody(smsSend(prefixes)),
+        parse: "json",
+        detail: describe({
+          id: "sendSms",
+          tag: TAG,
+          summary: "Send an SMS",
+          description:
+            "Queues one text. Each of its segments takes a credit; those that never reach the network are given back. " +
+            "With an Idempotency-Key the first answer is replayed and nothing is sent again.",
+          headers: SEND_HEADERS,
+          responses: answers(202, AcceptedSms, SEND_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/preview",
+      ({ request, body }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const workspace = parts.workspaces.byId(workspaceId);
+        if (workspace === undefined) throw workspaceGone();
+        const route = body.to === undefined ? parts.routing.usual : parts.routing.find(body.to);
+        if (route === null && body.to !== undefined) throw noRoute(body.to);
+        const coding = route?.coding ?? COMMON_CODING;
+        return { data: preview(body.body, { coding, folding: workspace.smsFolding }) };
+      },
+      {
+        body: requestBody(smsPreview(prefixes)),
+        parse: "json",
+        detail: describe({
+          id: "previewSms",
+          tag: TAG,
+          summary: "See what a text costs",
+          description: "Sends nothing and takes no credit. A send of the same text comes to the same.",
+          responses: answers(200, SmsPreview, [400, 401, 403, 413, 415, 422]),
+        }),
+      },
+    )
+    .get(
+      "",
+      ({ request, query }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const { status = null, to = null } = query;
+        const { before, limit } = parts.pages.of(query, MESSAGE_LIST);
+        const rows = parts.sms.messages.list(workspaceId, { status, to }, before, limit);
+        const page = parts.pages.page(rows, limit, MESSAGE_LIST);
+        return { data: page.rows.map(showMessage), meta: page.meta };
+      },
+      {
+        query: smsQuery(prefixes),
+        detail: describe({
+          id: "listSms",
+          tag: TAG,
+          summary: "List SMS, newest first",
+          description: "Every text that the workspace has sent, with what became of it.",
+          responses: answers(200, Type.Array(SmsRecord), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .get(
+      "/inbound",
+      ({ request, query }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const { before, limit } = parts.pages.of(query, INBOUND_LIST);
+        const rows = parts.sms.inbound
+          .list(workspaceId, before, limit)
+          .map((row) => ({ ...row, createdAt: row.receivedAt }));
+        const page = parts.pages.page(rows, limit, INBOUND_LIST);
+        return { data: page.rows.map(showInbound), meta: page.meta };
+      },
+      {
+        query: CursorQuery,
+        detail: describe({
+          id: "listInboundSms",
+          tag: TAG,
+          summary: "List texts received, newest first",
+          description: "What subscribers wrote to a number of the workspace. Other sender ids cannot be answered.",
+          responses: answers(200, Type.Array(InboundSms), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .get(
+      "/:id",
+      ({ request, params }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const found = parts.sms.messages.byUid(workspaceId, params.id.toLowerCase());
+        if (found === undefined) throw notFound("There is no SMS with this id in this workspace");
+        return { data: showMessage(found) };
+      },
+      {
+        params: Type.Object({ id: uuid() }),
+        detail: describe({
+          id: "getSms",
+          tag: TAG,
+          summary: "Get an SMS",
+          description: "The text, and what the network has said of it so far.",
+          responses: answers(200, SmsRecord, [401, 403, 404, 422]),
+        }),
+      },
+    );
+}

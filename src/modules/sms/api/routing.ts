@@ -1,0 +1,41 @@
+import type { SmsRouteConfig } from "../../../config/config.ts";
+import type { Coding } from "../encoding/encoding.ts";
+
+// Which way a number goes. Pure.
+
+/** What of a route decides how texts are encoded and cut. */
+export interface SmsRoute {
+  name: string;
+  coding: Coding;
+}
+
+/** Numbers are in E.164. */
+export interface Routing {
+  /** The route of a number; null: there is none. */
+  find(number: string): SmsRoute | null;
+  /** For a text whose number is not known yet: the route that takes most; null: there is none at all. */
+  usual: SmsRoute | null;
+}
+
+/** The longest prefix wins; a route without prefixes takes what no other does. */
+export function routingOf(
+  configs: Pick<SmsRouteConfig, "name" | "prefixes" | "segmentation" | "shiftTables" | "dcs0Charset">[],
+): Routing {
+  const byPrefix = new Map<string, SmsRoute>();
+  const routes = configs.map((config) => {
+    const { name, prefixes, segmentation, shiftTables, dcs0Charset } = config;
+    const route = { name, coding: { method: segmentation, nli: shiftTables, dcs0Charset } };
+    for (const prefix of prefixes.length === 0 ? [""] : prefixes) byPrefix.set(prefix, route);
+    return route;
+  });
+  return {
+    find(number) {
+      for (let digits = number.replace(/^\+/, ""); digits !== ""; digits = digits.slice(0, -1)) {
+        const route = byPrefix.get(digits);
+        if (route !== undefined) return route;
+      }
+      return byPrefix.get("") ?? null;
+    },
+    usual: byPrefix.get("") ?? routes[0] ?? null,
+  };
+}

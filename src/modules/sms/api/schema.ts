@@ -1,0 +1,219 @@
+import { type TSchema, Type } from "@sinclair/typebox";
+import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
+import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../../../platform/db/schema/sms.ts";
+import { CursorQuery } from "../../../platform/http/pagination.ts";
+import { choice, hinted, text } from "../../../platform/http/rules.ts";
+import { bodyFault } from "../encoding/encoding.ts";
+import { numberAdvice } from "../encoding/phone-number.ts";
+import { named } from "../../../platform/http/openapi.ts";
+
+const MAX_BODY = 1_600;
+const MAX_FROM = 20;
+/** Longer than any way of writing a number: what is no number is told so. */
+const MAX_NUMBER = 40;
+/** Digits of a Mozambican number with its country code. */
+const NUMBER_DIGITS = 12;
+
+/** The interface's own rule, for the interface's own prefixes. */
+const DEFAULT_PATTERN = String.raw`^\+2588[2-7]\d{7}$`;
+
+/** The numbers that can be texted, as a pattern. */
+function numberPattern(prefixes: readonly string[]): string {
+  const isDefault =
+    prefixes.length === DEFAULT_SMS_PREFIXES.length &&
+    DEFAULT_SMS_PREFIXES.every((prefix) => prefixes.includes(prefix));
+  if (isDefault) return DEFAULT_PATTERN;
+  const forms = prefixes.map((prefix) => String.raw`${prefix}\d{${NUMBER_DIGITS - prefix.length}}`);
+  return String.raw`^\+(?:${forms.join("|")})$`;
+}
+
+/** A number that can be texted. */
+export function number(prefixes: readonly string[], description: string) {
+  const pattern = numberPattern(prefixes);
+  const allowed = new RegExp(pattern);
+  const plain = text({ maxLength: MAX_NUMBER, pattern, description, examples: ["+258841234567"] }, (value) =>
+    allowed.test(value)
+      ? null
+      : "must be a Mozambican mobile number in E.164: + and the country code, then digits alone, like +258841234567",
+  );
+  return hinted(plain, (value) =>
+    typeof value === "string" && value.length <= MAX_NUMBER
+      ? numberAdvice(value, { prefixes, length: NUMBER_DIGITS })
+      : null,
+  );
+}
+
+const body = text(
+  {
+    minLength: 1,
+    maxLength: MAX_BODY,
+    // As bodyFault has it.
+    pattern: String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f]*$`,
+    description:
+      "The text. A segment is 160 characters of the GSM alphabet, or 70 where one is not in it. A tab is sent as a space.",
+    examples: ["O seu código é 482913."],
+  },
+  (value) => bodyFault(value),
+);
+
+const closed = { additionalProperties: false };
+
+/** The body of POST /sms. */
+export function smsSend(prefixes: readonly string[]) {
+  return named(
+    "SmsSend",
+    Type.Object(
+      {
+        to: number(prefixes, "The recipient, in E.164."),
+        body,
+        from: Type.Optional(
+          text({
+            minLength: 1,
+            maxLength: MAX_FROM,
+            description: "A sender id of the workspace; without one its default.",
+            examples: ["Loja Maria"],
+          }),
+        ),
+      },
+      { ...closed, examples: [{ to: "+258841234567", body: "O seu código é 482913." }] },
+    ),
+  );
+}
+
+export type SmsSend = ReturnType<typeof smsSend>["static"];
+
+/** The body of POST /sms/preview. */
+export function smsPreview(prefixes: readonly string[]) {
+  return named(
+    "SmsPreviewRequest",
+    Type.Object(
+      { to: Type.Optional(number(prefixes, "Picks the route whose way of joining parts counts.")), body },
+      { ...closed, examples: [{ body: "Não partilhe este código com ninguém." }] },
+    ),
+  );
+}
+
+/** The query of GET /sms. */
+export function smsQuery(prefixes: readonly string[]) {
+  return Type.Object({
+    ...CursorQuery.properties,
+    status: Type.Optional(choice(SMS_STATUSES, "What became of it.")),
+    to: Type.Optional(number(prefixes, "The recipient, in E.164; with a + written as %2B.")),
+  });
+}
+
+const Time = Type.String({ format: "date-time" });
+const nullable = (schema: TSchema, description: string, ...examples: unknown[]) =>
+  Type.Union([schema, Type.Null()], { description, ...(examples.length > 0 ? { examples } : {}) });
+const nullableText = (description: string, ...examples: string[]) =>
+  Type.Unsafe<string | null>(nullable(Type.String(), description, ...examples));
+const nullableTime = (description: string, ...examples: string[]) =>
+  Type.Unsafe<string | null>(nullable(Time, description, ...examples));
+const words = <const Word extends string>(all: readonly Word[], description: string, ...examples: Word[]) =>
+  Type.Unsafe<Word>({ type: "string", enum: [...all], description, ...(examples.length > 0 ? { examples } : {}) });
+const nullableWords = <const Word extends string>(all: readonly Word[], description: string, ...examples: Word[]) =>
+  Type.Unsafe<Word | null>({ ...words(all, description, ...examples), type: ["string", "null"], enum: [...all, null] });
+
+export const AcceptedSms = named(
+  "AcceptedSms",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The text's id." }),
+    status: words(["queued"], "Always `queued`."),
+  }),
+);
+
+const Encoding = words(
+  ["gsm7", "ucs2"],
+  "`gsm7`: 160 characters a segment. `ucs2`: 70, since one of them is not in the GSM alphabet.",
+);
+
+/** A text as the API shows it. */
+export const SmsRecord = named(
+  "Sms",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The text's id." }),
+    to: Type.String({ description: "The recipient, in E.164.", examples: ["+258841234567"] }),
+    from: Type.String({ description: "The sender id that it came from.", examples: ["Loja Maria"] }),
+    body: Type.String({ description: "The text as it was given.", examples: ["O seu recibo: 1.250 MT"] }),
+    status: words(
+      SMS_STATUSES,
+      "What became of it. `sent`: the network took every segment; `undelivered`, `failed` and `expired` are ends, as is `delivered`.",
+      "delivered",
+    ),
+    deliveryState: nullableWords(DELIVERY_STATES, "The network's word; null before it was submitted.", "delivered"),
+    failureCategory: nullableWords(FAILURE_CATEGORIES, "Null while nothing is wrong."),
+    providerStatus: nullableText(
+      "The network's last word as it said it: a command status or a receipt's state.",
+      "DELIVRD",
+    ),
+    providerErrorCode: nullableText("The network's error code as it gave it, such as `0x00000058`."),
+    providerId: nullableText("The network's id of the first segment.", "4A5B6C7D"),
+    failedReason: nullableText("Why it was not delivered, in words."),
+    createdAt: Type.String({ format: "date-time", description: "When it was accepted." }),
+    sentAt: nullableTime("When the network took its last segment.", "2026-11-21T12:00:00.480Z"),
+    deliveredAt: nullableTime("When the phone had all of it, as the network says.", "2026-11-21T12:00:04.000Z"),
+    lastEventAt: nullableTime("When the network last said something about it.", "2026-11-21T12:00:04.000Z"),
+    segments: Type.Integer({ minimum: 1, description: "In how many parts it goes." }),
+    encoding: Encoding,
+    credits: Type.Integer({ minimum: 0, description: "One a segment, less those given back.", examples: [1] }),
+    possibleDuplicate: Type.Boolean({
+      description:
+        "It may arrive twice: an answer was lost and it was sent again; or it waited in a database that was put back from a backup, and may have been sent since that was made.",
+    }),
+  }),
+);
+
+const Cost = {
+  encoding: Encoding,
+  segments: Type.Integer({ minimum: 1, description: "In how many parts it goes." }),
+  credits: Type.Integer({ minimum: 1, description: "What it costs." }),
+};
+
+/** What a text would cost. */
+export const SmsPreview = named(
+  "SmsPreview",
+  Type.Object(
+    {
+      ...Cost,
+      sentText: Type.String({
+        description: "What will be sent: a tab is a space, and letters are replaced where the operator has it folded.",
+      }),
+      offending: Type.Array(Type.String(), { description: "The characters that force UCS-2, each once." }),
+      folded: Type.Union(
+        [Type.Object({ body: Type.String({ description: "The text with them replaced." }), ...Cost }), Type.Null()],
+        {
+          description:
+            "With accents and punctuation replaced, where that takes fewer segments; so it is sent if the operator has it folded.",
+        },
+      ),
+      unitsUsed: Type.Integer({ minimum: 1, description: "Septets, or units of UTF-16." }),
+      unitsLeft: Type.Integer({ minimum: 0, description: "How many more the last segment could take." }),
+    },
+    {
+      examples: [
+        {
+          encoding: "ucs2",
+          segments: 1,
+          credits: 1,
+          sentText: "Não partilhe este código com ninguém.",
+          offending: ["ã", "ó"],
+          folded: null,
+          unitsUsed: 37,
+          unitsLeft: 33,
+        },
+      ],
+    },
+  ),
+);
+
+/** A text received. */
+export const InboundSms = named(
+  "InboundSms",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "Its id." }),
+    from: Type.String({ description: "Who wrote it, in E.164.", examples: ["+258841234567"] }),
+    to: Type.String({ description: "The number that it was written to.", examples: ["84000"] }),
+    body: Type.String({ description: "What was written.", examples: ["SIM"] }),
+    receivedAt: Type.String({ format: "date-time", description: "When it came in." }),
+  }),
+);

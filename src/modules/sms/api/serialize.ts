@@ -1,0 +1,47 @@
+import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import type { InboundRow } from "../inbound/store.ts";
+import type { InboundSms, SmsRecord } from "./schema.ts";
+import type { MessageRow } from "../queue/message-store.ts";
+
+/** A text's record, as the list and the single read have it. */
+export function showMessage(row: MessageRow): typeof SmsRecord.static {
+  const { id, to, from, ...rest } = withoutBody(row);
+  return { id, to, from, body: row.body, ...rest };
+}
+
+/** The same as events carry it. */
+export function withoutBody(row: MessageRow): Omit<typeof SmsRecord.static, "body"> {
+  const { status, deliveryState, failureCategory, providerStatus, providerErrorCode, providerId, failedReason } = row;
+  const { segments, encoding, credits, possibleDuplicate } = row;
+  return {
+    id: row.uid,
+    to: row.recipient,
+    from: row.sender,
+    status,
+    deliveryState,
+    failureCategory,
+    providerStatus,
+    providerErrorCode,
+    providerId,
+    failedReason,
+    createdAt: timeOf(row.createdAt),
+    sentAt: timeOrNull(row.sentAt),
+    deliveredAt: timeOrNull(row.deliveredAt),
+    lastEventAt: timeOrNull(row.lastEventAt),
+    segments,
+    encoding,
+    credits,
+    possibleDuplicate,
+  };
+}
+
+/** A text received, as the list and its event have it. */
+export function showInbound(row: InboundRow): typeof InboundSms.static {
+  return {
+    id: row.uid,
+    from: row.sender,
+    to: row.recipient,
+    body: row.body,
+    receivedAt: timeOf(row.receivedAt),
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * From a text to the bytes of its user data and back. The normal form first (NFC: `a` and U+0303
+ * are one `ã`), then the cheapest alphabet of seven bits that has every character, else UTF-16. A text
+ * is never written with anything missing: the encoders throw on what they cannot write. Pure.
+ *
+ * Septets stand one to an octet, as an SMSC expects them with data coding 0; packed ones are not made.
+ */
+import { type Alphabet, alphabetNamed, type AlphabetName, ESC } from "./gsm-alphabet.ts";
+import { type Dcs0Charset, isInCharset } from "./charset.ts";
+
+/** `gsm7`: 7 bits a septet, data coding 0. `ucs2`: UTF-16BE, data coding 8. */
+export type Encoding = "gsm7" | "ucs2";
+
+/**
+ * How the parts of a long text are joined: by a header with a reference of 8 or 16 bits, by the TLVs
+ * sar_msg_ref_num and its kin, or not at all: message_payload carries it whole and the SMSC splits.
+ */
+export const METHODS = ["udh8", "udh16", "sar", "payload"] as const;
+export type Method = (typeof METHODS)[number];
+
+/** Which national tables a route passes on. */
+export const SHIFT_TABLES = ["off", "pt-single", "pt-locking"] as const;
+export type ShiftTables = (typeof SHIFT_TABLES)[number];
+
+/** What a route makes of texts. */
+export interface Coding {
+  method: Method;
+  /** Counts only where the route has headers and real GSM septets: `udh8` or `udh16`, and `gsm7`. */
+  nli: ShiftTables;
+  /** What the SMSC takes data coding 0 for. */
+  dcs0Charset: Dcs0Charset;
+}
+
+export interface EncodedText {
+  encoding: Encoding;
+  /** `gsm` where the encoding is ucs2. */
+  alphabet: AlphabetName;
+  /** A septet an octet, or UTF-16BE. */
+  bytes: Uint8Array;
+}
+
+/**
+ * Why a body cannot be sent, to follow the member's name, or null: half of a surrogate pair, or a C0
+ * control character that is no line break or tab. No alphabet of SMS has them.
+ */
+export function bodyFault(body: string): string | null {
+  if (!body.isWellFormed()) return "must be valid Unicode: it holds half of a surrogate pair";
+  // oxlint-disable-next-line no-control-regex
+  const [control] = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/.exec(body) ?? [];
+  if (control === undefined) return null;
+  return `must not hold control characters other than line breaks and tabs: it has ${codePointName(control)}`;
+}
+
+/** The normal form in which a text is counted and sent. No alphabet of SMS has a tab, and phones show none: a space. */
+export function normalForm(body: string): string {
+  return body.replaceAll("\t", " ").normalize("NFC");
+}
+
+/** The alphabets that a route may use, the one to be preferred first. */
+function alphabetsFor({ method, nli, dcs0Charset }: Coding): AlphabetName[] {
+  // The tables are named in a header, which is never sent beside SAR or a payload.
+  const hasHeaders = method === "udh8" || method === "udh16";
+  if (!hasHeaders || dcs0Charset !== "gsm7" || nli === "off") return ["gsm"];
+  return nli === "pt-single" ? ["gsm", "pt-single"] : ["gsm", "pt-locking", "pt-both"];
+}
+
+/** Encodes a text in its normal form. Throws RangeError on lone surrogates and on control characters (`bodyFault`). */
+export function encodeText(text: string, coding: Coding): EncodedText {
+  for (const alphabet of alphabetsFor(coding)) {
+    if (isWritable(text, alphabet, coding.dcs0Charset))
+      return { encoding: "gsm7", alphabet, bytes: encodeSeptets(text, alphabet) };
+  }
+  return { encoding: "ucs2", alphabet: "gsm", bytes: encodeUcs2(text) };
+}
+
+function isWritable(text: string, name: AlphabetName, charset: Dcs0Charset): boolean {
+  const { codes } = alphabetNamed(name);
+  for (const character of text) if (!codes.has(character) || !isInCharset(character, charset)) return false;
+  return true;
+}
+
+/**
+ * The characters of a text that no alphabet of the route has, each once, in the order of the text: what
+ * made it ucs2. Where one alphabet lacks some and another lacks others, those of the alphabet that lacks fewest.
+ */
+export function offendingCharacters(text: string, coding: Coding): string[] {
+  const characters = [...new Set(text)];
+  const [fewest = []] = alphabetsFor(coding)
+    .map((name) => alphabetNamed(name).codes)
+    .map((codes) => characters.filter((each) => !codes.has(each) || !isInCharset(each, coding.dcs0Charset)))
+    .toSorted((a, b) => a.length - b.length);
+  return fewest;
+}
+
+/** Throws RangeError for a character that the alphabet does not have. */
+export function encodeSeptets(text: string, name: AlphabetName): Uint8Array {
+  const { codes } = alphabetNamed(name);
+  const septets: number[] = [];
+  for (const character of text) {
+    const code = codes.get(character);
+    if (code === undefined) throw new RangeError(`${codePointName(character)} is not in the alphabet ${name}`);
+    if (code > 0x7f) septets.push(ESC);
+    septets.push(code & 0x7f);
+  }
+  return Uint8Array.from(septets);
+}
+
+/**
+ * What a phone shows of septets. TS 23.038 §6.2.1.1: after ESC what the extension lacks is read in the
+ * basic table, and ESC after ESC, or at the end, is a space. Octets over 7F become U+FFFD.
+ */
+export function decodeSeptets(septets: Uint8Array, name: AlphabetName): string {
+  const alphabet = alphabetNamed(name);
+  let text = "";
+  for (let at = 0; at < septets.length; at += 1) {
+    const septet = septets[at] ?? 0;
+    if (septet !== ESC) text += basicAt(alphabet, septet);
+    else {
+      at += 1;
+      text += extendedAt(alphabet, septets[at]);
+    }
+  }
+  return text;
+}
+
+function basicAt(alphabet: Alphabet, septet: number): string {
+  return alphabet.basic[septet] ?? "\ufffd";
+}
+
+function extendedAt(alphabet: Alphabet, septet: number | undefined): string {
+  if (septet === undefined || septet === ESC) return " ";
+  return alphabet.extension.get(septet) ?? basicAt(alphabet, septet);
+}
+
+/** UTF-16, high octet first. Throws RangeError on half of a surrogate pair. */
+export function encodeUcs2(text: string): Uint8Array {
+  if (!text.isWellFormed()) throw new RangeError("half of a surrogate pair cannot be sent");
+  return new Uint8Array(Buffer.from(text, "utf16le").swap16());
+}
+
+/** Null: an odd number of octets, or half of a surrogate pair. */
+export function decodeUcs2(bytes: Uint8Array): string | null {
+  if (bytes.length % 2 !== 0) return null;
+  const text = Buffer.from(bytes).swap16().toString("utf16le");
+  return text.isWellFormed() ? text : null;
+}
+
+function codePointName(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+}

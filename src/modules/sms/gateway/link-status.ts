@@ -1,0 +1,178 @@
+import type { Clock } from "../../../platform/clock.ts";
+import type { LinkState } from "../../../protocols/smpp/link.ts";
+import type { Unbound } from "../../../protocols/smpp/persistent-session.ts";
+import type { Slowed } from "../../../protocols/smpp/outbox.ts";
+import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+import type { Direction } from "../../../protocols/smpp/session/events.ts";
+import { adviceOnBind } from "./link-advice.ts";
+import type { ReceiptState } from "../receipts/parse.ts";
+import type { Route } from "./route-settings.ts";
+
+// What operators see of one link: how it stands, what went wrong last, what it has done since the start, and its
+// last PDUs as they were. All of it is in memory; what happened to its connection is also kept in the database.
+
+/** What became of a submit. `later`: a refusal for now; `unanswered` and `lost`: its outcome is unknown. */
+export const SUBMIT_OUTCOMES = ["accepted", "throttled", "later", "refused", "unanswered", "lost"] as const;
+export type SubmitOutcome = (typeof SUBMIT_OUTCOMES)[number];
+
+export interface LinkCounts {
+  submits: Record<SubmitOutcome, number>;
+  /** Connections that ended, or could not be made. */
+  ends: { lost: number; refused: number };
+  /** Times that it was slowed down. */
+  throttled: number;
+  receipts: Record<ReceiptState, number>;
+  /** From subscribers. */
+  texts: number;
+}
+
+/** What is wrong with a link, or was. */
+export interface LinkError {
+  /** Unix ms. */
+  at: number;
+  /** For people. */
+  reason: string;
+  /** As `ESME_RINVPASWD`; null: it was no answer. */
+  statusName: string | null;
+  /** What to do; null: it passes by itself. */
+  advice: string | null;
+}
+
+export interface SeenPdu {
+  at: number;
+  direction: Direction;
+  bytes: Buffer;
+}
+
+export interface LinkSight {
+  /** `waiting`: until `retryAt`. `refused`: the same, after a bind that was refused. */
+  state: "bound" | "partly" | "connecting" | "waiting" | "refused" | "closed";
+  /** Unix ms: bound since then, or not bound since then. */
+  since: number;
+  retryAt: number | null;
+  error: LinkError | null;
+  counts: LinkCounts;
+}
+
+/** An entry of a link's history, for the database. */
+export interface LinkEvent {
+  kind: "bound" | "lost" | "refused" | "throttled";
+  detail: string | null;
+}
+
+const KEPT_PDUS = 50;
+/** Longer ones, of a whole text in message_payload, are cut. */
+const KEPT_BYTES = 1_024;
+
+export class LinkWatch {
+  readonly counts: LinkCounts = {
+    submits: { accepted: 0, throttled: 0, later: 0, refused: 0, unanswered: 0, lost: 0 },
+    ends: { lost: 0, refused: 0 },
+    throttled: 0,
+    receipts: {
+      enroute: 0,
+      accepted: 0,
+      unknown: 0,
+      delivered: 0,
+      expired: 0,
+      deleted: 0,
+      undeliverable: 0,
+      rejected: 0,
+    },
+    texts: 0,
+  };
+  readonly #route: Route;
+  readonly #clock: Clock;
+  readonly #pdus: SeenPdu[] = [];
+  #next = 0;
+  #since: number;
+  #retryAt: number | null = null;
+  #isRefused = false;
+  #error: LinkError | null = null;
+
+  constructor(route: Route, clock: Clock) {
+    this.#route = route;
+    this.#clock = clock;
+    this.#since = clock.now();
+  }
+
+  bound(role: string): LinkEvent {
+    this.#since = this.#clock.now();
+    this.#retryAt = null;
+    this.#isRefused = false;
+    return { kind: "bound", detail: role };
+  }
+
+  /** Null: it was closed by us. */
+  unbound({ reason, refusedWith, retryInMs }: Unbound): LinkEvent | null {
+    const now = this.#clock.now();
+    if (this.#retryAt === null) this.#since = now;
+    this.#retryAt = retryInMs === null ? null : now + retryInMs;
+    if (retryInMs === null) return null;
+    this.#isRefused = refusedWith !== null;
+    this.counts.ends[this.#isRefused ? "refused" : "lost"] += 1;
+    const statusName = refusedWith === null ? null : outcomeOf(refusedWith).name;
+    this.#error = { at: now, reason, statusName, advice: adviceOnBind(refusedWith, reason) };
+    return {
+      kind: this.#isRefused ? "refused" : "lost",
+      detail: statusName === null ? reason : `${reason} ${statusName}`,
+    };
+  }
+
+  /** Null: that it is throttled is known. */
+  throttled({ ratePerSecond, isNews }: Slowed): LinkEvent | null {
+    this.counts.throttled += 1;
+    if (!isNews) return null;
+    return { kind: "throttled", detail: `${Math.round(ratePerSecond * 10) / 10} a second from now on` };
+  }
+
+  /** A submit's answer is committed, or needs no commit. */
+  answered(status: number): void {
+    const rule = outcomeOf(status, this.#route.statuses);
+    const { action, category, name } = rule;
+    const isLater = action === "retry" ? "later" : "refused";
+    const outcome = action === "accept" ? "accepted" : category === "throttled" ? "throttled" : isLater;
+    this.counts.submits[outcome] += 1;
+    if (outcome === "accepted") return;
+    this.#error = { at: this.#clock.now(), reason: "a submit was refused", statusName: name, advice: null };
+  }
+
+  unknown(outcome: "unanswered" | "lost"): void {
+    this.counts.submits[outcome] += 1;
+    if (outcome === "lost") return;
+    const reason = "a submit was not answered in time";
+    this.#error = { at: this.#clock.now(), reason, statusName: null, advice: null };
+  }
+
+  /** A receipt of this state, or a text (null), is committed. */
+  told(receipt: ReceiptState | null): void {
+    if (receipt === null) this.counts.texts += 1;
+    else this.counts.receipts[receipt] += 1;
+  }
+
+  seen(direction: Direction, pdu: Buffer): void {
+    const bytes = pdu.length > KEPT_BYTES ? Buffer.from(pdu.subarray(0, KEPT_BYTES)) : pdu;
+    this.#pdus[this.#next] = { at: this.#clock.now(), direction, bytes };
+    this.#next = (this.#next + 1) % KEPT_PDUS;
+  }
+
+  /** The last ones, the newest first. */
+  get pdus(): SeenPdu[] {
+    return [...this.#pdus.slice(this.#next), ...this.#pdus.slice(0, this.#next)].toReversed();
+  }
+
+  sight({ state }: Pick<LinkState, "state">): LinkSight {
+    return {
+      state: state === "unbound" ? this.#unboundState() : state,
+      since: this.#since,
+      retryAt: state === "unbound" ? this.#retryAt : null,
+      error: this.#error,
+      counts: this.counts,
+    };
+  }
+
+  #unboundState(): LinkSight["state"] {
+    if (this.#retryAt === null || this.#retryAt <= this.#clock.now()) return "connecting";
+    return this.#isRefused ? "refused" : "waiting";
+  }
+}

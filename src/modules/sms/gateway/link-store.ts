@@ -1,0 +1,52 @@
+import { and, desc, eq, lte } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { smppLearned, smppLinkEvents } from "../../../platform/db/schema/sms.ts";
+
+// What is kept of links and routes: what was learned of an SMSC's habits, and the last things that happened.
+
+export type LinkStore = ReturnType<typeof openLinkStore>;
+
+export type LinkEventRow = typeof smppLinkEvents.$inferSelect;
+
+/** Of each link so many are kept. */
+const MAX_EVENTS = 500;
+
+export function openLinkStore({ orm }: Db) {
+  const isOf = (route: string, name: string) => and(eq(smppLearned.route, route), eq(smppLearned.name, name));
+  return {
+    /** Null: nothing was learned. */
+    learned: (route: string, name: string): string | null =>
+      orm.select({ value: smppLearned.value }).from(smppLearned).where(isOf(route, name)).get()?.value ?? null,
+    learn(row: typeof smppLearned.$inferSelect): void {
+      const { value, learnedAt } = row;
+      const target = [smppLearned.route, smppLearned.name];
+      orm.insert(smppLearned).values(row).onConflictDoUpdate({ target, set: { value, learnedAt } }).run();
+    },
+    /** Notes what happened, and forgets what happened 500 times ago. */
+    note(row: Omit<LinkEventRow, "id">): void {
+      orm.insert(smppLinkEvents).values(row).run();
+      const oldest = orm
+        .select({ id: smppLinkEvents.id })
+        .from(smppLinkEvents)
+        .where(eq(smppLinkEvents.link, row.link))
+        .orderBy(desc(smppLinkEvents.id))
+        .limit(1)
+        .offset(MAX_EVENTS)
+        .get();
+      if (oldest !== undefined)
+        orm
+          .delete(smppLinkEvents)
+          .where(and(eq(smppLinkEvents.link, row.link), lte(smppLinkEvents.id, oldest.id)))
+          .run();
+    },
+    /** The newest first. */
+    eventsOf: (link: string, limit: number): LinkEventRow[] =>
+      orm
+        .select()
+        .from(smppLinkEvents)
+        .where(eq(smppLinkEvents.link, link))
+        .orderBy(desc(smppLinkEvents.id))
+        .limit(limit)
+        .all(),
+  };
+}

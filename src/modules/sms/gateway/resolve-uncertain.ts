@@ -1,0 +1,111 @@
+import type { Route } from "./route-settings.ts";
+import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
+import type { SegmentStore, Words } from "../queue/segment-store.ts";
+import type { MessageStore } from "../queue/message-store.ts";
+import type { Share } from "../queue/failed-writes.ts";
+
+// A segment of which nobody knows whether the SMSC has it: the connection broke, the answer did not come, or pombo
+// was killed. A text of one segment is sent once more, marked, under the same user_message_reference; any
+// other is held for a while, since its answer may come late and its receipt tell of it, and then given up.
+
+export interface UnknownParts {
+  sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
+  routes: ReadonlyMap<string, Route>;
+  /** Applies receipts that came before; null: there are none. */
+  prove: (row: SegmentRow, now: number) => ReadyWork[] | null;
+  unknownWaitMs: number;
+}
+
+/** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
+export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts): ReadyWork[] {
+  const { segments, messages } = parts.sms;
+  const proved = parts.prove(row, now);
+  if (proved !== null) return proved;
+  if (acceptFirst(row, now, segments)) return releaseParts(row, now, segments);
+  if (isSentAgain(row, parts)) {
+    const { route, priority, workspaceId, messageId } = row;
+    // At the head of its line: as old as it is.
+    const nextAt = Math.min(now, messages.byId(messageId)?.createdAt ?? now);
+    segments.retry(row, { now, nextAt, isCounted: true, isResend: true }, wordsOf(row));
+    // Those behind it may have been held, where the route had another policy before a start.
+    if (row.parts > 1 && !isBesideDoubt(row, segments)) segments.delayReady(messageId, nextAt);
+    return [{ route, priority, workspaceId, nextAt }];
+  }
+  // Its waiting begins when it is looked at first.
+  const isHeld = row.nextAt > (row.changedAt ?? 0);
+  if (!isHeld) {
+    const giveUpAt = now + parts.unknownWaitMs;
+    segments.unknown(row, { now, giveUpAt });
+    // The parts behind it are worth nothing without it. Until the text's own end: they go on, or are ended, with what
+    // becomes known of it, and not at the moment at which that is decided.
+    if (row.parts > 1) segments.delayReady(row.messageId, messages.byId(row.messageId)?.expiresAt ?? giveUpAt);
+  }
+  if (isHeld && row.nextAt <= now) {
+    const words = { ...wordsOf(row), category: "outcome_unknown", reason: null } as const;
+    segments.end(row, { state: "failed", now }, words);
+  }
+  return [];
+}
+
+interface DoubtParts {
+  sms: { segments: Pick<SegmentStore, "unknownDue" | "one"> };
+  answers: { decide(row: SegmentRow, now: number): ReadyWork[] };
+}
+
+/** Those that are to be decided by now. */
+export function dueDoubts(now: number, { sms, answers }: DoubtParts): Share<SegmentRow> {
+  return {
+    where: "sms decide",
+    find: (limit) => sms.segments.unknownDue(now, limit),
+    act({ messageId, seq }) {
+      const row = sms.segments.one(messageId, seq);
+      return row?.state === "unknown" ? answers.decide(row, now) : [];
+    },
+  };
+}
+
+export const NOTHING_WRONG: Words = { providerStatus: "ESME_ROK", providerCode: null, category: null, reason: null };
+
+/** Inside a transaction: whether it was sent twice, and the first is known to have been taken; then it is accepted. */
+export function acceptFirst(row: SegmentRow, now: number, segments: Pick<SegmentStore, "accept">): boolean {
+  const { smscIdKey2: key } = row;
+  if (key === null) return false;
+  return segments.accept(row, { smscId: key, smscIdKey: key, expectsReceipt: true, now }, NOTHING_WRONG);
+}
+
+/** Inside a transaction: what became of a part is known; those behind it go on, unless another one is in doubt. */
+export function releaseParts(
+  before: SegmentRow,
+  now: number,
+  segments: Pick<SegmentStore, "delayReady" | "of">,
+): ReadyWork[] {
+  if (before.state !== "unknown" || before.parts === 1) return [];
+  const { messageId, route, priority, workspaceId } = before;
+  if (segments.of(messageId).some(({ state }) => state === "unknown")) return [];
+  segments.delayReady(messageId, now);
+  return [{ route, priority, workspaceId, nextAt: now }];
+}
+
+/**
+ * Inside a transaction: when a part that waits again is due, which was to be at `nextAt`. While another part of its
+ * text is in doubt that is the text's own end, as for those behind it: what is decided of it releases all of them.
+ */
+export function dueBeside(row: SegmentRow, nextAt: number, { segments, messages }: UnknownParts["sms"]): number {
+  if (row.parts === 1 || !isBesideDoubt(row, segments)) return nextAt;
+  return Math.max(nextAt, messages.byId(row.messageId)?.expiresAt ?? nextAt);
+}
+
+/** Whether nobody knows of another part of its text. */
+function isBesideDoubt({ messageId, seq }: SegmentRow, segments: Pick<SegmentStore, "of">): boolean {
+  return segments.of(messageId).some((other) => other.seq !== seq && other.state === "unknown");
+}
+
+function isSentAgain({ route, resends, parts: total, priority }: SegmentRow, { routes }: UnknownParts): boolean {
+  const policy = routes.get(route)?.config.unknown ?? "hold";
+  if (resends > 0 || policy === "hold") return false;
+  return policy === "retry" || (total === 1 && priority !== "bulk");
+}
+
+function wordsOf({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
+  return { providerStatus, providerCode, category, reason };
+}

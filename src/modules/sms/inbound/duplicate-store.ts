@@ -1,0 +1,32 @@
+import { and, desc, eq, gte, lt } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { smsSeen } from "../../../platform/db/schema/sms.ts";
+
+// The PDUs of texts received in the last minutes, by which one that comes again is known (duplicate-filter.ts).
+
+type SeenRow = typeof smsSeen.$inferSelect;
+
+export type SeenStore = ReturnType<typeof openSeenStore>;
+
+export function openSeenStore({ orm }: Db) {
+  return {
+    insert(row: Omit<SeenRow, "id">): void {
+      orm.insert(smsSeen).values(row).run();
+    },
+    /** The same octets on a route since then, the newest first. */
+    find: (route: string, digest: string, since: number): SeenRow[] =>
+      orm
+        .select()
+        .from(smsSeen)
+        .where(and(eq(smsSeen.route, route), eq(smsSeen.digest, digest), gte(smsSeen.receivedAt, since)))
+        .orderBy(desc(smsSeen.id))
+        .all(),
+    /** It came again. */
+    moved(id: number, to: Pick<SeenRow, "session" | "sequence" | "receivedAt">): void {
+      orm.update(smsSeen).set(to).where(eq(smsSeen.id, id)).run();
+    },
+    purge(notBefore: number): void {
+      orm.delete(smsSeen).where(lt(smsSeen.receivedAt, notBefore)).run();
+    },
+  };
+}

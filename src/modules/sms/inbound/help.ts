@@ -1,0 +1,60 @@
+import type { Log } from "../../../platform/log.ts";
+import { refusalOf } from "../../plans/block.ts";
+import { type SmsAcceptParts, writeText } from "../api/accept.ts";
+import { prepareText } from "../api/prepare.ts";
+import type { Route } from "../gateway/route-settings.ts";
+import type { ReadyWork } from "../queue/segment-read-store.ts";
+
+// The answer to HELP: the configured text, from the number that was written to and by the route that brought it, as a
+// text of the workspace that the number is assigned to, which pays for it as for any other. It goes to those who opted
+// out as well: they ask for it. Once a day and subscriber, so that two machines do not help each other for ever.
+
+const AGAIN_MS = 86_400_000;
+
+export interface HelpParts extends Omit<
+  SmsAcceptParts,
+  "commit" | "guard" | "idempotency" | "clock" | "routing" | "nudge"
+> {
+  /** Null: HELP is not answered. */
+  helpText: string | null;
+  routes: ReadonlyMap<string, Route>;
+  /** The first digits of the numbers that can be texted. */
+  prefixes: string[];
+  log: Log;
+}
+
+export interface AskedForHelp {
+  workspaceId: number;
+  /** The subscriber, in E.164. */
+  from: string;
+  /** Ways of writing the number that was written to. */
+  to: string[];
+  route: string;
+  now: number;
+}
+
+/** Inside the transaction that keeps what was asked; the work that the answer makes. */
+export function answerHelp(
+  { workspaceId, from, to, route: routeName, now }: AskedForHelp,
+  parts: HelpParts,
+): ReadyWork[] {
+  const { helpText, routes, prefixes, workspaces, senderIds, sms, log } = parts;
+  const config = routes.get(routeName)?.config;
+  if (helpText === null || config === undefined || !prefixes.some((each) => from.startsWith(`+${each}`))) return [];
+  const workspace = workspaces.byId(workspaceId);
+  const sender = senderIds.of(workspaceId).find(({ name }) => to.includes(name));
+  if (workspace === undefined || sender === undefined) return [];
+  if (sms.messages.helpedSince(workspaceId, from, now - AGAIN_MS)) return [];
+  const { name, segmentation: method, shiftTables: nli, dcs0Charset } = config;
+  const route = { name, coding: { method, nli, dcs0Charset } };
+  const text = prepareText(helpText, { coding: route.coding, folding: workspace.smsFolding });
+  const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
+  const isPaid = parts.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;
+  if (blocked || !isPaid) {
+    log.event("sms.help_unanswered", { workspace: workspace.uid, why: blocked ? "blocked" : "credits" }, "warn");
+    return [];
+  }
+  return [
+    writeText({ item: { to: from, body: helpText }, isHelp: true, workspace, sender, route, text, now }, parts).work,
+  ];
+}

@@ -1,0 +1,144 @@
+import { newId } from "../../../platform/uuid.ts";
+import type { Random } from "../../../platform/random.ts";
+import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
+import type { SuppressionStore } from "../../suppressions/store.ts";
+import type { SenderIdStore } from "../../workspaces/sender-store.ts";
+import type { InboundKey, InboundPartRow, InboundStore } from "./store.ts";
+import type { AskedForHelp } from "./help.ts";
+import { readKeyword } from "./keywords.ts";
+import { toE164 } from "../encoding/phone-number.ts";
+import { type InboundPart, type InboundText, readPart, reassemble } from "../encoding/reassemble.ts";
+import type { Route } from "../gateway/route-settings.ts";
+import type { ReadyWork } from "../queue/segment-read-store.ts";
+import type { MessageStore } from "../queue/message-store.ts";
+
+// Texts from subscribers, inside the transaction that is committed before they are acknowledged: parts are kept
+// until the text is whole, then it is given to the workspace whose number it was written to, and a word such as
+// STOP counts for every workspace that texts from that number.
+
+/** On a shared number a text is for who texted the subscriber last, within so much. */
+const ANSWER_MS = 72 * 3_600_000;
+/** A workspace that texted from a number within so much is stopped by a STOP to it. */
+const USED_MS = 90 * 86_400_000;
+
+export interface ReceiverParts {
+  sms: { messages: Pick<MessageStore, "textedFrom">; inbound: InboundStore };
+  senderIds: Pick<SenderIdStore, "ownersOf">;
+  suppressions: Pick<SuppressionStore, "insert" | "find" | "delete">;
+  routes: ReadonlyMap<string, Route>;
+  random: Random;
+  /** Answers HELP; the work that this makes. */
+  answerHelp: (asked: AskedForHelp) => ReadyWork[];
+}
+
+interface Whole {
+  route: string;
+  source: string;
+  destination: string;
+  text: InboundText;
+  raw: Buffer | null;
+  now: number;
+}
+
+/** A text, or a part of one, that came by a link of the route; the work that it makes. */
+export function receiveText(route: string, message: Inbound, now: number, parts: ReceiverParts): ReadyWork[] {
+  const { esmClass, dataCoding, shortMessage, messagePayload, sar } = message;
+  const bytes = shortMessage.length > 0 ? shortMessage : (messagePayload ?? shortMessage);
+  const place = sar === null ? null : { reference: sar.reference, total: sar.total, seq: sar.part };
+  const part = readPart({ esmClass, dataCoding, message: bytes, sar: place });
+  const from = { route, source: message.source.address, destination: message.destination.address };
+  if (part.place === null) {
+    const text = reassemble([part], true, charsetOf(route, parts)) ?? { text: null, missing: [] };
+    return takeWhole({ ...from, text, raw: text.text === null ? bytes : null, now }, parts);
+  }
+  const { scheme, reference, total, seq } = part.place;
+  const key: InboundKey = { ...from, scheme, reference, total };
+  const { alphabet, userData } = part;
+  parts.sms.inbound.insertPart({
+    ...key,
+    seq,
+    dataCoding,
+    alphabet,
+    payload: Buffer.from(userData),
+    receivedAt: now,
+  });
+  return finishText(key, { isOver: false, now }, parts);
+}
+
+/** Makes a text of its parts, when all are there or no more are waited for; the work that it makes. */
+export function finishText(key: InboundKey, when: { isOver: boolean; now: number }, parts: ReceiverParts): ReadyWork[] {
+  const rows = parts.sms.inbound.partsOf(key);
+  const text = reassemble(rows.map(toPart), when.isOver, charsetOf(key.route, parts));
+  if (text === null) return [];
+  parts.sms.inbound.removeParts(key);
+  const { route, source, destination } = key;
+  const raw = text.text === null ? Buffer.concat(rows.map(({ payload }) => payload)) : null;
+  return takeWhole({ route, source, destination, text, raw, now: when.now }, parts);
+}
+
+function toPart({ scheme, reference, total, seq, dataCoding, alphabet, payload }: InboundPartRow): InboundPart {
+  return { place: { scheme, reference, total, seq }, dataCoding, alphabet, userData: payload };
+}
+
+function charsetOf(route: string, { routes }: ReceiverParts) {
+  return routes.get(route)?.config.dcs0Charset ?? "gsm7";
+}
+
+function takeWhole({ route, source, destination, text, raw, now }: Whole, parts: ReceiverParts): ReadyWork[] {
+  const subscriber = toE164(source);
+  const own = [destination, ...renamed(route, destination, parts)].flatMap(ownFormsOf);
+  const workspaceId = ownerOf(subscriber, own, now, parts);
+  parts.sms.inbound.insert({
+    uid: newId(now, parts.random),
+    workspaceId,
+    route,
+    sender: subscriber,
+    recipient: destination,
+    body: text.text ?? "",
+    isWhole: text.missing.length === 0,
+    raw,
+    receivedAt: now,
+  });
+  const keyword = text.text === null ? null : readKeyword(text.text);
+  if (keyword === null) return [];
+  if (keyword === "help")
+    return workspaceId === null ? [] : parts.answerHelp({ workspaceId, from: subscriber, to: own, route, now });
+  const used = own.flatMap((name) => parts.sms.messages.textedFrom(subscriber, name, now - USED_MS));
+  const concerned = new Set([...used.map((each) => each.workspaceId), ...(workspaceId === null ? [] : [workspaceId])]);
+  for (const each of concerned) obey(keyword, each, { address: subscriber, now }, parts);
+  return [];
+}
+
+/** The sender ids that the route's SMSC knows by this name. */
+function renamed(route: string, destination: string, { routes }: ReceiverParts): string[] {
+  const senders = routes.get(route)?.config.senders ?? [];
+  return senders.filter(({ as }) => ownFormsOf(destination).includes(as)).map(({ name }) => name);
+}
+
+/** A sender id may stand with or without its `+`, a long number also with its country code or not. */
+function ownFormsOf(destination: string): string[] {
+  const digits = destination.replace(/^\+/, "");
+  return [...new Set([destination, digits, `+${digits}`, toE164(destination), toE164(destination).slice(1)])];
+}
+
+function ownerOf(subscriber: string, own: string[], now: number, parts: ReceiverParts): number | null {
+  const owners = new Set(own.flatMap((name) => parts.senderIds.ownersOf(name)));
+  if (owners.size <= 1) return [...owners][0] ?? null;
+  const texted = own
+    .flatMap((name) => parts.sms.messages.textedFrom(subscriber, name, now - ANSWER_MS))
+    .filter(({ workspaceId }) => owners.has(workspaceId))
+    .toSorted((a, b) => b.lastAt - a.lastAt);
+  return texted[0]?.workspaceId ?? null;
+}
+
+function obey(
+  keyword: "opt_out" | "opt_in",
+  workspaceId: number,
+  { address, now }: { address: string; now: number },
+  { suppressions }: ReceiverParts,
+): void {
+  const of = { workspaceId, channel: "sms", address } as const;
+  if (keyword === "opt_out") suppressions.insert({ ...of, reason: "opt_out", createdAt: now });
+  // What the workspace put on its list itself stays there.
+  else if (suppressions.find(of)?.reason === "opt_out") suppressions.delete(of);
+}

@@ -1,0 +1,94 @@
+import { and, desc, eq, lt, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { smsInbound, smsInboundParts } from "../../../platform/db/schema/sms.ts";
+import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import type { Position } from "../../../platform/http/pagination.ts";
+
+// Texts received, and the parts of those that are not whole yet (modules/sms/encoding/reassemble.ts).
+
+export type InboundRow = typeof smsInbound.$inferSelect;
+export type InboundPartRow = typeof smsInboundParts.$inferSelect;
+
+/** Parts that belong to one text. */
+export type InboundKey = Pick<InboundPartRow, "route" | "source" | "destination" | "scheme" | "reference" | "total">;
+
+/** A text that is somebody's. */
+export type OwnedInbound = InboundRow & { workspaceId: number };
+
+export type InboundStore = ReturnType<typeof openInboundStore>;
+
+export function openInboundStore({ orm }: Db) {
+  const isOf = (key: InboundKey) =>
+    and(
+      eq(smsInboundParts.route, key.route),
+      eq(smsInboundParts.source, key.source),
+      eq(smsInboundParts.destination, key.destination),
+      eq(smsInboundParts.scheme, key.scheme),
+      eq(smsInboundParts.reference, key.reference),
+      eq(smsInboundParts.total, key.total),
+    );
+  /** Told of each text that is somebody's, inside its transaction. */
+  let tell: ((text: OwnedInbound) => void) | null = null;
+
+  return {
+    /** A whole text, or what there is of it; `workspaceId` null: nobody's, for the operator alone. */
+    insert(row: Omit<InboundRow, "id">): void {
+      const inserted = orm.insert(smsInbound).values(row).returning().get();
+      if (inserted.workspaceId !== null) tell?.({ ...inserted, workspaceId: inserted.workspaceId });
+    },
+    /** From now on `follow` is told of each text that is somebody's, inside the transaction that writes it. */
+    followTexts(follow: NonNullable<typeof tell>): void {
+      tell = follow;
+    },
+    /** A page of a workspace's texts, newest first, and one row more when there are more. */
+    list(workspaceId: number, before: Position | null, limit: number): InboundRow[] {
+      const read = (where: ReturnType<typeof and>, rows: number) =>
+        orm
+          .select()
+          .from(smsInbound)
+          .where(and(eq(smsInbound.workspaceId, workspaceId), where))
+          .orderBy(desc(smsInbound.receivedAt), desc(smsInbound.id))
+          .limit(rows)
+          .all();
+      if (before === null) return read(undefined, limit + 1);
+      const { createdAt, id } = before;
+      // Two ranges: in one SQLite would walk all of the cursor's millisecond.
+      const same = read(and(eq(smsInbound.receivedAt, createdAt), lt(smsInbound.id, id)), limit + 1);
+      return [...same, ...read(lt(smsInbound.receivedAt, createdAt), limit + 1 - same.length)];
+    },
+
+    /** Keeps a part; of one that comes twice the first counts. */
+    insertPart(row: InboundPartRow): void {
+      orm.insert(smsInboundParts).values(row).onConflictDoNothing().run();
+    },
+    partsOf: (key: InboundKey): InboundPartRow[] =>
+      orm.select().from(smsInboundParts).where(isOf(key)).orderBy(smsInboundParts.seq).all(),
+    removeParts(key: InboundKey): void {
+      orm.delete(smsInboundParts).where(isOf(key)).run();
+    },
+    /** Texts of which a part came before `until`, and which are not whole; of so many parts. */
+    waitingSince(until: number, limit: number): InboundKey[] {
+      // The first by their age: DISTINCT alone would walk over all parts, each second.
+      const old = orm
+        .select({
+          route: smsInboundParts.route,
+          source: smsInboundParts.source,
+          destination: smsInboundParts.destination,
+          scheme: smsInboundParts.scheme,
+          reference: smsInboundParts.reference,
+          total: smsInboundParts.total,
+        })
+        .from(smsInboundParts)
+        .where(lt(smsInboundParts.receivedAt, until))
+        .orderBy(smsInboundParts.receivedAt)
+        .limit(limit)
+        .as("old");
+      return orm.selectDistinct().from(old).all();
+    },
+    /** Takes texts that are nobody's off, some at a time; true when there may be more. */
+    purgeUnowned(notBefore: number): boolean {
+      const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
+      return removeShare(orm, smsInbound, isUnowned, PURGE_ROWS);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { operatorCaller } from "../../../platform/http/auth.ts";
+import { answers, describe } from "../../../platform/http/openapi.ts";
+import { requestBody } from "../../../platform/http/body/validate.ts";
+import { timeOf } from "../../../platform/http/times.ts";
+import { trialBody, TrialQuery, TrialRecord } from "../api/operator-schema.ts";
+import type { Trial } from "./link-test.ts";
+import { verdictOf } from "./verdict.ts";
+import type { Trials } from "./link-tests.ts";
+
+// The operator tries a link.
+
+const TAG = "Operator";
+const DEFAULT_FROM = "Pombo";
+const DEFAULT_WAIT_S = 60;
+const LastTrial = Type.Union([TrialRecord, Type.Null()], { description: "Null: none was made since the start." });
+
+export interface TrialRouteParts {
+  trials: Trials;
+  /** The first digits of the numbers that can be texted. */
+  prefixes: string[];
+}
+
+export function trialRoutes({ trials, prefixes }: TrialRouteParts) {
+  return new Elysia({ name: "operator trials", prefix: "/api/v1/operator/sms" })
+    .post(
+      "/trial",
+      async ({ request, body, set }) => {
+        operatorCaller(request);
+        const { to, from = DEFAULT_FROM, route = null, link = null, waitS = DEFAULT_WAIT_S } = body;
+        const trial = await trials.begin({ to, from, route, link, waitMs: waitS * 1_000 });
+        set.status = 201;
+        return { data: showTrial(trial, 0, trials) };
+      },
+      {
+        body: requestBody(trialBody(prefixes)),
+        parse: "json",
+        detail: describe({
+          id: "startSmsLinkTest",
+          tag: TAG,
+          summary: "Try a link with three texts",
+          description:
+            "Sends a text of the GSM alphabet, one in UCS-2 and one of two parts over the link that texts go by. They belong to no workspace and cost no credit. A new test ends the one before.",
+          responses: answers(201, TrialRecord, [400, 401, 403, 413, 415, 422, 503]),
+        }),
+      },
+    )
+    .get(
+      "/trial",
+      ({ request, query }) => {
+        operatorCaller(request);
+        const { current } = trials;
+        return { data: current === null ? null : showTrial(current, Number(query.after ?? 0), trials) };
+      },
+      {
+        query: TrialQuery,
+        detail: describe({
+          id: "getSmsLinkTest",
+          tag: TAG,
+          summary: "See how the last test of a link goes",
+          description: "With `after` only the lines that are new since then.",
+          responses: answers(200, LastTrial, [401, 403, 422]),
+        }),
+      },
+    )
+    .delete(
+      "/trial",
+      ({ request }) => {
+        operatorCaller(request);
+        const { current } = trials;
+        current?.finish("stopped");
+        return { data: current === null ? null : showTrial(current, 0, trials) };
+      },
+      {
+        detail: describe({
+          id: "stopSmsLinkTest",
+          tag: TAG,
+          summary: "End the test of a link",
+          description: "What was sent is sent; what was not is not.",
+          responses: answers(200, LastTrial, [401, 403]),
+        }),
+      },
+    );
+}
+
+function showTrial(trial: Trial, after: number, trials: Trials): typeof TrialRecord.static {
+  const { id, route, link, to, end, tried, hasStrangeReceipts, waitMs } = trial;
+  const error = trials.viewOf(trial)?.error ?? null;
+  const lines = trial.lines.filter(({ no }) => no > after);
+  const verdict = end === null ? null : verdictOf({ end, route, link, tried, hasStrangeReceipts, error, waitMs });
+  return {
+    id,
+    route: route.config.name,
+    link: link === "" ? null : link,
+    to,
+    lines: lines.map((line) => ({ ...line, at: timeOf(line.at) })),
+    verdict,
+  };
+}

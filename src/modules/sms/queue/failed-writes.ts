@@ -1,0 +1,112 @@
+import type { Clock } from "../../../platform/clock.ts";
+import type { Commit } from "../../../platform/db/group-commit.ts";
+import { isStorageError } from "../../../platform/db/storage-error.ts";
+import { Unwritten } from "../../../platform/db/failed-writes.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { Trouble } from "../../../platform/health-issue.ts";
+import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
+import type { MessageStore } from "./message-store.ts";
+
+// What a bug keeps from being written of texts: of those alone, whoever shares a transaction with them.
+
+export interface UnwrittenTextsParts {
+  messages: Pick<MessageStore, "byId">;
+  commit: Commit;
+  clock: Clock;
+  log: Log;
+  nudge: (work: ReadyWork) => void;
+}
+
+/** Done in one transaction. */
+const SHARE = 500;
+/** It is looked behind so many that are kept; more of them are no bug of some texts any more. */
+const MAX_KEPT = 5_000;
+
+type Segment = Pick<SegmentRow, "messageId" | "seq">;
+
+/** Things to do that share a transaction. */
+export interface Share<T extends Segment> {
+  /** For the log. */
+  where: string;
+  /** Inside a transaction: the first ones, those that are kept among them; what is beyond `limit` comes the next time. */
+  find: (limit: number) => T[];
+  /** Inside a transaction; called again, perhaps much later, where it has a bug. */
+  act: (each: T) => ReadyWork[];
+}
+
+/** By message and part; each stays meanwhile as it was: in flight, unknown, waiting. */
+export class UnwrittenTexts extends Unwritten<string> {
+  readonly #parts: UnwrittenTextsParts;
+
+  constructor(parts: UnwrittenTextsParts) {
+    super(parts.clock);
+    this.#parts = parts;
+  }
+
+  /** Up to 500 in one transaction; where one has a bug, each goes alone, and that one is kept. How many there were. */
+  async run<T extends Segment>({ where, find, act }: Share<T>): Promise<number> {
+    const { commit, nudge } = this.#parts;
+    const open = () => {
+      const found = find(SHARE + Math.min(this.size, MAX_KEPT));
+      return found.filter((each) => !this.has(keyOf(each))).slice(0, SHARE);
+    };
+    const one = async (each: T) => {
+      for (const work of await commit(() => act(each))) nudge(work);
+    };
+    try {
+      const { count, works } = await commit(() => {
+        const found = open();
+        return { count: found.length, works: found.flatMap(act) };
+      });
+      for (const work of works) nudge(work);
+      return count;
+    } catch (error) {
+      if (isStorageError(error)) throw error;
+    }
+    const found = await commit(open);
+    await Promise.all(
+      found.map((each) =>
+        one(each).catch((error: unknown) => {
+          if (isStorageError(error)) throw error;
+          this.tellBug(where, error, each);
+          this.keep(keyOf(each), () => one(each));
+        }),
+      ),
+    );
+    return found.length;
+  }
+
+  /** Keeps what is to be written of a segment that was told as a bug's. */
+  keepSegment(segment: Segment, write: () => Promise<unknown>): void {
+    this.keep(keyOf(segment), write);
+  }
+
+  tellBug(where: string, error: unknown, { messageId, seq }: Segment): void {
+    this.#parts.log.bug(where, error, { id: this.#nameOf(messageId), seq });
+  }
+
+  get trouble(): Trouble | null {
+    const { first, size } = this;
+    if (first === null) return null;
+    const what = size === 1 ? "one part of a text" : `${size} parts of texts`;
+    const name = this.#nameOf(Number.parseInt(first.key, 10));
+    const reason =
+      `By a bug in pombo it could not be written down what became of ${what} (the first: of ${name}; see "bug" in the ` +
+      "log). Meanwhile they are not sent again, and writing is tried once a minute. All others go on. What remains needs " +
+      "another version: pombo update, whose start takes them for texts whose answer was lost.";
+    return { part: "sms", reason, since: first.since, isAdvisory: true };
+  }
+
+  /** As the operator knows it; never throws. */
+  #nameOf(messageId: number): string {
+    try {
+      return this.#parts.messages.byId(messageId)?.uid ?? `message ${messageId}`;
+    } catch {
+      return `message ${messageId}`;
+    }
+  }
+}
+
+function keyOf({ messageId, seq }: Segment): string {
+  return `${messageId} ${seq}`;
+}

@@ -1,0 +1,226 @@
+import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { Remembered } from "../../../platform/db/transactional-cache.ts";
+import { smsMessages } from "../../../platform/db/schema/sms.ts";
+import { fast } from "../../../platform/db/statement.ts";
+import type { Position } from "../../../platform/http/pagination.ts";
+
+// The messages. What a message's segments say of it (`PublicState`) is written by settle-message.ts alone.
+
+export type MessageRow = typeof smsMessages.$inferSelect;
+export type SmsStatus = MessageRow["status"];
+
+/** What follows from a message's segments. */
+export type PublicState = Pick<
+  MessageRow,
+  | "status"
+  | "deliveryState"
+  | "failureCategory"
+  | "providerId"
+  | "providerStatus"
+  | "providerErrorCode"
+  | "failedReason"
+  | "credits"
+  | "possibleDuplicate"
+  | "sentAt"
+  | "deliveredAt"
+  | "lastEventAt"
+  | "isFinal"
+>;
+
+/** A change of a message that is worth an event. */
+export interface MessageChange {
+  message: MessageRow;
+  status: "sent" | "delivered" | "undelivered" | "failed" | "expired";
+  /** Unix ms. */
+  at: number;
+}
+
+/** A message at acceptance. */
+export type NewMessage = Omit<MessageRow, "id" | keyof PublicState>;
+
+/** Null: any. */
+export interface MessageFilter {
+  status: SmsStatus | null;
+  to: string | null;
+}
+
+/** Messages on their way whose rows are remembered: each is asked for at each step that it takes. */
+const MAX_REMEMBERED = 10_000;
+
+/** Of what was just accepted. */
+const NOTHING_HAPPENED = {
+  status: "queued",
+  deliveryState: null,
+  failureCategory: null,
+  providerId: null,
+  providerStatus: null,
+  providerErrorCode: null,
+  failedReason: null,
+  possibleDuplicate: false,
+  sentAt: null,
+  deliveredAt: null,
+  lastEventAt: null,
+  isFinal: false,
+} as const satisfies Partial<PublicState>;
+
+export type MessageStore = ReturnType<typeof openMessageStore>;
+
+/** Prepares the statements of the messages. */
+export function openMessageStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const given = (name: string) => sql`${p(name)}`;
+  const insertRow = fast(
+    orm.insert(smsMessages).values({
+      uid: p("uid"),
+      workspaceId: p("workspaceId"),
+      recipient: p("recipient"),
+      sender: p("sender"),
+      body: p("body"),
+      sentText: p("sentText"),
+      encoding: p("encoding"),
+      alphabet: p("alphabet"),
+      segments: p("segments"),
+      credits: p("segments"),
+      expiresAt: p("expiresAt"),
+      createdAt: p("createdAt"),
+      status: "queued",
+      isHelp: sql`${sql.param(p("isHelp"), smsMessages.isHelp)}`,
+    }),
+  );
+  const selectById = fast(
+    orm
+      .select()
+      .from(smsMessages)
+      .where(eq(smsMessages.id, p("id"))),
+  );
+  const selectByUid = fast(
+    orm
+      .select()
+      .from(smsMessages)
+      .where(and(eq(smsMessages.uid, p("uid")), eq(smsMessages.workspaceId, p("workspaceId")))),
+  );
+  const updateState = fast(
+    orm
+      .update(smsMessages)
+      .set({
+        status: given("status"),
+        deliveryState: given("deliveryState"),
+        failureCategory: given("failureCategory"),
+        providerId: given("providerId"),
+        providerStatus: given("providerStatus"),
+        providerErrorCode: given("providerErrorCode"),
+        failedReason: given("failedReason"),
+        credits: given("credits"),
+        possibleDuplicate: sql`${sql.param(p("possibleDuplicate"), smsMessages.possibleDuplicate)}`,
+        sentAt: given("sentAt"),
+        deliveredAt: given("deliveredAt"),
+        lastEventAt: given("lastEventAt"),
+        isFinal: sql`${sql.param(p("isFinal"), smsMessages.isFinal)}`,
+      })
+      .where(eq(smsMessages.id, p("id"))),
+  );
+  // As a literal: SQLite uses a partial index only where the query says its condition in the same words.
+  const selectDue = fast(
+    orm
+      .select({ id: smsMessages.id })
+      .from(smsMessages)
+      .where(and(sql.raw("is_final = 0"), eq(smsMessages.status, p("status")), lte(smsMessages.expiresAt, p("until"))))
+      .orderBy(asc(smsMessages.expiresAt))
+      .limit(p("limit")),
+  );
+
+  // Whatever changes a message must forget it here.
+  const remembered = new Remembered<number, MessageRow>(MAX_REMEMBERED);
+  db.followers.push(remembered);
+
+  /** Told of each change that is worth an event, inside its transaction. */
+  let tell: ((change: MessageChange) => void) | null = null;
+
+  return {
+    /** Inside the accepting transaction; its integer id. */
+    insert(row: NewMessage): number {
+      const id = Number(insertRow.run(row).lastInsertRowid);
+      remembered.put(id, { id, ...row, ...NOTHING_HAPPENED, credits: row.segments });
+      return id;
+    },
+    byId(id: number): MessageRow | undefined {
+      const known = remembered.get(id);
+      if (known !== undefined) return known;
+      const row = selectById.get({ id });
+      if (row !== undefined) remembered.set(id, row);
+      return row;
+    },
+    /** Inside a transaction: others change or remove it; null: any. */
+    forget(id: number | null): void {
+      if (id === null) remembered.clear();
+      else remembered.delete(id);
+    },
+    byUid: (workspaceId: number, uid: string): MessageRow | undefined => selectByUid.get({ workspaceId, uid }),
+    /** What follows from its segments: settle-message.ts alone, as the next; the row then. */
+    setState(before: MessageRow, state: PublicState): MessageRow {
+      const after = { ...before, ...state };
+      updateState.run(after);
+      if (after.isFinal) remembered.delete(after.id);
+      else remembered.put(after.id, after);
+      return after;
+    },
+    changed: (change: MessageChange): void => tell?.(change),
+    /** From now on `follow` is told of each change that is worth an event, inside the transaction that makes it. */
+    followChanges(follow: NonNullable<typeof tell>): void {
+      tell = follow;
+    },
+    /** Which workspaces texted a number from this sender id after `since`, the last one first: those who share it. */
+    textedFrom: (recipient: string, sender: string, since: number): { workspaceId: number; lastAt: number }[] =>
+      orm
+        .select({ workspaceId: smsMessages.workspaceId, lastAt: sql<number>`MAX(${smsMessages.createdAt})` })
+        .from(smsMessages)
+        .where(
+          and(eq(smsMessages.recipient, recipient), eq(smsMessages.sender, sender), gte(smsMessages.createdAt, since)),
+        )
+        .groupBy(smsMessages.workspaceId)
+        .orderBy(desc(sql`MAX(${smsMessages.createdAt})`))
+        .all(),
+    /** Whether a subscriber's HELP was answered after `since`. */
+    helpedSince: (workspaceId: number, recipient: string, since: number): boolean =>
+      orm
+        .select({ id: smsMessages.id })
+        .from(smsMessages)
+        .where(
+          and(
+            eq(smsMessages.recipient, recipient),
+            eq(smsMessages.workspaceId, workspaceId),
+            gte(smsMessages.createdAt, since),
+            eq(smsMessages.isHelp, true),
+          ),
+        )
+        .limit(1)
+        .get() !== undefined,
+    /** Messages of a status that have more to come and whose lifetime was over by `until`, the first first. */
+    expired: (status: SmsStatus, until: number, limit: number): number[] =>
+      selectDue.all({ status, until, limit }).map(({ id }) => id),
+
+    /** A page of a workspace's messages, newest first, and one row more when there are more. */
+    list(workspaceId: number, filter: MessageFilter, before: Position | null, limit: number): MessageRow[] {
+      const of = and(
+        eq(smsMessages.workspaceId, workspaceId),
+        filter.to === null ? undefined : eq(smsMessages.recipient, filter.to),
+        filter.status === null ? undefined : eq(smsMessages.status, filter.status),
+      );
+      const read = (where: ReturnType<typeof and>, rows: number) =>
+        orm
+          .select()
+          .from(smsMessages)
+          .where(and(of, where))
+          .orderBy(desc(smsMessages.createdAt), desc(smsMessages.id))
+          .limit(rows)
+          .all();
+      if (before === null) return read(undefined, limit + 1);
+      const { createdAt, id } = before;
+      // Two ranges: in one SQLite would walk all of the cursor's millisecond.
+      const same = read(and(eq(smsMessages.createdAt, createdAt), lt(smsMessages.id, id)), limit + 1);
+      return [...same, ...read(lt(smsMessages.createdAt, createdAt), limit + 1 - same.length)];
+    },
+  };
+}

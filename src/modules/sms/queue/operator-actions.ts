@@ -1,0 +1,37 @@
+import type { ReadyWork } from "./segment-read-store.ts";
+import type { SegmentStore, Words } from "./segment-store.ts";
+
+// What an operator does to texts that wait, by hand: take them off the queue, or have them tried now. Each inside
+// a transaction; what is on its way to an SMSC is left alone.
+
+type Segments = Pick<SegmentStore, "of" | "end" | "endReady" | "delayReady">;
+
+const SILENT = { providerStatus: null, providerCode: null } as const;
+
+/**
+ * Ends a text as failed, for this reason. The credits of segments that never reached the SMSC go back (settle-message.ts);
+ * of one whose answer was lost nobody knows, and a late receipt corrects it.
+ */
+export function dropText(
+  messageId: number,
+  { reason, now }: { reason: string; now: number },
+  segments: Segments,
+): "dropped" | "running" | "gone" {
+  const rows = segments.of(messageId);
+  if (rows.some(({ state }) => state === "in_flight")) return "running";
+  const unknown = rows.filter(({ state }) => state === "unknown");
+  const lost: Words = { ...SILENT, category: "outcome_unknown", reason };
+  for (const row of unknown) segments.end(row, { state: "failed", now }, lost);
+  const unsent: Words = { ...SILENT, category: "internal_error", reason };
+  const ended = segments.endReady(messageId, { state: "failed", now }, unsent);
+  return ended + unknown.length > 0 ? "dropped" : "gone";
+}
+
+/** Makes what waits of a text due now; the work that its links are to be told of, null: nothing of it waits for a time. */
+export function hastenText(messageId: number, now: number, segments: Segments): ReadyWork | null {
+  const later = segments.of(messageId).filter(({ state, nextAt }) => state === "ready" && nextAt > now);
+  const [row] = later;
+  if (row === undefined) return null;
+  segments.delayReady(messageId, now);
+  return { route: row.route, priority: row.priority, workspaceId: row.workspaceId, nextAt: now };
+}

@@ -1,0 +1,26 @@
+import { sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { smsReferences } from "../../../platform/db/schema/sms.ts";
+import { fast } from "../../../platform/db/statement.ts";
+
+export type ReferenceStore = ReturnType<typeof openReferenceStore>;
+
+/** Counts texts of several parts by their recipient: the parts of two must not be mixed on a phone. */
+export function openReferenceStore({ orm }: Db) {
+  const next = fast(
+    orm
+      .insert(smsReferences)
+      .values({ recipient: sql.placeholder("recipient"), last: 0 })
+      .onConflictDoUpdate({
+        target: smsReferences.recipient,
+        set: { last: sql`(${smsReferences.last} + 1) & 65535` },
+      })
+      .returning({ last: smsReferences.last }),
+  );
+  return {
+    /** The next reference to a number, 0 to 65,535; whoever has 8 bits for it takes it mod 256. */
+    next(recipient: string): number {
+      return next.get({ recipient }).last;
+    },
+  };
+}

@@ -1,0 +1,362 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { Remembered } from "../../../platform/db/transactional-cache.ts";
+import { smsSegments } from "../../../platform/db/schema/sms.ts";
+import { fast } from "../../../platform/db/statement.ts";
+import { ChangedMessages } from "./changed-messages.ts";
+import {
+  IS_OPEN,
+  IS_READY,
+  openSegmentReads,
+  type Priority,
+  type RememberedSegments,
+  type SegmentRow,
+  type SegmentState,
+} from "./segment-read-store.ts";
+
+// The segments, which are the queue of the links. A segment is claimed for one connection of one link
+// (`leaseEpoch`) and is in flight before its PDU is written. Every move names the state and the connection
+// that it comes from, so that what an old connection still tells changes nothing:
+//
+//   ready → in_flight → accepted → delivered | failed | expired
+//   in_flight → ready (a refusal for now) | failed (for good) | unknown (drop, timeout, start)
+//   unknown → accepted | ready | failed          ready → failed | expired
+//   failed, expired → accepted … by a late proof
+//
+// Whatever changes a segment changes its message: `settle` is told of each such message once, before the
+// COMMIT (settle-message.ts derives its public state, gives credits back and tells of it).
+
+/** A segment at acceptance. */
+export type NewSegment = Pick<
+  SegmentRow,
+  "messageId" | "seq" | "parts" | "workspaceId" | "payload" | "reference" | "umr" | "route" | "priority" | "nextAt"
+>;
+
+export interface Claim {
+  route: string;
+  priority: Priority;
+  workspaceId: number;
+  link: string;
+  leaseEpoch: number;
+  now: number;
+  limit: number;
+}
+
+/** What a move comes from: most often a row as it was read or claimed. */
+export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch">;
+
+/** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
+export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
+
+/** `isCounted` false takes the attempt back (throttled); `isResend` true follows an unknown outcome. */
+export interface Again {
+  now: number;
+  nextAt: number;
+  isCounted: boolean;
+  isResend: boolean;
+  /** By status, this one among them; absent: as before. */
+  retries?: Record<string, number>;
+}
+
+/** What the statements of the segments share. */
+interface SegmentParts {
+  orm: Db["orm"];
+  changed: ChangedMessages;
+  remembered: RememberedSegments;
+}
+
+/** Messages whose segments are remembered from their claim on: each is asked for at each step that it takes. */
+const MAX_REMEMBERED = 10_000;
+
+export type SegmentStore = ReturnType<typeof openSegmentStore>;
+
+/** Prepares the statements of the segments; `settle` is told of each message whose segments change, before the COMMIT. */
+export function openSegmentStore(db: Db, settle: (messageId: number) => void) {
+  const changed = new ChangedMessages(settle);
+  // Whatever changes a segment must forget it here.
+  const remembered: RememberedSegments = new Remembered(MAX_REMEMBERED);
+  db.followers.push(changed, remembered);
+  /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
+  const settleNow = () => changed.settleNow();
+  const { orm } = db;
+  const parts = { orm, changed, remembered };
+  return {
+    ...claims(parts),
+    ...moves(parts),
+    ...openSegmentReads(orm, remembered),
+    settleNow,
+    /** Inside a transaction: others change or remove segments of this message; null: of any. */
+    forget(messageId: number | null): void {
+      if (messageId === null) remembered.clear();
+      else remembered.delete(messageId);
+    },
+  };
+}
+
+const p = sql.placeholder;
+/** A member that is given by its own name. */
+const given = (name: string) => sql`${p(name)}`;
+
+/** What a claim makes of a segment: its `link`, `leaseEpoch` and `now` are bound. */
+export const CLAIMED = {
+  state: "in_flight",
+  link: given("link"),
+  leaseEpoch: given("leaseEpoch"),
+  attempts: sql`${smsSegments.attempts} + 1`,
+  submittedAt: given("now"),
+  changedAt: given("now"),
+} as const;
+
+/** How segments come into the queue and are claimed for a connection. */
+function claims({ orm, changed, remembered }: SegmentParts) {
+  const insertRow = fast(
+    orm.insert(smsSegments).values({
+      messageId: p("messageId"),
+      seq: p("seq"),
+      parts: p("parts"),
+      workspaceId: p("workspaceId"),
+      payload: p("payload"),
+      reference: p("reference"),
+      umr: p("umr"),
+      state: "ready",
+      route: p("route"),
+      priority: p("priority"),
+      nextAt: p("nextAt"),
+    }),
+  );
+  // The table has no rowid; the order of RETURNING is not defined.
+  const updateClaimed = fast(
+    orm
+      .update(smsSegments)
+      .set(CLAIMED)
+      .where(
+        sql`(message_id, seq) IN (
+          SELECT message_id, seq FROM sms_segment
+          WHERE ${IS_READY} AND route = ${p("route")} AND priority = ${p("priority")} AND workspace_id = ${p("workspaceId")}
+            AND next_at <= ${p("now")} AND (link IS NULL OR link = ${p("link")})
+          ORDER BY next_at, message_id, seq LIMIT ${p("limit")})`,
+      )
+      .returning(),
+  );
+  const pin = fast(
+    orm
+      .update(smsSegments)
+      .set({ link: given("link") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), sql`link IS NULL`)),
+  );
+  const updateInFlight = fast(
+    orm
+      .update(smsSegments)
+      .set({ state: "unknown", nextAt: given("giveUpAt"), changedAt: given("now") })
+      .where(and(IS_OPEN, sql`state = 'in_flight'`))
+      .returning({ messageId: smsSegments.messageId }),
+  );
+
+  return {
+    /** Inside the accepting transaction: a segment that is ready from `nextAt` on. */
+    insert(segment: NewSegment): void {
+      remembered.delete(segment.messageId);
+      insertRow.run(segment);
+    },
+    /**
+     * Claims due segments of one workspace for a connection, in the order in which they must be written: commit
+     * first. All parts of a message are pinned to the link that claims the first of them.
+     */
+    claim(claim: Claim): SegmentRow[] {
+      const rows = updateClaimed.all({ ...claim });
+      // Of a text whose first parts went by a link that is gone, the rest keeps together as well.
+      const texts = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
+      for (const messageId of texts) pin.run({ messageId, link: claim.link });
+      for (const row of rows) {
+        if (row.parts === 1) remembered.put(row.messageId, [row]);
+        else remembered.delete(row.messageId);
+        changed.note(row.messageId);
+      }
+      return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
+    },
+    /** At a start, before any claim: of what was in flight nobody knows the outcome; how many. */
+    markInFlightUnknown(now: number, giveUpAt: number): number {
+      const rows = updateInFlight.all({ now, giveUpAt });
+      for (const { messageId } of rows) changed.note(messageId);
+      remembered.clear();
+      return rows.length;
+    },
+  };
+}
+
+/** What becomes of a segment from its claim on. */
+function moves({ orm, changed, remembered }: SegmentParts) {
+  const isAsExpected = and(
+    eq(smsSegments.messageId, p("messageId")),
+    eq(smsSegments.seq, p("seq")),
+    eq(smsSegments.state, p("state")),
+    eq(smsSegments.leaseEpoch, p("leaseEpoch")),
+  );
+  const words = {
+    providerStatus: given("providerStatus"),
+    providerCode: given("providerCode"),
+    category: given("category"),
+    reason: given("reason"),
+  };
+  const move = (set: Parameters<ReturnType<typeof orm.update<typeof smsSegments>>["set"]>[0]) =>
+    fast(
+      orm
+        .update(smsSegments)
+        .set({ ...set, changedAt: given("now") })
+        .where(isAsExpected),
+    );
+  const toUnknown = move({ state: "unknown", nextAt: given("giveUpAt") });
+  const toAccepted = move({
+    ...words,
+    state: "accepted",
+    acceptedAt: given("now"),
+    smscId: given("smscId"),
+    smscIdKey: given("smscIdKey"),
+    expectsReceipt: given("expectsReceipt"),
+  });
+  const toReady = move({
+    ...words,
+    state: "ready",
+    nextAt: given("nextAt"),
+    attempts: sql`${smsSegments.attempts} - ${p("uncounted")}`,
+    resends: sql`${smsSegments.resends} + ${p("resend")}`,
+    retries: sql`COALESCE(${p("retries")}, ${smsSegments.retries})`,
+    // One that is alone may be sent by any link; the others stay with the link that has the first.
+    link: sql`CASE WHEN ${smsSegments.parts} = 1 THEN NULL ELSE ${smsSegments.link} END`,
+  });
+  const toEnd = move({ ...words, state: given("end") });
+  const toReceipt = move({
+    ...words,
+    state: given("next"),
+    receiptState: given("receiptState"),
+    receiptAt: given("now"),
+    // What the network knows of, the SMSC had.
+    acceptedAt: sql`COALESCE(${smsSegments.acceptedAt}, ${p("now")})`,
+  });
+  const toOverdue = move({ overdue: given("status") });
+  const updateSecondId = fast(
+    orm
+      .update(smsSegments)
+      .set({ smscIdKey2: given("key") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq")))),
+  );
+  const delayReady = fast(
+    orm
+      .update(smsSegments)
+      .set({ nextAt: given("nextAt") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
+  );
+  const moveRoute = fast(
+    orm
+      .update(smsSegments)
+      .set({ route: given("route"), link: null, reroutes: sql`${smsSegments.reroutes} + ${p("reroutes")}` })
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
+  );
+  const endReady = fast(
+    orm
+      .update(smsSegments)
+      .set({ ...words, state: given("end"), changedAt: given("now") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), IS_READY)),
+  );
+
+  const setCredit = fast(
+    orm
+      .update(smsSegments)
+      .set({ credit: given("credit") })
+      .where(and(eq(smsSegments.messageId, p("messageId")), eq(smsSegments.seq, p("seq")))),
+  );
+
+  const fenced = (
+    statement: typeof toUnknown,
+    { messageId, seq, state, leaseEpoch }: Fence,
+    values: object,
+    written?: (row: SegmentRow) => Partial<SegmentRow>,
+  ) => {
+    const isMoved = statement.run({ messageId, seq, state, leaseEpoch, ...values }).changes > 0;
+    if (!isMoved) return false;
+    changed.note(messageId);
+    const rows = written === undefined ? undefined : remembered.get(messageId);
+    if (rows === undefined || written === undefined) remembered.delete(messageId);
+    else
+      remembered.put(
+        messageId,
+        rows.map((row) => (row.seq === seq ? { ...row, ...written(row) } : row)),
+      );
+    return true;
+  };
+
+  // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
+  return {
+    /** Nobody knows whether it was accepted; it is given up at `giveUpAt`. */
+    unknown: (from: Fence, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
+    /** The SMSC has it, under this id. */
+    accept(
+      from: Fence,
+      answer: { smscId: string | null; smscIdKey: string | null; expectsReceipt: boolean; now: number },
+      said: Words,
+    ): boolean {
+      const { now, ...rest } = answer;
+      const values = { ...answer, expectsReceipt: answer.expectsReceipt ? 1 : 0, ...said };
+      const written = { ...said, ...rest, state: "accepted", acceptedAt: now, changedAt: now } as const;
+      return fenced(toAccepted, from, values, () => written);
+    },
+    /** To be tried again. */
+    retry(from: Fence, { now, nextAt, isCounted, isResend, retries }: Again, said: Words): boolean {
+      const counted = { uncounted: isCounted ? 0 : 1, resend: isResend ? 1 : 0 };
+      const all = retries === undefined ? null : JSON.stringify(retries);
+      return fenced(toReady, from, { now, nextAt, retries: all, ...counted, ...said });
+    },
+    /** Given up before the SMSC had it: refused, expired, nobody knows. */
+    end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>
+      fenced(toEnd, from, { end: end.state, now: end.now, ...said }),
+    /** A receipt that counts (status.ts `advance`, `segmentStateOf`): the network's word on what the SMSC has. */
+    receipt(
+      from: Fence,
+      receipt: { state: SegmentState; receiptState: NonNullable<SegmentRow["receiptState"]>; now: number },
+      said: Words,
+    ): boolean {
+      const { state: next, receiptState, now } = receipt;
+      const written = { ...said, state: next, receiptState, receiptAt: now, changedAt: now };
+      const values = { next, receiptState, now, ...said };
+      return fenced(toReceipt, from, values, ({ acceptedAt }) => ({ ...written, acceptedAt: acceptedAt ?? now }));
+    },
+    /** Its receipt is not waited for any longer; `status` is what that makes of its message. */
+    overdue: (from: Fence, end: { status: "sent" | "undelivered"; now: number }): boolean =>
+      fenced(toOverdue, from, end),
+    /** A second id of a segment that was sent twice. */
+    addId(messageId: number, seq: number, key: string): void {
+      remembered.delete(messageId);
+      updateSecondId.run({ messageId, seq, key });
+    },
+    /** What is ready of a message is not due before `nextAt`. */
+    delayReady(messageId: number, nextAt: number): void {
+      remembered.delete(messageId);
+      delayReady.run({ messageId, nextAt });
+    },
+    /**
+     * What is ready of a message goes by another route, for a refusal (once: `reroutes`) or while no link of its own
+     * is bound; only where no part was accepted or is unknown. How many.
+     */
+    moveReady(messageId: number, to: { route: string; isRefused: boolean }): number {
+      remembered.delete(messageId);
+      return moveRoute.run({ messageId, route: to.route, reroutes: to.isRefused ? 1 : 0 }).changes;
+    },
+    /** What is ready of a message is not sent any more; how many. */
+    endReady(messageId: number, end: { state: "failed" | "expired"; now: number }, said: Words): number {
+      remembered.delete(messageId);
+      const { changes } = endReady.run({ messageId, end: end.state, now: end.now, ...said });
+      if (changes > 0) changed.note(messageId);
+      return changes;
+    },
+    /** The same of settle-message.ts, which is told of the message at that moment. */
+    abandonReady(messageId: number, now: number, said: Words): void {
+      remembered.delete(messageId);
+      endReady.run({ messageId, end: "failed", now, ...said });
+    },
+    /** What became of the credit of a segment: settle-message.ts alone. */
+    setCredit(segment: Pick<SegmentRow, "messageId" | "seq">, credit: SegmentRow["credit"]): void {
+      remembered.delete(segment.messageId);
+      setCredit.run({ messageId: segment.messageId, seq: segment.seq, credit });
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { changeCredits } from "../../workspaces/credits.ts";
+import type { CreditStore } from "../../workspaces/credit-store.ts";
+import type { WorkspaceStore } from "../../workspaces/store.ts";
+import { type MessageState, type Segment, stateOf } from "./status.ts";
+import type { SegmentStore, Words } from "./segment-store.ts";
+import type { SegmentRow } from "./segment-read-store.ts";
+import type { MessageChange, MessageRow, MessageStore, PublicState } from "./message-store.ts";
+
+// What a change of segments means for their message, inside the transaction that changed them and once for
+// each: its public state is derived (status.ts) and written, what is not to be sent any more is
+// ended, credits of segments that never reached the SMSC are given back, and who follows is told. The store
+// of the segments sees to it that this cannot be forgotten, nor happen twice.
+
+export interface SettleParts {
+  messages: Pick<MessageStore, "byId" | "setState" | "changed">;
+  segments: Pick<SegmentStore, "of" | "abandonReady" | "setCredit">;
+  workspaces: Pick<WorkspaceStore, "addCredits">;
+  credits: Pick<CreditStore, "insert">;
+  /** Inside the transaction: texts ended so, and were sent again because an answer was lost. */
+  counts: { changed: (status: MessageChange["status"]) => void; duplicated: () => void };
+}
+
+/** Of a message whose workspace was deleted nothing is left to settle. */
+export function settleMessage(messageId: number, parts: SettleParts): void {
+  const before = parts.messages.byId(messageId);
+  if (before === undefined) return;
+  const rows = parts.segments.of(messageId);
+  if (rows.length === 0) return;
+  const overdue = rows.find((row) => row.overdue !== null)?.overdue ?? "sent";
+  const state = stateOf(rows.map(asSegment), overdue);
+  const at = rows.reduce((last, { changedAt }) => Math.max(last, changedAt ?? 0), before.createdAt);
+  if (state.abandoned.length > 0) parts.segments.abandonReady(messageId, at, abandonedBy(state));
+  settleCredits(before, { rows, refunded: state.refunded, at }, parts);
+  const after = publicState(state, rows);
+  if (isSame(before, after)) return;
+  const message = parts.messages.setState(before, { ...after, lastEventAt: at });
+  if (after.possibleDuplicate && !before.possibleDuplicate) parts.counts.duplicated();
+  tellOf(before, message, at, parts);
+}
+
+function asSegment(row: SegmentRow): Segment {
+  return {
+    seq: row.seq,
+    state: row.state,
+    wasTried: row.submittedAt !== null,
+    acceptedAt: row.acceptedAt,
+    receipt: row.receiptState,
+    receiptAt: row.receiptAt,
+    expectsReceipt: row.expectsReceipt,
+    isOverdue: row.overdue !== null,
+    category: row.category,
+    isRefunded: row.credit !== "reserved",
+  };
+}
+
+/** Another part of the message was refused for good, and a text without it is none. */
+function abandonedBy({ failureCategory }: MessageState): Words {
+  const reason = "Another part of the text could not be sent";
+  return { providerStatus: null, providerCode: null, category: failureCategory, reason };
+}
+
+/**
+ * Gives credits back, each once. What was given back and turns out to have reached the SMSC after all stays
+ * given back: it is written off, so that the operator sees what it cost.
+ */
+function settleCredits(
+  message: MessageRow,
+  { rows, refunded, at }: { rows: SegmentRow[]; refunded: number[]; at: number },
+  parts: SettleParts,
+): void {
+  const lost = rows.filter(({ credit, acceptedAt }) => credit === "refunded" && acceptedAt !== null);
+  const returned = rows.filter(({ seq }) => refunded.includes(seq));
+  for (const [segments, credit, kind] of [
+    [returned, "refunded", "refund"],
+    [lost, "written_off", "writeoff"],
+  ] as const) {
+    const count = segments.length;
+    if (count === 0) continue;
+    for (const segment of segments) parts.segments.setCredit(segment, credit);
+    const amount = kind === "refund" ? count : 0;
+    const { id: messageId, workspaceId } = message;
+    changeCredits({ workspaceId, kind, amount, messageId, segments: count, note: null, createdAt: at }, parts);
+  }
+}
+
+function publicState(state: MessageState, rows: SegmentRow[]): Omit<PublicState, "lastEventAt"> {
+  const { status, deliveryState, failureCategory, sentAt, deliveredAt } = state;
+  const said = rows
+    .filter(({ providerStatus }) => providerStatus !== null)
+    .toSorted((a, b) => (b.changedAt ?? 0) - (a.changedAt ?? 0) || b.seq - a.seq)[0];
+  return {
+    status,
+    deliveryState,
+    failureCategory,
+    providerId: rows[0]?.smscId ?? null,
+    providerStatus: said?.providerStatus ?? null,
+    providerErrorCode: said?.providerCode ?? null,
+    failedReason: failureCategory === null ? null : reasonOf(failureCategory, rows),
+    credits: rows.filter(({ seq, credit }) => credit === "reserved" && !state.refunded.includes(seq)).length,
+    possibleDuplicate: rows.some(({ resends }) => resends > 0),
+    sentAt,
+    deliveredAt,
+    isFinal: isFinal(state),
+  };
+}
+
+/** Whether time alone changes nothing any more. */
+function isFinal({ status, deliveryState, isOpen }: MessageState): boolean {
+  if (status === "queued" || status === "sending" || isOpen) return false;
+  return status !== "sent" || deliveryState === "unknown" || deliveryState === "partially_delivered";
+}
+
+function reasonOf(category: NonNullable<MessageState["failureCategory"]>, rows: SegmentRow[]): string {
+  const given = rows.find((row) => row.category === category && row.reason !== null)?.reason;
+  return given ?? REASONS[category];
+}
+
+const REASONS: Record<NonNullable<MessageState["failureCategory"]>, string> = {
+  invalid_destination: "The number cannot be reached from this provider",
+  unknown_subscriber: "There is no subscriber with this number",
+  absent_subscriber: "The phone was switched off or out of reach",
+  handset_error: "The phone could not take it",
+  blocked: "The network or the subscriber blocks such texts",
+  opted_out: "The recipient does not want texts any more",
+  sender_rejected: "The provider does not take this sender id",
+  content_rejected: "The provider refused the text",
+  throttled: "The provider could not take it in time: too many texts at once",
+  provider_auth: "The provider did not let us in",
+  provider_unavailable: "The provider could not be reached in time",
+  provider_error: "The provider could not deliver it, and did not say why",
+  protocol_error: "The provider did not understand how it was sent",
+  expired: "It could not be delivered before its time was over",
+  receipt_timeout: "The provider accepted it and never said what became of it",
+  outcome_unknown: "The provider's answer was lost: it may have been delivered",
+  internal_error: "Something went wrong inside pombo",
+};
+
+const COMPARED = [
+  "status",
+  "deliveryState",
+  "failureCategory",
+  "providerId",
+  "providerStatus",
+  "providerErrorCode",
+  "failedReason",
+  "credits",
+  "possibleDuplicate",
+  "sentAt",
+  "deliveredAt",
+  "isFinal",
+] as const satisfies (keyof PublicState)[];
+
+function isSame(before: MessageRow, after: Omit<PublicState, "lastEventAt">): boolean {
+  return COMPARED.every((name) => before[name] === after[name]);
+}
+
+/** That it was sent is told also where its receipt came in the same transaction. */
+function tellOf(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleParts): void {
+  const tell = (status: MessageChange["status"]) => {
+    messages.changed({ message, status, at });
+    counts.changed(status);
+  };
+  const { status } = message;
+  if (before.sentAt === null && message.sentAt !== null) tell("sent");
+  if (status !== before.status && status !== "queued" && status !== "sending" && status !== "sent") tell(status);
+}

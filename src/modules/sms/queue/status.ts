@@ -1,0 +1,213 @@
+/**
+ * What an SMS's segments together mean to the one who sent it. Nobody else writes these words: whoever
+ * changes a segment asks here, and stores what it says in the same transaction.
+ *
+ * A message is `queued` until a segment is under way, `sending` until the SMSC has all, then `sent`. From
+ * then on the receipts count: all delivered, or else the worst of the last words. A segment that the SMSC
+ * never took makes it `failed`, or `expired` when our own time ran out, whatever became of the others;
+ * the rest of it is not sent. Late proof of a segment that was given up corrects all of that. Pure.
+ */
+import type { FailureCategory } from "../receipts/failure.ts";
+import { isLast, type ReceiptState } from "../receipts/parse.ts";
+
+/** Where a segment stands. `unknown`: submitted, and nobody knows whether it arrived. `accepted` also says that no last word came. */
+export type SegmentState = "ready" | "in_flight" | "unknown" | "accepted" | "delivered" | "failed" | "expired";
+
+/** A segment's row, as far as it counts here. */
+export interface Segment {
+  /** From 1. */
+  seq: number;
+  state: SegmentState;
+  /** A submit_sm was written at least once. */
+  wasTried: boolean;
+  /** When the SMSC took it, by its answer or by a receipt that proves it; Unix ms, null: it did not as far as we know. */
+  acceptedAt: number | null;
+  /** The last word of receipts that counted (`advance`), and when it was received (Unix ms). Null: none yet. */
+  receipt: ReceiptState | null;
+  receiptAt: number | null;
+  /** False where the route gives no receipt for this part. One that comes all the same counts. */
+  expectsReceipt: boolean;
+  /** Waiting for its last receipt is over. */
+  isOverdue: boolean;
+  /** Why it was refused, given up or not delivered; null while fine. */
+  category: FailureCategory | null;
+  /** Its credit was given back. Late proof does not take it again. */
+  isRefunded: boolean;
+}
+
+export type SmsStatus = "queued" | "sending" | "sent" | "delivered" | "undelivered" | "failed" | "expired";
+export type DeliveryState = "pending" | ReceiptState | "partially_delivered";
+
+export interface MessageState {
+  status: SmsStatus;
+  /** The network's word; null before a submit. */
+  deliveryState: DeliveryState | null;
+  failureCategory: FailureCategory | null;
+  /** When the SMSC had taken the last segment; Unix ms, null: it has not taken all. */
+  sentAt: number | null;
+  /** When the last receipt of delivery came; null: not all are delivered. */
+  deliveredAt: number | null;
+  /** Segments that wait and are not to be sent any more: end them, `failed`, in the same transaction. */
+  abandoned: number[];
+  /** All were taken, and a last receipt is waited for. */
+  isOpen: boolean;
+  /** Segments whose credit is to be given back now, those of `abandoned` among them. */
+  refunded: number[];
+}
+
+/** Per route: what a message is called whose receipts did not come in time. */
+export type OverdueStatus = "sent" | "undelivered";
+
+type Words = Pick<MessageState, "status" | "deliveryState" | "failureCategory">;
+
+/** The state of a message of these segments, at least one, in any order. */
+export function stateOf(segments: readonly Segment[], overdueStatus: OverdueStatus = "sent"): MessageState {
+  const refused = segments.filter((each) => each.acceptedAt === null && isGivenUp(each));
+  const isStopped = refused.length > 0;
+  const abandoned = isStopped ? segments.filter(({ state }) => state === "ready") : [];
+  const refunded = [...refused, ...abandoned].filter(({ isRefunded }) => !isRefunded);
+  const areAllAccepted = segments.every(({ acceptedAt }) => acceptedAt !== null);
+  const words = wordsOf(segments, refused, overdueStatus);
+  const isOpen = words.status === "sent" && reportedOf(segments).some((each) => !isClosed(each));
+  return {
+    ...words,
+    sentAt: areAllAccepted ? latest(segments.map(({ acceptedAt }) => acceptedAt)) : null,
+    deliveredAt: words.status === "delivered" ? latest(segments.map(({ receiptAt }) => receiptAt)) : null,
+    abandoned: numbersOf(abandoned),
+    refunded: numbersOf(refunded),
+    isOpen,
+  };
+}
+
+function isGivenUp({ state }: Segment): boolean {
+  return state === "failed" || state === "expired";
+}
+
+function wordsOf(segments: readonly Segment[], refused: readonly Segment[], overdueStatus: OverdueStatus): Words {
+  const isUnderWay = segments.some(({ state }) => state === "in_flight" || state === "unknown");
+  if (refused.length > 0 && !isUnderWay) return wordsOfRefused(segments, refused);
+  if (segments.every(({ acceptedAt }) => acceptedAt !== null)) return wordsOfAccepted(segments, overdueStatus);
+  const isSending = isUnderWay || segments.some(({ acceptedAt }) => acceptedAt !== null);
+  const status = isSending ? "sending" : "queued";
+  return { status, deliveryState: segments.some(({ wasTried }) => wasTried) ? "pending" : null, failureCategory: null };
+}
+
+/** A part at least never reached the SMSC. What reached it may still arrive, and then part of the message did. */
+function wordsOfRefused(segments: readonly Segment[], refused: readonly Segment[]): Words {
+  const inOrder = refused.toSorted((a, b) => a.seq - b.seq);
+  const failed = inOrder.find(({ state }) => state === "failed");
+  const category = (failed ?? inOrder[0])?.category ?? (failed === undefined ? "expired" : "internal_error");
+  return {
+    status: failed === undefined ? "expired" : "failed",
+    deliveryState: deliveryStateOfRefused(segments, category),
+    failureCategory: category,
+  };
+}
+
+function deliveryStateOfRefused(segments: readonly Segment[], category: FailureCategory): DeliveryState | null {
+  if (segments.some(({ receipt }) => receipt === "delivered")) return "partially_delivered";
+  if (category === "outcome_unknown") return "unknown";
+  if (!segments.some(({ wasTried }) => wasTried)) return null;
+  if (segments.some(isRefused)) return "rejected";
+  const reported = segments.filter(hasLastWord);
+  return reported.length > 0 ? worstOf(reported).receipt : "pending";
+}
+
+/** By the SMSC's answer to its submit, for good. What it took may have failed too, by a receipt. */
+function isRefused({ state, wasTried, acceptedAt, category }: Segment): boolean {
+  return state === "failed" && wasTried && acceptedAt === null && !OUR_OWN.includes(category);
+}
+
+/** Why we end what waits to be tried again, though nobody refused it. */
+const OUR_OWN: readonly (FailureCategory | null)[] = [
+  "opted_out",
+  "outcome_unknown",
+  "provider_unavailable",
+  "internal_error",
+];
+
+/** The SMSC has all of it. */
+function wordsOfAccepted(segments: readonly Segment[], overdueStatus: OverdueStatus): Words {
+  const reported = reportedOf(segments);
+  if (reported.length === 0) return { status: "sent", deliveryState: "unknown", failureCategory: null };
+  if (reported.some((each) => !isClosed(each)))
+    return { status: "sent", deliveryState: openState(reported), failureCategory: null };
+  const delivered = reported.filter(({ receipt }) => receipt === "delivered");
+  if (delivered.length === reported.length)
+    return { status: "delivered", deliveryState: "delivered", failureCategory: null };
+  const worst = worstOf(reported);
+  const failureCategory = worst.category ?? defaultCategory(worst);
+  if (delivered.length > 0) {
+    const status = hasLastWord(worst) ? "undelivered" : overdueStatus;
+    return { status, deliveryState: "partially_delivered", failureCategory };
+  }
+  if (!hasLastWord(worst)) return { status: overdueStatus, deliveryState: "unknown", failureCategory };
+  const status = worst.receipt === "expired" ? "expired" : "undelivered";
+  return { status, deliveryState: worst.receipt, failureCategory };
+}
+
+/** Those that the network says something of. */
+function reportedOf(segments: readonly Segment[]): Segment[] {
+  return segments.filter(({ expectsReceipt, receipt }) => expectsReceipt || receipt !== null);
+}
+
+function hasLastWord({ receipt }: Segment): boolean {
+  return receipt !== null && isLast(receipt);
+}
+
+function isClosed(segment: Segment): boolean {
+  return hasLastWord(segment) || segment.isOverdue;
+}
+
+/** While a part is open: the first receipt that says more than that the SMSC has it makes it enroute, but for `unknown`. */
+function openState(reported: readonly Segment[]): DeliveryState {
+  const words = reported.map(({ receipt }) => receipt).filter((receipt) => receipt !== null);
+  if (words.some((word) => word !== "accepted" && word !== "unknown")) return "enroute";
+  if (words.includes("unknown")) return "unknown";
+  return words.length > 0 ? "accepted" : "pending";
+}
+
+/** From the worst on. What nobody knows is no worse than what somebody does. */
+const WORST_FIRST: readonly (ReceiptState | null)[] = ["undeliverable", "rejected", "deleted", "expired"];
+
+function worstOf(reported: readonly Segment[]): Segment {
+  const rank = ({ receipt }: Segment) =>
+    (WORST_FIRST.indexOf(receipt) + WORST_FIRST.length + 1) % (WORST_FIRST.length + 1);
+  const undelivered = reported.filter(({ receipt }) => receipt !== "delivered");
+  const [worst] = undelivered.toSorted((a, b) => rank(a) - rank(b) || a.seq - b.seq);
+  if (worst === undefined) throw new Error("all segments are delivered");
+  return worst;
+}
+
+/** Where neither the receipt nor the route says why. */
+function defaultCategory(segment: Segment): FailureCategory {
+  if (!hasLastWord(segment)) return "receipt_timeout";
+  return segment.receipt === "expired" ? "expired" : "provider_error";
+}
+
+function latest(times: (number | null)[]): number | null {
+  return times.reduce((last, time) => (time !== null && (last === null || time > last) ? time : last), null);
+}
+
+function numbersOf(segments: readonly Segment[]): number[] {
+  return segments.map(({ seq }) => seq).toSorted((a, b) => a - b);
+}
+
+/**
+ * The word that counts after another receipt for the same segment, or null: the new one changes nothing.
+ * Receipts come twice, late and out of order. A last word stays, except that a message reported expired
+ * may be reported delivered after all; words before it are replaced by whatever comes, but for `unknown`.
+ */
+export function advance(current: ReceiptState | null, incoming: ReceiptState): ReceiptState | null {
+  if (current === incoming) return null;
+  if (current === null) return incoming;
+  if (isLast(current)) return current === "expired" && incoming === "delivered" ? incoming : null;
+  return incoming === "unknown" ? null : incoming;
+}
+
+/** The state of a segment's row that the word of a receipt makes, `accepted` for one that is not the last. */
+export function segmentStateOf(receipt: ReceiptState): SegmentState {
+  if (!isLast(receipt)) return "accepted";
+  if (receipt === "delivered" || receipt === "expired") return receipt;
+  return "failed";
+}

@@ -1,0 +1,83 @@
+import type { Commit } from "../../../platform/db/group-commit.ts";
+import { isStorageError } from "../../../platform/db/storage-error.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { SuppressionStore } from "../../suppressions/store.ts";
+
+// A number of which the network says that nobody has it is suppressed for the workspace that texted it, unless a route
+// says so in masses: then a table of the network is broken rather than all those numbers, and the operator decides.
+
+/** A message's first last word by receipt. */
+export interface LastWord {
+  route: string;
+  workspaceId: number;
+  /** In E.164. */
+  address: string;
+  /** The network says that there is no such subscriber. */
+  isInvalid: boolean;
+  at: number;
+}
+
+type Recipient = Pick<LastWord, "workspaceId" | "address">;
+
+export interface InvalidNumbersParts {
+  /** Whether a site refuses in masses, each workspace for itself; a route is a site here. */
+  refusals: {
+    noteReply(site: string, workspaceId: number, now: number): void;
+    noteHard(site: string, workspaceId: number, now: number): void;
+    decide(site: string, recipient: Recipient, now: number): { kind: "now" } | { kind: "held"; earlier: Recipient[] };
+    forget(site: string, earlier: Recipient[]): void;
+  };
+  suppressions: Pick<SuppressionStore, "insert" | "hold" | "takeBack">;
+  /** Inside a transaction: of a deleted workspace nothing more is written. */
+  isThere: (workspaceId: number) => boolean;
+  commit: Commit;
+  log: Log;
+}
+
+export class InvalidNumbers {
+  readonly #parts: InvalidNumbersParts;
+
+  constructor(parts: InvalidNumbersParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Outside of transactions: what was told is durable, and all of its transaction is counted before any is decided on.
+   * A crash before that is written costs one more text, whose receipt says the same.
+   */
+  told({ route, workspaceId, address, isInvalid, at }: LastWord): void {
+    const { refusals } = this.#parts;
+    const site = `sms:${route}`;
+    if (!isInvalid) return refusals.noteReply(site, workspaceId, at);
+    refusals.noteHard(site, workspaceId, at);
+    void this.#suppress(site, { workspaceId, address }, at);
+  }
+
+  async #suppress(site: string, recipient: Recipient, now: number): Promise<void> {
+    const { refusals, suppressions, isThere, commit, log } = this.#parts;
+    const row = { channel: "sms", reason: "invalid_number" } as const;
+    try {
+      const held = await commit(() => {
+        if (!isThere(recipient.workspaceId)) return null;
+        const decided = refusals.decide(site, recipient, now);
+        if (decided.kind === "now") {
+          suppressions.insert({ ...recipient, ...row, createdAt: now });
+          return null;
+        }
+        const taken = decided.earlier.filter((each) => suppressions.takeBack({ ...each, ...row }));
+        for (const each of [...taken, recipient]) suppressions.hold({ ...each, ...row, createdAt: now, site });
+        return { earlier: decided.earlier, count: taken.length + 1 };
+      });
+      if (held === null) return;
+      refusals.forget(site, held.earlier);
+      log.event("suppressions.held", {
+        site,
+        count: held.count,
+        detail: "this route reports very many unknown numbers: nobody was suppressed",
+      });
+    } catch (error) {
+      // The guard tells of trouble with the storage.
+      if (!isStorageError(error)) log.bug("sms suppress", error);
+    }
+  }
+}

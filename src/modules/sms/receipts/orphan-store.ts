@@ -1,0 +1,54 @@
+import { and, asc, desc, eq, gte, lt, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { smsReceiptOrphans } from "../../../platform/db/schema/sms.ts";
+import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { fast } from "../../../platform/db/statement.ts";
+
+// Receipts that matched nothing when they came: their answer may be on its way still, or lost.
+
+export type OrphanRow = typeof smsReceiptOrphans.$inferSelect;
+
+export function openOrphanStore({ orm }: Db) {
+  const p = sql.placeholder;
+  const selectById = fast(
+    orm
+      .select()
+      .from(smsReceiptOrphans)
+      .where(and(eq(smsReceiptOrphans.route, p("route")), eq(smsReceiptOrphans.smscIdKey, p("key"))))
+      .orderBy(asc(smsReceiptOrphans.id)),
+  );
+  return {
+    insert(row: Omit<OrphanRow, "id">): void {
+      orm.insert(smsReceiptOrphans).values(row).run();
+    },
+    /** By the id of an answer, in one of the forms that receipts may have it in; in the order in which they came. */
+    bySmscId: (route: string, key: string): OrphanRow[] => selectById.all({ route, key }),
+    /** Of a number (its last nine digits), received from `since` on, the newest first: for an outcome that is unknown. */
+    byNumber: (route: string, numberKey: string, since: number): OrphanRow[] =>
+      orm
+        .select()
+        .from(smsReceiptOrphans)
+        .where(
+          and(
+            eq(smsReceiptOrphans.route, route),
+            eq(smsReceiptOrphans.numberKey, numberKey),
+            gte(smsReceiptOrphans.receivedAt, since),
+          ),
+        )
+        .orderBy(desc(smsReceiptOrphans.id))
+        .all(),
+    /** How many wait, by route. */
+    counts: (): { route: string; count: number }[] =>
+      orm
+        .select({ route: smsReceiptOrphans.route, count: sql<number>`COUNT(*)` })
+        .from(smsReceiptOrphans)
+        .groupBy(smsReceiptOrphans.route)
+        .all(),
+    remove(id: number): void {
+      orm.delete(smsReceiptOrphans).where(eq(smsReceiptOrphans.id, id)).run();
+    },
+    /** Removes a share of what came before `notBefore`; true when there may be more. */
+    purge: (notBefore: number): boolean =>
+      removeShare(orm, smsReceiptOrphans, lt(smsReceiptOrphans.receivedAt, notBefore), PURGE_ROWS),
+  };
+}

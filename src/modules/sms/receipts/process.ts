@@ -1,0 +1,265 @@
+import type { Facts } from "../../../platform/db/after-commit.ts";
+import type { LinkStore } from "../gateway/link-store.ts";
+import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
+import { categoryOfError, isUnknownSubscriber } from "./failure.ts";
+import type { LastWord } from "./invalid-numbers.ts";
+import { isSameNumber, numberKey } from "../encoding/phone-number.ts";
+import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
+import { candidateKeys, type Conversion, idKey } from "./message-id.ts";
+import { isLast, type Receipt } from "./parse.ts";
+import type { Route } from "../gateway/route-settings.ts";
+import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
+import type { SegmentStore, Words } from "../queue/segment-store.ts";
+import { advance, segmentStateOf } from "../queue/status.ts";
+import type { MessageStore } from "../queue/message-store.ts";
+import { type KeptReceipt, Uncertain } from "./match-uncertain.ts";
+import { releaseParts } from "../gateway/resolve-uncertain.ts";
+import type { WorkStore } from "../queue/work-store.ts";
+
+// Which segment a receipt is about, and what it says of it. A receipt that fits nothing is kept: its answer may be
+// on its way, or lost. Everything here is inside a transaction.
+
+/** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
+const AGREEING = 20;
+/** What is learned of a route: its conversion. */
+export const LEARNED = "ids";
+
+export interface ReceiptParts {
+  sms: {
+    segments: SegmentStore;
+    work: Pick<WorkStore, "openTo">;
+    orphans: ReturnType<typeof openOrphanStore>;
+    links: Pick<LinkStore, "learned" | "learn">;
+    messages: Pick<MessageStore, "byId">;
+    facts: Pick<Facts, "note">;
+  };
+  routes: ReadonlyMap<string, Route>;
+  /** Outside of transactions: what the network said of a number, for good. */
+  ended?: (word: LastWord) => void;
+}
+
+/** What of a receipt's PDU counts beside what it says. */
+export type ReceiptPdu = Pick<Inbound, "source" | "destination" | "userMessageReference" | "bytes">;
+
+export class Receipts {
+  readonly #parts: ReceiptParts;
+  /** How many orphans each route may have; none is common, and then nothing is looked up. */
+  readonly #orphans = new Map<string, number>();
+  /** This and what was learned: of receipts that are durable. */
+  readonly #agreeing = new Map<string, { conversion: Conversion; count: number }>();
+  readonly #learned = new Map<string, Conversion | null>();
+  readonly #uncertain: Uncertain;
+
+  constructor(parts: ReceiptParts) {
+    this.#parts = parts;
+    this.#uncertain = new Uncertain({ ...parts, areIdsKnown: (route) => this.#conversionOf(route) !== null });
+    for (const { route, count } of parts.sms.orphans.counts()) this.#orphans.set(route, count);
+  }
+
+  /** A receipt that came by a link of the route; the work that waited for it. */
+  take(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): ReadyWork[] {
+    const found = this.#find(routeName, receipt, pdu, now) ?? this.#findUnanswered(routeName, receipt, pdu, now);
+    if (found !== null) return found.flatMap((row) => this.#apply(row, receipt, now));
+    this.#keep(routeName, receipt, pdu, now);
+    if (pdu.userMessageReference !== null) return [];
+    const recipient = subscriberIn(pdu);
+    return this.#uncertain
+      .together(routeName, recipient, now)
+      .flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
+  }
+
+  /** The segments have this id now: receipts that came before it are applied. */
+  join(rows: SegmentRow[], recipientOf: () => string, smscId: string, now: number): void {
+    const [first] = rows;
+    if (first === undefined || !this.#mayHaveOrphans(first.route)) return;
+    const { orphans, segments } = this.#parts.sms;
+    const recipient = recipientOf();
+    const number = numberKey(recipient);
+    const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
+    for (const orphan of kept.toSorted((a, b) => a.id - b.id)) {
+      if (orphan.numberKey !== number) continue;
+      const own = rows.flatMap(({ messageId, seq }) => segments.one(messageId, seq) ?? []);
+      // An SMSC that gives an id again: this receipt is that of a part whose answer is still to come.
+      if (own.every(isOver) && this.#uncertain.isAwaited(first.route, recipient, now)) continue;
+      for (const row of own) this.#apply(row, JSON.parse(orphan.receipt) as Receipt, now);
+      this.#remove(orphan);
+    }
+  }
+
+  /** Whether kept receipts tell what became of a segment whose outcome is unknown; then that is applied. Null: none does. */
+  prove(row: SegmentRow, recipient: string | null, now: number): ReadyWork[] | null {
+    if (recipient === null || !this.#mayHaveOrphans(row.route)) return null;
+    const { segments } = this.#parts.sms;
+    const orphans = this.#uncertain.proofs(row, recipient, now);
+    const rows = this.#uncertain.isWhole(row.route)
+      ? segments
+          .of(row.messageId)
+          .filter(({ state, leaseEpoch }) => state === row.state && leaseEpoch === row.leaseEpoch)
+      : [row];
+    const work = orphans.flatMap((orphan) => this.#settle(rows, orphan, now));
+    if (orphans.length > 0) return work;
+    const together = this.#uncertain.together(row.route, recipient, now);
+    if (together.length === 0) return null;
+    return together.flatMap(({ segment, orphan }) => this.#settle([segment], orphan, now));
+  }
+
+  /** An orphan is about these. */
+  #settle(rows: SegmentRow[], orphan: OrphanRow, now: number): ReadyWork[] {
+    const { segments } = this.#parts.sms;
+    const receipt = JSON.parse(orphan.receipt) as Receipt;
+    const work = rows.flatMap(({ messageId, seq }) => {
+      // As the orphan before left it.
+      const row = segments.one(messageId, seq);
+      return row === undefined ? [] : this.#apply(row, receipt, now);
+    });
+    if (orphan.smscIdKey !== null)
+      for (const { messageId, seq } of rows) segments.addId(messageId, seq, orphan.smscIdKey);
+    this.#remove(orphan);
+    return work;
+  }
+
+  /** By its id, however the SMSC writes that, and by its number. Null: there is none. */
+  #find(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
+    const { source, destination } = pdu;
+    const { id } = receipt;
+    if (id === null) return null;
+    for (const { key, conversion } of this.#inOrder(routeName, candidateKeys(id))) {
+      const found = this.#parts.sms.segments
+        .bySmscId(routeName, key)
+        .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
+      const [best] = [...found.filter(({ segment }) => !isOver(segment)), ...found];
+      if (best === undefined) continue;
+      // An SMSC that gives an id again: it may be about what is in flight, and waits for the answer as an orphan.
+      if (isOver(best.segment) && this.#uncertain.isAwaited(routeName, best.message.recipient, now)) return null;
+      this.#learn(routeName, conversion, now);
+      this.#uncertain.learn(best.segment, receipt);
+      // One id for all of a text that was sent whole.
+      const all = this.#uncertain.isWhole(routeName)
+        ? found.filter(({ segment }) => segment.messageId === best.segment.messageId)
+        : [best];
+      return all.map(({ segment }) => segment);
+    }
+    return null;
+  }
+
+  #inOrder(routeName: string, keys: ReturnType<typeof candidateKeys>) {
+    const first = this.#conversionOf(routeName);
+    return first === null ? keys : keys.toSorted((a, b) => +(b.conversion === first) - +(a.conversion === first));
+  }
+
+  #conversionOf(routeName: string): Conversion | null {
+    const configured = this.#parts.routes.get(routeName)?.config.ids ?? "auto";
+    if (configured !== "auto") return configured;
+    const known = this.#learned.get(routeName);
+    if (known !== undefined) return known;
+    const stored = this.#parts.sms.links.learned(routeName, LEARNED) as Conversion | null;
+    this.#learned.set(routeName, stored);
+    return stored;
+  }
+
+  #learn(routeName: string, conversion: Conversion, now: number): void {
+    if (this.#conversionOf(routeName) === conversion) return;
+    const { links, facts } = this.#parts.sms;
+    const agreed = () => {
+      const before = this.#agreeing.get(routeName);
+      return before?.conversion === conversion ? before.count + 1 : 1;
+    };
+    // Those of the same transaction do not count yet.
+    const isSure = agreed() >= AGREEING;
+    if (isSure) links.learn({ route: routeName, name: LEARNED, value: conversion, learnedAt: now });
+    facts.note(() => {
+      this.#agreeing.set(routeName, { conversion, count: agreed() });
+      if (isSure) this.#learned.set(routeName, conversion);
+    });
+  }
+
+  /** One whose answer was lost. */
+  #findUnanswered(routeName: string, receipt: Receipt, pdu: ReceiptPdu, now: number): SegmentRow[] | null {
+    const addresses = [pdu.source.address, pdu.destination.address];
+    const told = { receipt, addresses, recipients: addresses, umr: pdu.userMessageReference };
+    const meant = this.#uncertain.meant(routeName, told, now);
+    const key = receipt.id === null ? null : idKey(receipt.id);
+    if (key !== null) for (const { messageId, seq } of meant ?? []) this.#parts.sms.segments.addId(messageId, seq, key);
+    return meant;
+  }
+
+  #apply(row: SegmentRow, receipt: Receipt, now: number): ReadyWork[] {
+    const isProof = row.acceptedAt === null || row.state === "ready";
+    // Of two submits one that arrived is enough.
+    const isSecondCopy = row.resends > 0 && receipt.state === "delivered" && row.receiptState !== "delivered";
+    const next = advance(row.receiptState, receipt.state) ?? (isProof || isSecondCopy ? receipt.state : null);
+    if (next === null) return [];
+    const { errors } = this.#parts.routes.get(row.route) ?? {};
+    const isBad = isLast(next) && next !== "delivered";
+    const said: Words = {
+      providerStatus: receipt.word ?? next.toUpperCase(),
+      providerCode: next === "delivered" ? null : receipt.errorCode,
+      category: isBad ? categoryOfError(receipt, errors) : null,
+      reason: null,
+    };
+    if (isLast(next)) this.#tellEnd(row, receipt, now);
+    this.#parts.sms.segments.receipt(row, { state: segmentStateOf(next), receiptState: next, now }, said);
+    return releaseParts(row, now, this.#parts.sms.segments);
+  }
+
+  /** Once a message, however many parts it has. */
+  #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
+    const { sms, routes, ended } = this.#parts;
+    const address = sms.messages.byId(messageId)?.recipient;
+    if (ended === undefined || address === undefined || sms.segments.of(messageId).some(isOver)) return;
+    const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
+    const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
+    sms.facts.note(() => ended({ route, workspaceId, address, isInvalid, at }));
+  }
+
+  #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
+    this.#parts.sms.orphans.insert({
+      route,
+      smscId: receipt.id,
+      smscIdKey: receipt.id === null ? null : idKey(receipt.id),
+      // The subscriber's address comes first in a receipt, but for SMSCs that swap the two.
+      numberKey: numberKey(subscriberIn(pdu)),
+      umr: pdu.userMessageReference,
+      receiptState: receipt.state,
+      receipt: JSON.stringify({ ...receipt, sender: senderIn(pdu) } satisfies KeptReceipt),
+      raw: pdu.bytes,
+      receivedAt: now,
+    });
+    this.#orphans.set(route, (this.#orphans.get(route) ?? 0) + 1);
+  }
+
+  /** Its route's count stays: too high a one costs a look, too low a one would lose receipts. */
+  #remove({ id }: OrphanRow): void {
+    this.#parts.sms.orphans.remove(id);
+  }
+
+  #mayHaveOrphans(route: string): boolean {
+    return (this.#orphans.get(route) ?? 0) > 0;
+  }
+
+  /** How many of a route fit nothing; too many rather than too few. */
+  unmatched(route: string): number {
+    return this.#orphans.get(route) ?? 0;
+  }
+
+  /** Outside of transactions, now and then: how many there really are. */
+  recount(): void {
+    this.#orphans.clear();
+    for (const { route, count } of this.#parts.sms.orphans.counts()) this.#orphans.set(route, count);
+  }
+}
+
+function isOver({ receiptState }: SegmentRow): boolean {
+  return receiptState !== null && isLast(receiptState);
+}
+
+/** The other one. */
+function senderIn({ source, destination }: ReceiptPdu): string {
+  return (numberKey(source.address)?.length ?? 0) >= 9 ? destination.address : source.address;
+}
+
+/** Of the two addresses the one that is a phone number: our own name or code is shorter. */
+function subscriberIn({ source, destination }: ReceiptPdu): string {
+  const full = [source, destination].find(({ address }) => (numberKey(address)?.length ?? 0) >= 9);
+  return (full ?? source).address;
+}

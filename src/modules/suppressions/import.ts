@@ -1,0 +1,47 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Log } from "../../platform/log.ts";
+import { findWorkspace } from "../workspaces/find.ts";
+import type { WorkspaceStore } from "../workspaces/store.ts";
+import { type Channel, type Reason, readAddress } from "./address.ts";
+import type { Imported } from "./operator-schema.ts";
+import type { SuppressionStore } from "./store.ts";
+
+/** An item of an import, as its schema lets it through. */
+export interface ImportItem {
+  address: string;
+  channel?: Channel;
+  reason?: Reason;
+  suppressedAt?: string;
+}
+
+/**
+ * Adds `items` to the suppressions of a workspace (by its uid) in one transaction; of those that are there the
+ * first reason stays. Throws 404.
+ */
+export async function importSuppressions(
+  workspaceUid: string,
+  items: ImportItem[],
+  parts: {
+    suppressions: SuppressionStore;
+    workspaces: Pick<WorkspaceStore, "byUid">;
+    commit: Commit;
+    clock: Clock;
+    log: Log;
+  },
+): Promise<typeof Imported.static> {
+  const now = parts.clock.now();
+  const rows = items.map(({ address, reason = "manual", suppressedAt }) => {
+    const read = readAddress(address);
+    if (read.kind === "fault") throw new Error(`an address passed its schema and not its reader: ${read.message}`);
+    const createdAt = suppressedAt === undefined ? now : Date.parse(suppressedAt);
+    return { channel: read.channel, address: read.address, reason, createdAt };
+  });
+  const { uid, imported } = await parts.commit(() => {
+    const workspace = findWorkspace(workspaceUid, parts);
+    const added = rows.filter((row) => parts.suppressions.insert({ workspaceId: workspace.id, ...row }));
+    return { uid: workspace.uid, imported: added.length };
+  });
+  parts.log.event("suppressions.imported", { workspace: uid, count: imported });
+  return { imported, alreadyThere: rows.length - imported };
+}

@@ -1,0 +1,175 @@
+import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../../platform/errors.ts";
+import { operatorCaller } from "../../platform/http/auth.ts";
+import { answers, describe } from "../../platform/http/openapi.ts";
+import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
+import { requestBody } from "../../platform/http/body/validate.ts";
+import { timeOf } from "../../platform/http/times.ts";
+import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
+import type { WorkspaceStore } from "../workspaces/store.ts";
+import { applyHeld, dropHeld, type HeldParts } from "./held.ts";
+import type { HeldFilter, HeldRow } from "./held-store.ts";
+import { importSuppressions } from "./import.ts";
+import {
+  Applied,
+  Dropped,
+  HeldChoice,
+  HeldQuery,
+  HeldSuppression,
+  Imported,
+  suppressionImport,
+} from "./operator-schema.ts";
+import { Suppression, SuppressionQuery } from "./schema.ts";
+import { showSuppression } from "./serialize.ts";
+
+// The operator's side of the suppressions: any workspace's list, taking one over from elsewhere, and
+// what is held because a site refused recipients in masses (modules/emails/delivery/mass-refusals.ts).
+
+const TAG = "Operator";
+const LIST = "suppressions of a workspace";
+const HELD_LIST = "held suppressions";
+const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
+/** Held for so long it is likely to be forgotten. */
+const LONG_HELD_MS = 30 * 86_400_000;
+const LONG_HELD = "Held for more than 30 days: apply it or drop it.";
+
+export interface OperatorSuppressionParts extends HeldParts {
+  pages: ListPages;
+  workspaces: Pick<WorkspaceStore, "byUid">;
+}
+
+export function operatorSuppressionRoutes(parts: OperatorSuppressionParts) {
+  return new Elysia({ name: "operator suppressions", prefix: "/api/v1/operator" })
+    .use(listRoutes(parts))
+    .use(heldRoutes(parts));
+}
+
+function listRoutes(parts: OperatorSuppressionParts) {
+  const SuppressionImport = suppressionImport(() => parts.clock.now());
+  return new Elysia({ name: "operator suppression lists" })
+    .get(
+      "/workspaces/:id/suppressions",
+      ({ request, params, query }) => {
+        operatorCaller(request);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const of = { workspaceId: findWorkspace(params.id, parts).id, channel: query.channel ?? null };
+        const page = parts.pages.page(parts.suppressions.list(of, before, limit), limit, LIST);
+        return { data: page.rows.map(showSuppression), meta: page.meta };
+      },
+      {
+        params: WorkspacePath,
+        query: SuppressionQuery,
+        detail: describe({
+          id: "listWorkspaceSuppressions",
+          tag: TAG,
+          summary: "List a workspace's suppressions, newest first",
+          description: "As the workspace itself sees them.",
+          responses: answers(200, Type.Array(Suppression), [401, 403, 404, 422], CursorMeta),
+        }),
+      },
+    )
+    .post(
+      "/workspaces/:id/suppressions/import",
+      async ({ request, params, body }) => {
+        operatorCaller(request);
+        return { data: await importSuppressions(params.id, body.suppressions, parts) };
+      },
+      {
+        params: WorkspacePath,
+        body: requestBody(SuppressionImport),
+        parse: "json",
+        detail: describe({
+          id: "importSuppressions",
+          tag: TAG,
+          summary: "Take suppressions over into a workspace",
+          description: "All or none. Of an address that is suppressed already the first reason stays.",
+          responses: answers(200, Imported, CHANGE_ERRORS),
+        }),
+      },
+    );
+}
+
+function heldRoutes(parts: OperatorSuppressionParts) {
+  return new Elysia({ name: "operator held suppressions", prefix: "/held-suppressions" })
+    .get(
+      "",
+      ({ request, query }) => {
+        operatorCaller(request);
+        const { before, limit } = parts.pages.of(query, HELD_LIST);
+        const rows = parts.held.list(filterOf(query, parts), before, limit).map((row) => ({ ...row.held, ...row }));
+        const page = parts.pages.page(rows, limit, HELD_LIST);
+        const now = parts.clock.now();
+        return { data: page.rows.map((row) => showHeld(row, now)), meta: page.meta };
+      },
+      {
+        query: HeldQuery,
+        detail: describe({
+          id: "listHeldSuppressions",
+          tag: TAG,
+          summary: "List hard bounces that wait to suppress, newest first",
+          description:
+            "Their site refused recipients in masses, so that they may be wrong: nobody is suppressed before you apply them.",
+          responses: answers(200, Type.Array(HeldSuppression), [401, 403, 404, 422], CursorMeta),
+        }),
+      },
+    )
+    .post(
+      "/apply",
+      async ({ request, body }) => {
+        operatorCaller(request);
+        return { data: { applied: await applyHeld(filterOf(body, parts), parts) } };
+      },
+      {
+        body: requestBody(HeldChoice),
+        parse: "json",
+        detail: describe({
+          id: "applyHeldSuppressions",
+          tag: TAG,
+          summary: "Suppress whom held bounces were about",
+          description: "Broken off, it has done a part; the same call does the rest.",
+          responses: answers(200, Applied, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/drop",
+      async ({ request, body }) => {
+        operatorCaller(request);
+        return { data: { dropped: await dropHeld(filterOf(body, parts), parts) } };
+      },
+      {
+        body: requestBody(HeldChoice),
+        parse: "json",
+        detail: describe({
+          id: "dropHeldSuppressions",
+          tag: TAG,
+          summary: "Forget held bounces",
+          description: "Nobody is suppressed for them. Broken off, it has done a part; the same call does the rest.",
+          responses: answers(200, Dropped, CHANGE_ERRORS),
+        }),
+      },
+    );
+}
+
+function filterOf(given: { workspaceId?: string; site?: string }, parts: OperatorSuppressionParts): HeldFilter {
+  const { workspaceId, site = null } = given;
+  if (workspaceId === undefined) return { workspace: null, site };
+  const workspace = parts.workspaces.byUid(workspaceId.toLowerCase());
+  if (workspace === undefined)
+    throw new AppError("NOT_FOUND", "There is no workspace with this workspaceId", { field: "workspaceId" });
+  return { workspace, site };
+}
+
+function showHeld(row: HeldRow & { workspaceUid: string }, now: number): typeof HeldSuppression.static {
+  const { workspaceUid, address, channel, reason, site, createdAt } = row;
+  return {
+    workspaceId: workspaceUid,
+    address,
+    channel,
+    reason,
+    site,
+    heldAt: timeOf(createdAt),
+    ...(now - createdAt > LONG_HELD_MS ? { hint: LONG_HELD } : {}),
+  };
+}

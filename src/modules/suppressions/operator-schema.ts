@@ -1,0 +1,95 @@
+import { Type } from "@sinclair/typebox";
+import { SUPPRESSION_CHANNELS } from "../../platform/db/schema/schema.ts";
+import { CursorQuery } from "../../platform/http/pagination.ts";
+import { choice, type Fault, objectWith, text, uuid } from "../../platform/http/rules.ts";
+import { time } from "../../platform/http/times.ts";
+import { misfits, Suppression, SuppressionMembers } from "./schema.ts";
+import { named } from "../../platform/http/openapi.ts";
+
+const MAX_ITEMS = 500;
+/** Longer than any site's name. */
+const MAX_SITE = 300;
+/** The clock of the machine that a list comes from may be ahead of ours. */
+const MAX_AHEAD_MS = 86_400_000;
+
+/** The body of an import; `now` is asked at each check. */
+export function suppressionImport(now: () => number) {
+  const suppressedAt = time("By default now.", (at) =>
+    at > now() + MAX_AHEAD_MS ? "must not be in the future" : null,
+  );
+  const members = Type.Object(
+    {
+      ...SuppressionMembers,
+      channel: Type.Optional(choice(SUPPRESSION_CHANNELS, "By default `email`.")),
+      suppressedAt: Type.Optional(suppressedAt),
+    },
+    { additionalProperties: false },
+  );
+  const item = objectWith(members, (value) => misfits(value, "email"));
+  return named(
+    "SuppressionsImport",
+    Type.Object(
+      { suppressions: Type.Array(item, { minItems: 1, maxItems: MAX_ITEMS }) },
+      { additionalProperties: false },
+    ),
+  );
+}
+
+export const Imported = named(
+  "ImportedSuppressions",
+  Type.Object({ imported: Type.Integer(), alreadyThere: Type.Integer() }),
+);
+
+const site = text({ minLength: 1, maxLength: MAX_SITE, description: "Who refused.", examples: ["mx.example.com"] });
+
+export const HeldQuery = Type.Object({
+  ...CursorQuery.properties,
+  workspaceId: Type.Optional(uuid("Of this workspace alone.")),
+  site: Type.Optional(site),
+});
+
+export const HeldSuppression = named(
+  "HeldSuppression",
+  Type.Object({
+    workspaceId: Type.String({ format: "uuid" }),
+    address: Suppression.properties.address,
+    channel: Suppression.properties.channel,
+    reason: Suppression.properties.reason,
+    site: Type.String({ description: "The one that refused: a set of mail servers, `dns`, or `sms:` and a route." }),
+    heldAt: Type.String({ format: "date-time" }),
+    hint: Type.Optional(Type.String({ description: "Of what waits for long." })),
+  }),
+);
+
+/** Which held suppressions are meant: it must be said. */
+export const HeldChoice = named(
+  "HeldSuppressionsChoice",
+  objectWith(
+    Type.Object(
+      {
+        workspaceId: Type.Optional(uuid("Those of this workspace.")),
+        site: Type.Optional(site),
+        all: Type.Optional(Type.Boolean({ description: "`true`: every one." })),
+      },
+      { additionalProperties: false },
+    ),
+    ({ workspaceId, site: who, all }): Fault | null => {
+      const isNarrowed = workspaceId !== undefined || who !== undefined;
+      if (isNarrowed && all === true)
+        return {
+          path: ["all"],
+          message: "means every one, and workspaceId or site chooses some: give one or the other",
+        };
+      if (isNarrowed || (all ?? false)) return null;
+      return {
+        path: ["all"],
+        message: "or workspaceId or site is required: choose which held suppressions to change",
+        hint: '"all": true means every one.',
+      };
+    },
+    { description: "`workspaceId` or `site` or both; or `all`, alone.", examples: [{ site: "mx.example.com" }] },
+  ),
+);
+
+export const Applied = named("AppliedSuppressions", Type.Object({ applied: Type.Integer() }));
+export const Dropped = named("DroppedSuppressions", Type.Object({ dropped: Type.Integer() }));

@@ -1,0 +1,138 @@
+import { Elysia } from "elysia";
+import { Type } from "@sinclair/typebox";
+import type { Clock } from "../../platform/clock.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import type { AppError } from "../../platform/errors.ts";
+import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
+import { notFound, validationError } from "../../platform/http/errors.ts";
+import { answers, describe, envelopeOf, limitedAnswer } from "../../platform/http/openapi.ts";
+import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
+import { requestBody } from "../../platform/http/body/validate.ts";
+import { type Channel, readAddress } from "./address.ts";
+import {
+  AddressInPath,
+  ChannelQuery,
+  DeletedSuppression,
+  Suppression,
+  SuppressionCreate,
+  SuppressionQuery,
+} from "./schema.ts";
+import { showSuppression } from "./serialize.ts";
+import type { SuppressionStore } from "./store.ts";
+
+// Who gets no messages from a workspace, as the workspace sees and changes it. What is lifted or added
+// here holds for the next email accepted, and for what waits: deliver.ts asks again before it sends.
+
+const TAG = "Suppressions";
+const LIST = "suppressions";
+
+export interface SuppressionParts {
+  pages: ListPages;
+  /** Undefined: it is gone. */
+  workspaces: { byId(id: number): object | undefined };
+  suppressions: SuppressionStore;
+  commit: Commit;
+  clock: Clock;
+}
+
+export function suppressionRoutes(parts: SuppressionParts) {
+  return new Elysia({ name: "suppressions", prefix: "/api/v1/suppressions" })
+    .get(
+      "",
+      ({ request, query }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const rows = parts.suppressions.list({ workspaceId, channel: query.channel ?? null }, before, limit);
+        const page = parts.pages.page(rows, limit, LIST);
+        return { data: page.rows.map(showSuppression), meta: page.meta };
+      },
+      {
+        query: SuppressionQuery,
+        detail: describe({
+          id: "listSuppressions",
+          tag: TAG,
+          summary: "List suppressed addresses, newest first",
+          description: "Email addresses and phone numbers, or with `channel` those of one kind.",
+          responses: answers(200, Type.Array(Suppression), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .post(
+      "",
+      async ({ request, body, set }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const { address, channel } = understood(body.address);
+        const { row, isNew } = await parts.commit(() => {
+          // The workspace may have been deleted while the body came.
+          if (parts.workspaces.byId(workspaceId) === undefined) throw notFound("There is no such workspace any more");
+          const createdAt = parts.clock.now();
+          const isInserted = parts.suppressions.insert({
+            workspaceId,
+            channel,
+            address,
+            reason: body.reason ?? "manual",
+            createdAt,
+          });
+          const found = parts.suppressions.find({ workspaceId, channel, address });
+          if (found === undefined) throw new Error("a suppression is not there after it was written");
+          return { row: found, isNew: isInserted };
+        });
+        set.status = isNew ? 201 : 200;
+        return { data: showSuppression(row) };
+      },
+      {
+        body: requestBody(SuppressionCreate),
+        parse: "json",
+        detail: describe({
+          id: "createSuppression",
+          tag: TAG,
+          summary: "Suppress an address",
+          description:
+            "It gets no messages any more, those that wait included. Of a suppressed one the first reason stays.",
+          responses: {
+            ...answers(201, Suppression, [400, 401, 403, 413, 415, 422, 503]),
+            200: limitedAnswer(200, "It was suppressed already; this is how", envelopeOf(Suppression)),
+          },
+        }),
+      },
+    )
+    .delete(
+      "/:address",
+      async ({ request, params, query }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const channel = query.channel ?? null;
+        const read = readAddress(params.address);
+        // Lower case can be longer: what the list shows is found even where it is too long for an address.
+        const address = read.kind === "address" ? read.address : params.address.toLowerCase().normalize("NFC");
+        const isLifted = await parts.commit(() => parts.suppressions.delete({ workspaceId, address, channel }));
+        if (isLifted) return { data: { address, deleted: true } };
+        if (read.kind === "fault") throw validationError([{ path: ["address"], message: read.message }]);
+        throw noSuchSuppression(address, channel);
+      },
+      {
+        params: AddressInPath,
+        query: ChannelQuery,
+        detail: describe({
+          id: "deleteSuppression",
+          tag: TAG,
+          summary: "Lift the suppression of an address",
+          description: "Without `channel` on every channel. If it bounces again it is suppressed again.",
+          responses: answers(200, DeletedSuppression, [401, 403, 404, 422, 503]),
+        }),
+      },
+    );
+}
+
+function understood(text: string): { address: string; channel: Channel } {
+  const read = readAddress(text);
+  if (read.kind === "address") return read;
+  throw new Error(`an address passed its schema and not its reader: ${read.message}`);
+}
+
+function noSuchSuppression(address: string, channel: Channel | null): AppError {
+  const where = channel === null ? "" : ` on the channel ${channel}`;
+  return notFound(
+    `The address is not suppressed in this workspace${where}`,
+    `It was understood as ${address}; GET /api/v1/suppressions shows what is suppressed.`,
+  );
+}

@@ -1,0 +1,174 @@
+import { and, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
+import type { Db } from "../../platform/db/open.ts";
+import { fast } from "../../platform/db/statement.ts";
+import { heldSuppressions, suppressions } from "../../platform/db/schema/schema.ts";
+import type { Position } from "../../platform/http/pagination.ts";
+import type { Channel, Reason } from "./address.ts";
+
+export type SuppressionRow = typeof suppressions.$inferSelect;
+export type NewSuppression = Omit<SuppressionRow, "id">;
+
+/** What happened to an address. */
+export interface SuppressionChange {
+  type: "suppression.created" | "suppression.deleted";
+  row: NewSuppression;
+}
+
+export type SuppressionStore = ReturnType<typeof openSuppressionStore>;
+
+/** Newer than every row. */
+const FROM_THE_NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+
+/** Prepares the statements of the suppressions. Addresses go in and come out in the form compared. */
+export function openSuppressionStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const select = fast(
+    orm
+      .select({ reason: suppressions.reason })
+      .from(suppressions)
+      .where(
+        and(
+          eq(suppressions.workspaceId, p("workspaceId")),
+          eq(suppressions.channel, p("channel")),
+          eq(suppressions.address, p("address")),
+        ),
+      ),
+  );
+  const insertRow = fast(
+    orm
+      .insert(suppressions)
+      .values({
+        workspaceId: p("workspaceId"),
+        channel: p("channel"),
+        address: p("address"),
+        reason: p("reason"),
+        createdAt: p("createdAt"),
+      })
+      .onConflictDoNothing(),
+  );
+  const selectPage = (...filters: SQL[]) =>
+    fast(
+      orm
+        .select()
+        .from(suppressions)
+        .where(and(eq(suppressions.workspaceId, p("workspaceId")), ...filters))
+        .orderBy(desc(suppressions.createdAt), desc(suppressions.id))
+        .limit(p("limit")),
+    );
+  // Two statements for one page: for what is older, and for the rest of the cursor's own millisecond, in which an
+  // import or apply may have put any number. In one, with OR or a row value, SQLite walks all of that.
+  const isOlder = lt(suppressions.createdAt, p("createdAt"));
+  const isRest = [eq(suppressions.createdAt, p("createdAt")), lt(suppressions.id, p("id"))];
+  const isOfChannel = eq(suppressions.channel, p("channel"));
+  const ofAll = { rest: selectPage(...isRest), older: selectPage(isOlder) };
+  const ofChannel = { rest: selectPage(isOfChannel, ...isRest), older: selectPage(isOfChannel, isOlder) };
+
+  /** Told of each change, inside its transaction. */
+  let changed: ((change: SuppressionChange) => void) | null = null;
+  const lifted = (rows: SuppressionRow[]): boolean => {
+    for (const row of rows) changed?.({ type: "suppression.deleted", row });
+    return rows.length > 0;
+  };
+
+  return {
+    /** From now on `tell` is told of each suppression that is made or lifted, inside its transaction. */
+    followChanges(tell: (change: SuppressionChange) => void): void {
+      changed = tell;
+    },
+
+    /** Why the address (in its comparable form) gets no mail from this workspace; null when it does. */
+    reasonFor: (workspaceId: number, address: string): Reason | null =>
+      select.get({ workspaceId, channel: "email", address })?.reason ?? null,
+    /** The same of a phone number in E.164 and texts. */
+    reasonForNumber: (workspaceId: number, address: string): Reason | null =>
+      select.get({ workspaceId, channel: "sms", address })?.reason ?? null,
+
+    /** Whether a complaint has suppressed the address, or one that likely leads to the same mailbox. */
+    hasComplained(workspaceId: number, address: string): boolean {
+      const at = address.lastIndexOf("@");
+      const domain = address.slice(at);
+      // RFC 5233; Yahoo's disposable addresses have a hyphen. In ASCII `+` comes before `-`, and `.` follows it.
+      const [name = ""] = /^.[^+-]*/.exec(address.slice(0, at)) ?? [];
+      const isPlain = eq(suppressions.address, name + domain);
+      const isTagged = and(
+        gte(suppressions.address, `${name}+`),
+        lt(suppressions.address, `${name}.`),
+        sql`substr(${suppressions.address}, ${-domain.length}) = ${domain}`,
+      );
+      // One statement each: for both together SQLite walks all of the workspace's.
+      return [isPlain, isTagged].some((isIt) => {
+        const isComplaint = and(eq(suppressions.workspaceId, workspaceId), eq(suppressions.reason, "complaint"), isIt);
+        return orm.select({ id: suppressions.id }).from(suppressions).where(isComplaint).get() !== undefined;
+      });
+    },
+
+    find: ({ workspaceId, channel, address }: Omit<NewSuppression, "reason" | "createdAt">) =>
+      orm
+        .select()
+        .from(suppressions)
+        .where(
+          and(
+            eq(suppressions.workspaceId, workspaceId),
+            eq(suppressions.address, address),
+            eq(suppressions.channel, channel),
+          ),
+        )
+        .get(),
+
+    /** A page of a workspace's suppressions, newest first, and one row more when there are more. */
+    list(of: { workspaceId: number; channel: Channel | null }, before: Position | null, limit: number) {
+      const { workspaceId, channel } = of;
+      const page = { workspaceId, channel, ...(before ?? FROM_THE_NEWEST) };
+      const { rest, older } = channel === null ? ofAll : ofChannel;
+      const first = before === null ? [] : rest.all({ ...page, limit: limit + 1 });
+      const missing = limit + 1 - first.length;
+      return missing === 0 ? first : [...first, ...older.all({ ...page, limit: missing })];
+    },
+
+    /** Suppresses; the first reason stays. False: it was suppressed already. */
+    insert(row: NewSuppression): boolean {
+      const isNew = insertRow.run({ ...row }).changes > 0;
+      if (isNew) changed?.({ type: "suppression.created", row });
+      return isNew;
+    },
+
+    /** Lifts the suppressions of an address, of one channel or of all. False: there was none. */
+    delete(of: { workspaceId: number; address: string; channel: Channel | null }): boolean {
+      const removed = orm
+        .delete(suppressions)
+        .where(
+          and(
+            eq(suppressions.workspaceId, of.workspaceId),
+            eq(suppressions.address, of.address),
+            of.channel === null ? undefined : eq(suppressions.channel, of.channel),
+          ),
+        )
+        .returning()
+        .all();
+      return lifted(removed);
+    },
+
+    /** Keeps for the operator what would have suppressed an address; the first reason stays. */
+    hold(row: Omit<typeof heldSuppressions.$inferInsert, "id">): void {
+      orm.insert(heldSuppressions).values(row).onConflictDoNothing().run();
+    },
+
+    /** Takes back a suppression for this reason, to be held instead. False: there is none. */
+    takeBack(of: Omit<NewSuppression, "createdAt">): boolean {
+      const removed = orm
+        .delete(suppressions)
+        .where(
+          and(
+            eq(suppressions.workspaceId, of.workspaceId),
+            eq(suppressions.channel, of.channel),
+            eq(suppressions.address, of.address),
+            eq(suppressions.reason, of.reason),
+          ),
+        )
+        .returning()
+        .all();
+      return lifted(removed);
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
+import { notFound } from "../../../platform/http/errors.ts";
+import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
+import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../../../platform/http/pagination.ts";
+import { requestBody } from "../../../platform/http/body/validate.ts";
+import { uuid } from "../../../platform/http/rules.ts";
+import { type AgainParts, replayDelivery, testWebhook } from "./redeliver.ts";
+import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
+import { createRecover } from "./recover-missed.ts";
+import {
+  Queued,
+  Recovered,
+  Recovery,
+  SecretRotation,
+  Webhook,
+  webhookCreate,
+  WebhookDelivery,
+  webhookPatch,
+  WebhookWithSecret,
+} from "./schema.ts";
+import { showDelivery, showWebhook } from "./serialize.ts";
+import type { WebhookRow } from "../store.ts";
+
+const TAG = "Webhooks";
+const LIST = "webhooks";
+const DEFAULT_GRACE_HOURS = 24;
+const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
+
+const OneWebhook = Type.Object({ id: uuid() });
+
+export function webhookRoutes(parts: AgainParts) {
+  const recover = createRecover(parts);
+  return new Elysia({ name: "webhooks", prefix: "/api/v1/webhooks" })
+    .post(
+      "",
+      async ({ request, body, set }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const created = await createWebhook(workspaceId, body, parts);
+        set.status = 201;
+        return { data: withSecret(created) };
+      },
+      {
+        body: requestBody(webhookCreate(parts.rules)),
+        parse: "json",
+        detail: describe({
+          id: "createWebhook",
+          tag: TAG,
+          summary: "Make a webhook",
+          description:
+            "Its secret is shown in this answer only: calls are signed with it, as Standard Webhooks has it. " +
+            "Every event is delivered at least once: a copy has the same webhook-id. Order by its " +
+            "timestamp, not by its arrival: the first calls about one resource are made in the order of its events, over a " +
+            "restart too, but a call that failed is made again after later events, and so may a copy be.",
+          responses: answers(201, WebhookWithSecret, [400, 401, 402, 403, 413, 415, 422, 503]),
+        }),
+      },
+    )
+    .get(
+      "",
+      ({ request, query }) => {
+        const { workspaceId } = wholeWorkspaceCaller(request);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(parts.webhooks.list(workspaceId, before, limit), limit, LIST);
+        return { data: page.rows.map(showWebhook), meta: page.meta };
+      },
+      {
+        query: CursorQuery,
+        detail: describe({
+          id: "listWebhooks",
+          tag: TAG,
+          summary: "List webhooks, newest first",
+          description: "Without their secrets, which are shown when they are made only.",
+          responses: answers(200, Type.Array(Webhook), [401, 403, 422], CursorMeta),
+        }),
+      },
+    )
+    .patch(
+      "/:id",
+      async ({ request, params, body }) => {
+        const changed = await changeWebhook(placeOf(request, params.id), body, parts);
+        if (changed === null) throw noSuchWebhook();
+        return { data: showWebhook(changed) };
+      },
+      {
+        params: OneWebhook,
+        body: requestBody(webhookPatch(parts.rules)),
+        parse: "json",
+        detail: describe({
+          id: "updateWebhook",
+          tag: TAG,
+          summary: "Change a webhook",
+          description:
+            "While it is turned off nothing is delivered to it, what waited before included: POST /webhooks/{id}/recover " +
+            "brings what is kept of that.",
+          responses: answers(200, Webhook, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .delete(
+      "/:id",
+      async ({ request, params }) => {
+        const webhook = ownWebhook(request, params.id, parts);
+        await parts.commit(() => parts.webhooks.delete(webhook));
+        return { data: { id: webhook.uid, deleted: true } };
+      },
+      {
+        params: OneWebhook,
+        detail: describe({
+          id: "deleteWebhook",
+          tag: TAG,
+          summary: "Delete a webhook",
+          description: "It is not called any more, and its deliveries are not shown any more.",
+          responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
+        }),
+      },
+    )
+    .get(
+      "/:id/deliveries",
+      ({ request, params, query }) => {
+        const webhook = ownWebhook(request, params.id, parts);
+        const page = pageOf(query);
+        const total = webhook.deliveryCount;
+        const rows = page.offset < total ? parts.deliveries.list(webhook.id, page.limit, page.offset) : [];
+        return { data: rows.map(showDelivery), meta: pageMeta(total, page) };
+      },
+      {
+        params: OneWebhook,
+        query: PageQuery,
+        detail: describe({
+          id: "listWebhookDeliveries",
+          tag: TAG,
+          summary: "List a webhook's deliveries, newest first",
+          description: "One item an HTTP attempt.",
+          responses: answers(200, Type.Array(WebhookDelivery), [401, 403, 404, 422], PageMeta),
+        }),
+      },
+    )
+    .post(
+      "/:id/test",
+      async ({ request, params, set }) => {
+        const eventId = await testWebhook(placeOf(request, params.id), parts);
+        if (eventId === null) throw noSuchWebhook();
+        set.status = 202;
+        return { data: { eventId } };
+      },
+      {
+        params: OneWebhook,
+        detail: describe({
+          id: "testWebhook",
+          tag: TAG,
+          summary: "Send a test event",
+          description: "The event webhook.test, to this webhook alone of all; its deliveries show what came of it.",
+          responses: answers(202, Queued, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/:id/rotate-secret",
+      async ({ request, params, body }) => {
+        const rotated = await rotateSecret(placeOf(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, parts);
+        if (rotated === null) throw noSuchWebhook();
+        return { data: withSecret(rotated) };
+      },
+      {
+        params: OneWebhook,
+        body: requestBody(SecretRotation),
+        parse: "json",
+        detail: describe({
+          id: "rotateWebhookSecret",
+          tag: TAG,
+          summary: "Give a webhook a new secret",
+          description:
+            "Until the grace is over calls carry a signature by the old secret too; of several rotations each old one ends on its own time.",
+          responses: answers(200, WebhookWithSecret, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/:id/deliveries/:deliveryId/replay",
+      async ({ request, params, set }) => {
+        const eventId = await replayDelivery(placeOf(request, params.id), params.deliveryId.toLowerCase(), parts);
+        if (eventId === null)
+          throw notFound("There is no such delivery of a webhook of this workspace, or its event is not kept any more");
+        set.status = 202;
+        return { data: { eventId } };
+      },
+      {
+        params: Type.Object({ id: uuid(), deliveryId: uuid() }),
+        detail: describe({
+          id: "replayWebhookDelivery",
+          tag: TAG,
+          summary: "Deliver an event once more",
+          description: "With the same webhook-id, so that a receiver which has it already can tell.",
+          responses: answers(202, Queued, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/:id/recover",
+      async ({ request, params, body, set }) => {
+        const queued = await recover(placeOf(request, params.id), Date.parse(body.since));
+        if (queued === null) throw noSuchWebhook();
+        set.status = 202;
+        return { data: { queued } };
+      },
+      {
+        params: OneWebhook,
+        body: requestBody(Recovery),
+        parse: "json",
+        detail: describe({
+          id: "recoverWebhookEvents",
+          tag: TAG,
+          summary: "Deliver what was missed",
+          description:
+            "Every event from that time on that the webhook wants and has never got, as far as it is kept. What happens to emails " +
+            "is kept while a webhook wants it, one that pombo turned off included; while you have turned it off yourself it is not.",
+          responses: answers(202, Recovered, CHANGE_ERRORS),
+        }),
+      },
+    );
+}
+
+function placeOf(request: Request, id: string): { workspaceId: number; uid: string } {
+  return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
+}
+
+function ownWebhook(request: Request, id: string, parts: AgainParts): WebhookRow {
+  const { workspaceId, uid } = placeOf(request, id);
+  const webhook = parts.webhooks.byUid(workspaceId, uid);
+  if (webhook === undefined) throw noSuchWebhook();
+  return webhook;
+}
+
+function noSuchWebhook() {
+  return notFound("There is no webhook with this id in this workspace");
+}
+
+function withSecret({ webhook, secret }: WithSecret): typeof WebhookWithSecret.static {
+  return { ...showWebhook(webhook), secret };
+}

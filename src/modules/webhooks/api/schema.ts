@@ -1,0 +1,193 @@
+import { Type } from "@sinclair/typebox";
+import { EVENT_TYPES } from "../../events/schema.ts";
+import { hinted, lineFault, ruled, text } from "../../../platform/http/rules.ts";
+import { parseTarget, type TargetRules } from "../delivery/target.ts";
+import { named } from "../../../platform/http/openapi.ts";
+
+const MAX_URL = 2048;
+const MAX_DESCRIPTION = 255;
+const MAX_EVENTS = 100;
+const MAX_GRACE_HOURS = 168;
+
+/** What a webhook may subscribe to: a type, a family (`email.*`), or everything. */
+const NAMES: readonly string[] = [
+  ...EVENT_TYPES,
+  ...new Set(EVENT_TYPES.map((type) => `${type.split(".")[0]}.*`)),
+  "*",
+];
+
+/** As far as its words go: what DNS says of its name comes later. */
+function url(rules: TargetRules) {
+  const options = {
+    minLength: 1,
+    maxLength: MAX_URL,
+    format: "uri",
+    description: "Where events are sent: https, and reachable from the internet.",
+    examples: ["https://example.com/hooks/pombo"],
+  };
+  const faultOf = (value: string) => {
+    const parsed = parseTarget(value, rules);
+    return parsed.kind === "fault" ? parsed : null;
+  };
+  return hinted(
+    text(options, (value) => faultOf(value)?.message ?? null),
+    (value) => (typeof value === "string" ? (faultOf(value)?.hint ?? null) : null),
+  );
+}
+
+const eventName = ruled<string>(
+  { type: "string", enum: [...NAMES] },
+  {
+    isValid: (value) => NAMES.includes(value as string),
+    faults: () => [
+      {
+        path: [],
+        message: "must be the name of an event",
+        hint: `Known: ${NAMES.join(", ")}.`,
+      },
+    ],
+  },
+);
+
+const eventNames = Type.Array(eventName, {
+  minItems: 1,
+  maxItems: MAX_EVENTS,
+  examples: [["email.delivered", "email.bounced"]],
+  description: "The names of events, `email.*` for all of a kind, `*` for all.",
+});
+
+const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, lineFault);
+
+export function webhookCreate(rules: TargetRules) {
+  return named(
+    "WebhookCreate",
+    Type.Object(
+      {
+        url: url(rules),
+        events: eventNames,
+        description: Type.Optional(description),
+        enabled: Type.Optional(Type.Boolean({ description: "Whether it is called; default: true." })),
+      },
+      { additionalProperties: false },
+    ),
+  );
+}
+
+export function webhookPatch(rules: TargetRules) {
+  return named(
+    "WebhookChange",
+    Type.Object(
+      {
+        url: Type.Optional(url(rules)),
+        events: Type.Optional(eventNames),
+        description: Type.Optional(description),
+        enabled: Type.Optional(Type.Boolean({ description: "true also takes back what pombo turned off." })),
+      },
+      { additionalProperties: false, minProperties: 1 },
+    ),
+  );
+}
+
+export const SecretRotation = named(
+  "SecretRotation",
+  Type.Object(
+    {
+      graceHours: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: MAX_GRACE_HOURS,
+          description:
+            "How long the old secret signs too; default: 24. 0: it and every earlier one end at once, as after a leak.",
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+export const Recovery = named(
+  "WebhookRecovery",
+  Type.Object(
+    {
+      since: Type.String({
+        format: "date-time",
+        description: "From this time on.",
+        examples: ["2026-11-21T00:00:00Z"],
+      }),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+const Time = Type.String({ format: "date-time" });
+const nullableTime = (says: string) => Type.Union([Time, Type.Null()], { description: says });
+const nullableText = (says: string) => Type.Union([Type.String(), Type.Null()], { description: says });
+
+export const Webhook = named(
+  "Webhook",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The webhook's id." }),
+    url: Type.String({ description: "Where events are sent.", examples: ["https://example.com/hooks/pombo"] }),
+    events: Type.Array(Type.String(), {
+      description: "What it wants: names of events, `email.*` for all of a kind, `*` for all.",
+      examples: [["email.delivered", "email.bounced"]],
+    }),
+    createdAt: Type.String({ format: "date-time", description: "When it was made." }),
+    lastDeliveryAt: Type.Union([Time, Type.Null()], { description: "The last call that succeeded." }),
+    lastFailureAt: nullableTime("The last call that failed."),
+    lastFailureReason: nullableText("Why that failed."),
+    description: nullableText("For people."),
+    enabled: Type.Boolean({ description: "Whether it is called.", examples: [true] }),
+    disabledReason: Type.Union([Type.String(), Type.Null()], {
+      description: "Why pombo turned it off; null: it did not.",
+    }),
+  }),
+);
+
+export const WebhookWithSecret = named(
+  "WebhookWithSecret",
+  Type.Object({
+    ...Webhook.properties,
+    secret: Type.String({ description: "Shown in this answer only.", examples: ["whsec_…"] }),
+  }),
+);
+
+/** One HTTP attempt: one of deliveredAt and failedAt is set. */
+export const WebhookDelivery = named(
+  "WebhookDelivery",
+  Type.Object({
+    id: Type.String({ format: "uuid", description: "The attempt's id." }),
+    event: Type.String({ description: "The event's type.", examples: ["email.delivered"] }),
+    responseStatus: Type.Union([Type.Integer(), Type.Null()], {
+      description: "What the receiver answered; null: nothing.",
+      examples: [500],
+    }),
+    errorMessage: Type.Union([Type.String(), Type.Null()], {
+      description: "Why it counts as failed; null: it does not.",
+      examples: ["It answered 500"],
+    }),
+    createdAt: Type.String({ format: "date-time", description: "When the attempt began." }),
+    deliveredAt: nullableTime("When it succeeded; null: it failed."),
+    failedAt: Type.Union([Time, Type.Null()], {
+      description: "When it failed; null: it succeeded.",
+      examples: ["2026-11-21T12:00:00.093Z"],
+    }),
+    attempt: Type.Integer({ minimum: 1, description: "Which attempt at this event, from 1." }),
+    eventId: Type.String({ format: "uuid", description: "The header webhook-id, the same on every attempt." }),
+    durationMs: Type.Integer({ minimum: 0, description: "How long it took.", examples: [93] }),
+    nextAttemptAt: Type.Union([Time, Type.Null()], {
+      description: "When the event is tried again; null: not any more.",
+      examples: ["2026-11-21T12:00:05.112Z"],
+    }),
+  }),
+);
+
+/** What was queued by hand. */
+export const Queued = named(
+  "QueuedEvent",
+  Type.Object({ eventId: Type.String({ format: "uuid", description: "Its header webhook-id." }) }),
+);
+export const Recovered = named(
+  "RecoveredEvents",
+  Type.Object({ queued: Type.Integer({ minimum: 0, description: "How many events." }) }),
+);

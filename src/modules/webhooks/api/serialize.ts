@@ -1,0 +1,37 @@
+import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
+import type { DeliveryRow } from "../delivery/delivery-store.ts";
+import type { Webhook, WebhookDelivery } from "./schema.ts";
+import type { WebhookRow } from "../store.ts";
+
+/** A webhook as the API shows it; its secret is shown when it is made, and nowhere else. */
+export function showWebhook(webhook: WebhookRow): typeof Webhook.static {
+  return {
+    id: webhook.uid,
+    url: webhook.url,
+    events: JSON.parse(webhook.events) as string[],
+    createdAt: timeOf(webhook.createdAt),
+    lastDeliveryAt: timeOrNull(webhook.lastDeliveryAt),
+    lastFailureAt: timeOrNull(webhook.lastFailureAt),
+    lastFailureReason: webhook.lastFailureReason,
+    description: webhook.description,
+    enabled: webhook.isEnabled,
+    disabledReason: webhook.disabledReason,
+  };
+}
+
+/** One HTTP attempt as the API shows it. */
+export function showDelivery(row: DeliveryRow): typeof WebhookDelivery.static {
+  return {
+    id: row.uid,
+    event: row.eventType,
+    responseStatus: row.responseStatus,
+    errorMessage: row.errorMessage,
+    createdAt: timeOf(row.createdAt),
+    deliveredAt: timeOrNull(row.deliveredAt),
+    failedAt: timeOrNull(row.failedAt),
+    attempt: row.attempt,
+    eventId: row.eventUid,
+    durationMs: row.durationMs,
+    nextAttemptAt: timeOrNull(row.nextAttemptAt),
+  };
+}

@@ -1,0 +1,168 @@
+import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Target } from "./target.ts";
+
+// One HTTP call to a receiver. The address that was judged is the one dialled, in place of the name, which
+// goes into the header Host and into TLS, where the certificate is verified against it. Redirects are
+// not followed: they would lead past every check.
+
+/** For the whole call, its answer's end included. */
+const TIMEOUT_MS = 15_000;
+/** Of the answer's body: more is not read. */
+const MAX_ANSWER_BYTES = 16 * 1024;
+/** Of it, what a failure shows. */
+const SHOWN_CHARACTERS = 200;
+const MAX_ERROR = 500;
+/** Connections kept open to one receiver, and for how long. */
+const MAX_IDLE = 16;
+const IDLE_MS = 20_000;
+
+export interface Call {
+  target: Target;
+  address: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export type CallResult =
+  /** `text`: the beginning of its body, cleaned. `retryAfter`: that header as it came. */
+  | { kind: "answer"; status: number; text: string; retryAfter: string | null }
+  | { kind: "broken"; reason: string; isTimeout: boolean };
+
+/** Makes calls, each over a connection that an earlier one has left open where there is one. */
+export interface Caller {
+  /** Never rejects. `stopping` ends it early. */
+  call(request: Call, stopping: AbortSignal): Promise<CallResult>;
+  /** Ends the connections that are left open. */
+  close(): void;
+}
+
+export interface CallerParts {
+  clock: Pick<Clock, "after">;
+  /** For laboratories: further authorities, PEM. */
+  authorities?: string;
+}
+
+// By node:http and not by fetch, of which the runtime lets no more than 256 be under way at once: nine
+// hundred receivers that hang would stop all others. It knows no proxies either, which would dial for us.
+export function createCaller(parts: CallerParts): Caller {
+  const options = { keepAlive: true, maxFreeSockets: MAX_IDLE, timeout: IDLE_MS };
+  const agents = { plain: new HttpAgent(options), secure: new HttpsAgent(options) };
+  return {
+    async call(request, stopping) {
+      if (stopping.aborted) return STOPPED;
+      const { promise, resolve } = Promise.withResolvers<CallResult>();
+      const sent = begin(request, agents, parts);
+      const end = (result: CallResult) => {
+        resolve(result);
+        sent.destroy();
+      };
+      const cancel = parts.clock.after(TIMEOUT_MS, () =>
+        end({ kind: "broken", reason: `no answer within ${TIMEOUT_MS / 1000} s`, isTimeout: true }),
+      );
+      const stop = () => end(STOPPED);
+      stopping.addEventListener("abort", stop);
+      sent.on("error", (error) => end({ kind: "broken", reason: reasonOf(error, request.target), isTimeout: false }));
+      sent.on("upgrade", () => end({ kind: "broken", reason: "it changed the protocol", isTimeout: false }));
+      sent.on("response", (response) => {
+        // Broken off in the middle of its body.
+        const broke = (error: unknown) =>
+          end({ kind: "broken", reason: reasonOf(error, request.target), isTimeout: false });
+        readAnswer(response).then(resolve, broke);
+      });
+      sent.end(request.body);
+      const result = await promise;
+      cancel();
+      stopping.removeEventListener("abort", stop);
+      return result;
+    },
+    close() {
+      agents.plain.destroy();
+      agents.secure.destroy();
+    },
+  };
+}
+
+const STOPPED: CallResult = { kind: "broken", reason: "pombo was stopped", isTimeout: false };
+
+function begin(
+  { target, address, headers, body }: Call,
+  agents: { plain: HttpAgent; secure: HttpsAgent },
+  { authorities }: CallerParts,
+): ClientRequest {
+  const options = {
+    host: address,
+    port: target.port,
+    path: target.path,
+    method: "POST",
+    headers: {
+      ...headers,
+      host: target.host,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    },
+  };
+  if (!target.isSecure) return httpRequest({ ...options, agent: agents.plain });
+  // Of an address there is no name to ask for; its certificate must carry the address.
+  const name = target.isAddress ? {} : { servername: target.hostname };
+  return httpsRequest({
+    ...options,
+    ...name,
+    agent: agents.secure,
+    ...(authorities === undefined ? {} : { ca: authorities }),
+  });
+}
+
+/** At most so much is read; of an answer that is longer the connection is given up. */
+async function readAnswer(response: IncomingMessage): Promise<CallResult> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.byteLength;
+    chunks.push(chunk);
+    if (length > MAX_ANSWER_BYTES) break;
+  }
+  if (length > MAX_ANSWER_BYTES) response.destroy();
+  const text = clean(Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES).toString("utf8")).slice(0, SHOWN_CHARACTERS);
+  return {
+    kind: "answer",
+    status: response.statusCode ?? 0,
+    text,
+    retryAfter: response.headers["retry-after"] ?? null,
+  };
+}
+
+/** Words from outside, on one line. */
+function clean(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+}
+
+/** What went wrong, in words that hold the receiver's name and not our address of it. */
+function reasonOf(error: unknown, target: Target): string {
+  const { code, message } = error as { code?: string; message?: string };
+  const where = target.host;
+  switch (code) {
+    case "ConnectionRefused":
+    case "ECONNREFUSED":
+      return `${where} refused the connection`;
+    case "ECONNRESET":
+    case "ConnectionClosed":
+      return `${where} closed the connection without an answer`;
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return `the certificate of ${where} is for another name`;
+    case "CERT_HAS_EXPIRED":
+      return `the certificate of ${where} has expired`;
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+    case "UNABLE_TO_GET_ISSUER_CERT":
+    case "UNABLE_TO_GET_ISSUER_CERT_LOCALLY":
+      return `the certificate of ${where} cannot be verified (${code}): its chain must lead to a public authority`;
+    default:
+      return clean(`${where} could not be called: ${code ?? ""} ${code === undefined ? (message ?? "") : ""}`).slice(
+        0,
+        MAX_ERROR,
+      );
+  }
+}

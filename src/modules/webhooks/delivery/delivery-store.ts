@@ -1,0 +1,137 @@
+import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
+import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { fast } from "../../../platform/db/statement.ts";
+
+export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
+
+/** An event's place in the order of time. */
+export interface EventPlace {
+  createdAt: number;
+  id: number;
+}
+
+interface MissedRange {
+  /** The id of the last event that counts. */
+  upTo: number;
+  limit: number;
+}
+
+export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
+
+/** Prepares the statements of the deliveries: one row an HTTP attempt. */
+export function openDeliveryStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const insert = fast(
+    orm.insert(webhookDeliveries).values({
+      uid: p("uid"),
+      webhookId: p("webhookId"),
+      eventId: p("eventId"),
+      eventUid: p("eventUid"),
+      eventType: p("eventType"),
+      attempt: p("attempt"),
+      responseStatus: p("responseStatus"),
+      errorMessage: p("errorMessage"),
+      createdAt: p("createdAt"),
+      deliveredAt: p("deliveredAt"),
+      failedAt: p("failedAt"),
+      durationMs: p("durationMs"),
+      nextAttemptAt: p("nextAttemptAt"),
+    }),
+  );
+  const selectPage = fast(
+    orm
+      .select({ id: webhookDeliveries.id })
+      .from(webhookDeliveries)
+      .where(eq(webhookDeliveries.webhookId, p("webhookId")))
+      .orderBy(desc(webhookDeliveries.createdAt), desc(webhookDeliveries.id))
+      .limit(p("limit"))
+      .offset(p("offset")),
+  );
+
+  /** It got the event. */
+  const selectGot = fast(
+    orm
+      .select({ id: webhookDeliveries.id })
+      .from(webhookDeliveries)
+      .where(
+        and(
+          eq(webhookDeliveries.webhookId, p("webhookId")),
+          eq(webhookDeliveries.eventId, p("eventId")),
+          isNotNull(webhookDeliveries.deliveredAt),
+        ),
+      )
+      .limit(1),
+  );
+  // In one statement SQLite would walk the whole of the place's millisecond each time.
+  const selectEvents = (isAfter: SQL | undefined) =>
+    fast(
+      orm
+        .select({ id: events.id, type: events.type, createdAt: events.createdAt })
+        .from(events)
+        .where(and(eq(events.workspaceId, p("workspaceId")), isAfter, lte(events.id, p("upTo"))))
+        .orderBy(asc(events.createdAt), asc(events.id))
+        .limit(p("limit")),
+    );
+  const selectAtTime = selectEvents(and(eq(events.createdAt, p("createdAt")), gt(events.id, p("id"))));
+  const selectLater = selectEvents(gt(events.createdAt, p("createdAt")));
+
+  return {
+    insert(row: Omit<DeliveryRow, "id">): void {
+      insert.run({ ...row });
+    },
+    byUid: (webhookId: number, uid: string): DeliveryRow | undefined =>
+      orm
+        .select()
+        .from(webhookDeliveries)
+        .where(and(eq(webhookDeliveries.uid, uid), eq(webhookDeliveries.webhookId, webhookId)))
+        .get(),
+    /** A page of a webhook's deliveries, newest first; deep pages walk the index, not the rows. */
+    list(webhookId: number, limit: number, offset: number): DeliveryRow[] {
+      const ids = selectPage.all({ webhookId, limit, offset }).map(({ id }) => id);
+      return orm
+        .select()
+        .from(webhookDeliveries)
+        .where(inArray(webhookDeliveries.id, ids))
+        .orderBy(desc(webhookDeliveries.createdAt), desc(webhookDeliveries.id))
+        .all();
+    },
+
+    /**
+     * Of the next `limit` events of a webhook's workspace after the place `after`, in the order of their time and up to the
+     * event `upTo`, those that it has never got: whether it wants them is for the caller to say. `last` is the place of the
+     * last one looked at; null: there are no more.
+     */
+    missedBy(webhook: { id: number; workspaceId: number }, after: EventPlace, { upTo, limit }: MissedRange) {
+      const range = { workspaceId: webhook.workspaceId, ...after, upTo };
+      const seen = selectAtTime.all({ ...range, limit });
+      if (seen.length < limit) seen.push(...selectLater.all({ ...range, limit: limit - seen.length }));
+      const missed = seen.filter(({ id }) => selectGot.get({ webhookId: webhook.id, eventId: id }) === undefined);
+      return { missed, last: seen.length < limit ? null : (seen.at(-1) ?? null) };
+    },
+
+    /** Removes a share of a webhook's deliveries; true when there may be more. */
+    removeOf: (webhookId: number, limit: number): boolean =>
+      removeShare(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
+
+    /** Removes a share of what is older than `notBefore`; how many of each webhook, and whether there may be more. */
+    purge(notBefore: number): { removed: Map<number, number>; hasMore: boolean } {
+      const share = orm
+        .select({ id: webhookDeliveries.id })
+        .from(webhookDeliveries)
+        .where(lt(webhookDeliveries.createdAt, notBefore))
+        .orderBy(webhookDeliveries.createdAt)
+        .limit(PURGE_ROWS);
+      const gone = orm
+        .delete(webhookDeliveries)
+        .where(and(inArray(webhookDeliveries.id, share), lte(webhookDeliveries.createdAt, notBefore)))
+        .returning({ webhookId: webhookDeliveries.webhookId })
+        .all();
+      const removed = new Map<number, number>();
+      for (const { webhookId } of gone) removed.set(webhookId, (removed.get(webhookId) ?? 0) + 1);
+      return { removed, hasMore: gone.length === PURGE_ROWS };
+    },
+  };
+}

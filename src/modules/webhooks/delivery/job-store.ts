@@ -1,0 +1,226 @@
+import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { events, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
+import { removeShare } from "../../../platform/db/batches.ts";
+import { fast } from "../../../platform/db/statement.ts";
+import type { Deferral, InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
+import { openBringNear } from "./bring-near-store.ts";
+
+// The queue of the calls, as the worker of src/queue takes it: a lane is a webhook. Calls are made at least
+// once: one that a crash cut off is made again, under the same event's id.
+//
+// A call may be asked for once more while it is under way. The row remembers that in `again`, and is due
+// from the moment of the asking: what ends the call leaves the row, and callEnded() says what becomes of it.
+
+/** A call has no end of life of its own: it ends with the schedule. */
+const NEVER = 8_640_000_000_000_000;
+
+/** What is asked for beside a call that is under way: another one whatever comes of it, or only if it fails. */
+export type Again = "always" | "on_failure";
+
+export type WebhookJobStore = ReturnType<typeof openWebhookJobStore>;
+
+/** Prepares the statements of the calls still to be made. */
+export function openWebhookJobStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const isThisAttempt = and(eq(webhookJobs.id, p("id")), eq(webhookJobs.attempts, p("attempt")));
+  const insert = fast(
+    orm
+      .insert(webhookJobs)
+      .values({ webhookId: p("webhookId"), eventId: p("eventId"), nextAt: p("nextAt") })
+      // Asked for again while it waits: now, from the beginning of the schedule. While its call is under way: after that.
+      .onConflictDoUpdate({
+        target: [webhookJobs.webhookId, webhookJobs.eventId],
+        set: {
+          nextAt: sql`MIN(${webhookJobs.nextAt}, excluded.next_at)`,
+          attempts: sql`CASE WHEN in_flight = 1 THEN ${webhookJobs.attempts} ELSE 0 END`,
+          again: sql`CASE WHEN in_flight = 0 OR ${webhookJobs.again} = 'always' THEN ${webhookJobs.again} ELSE ${p("again")} END`,
+        },
+      }),
+  );
+  const selectDue = fast(
+    orm
+      .select()
+      .from(webhookJobs)
+      .where(
+        and(eq(webhookJobs.webhookId, p("laneId")), lte(webhookJobs.nextAt, p("now")), eq(webhookJobs.inFlight, false)),
+      )
+      .orderBy(asc(webhookJobs.nextAt), asc(webhookJobs.id))
+      .limit(p("limit")),
+  );
+  const updateClaimed = fast(
+    orm
+      .update(webhookJobs)
+      .set({
+        attempts: sql`${p("attempt")}`,
+        inFlight: true,
+        startedAt: sql`${p("now")}`,
+        nextAt: sql`${p("nextAt")}`,
+        again: null,
+      })
+      .where(eq(webhookJobs.id, p("id"))),
+  );
+  const selectHead = fast(
+    orm
+      .select({ dueAt: webhookJobs.nextAt })
+      .from(webhookJobs)
+      .where(and(eq(webhookJobs.webhookId, p("laneId")), eq(webhookJobs.inFlight, false)))
+      .orderBy(asc(webhookJobs.nextAt))
+      .limit(1),
+  );
+  const removeUnlessAgain = fast(
+    orm
+      .delete(webhookJobs)
+      .where(and(isThisAttempt, isNull(webhookJobs.again)))
+      .returning({ id: webhookJobs.id }),
+  );
+  const updateDeferred = fast(
+    orm
+      .update(webhookJobs)
+      .set({
+        nextAt: sql`CASE WHEN ${webhookJobs.again} IS NULL THEN ${p("nextAt")} ELSE ${webhookJobs.nextAt} END`,
+        inFlight: false,
+      })
+      .where(isThisAttempt)
+      .returning({ id: webhookJobs.id }),
+  );
+  const updateGivenBack = fast(
+    orm
+      .update(webhookJobs)
+      .set({ nextAt: sql`${p("dueAt")}`, attempts: sql`${webhookJobs.attempts} - 1`, inFlight: false })
+      .where(isThisAttempt),
+  );
+  const selectEnded = fast(
+    orm
+      .select({ nextAt: webhookJobs.nextAt, again: webhookJobs.again })
+      .from(webhookJobs)
+      .where(eq(webhookJobs.id, p("id"))),
+  );
+  const updateAfresh = fast(
+    orm
+      .update(webhookJobs)
+      .set({ attempts: 0, again: null })
+      .where(eq(webhookJobs.id, p("id"))),
+  );
+  const remove = fast(orm.delete(webhookJobs).where(eq(webhookJobs.id, p("id"))));
+  const removeWaiting = fast(
+    orm
+      .delete(webhookJobs)
+      .where(and(eq(webhookJobs.id, p("id")), eq(webhookJobs.inFlight, false)))
+      .returning({ attempts: webhookJobs.attempts }),
+  );
+  const updateDueNow = fast(
+    orm
+      .update(webhookJobs)
+      .set({ nextAt: sql`${p("now")}` })
+      .where(and(eq(webhookJobs.id, p("id")), eq(webhookJobs.inFlight, false), gt(webhookJobs.nextAt, p("now"))))
+      .returning({ webhookId: webhookJobs.webhookId }),
+  );
+  const selectWorkspace = fast(
+    orm
+      .select({ workspaceId: webhooks.workspaceId })
+      .from(webhooks)
+      .where(eq(webhooks.id, p("id"))),
+  );
+  const selectCall = fast(
+    orm
+      .select({ webhook: webhooks, event: events })
+      .from(webhookJobs)
+      .innerJoin(webhooks, eq(webhooks.id, webhookJobs.webhookId))
+      .innerJoin(events, eq(events.id, webhookJobs.eventId))
+      .where(eq(webhookJobs.id, p("id"))),
+  );
+
+  const queue: WorkerQueue = {
+    ...openBringNear(orm),
+    workspaceOf: (laneId) => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
+    claim({ laneId, now, limit, retryAt }): Job[] {
+      return selectDue.all({ laneId, now, limit }).map((row) => {
+        // A call that was cut off, or given back, after another was asked for: this is that other one.
+        const attempt = row.again === null ? row.attempts + 1 : 1;
+        const nextAt = Math.max(now + 1, retryAt(attempt));
+        updateClaimed.run({ id: row.id, attempt, now, nextAt });
+        const times = { startedAt: now, dueAt: row.nextAt, nextAt, expiresAt: NEVER };
+        return { id: row.id, laneId, attempt, ...times, lastReply: null, badDomainAt: null };
+      });
+    },
+    headOf(laneId) {
+      const head = selectHead.get({ laneId });
+      return head === undefined ? null : { dueAt: head.dueAt, expiresAt: NEVER };
+    },
+    // Nothing of a call is lost when it is made twice.
+    markDot: () => true,
+    // One that is asked for again waits from now on as one that was deferred does.
+    finish: ({ id, attempt }) =>
+      removeUnlessAgain.get({ id, attempt }) !== undefined ||
+      updateDeferred.get({ id, attempt, nextAt: 0 }) !== undefined,
+    defer: ({ id, attempt }, { nextAt }: Deferral) => updateDeferred.get({ id, attempt, nextAt }) !== undefined,
+    giveBack: ({ id, attempt, dueAt }) => void updateGivenBack.run({ id, attempt, dueAt }),
+    heads: (): LaneHead[] =>
+      orm
+        .select({ laneId: webhookJobs.webhookId, dueAt: sql<number>`${min(webhookJobs.nextAt)}` })
+        .from(webhookJobs)
+        .groupBy(webhookJobs.webhookId)
+        .all(),
+    inFlight: (): InterruptedJob[] =>
+      orm
+        .select({ id: webhookJobs.id, attempts: webhookJobs.attempts })
+        .from(webhookJobs)
+        .where(sql.raw("in_flight = 1")) // in the words of its index, or that is not used
+        .all()
+        .map((row) => ({ ...row, startedAt: null, dotAt: null })),
+    release({ id, attempts }, nextAt) {
+      const freed = orm
+        .update(webhookJobs)
+        .set({
+          inFlight: false,
+          // Due since its event: events of a resource keep their order, those that wait behind it among them.
+          ...(nextAt === null
+            ? {}
+            : {
+                nextAt: sql`MIN(${nextAt}, COALESCE((SELECT created_at FROM event WHERE event.id = event_id), ${nextAt}))`,
+              }),
+        })
+        .where(and(eq(webhookJobs.id, id), eq(webhookJobs.attempts, attempts), eq(webhookJobs.inFlight, true)))
+        .returning({ laneId: webhookJobs.webhookId, dueAt: webhookJobs.nextAt })
+        .get();
+      return freed ?? null;
+    },
+  };
+
+  return {
+    queue,
+    /**
+     * Queues a call, inside a transaction; one that waits already is due by `nextAt`, with all its attempts. While one is
+     * under way, `again` says whether another one follows it.
+     */
+    add(call: { webhookId: number; eventId: number; nextAt: number; again: Again }): void {
+      insert.run({ ...call });
+    },
+    /**
+     * Inside the transaction that ends a call, once its row was finished or deferred. When the next call is due, the one
+     * that was asked for meanwhile included; null: nothing more comes.
+     */
+    callEnded(id: number, isDelivered: boolean): number | null {
+      const row = selectEnded.get({ id });
+      if (row === undefined) return null;
+      if (row.again === null) return row.nextAt;
+      if (isDelivered && row.again === "on_failure") {
+        remove.run({ id });
+        return null;
+      }
+      updateAfresh.run({ id });
+      return row.nextAt;
+    },
+    /** What a claimed call needs; undefined: its webhook or event is gone. */
+    callOf: (id: number) => selectCall.get({ id }),
+    /** Takes a call that is not under way off the queue; the attempts so far, or null when there is no such call. */
+    removeWaiting: (id: number): number | null => removeWaiting.get({ id })?.attempts ?? null,
+    /** Makes a call that waits due now, with the attempts it has; its webhook, or null when there is none that waits for a time. */
+    retryNow: (id: number, now: number): number | null => updateDueNow.get({ id, now })?.webhookId ?? null,
+    /** Takes a share of a webhook's calls off the queue, running ones included; true when there may be more. */
+    removeOf: (webhookId: number, limit: number): boolean =>
+      removeShare(orm, webhookJobs, eq(webhookJobs.webhookId, webhookId), limit),
+  };
+}

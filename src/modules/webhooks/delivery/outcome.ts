@@ -1,0 +1,93 @@
+import type { CallResult } from "./call.ts";
+import type { WebhookHealth, WebhookRow } from "../store.ts";
+
+// What a call's answer means. 2xx is success; everything else is tried again by the schedule, but for
+// 410, by which a receiver says that it wants no more: that turns the webhook off. So do five days of
+// nothing but failures.
+
+/** Waits after the first attempt, the second, …; after the last the event is given up for this webhook. */
+export const RETRY_MS = [5_000, 5 * 60_000, 30 * 60_000, 2 * 3_600_000, 5 * 3_600_000, 10 * 3_600_000, 10 * 3_600_000];
+const MAX_ATTEMPTS = RETRY_MS.length + 1;
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+const GIVE_UP_AFTER_MS = 5 * 24 * 3_600_000;
+/** Longer than the longest wait between two attempts. */
+const FORGOTTEN_MS = 2 * 24 * 3_600_000;
+const MAX_MESSAGE = 500;
+
+export interface Outcome {
+  isDelivered: boolean;
+  status: number | null;
+  /** Null: it was delivered. */
+  message: string | null;
+  /** Null: as the schedule says. */
+  retryAt: number | null;
+  /** Nothing comes after this attempt. */
+  isLast: boolean;
+  /** The receiver wants no more of anything. */
+  isGone: boolean;
+}
+
+/** What came of attempt `attempt` (1, 2, …), which ended at `now`. */
+export function judge(result: CallResult, attempt: number, now: number): Outcome {
+  const isLast = attempt >= MAX_ATTEMPTS;
+  if (result.kind === "broken") {
+    return {
+      isDelivered: false,
+      status: null,
+      message: result.reason.slice(0, MAX_MESSAGE),
+      retryAt: null,
+      isLast,
+      isGone: false,
+    };
+  }
+  const { status, text } = result;
+  if (status >= 200 && status < 300) {
+    return { isDelivered: true, status, message: null, retryAt: null, isLast: true, isGone: false };
+  }
+  const isGone = status === 410;
+  const words = isRedirect(status) ? "a redirect, which is not followed" : text;
+  const message = `answered ${status}${words === "" ? "" : `: ${words}`}`.slice(0, MAX_MESSAGE);
+  const asked = retryAfter(result.retryAfter, now);
+  // It may lengthen the wait and never shorten it: a second, eight times, would use all attempts up at once.
+  const planned = RETRY_MS[attempt - 1] ?? 0;
+  const retryAt = asked !== null && asked - now > planned ? asked : null;
+  return { isDelivered: false, status, message, retryAt, isLast: isLast || isGone, isGone };
+}
+
+/** The webhook's columns after this outcome. */
+export function healthAfter(webhook: WebhookRow, outcome: Outcome, now: number): WebhookHealth {
+  const { isEnabled, disabledReason, lastDeliveryAt, lastFailureAt, lastFailureReason } = webhook;
+  if (outcome.isDelivered) {
+    return { isEnabled, disabledReason, lastDeliveryAt: now, lastFailureAt, lastFailureReason, failingSince: null };
+  }
+  // A failure of last month, and silence since, are not five days of failures.
+  const isFresh = lastFailureAt !== null && now - lastFailureAt < FORGOTTEN_MS;
+  const failingSince = isFresh ? (webhook.failingSince ?? now) : now;
+  const off = isEnabled ? reasonToDisable(outcome, now - failingSince) : null;
+  return {
+    lastDeliveryAt,
+    lastFailureAt: now,
+    lastFailureReason: outcome.message,
+    failingSince,
+    isEnabled: isEnabled && off === null,
+    disabledReason: off ?? disabledReason,
+  };
+}
+
+function reasonToDisable(outcome: Outcome, failingMs: number): string | null {
+  if (outcome.isGone) return "The receiver answered 410 Gone";
+  return failingMs >= GIVE_UP_AFTER_MS ? "Nothing but failures for 5 days" : null;
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
+/** RFC 9110 §10.2.3: seconds or a date; at most a day is waited. Null: nothing that can be followed. */
+function retryAfter(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  const text = header.trim();
+  const at = /^\d{1,9}$/.test(text) ? now + Number(text) * 1_000 : Date.parse(text);
+  if (!Number.isFinite(at) || at <= now) return null;
+  return Math.min(at, now + MAX_RETRY_AFTER_MS);
+}

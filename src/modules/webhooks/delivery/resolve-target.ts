@@ -1,0 +1,28 @@
+import type { Clock } from "../../../platform/clock.ts";
+import type { Resolver } from "../../../protocols/dns/lookup.ts";
+import type { Look } from "./target.ts";
+
+/** For all the addresses of a name. What is not known by then is given up, and holds nobody else up. */
+const TIMEOUT_MS = 5_000;
+
+/** Every address of a name, IPv4 first, by our own resolver. */
+export function lookBy(resolver: Pick<Resolver, "a" | "aaaa">, clock: Pick<Clock, "after">): Look {
+  return async (hostname) => {
+    const late = new AbortController();
+    const cancel = clock.after(TIMEOUT_MS, () => late.abort());
+    const { signal } = late;
+    const answers = await Promise.all([resolver.a(hostname, signal), resolver.aaaa(hostname, signal)]);
+    cancel();
+    const addresses = answers.flatMap((answer) => (answer.kind === "found" ? answer.records : []));
+    // One kind alone will do where the servers are mute about the other, and is judged as any is.
+    if (addresses.length > 0) return { kind: "found", addresses };
+    if (signal.aborted)
+      return { kind: "failed", reason: `DNS did not answer for ${hostname} within 5 s`, isTimeout: true };
+    const failed = answers.find((answer) => answer.kind === "failed");
+    if (failed?.kind === "failed")
+      return { kind: "failed", reason: `DNS did not answer for ${hostname}: ${failed.reason}`, isTimeout: false };
+    const isMissing = answers.every((answer) => answer.kind === "no_name");
+    const reason = isMissing ? `${hostname} does not exist in DNS` : `${hostname} has no address in DNS`;
+    return { kind: "failed", reason, isTimeout: false };
+  };
+}

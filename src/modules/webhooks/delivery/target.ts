@@ -1,0 +1,128 @@
+import { isIP } from "node:net";
+import { type AddressRanges, isAmong, isRefusedAddress, isWithin } from "../../../platform/ip/address.ts";
+
+// Which URLs a stranger may have called from inside our network (SSRF): public ones, over https. The
+// URL is read once, by the rules of browsers, which turn every spelling of an address (decimal, octal,
+// hex, short) into one; addresses are judged when the webhook is made and again when it is called, and
+// then the very address that was judged is the one dialled: a name that changes between the two gains nothing.
+
+const MAX_URL = 2048;
+
+/** A URL that may be called, as far as its words go: the addresses of its name are judged apart. */
+export interface Target {
+  isSecure: boolean;
+  /** Lower case; an IPv6 address without brackets. */
+  hostname: string;
+  /** The host is an address. */
+  isAddress: boolean;
+  port: number;
+  /** Path and query. */
+  path: string;
+  /** Name and, where it is not the usual one, port: the header Host. */
+  host: string;
+}
+
+export type ParsedTarget = { kind: "target"; target: Target } | { kind: "fault"; message: string; hint?: string };
+
+/** What the operator allows beyond public https. */
+export interface TargetRules {
+  allowHttp: boolean;
+  allowed: AddressRanges;
+  /** This machine: its addresses, and the names by which the world finds it, whose addresses may be those of a router before it. */
+  own?: { addresses: readonly string[]; names: readonly string[] };
+}
+
+export interface Look {
+  /** Every address of a name, by DNS. */
+  (
+    hostname: string,
+  ): Promise<{ kind: "found"; addresses: string[] } | { kind: "failed"; reason: string; isTimeout: boolean }>;
+}
+
+export type Reach =
+  /** Dial one of these, at least one. */
+  | { kind: "addresses"; addresses: string[] }
+  /** It must not be called. */
+  | { kind: "refused"; reason: string }
+  /** Nothing can be said now. */
+  | { kind: "trouble"; reason: string; isTimeout: boolean };
+
+/** Reads a URL; the fault's message follows the member's name. */
+export function parseTarget(text: string, rules: TargetRules): ParsedTarget {
+  if (text.length > MAX_URL) return { kind: "fault", message: `must have at most ${MAX_URL} characters` };
+  // Browsers drop these silently; two readers of one URL must not see two hosts.
+  if (/[\p{Cc}\s\\]/u.test(text))
+    return { kind: "fault", message: "must not hold spaces, backslashes or control characters" };
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return { kind: "fault", message: "must be a URL such as https://example.com/hook" };
+  }
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp)) {
+    return {
+      kind: "fault",
+      message: "must begin with https://",
+      hint: "Events must not cross the network in the clear.",
+    };
+  }
+  if (url.username !== "" || url.password !== "" || /^[a-z]+:\/*[^/?#]*@/i.test(text)) {
+    return {
+      kind: "fault",
+      message: "must not hold a user name or password",
+      hint: "Calls are signed: check the header webhook-signature with the webhook's secret.",
+    };
+  }
+  if (url.hash !== "" || text.includes("#")) return { kind: "fault", message: "must not hold a fragment (#…)" };
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+  const isAddress = isIP(hostname) !== 0;
+  const refused = isAddress ? refusalOf(hostname, rules, rules.own?.addresses ?? []) : null;
+  if (hostname === "" || url.port === "0")
+    return { kind: "fault", message: "must be a URL such as https://example.com/hook" };
+  if (refused !== null)
+    return {
+      kind: "fault",
+      message: `leads to ${refused}`,
+      hint: "Use an address that is reachable from the internet.",
+    };
+  const isSecure = url.protocol === "https:";
+  const port = url.port === "" ? (isSecure ? 443 : 80) : Number(url.port);
+  return {
+    kind: "target",
+    target: { isSecure, hostname, isAddress, port, path: url.pathname + url.search, host: url.host },
+  };
+}
+
+/**
+ * The addresses to dial for a target, judged now. A name with a single special address among public ones is refused whole:
+ * which of them is dialled must not be a matter of luck.
+ */
+export async function reach(target: Target, rules: TargetRules, look: Look): Promise<Reach> {
+  const found = target.isAddress
+    ? { kind: "found" as const, addresses: [target.hostname] }
+    : await look(target.hostname);
+  if (found.kind === "failed") return { kind: "trouble", reason: found.reason, isTimeout: found.isTimeout };
+  const own = await ownAddressesOf(rules, look);
+  for (const address of found.addresses) {
+    const refused = refusalOf(address, rules, own);
+    if (refused !== null)
+      return { kind: "refused", reason: `${target.hostname}: ${refused}, and such addresses are not called` };
+  }
+  if (found.addresses.length === 0)
+    return { kind: "trouble", reason: `${target.hostname} has no address`, isTimeout: false };
+  return { kind: "addresses", addresses: found.addresses };
+}
+
+/** Why an address is not called, in a few words; null: it may be. */
+function refusalOf(address: string, { allowed }: TargetRules, own: readonly string[]): string | null {
+  const refused = isRefusedAddress(address, allowed);
+  if (refused !== null || !isAmong(address, own) || isWithin(address, allowed)) return refused;
+  return `${address}, an address of this server itself`;
+}
+
+/** A name of ours that cannot be looked up now has no addresses. */
+async function ownAddressesOf({ own }: TargetRules, look: Look): Promise<string[]> {
+  if (own === undefined) return [];
+  const found = await Promise.all(own.names.map((name) => look(name)));
+  return [...own.addresses, ...found.flatMap((each) => (each.kind === "found" ? each.addresses : []))];
+}

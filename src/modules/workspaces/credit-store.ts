@@ -1,0 +1,50 @@
+import { and, desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
+import type { Db } from "../../platform/db/open.ts";
+import { smsCredits, smsMessages } from "../../platform/db/schema/sms.ts";
+import { fast } from "../../platform/db/statement.ts";
+import type { Position } from "../../platform/http/pagination.ts";
+
+export type CreditRow = typeof smsCredits.$inferSelect;
+
+/** An entry to be written; of what is no message's without one. */
+export type NewCredit = Omit<CreditRow, "id" | "messageId" | "segments"> &
+  Partial<Pick<CreditRow, "messageId" | "segments">>;
+
+/** `smsUid` null: it is about no SMS. */
+export type ListedCredit = CreditRow & { smsUid: string | null };
+
+export type CreditStore = ReturnType<typeof openCreditStore>;
+
+/** What changed the balances of SMS credits; credits.ts writes it together with the balance. */
+export function openCreditStore({ orm }: Db) {
+  const p = sql.placeholder;
+  const insertRow = fast(
+    orm.insert(smsCredits).values({
+      workspaceId: p("workspaceId"),
+      kind: p("kind"),
+      amount: p("amount"),
+      messageId: p("messageId"),
+      segments: p("segments"),
+      note: p("note"),
+      createdAt: p("createdAt"),
+    }),
+  );
+  return {
+    insert(row: NewCredit): void {
+      insertRow.run({ messageId: null, segments: null, ...row });
+    },
+    /** A page of a workspace's entries with the ids of their SMS, newest first, and one row more when there are more. */
+    list: (workspaceId: number, before: Position | null, limit: number): ListedCredit[] =>
+      orm
+        .select({ ...getTableColumns(smsCredits), smsUid: smsMessages.uid })
+        .from(smsCredits)
+        .leftJoin(smsMessages, eq(smsMessages.id, smsCredits.messageId))
+        .where(
+          // By id alone, which follows the order of the transactions: a clock that was set back does not.
+          and(eq(smsCredits.workspaceId, workspaceId), before === null ? undefined : lt(smsCredits.id, before.id)),
+        )
+        .orderBy(desc(smsCredits.id))
+        .limit(limit + 1)
+        .all(),
+  };
+}

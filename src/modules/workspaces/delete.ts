@@ -1,0 +1,33 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { DomainStore } from "../domains/store.ts";
+import type { KeyStore } from "../api-keys/store.ts";
+import type { WorkspaceRow, WorkspaceStore } from "./store.ts";
+
+// Deleting a workspace. One transaction makes it unknown to everybody: no key opens it, no domain of it
+// signs, nothing of it is claimed. All else that belongs to it is removed afterwards, a share at a time
+// (purge.ts): a million emails would stop everybody for a minute.
+
+/** What is gone with the transaction. */
+export interface GoneWorkspace {
+  workspace: WorkspaceRow;
+  domainIds: number[];
+}
+
+export interface DeleteParts {
+  workspaces: WorkspaceStore;
+  keys: KeyStore;
+  domains: DomainStore;
+  /** What else must not act any more. */
+  webhooks: { deleteOfWorkspace(workspaceId: number): void };
+  clock: Pick<Clock, "now">;
+}
+
+/** Inside a transaction. */
+export function deleteWorkspace(workspace: WorkspaceRow, parts: DeleteParts): GoneWorkspace {
+  const { id } = workspace;
+  parts.keys.deleteOfWorkspace(id);
+  parts.webhooks.deleteOfWorkspace(id);
+  const domainIds = parts.domains.deleteOfWorkspace(id);
+  parts.workspaces.update(id, { deletedAt: parts.clock.now() });
+  return { workspace, domainIds };
+}

@@ -1,0 +1,104 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Commit } from "../../../platform/db/group-commit.ts";
+import type { AppError } from "../../../platform/errors.ts";
+import { operatorCaller } from "../../../platform/http/auth.ts";
+import { validationError } from "../../../platform/http/errors.ts";
+import { answers, describe } from "../../../platform/http/openapi.ts";
+import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
+import { requestBody } from "../../../platform/http/body/validate.ts";
+import { timeOf } from "../../../platform/http/times.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { CreditStore } from "../credit-store.ts";
+import { changeCredits } from "../credits.ts";
+import { findWorkspace, WorkspacePath } from "../find.ts";
+import { CHANGE_ERRORS, READ_ERRORS, TAG } from "./routes.ts";
+import { CreditEntry, CreditsGrant, GrantedCredits } from "./schema.ts";
+import type { WorkspaceStore } from "../store.ts";
+
+const LIST = "credits";
+
+export interface CreditParts {
+  pages: ListPages;
+  workspaces: WorkspaceStore;
+  credits: CreditStore;
+  commit: Commit;
+  clock: Pick<Clock, "now">;
+  log: Log;
+}
+
+/** The operator's look at a workspace's SMS credits. */
+export function creditRoutes(parts: CreditParts) {
+  return new Elysia({ name: "operator credits", prefix: "/api/v1/operator/workspaces/:id/credits" })
+    .post(
+      "",
+      async ({ request, params, body, set }) => {
+        operatorCaller(request);
+        const { amount, note = null } = body;
+        const granted = await parts.commit(() => {
+          const workspace = findWorkspace(params.id, parts);
+          const createdAt = parts.clock.now();
+          const balance = changeCredits({ workspaceId: workspace.id, kind: "grant", amount, note, createdAt }, parts);
+          if (balance === null) throw belowZero(workspace.smsCredits);
+          return { workspaceId: workspace.uid, amount, balance, note, createdAt: timeOf(createdAt) };
+        });
+        parts.log.event("credits.granted", {
+          workspace: granted.workspaceId,
+          amount: granted.amount,
+          balance: granted.balance,
+        });
+        set.status = 201;
+        return { data: granted };
+      },
+      {
+        params: WorkspacePath,
+        body: requestBody(CreditsGrant),
+        parse: "json",
+        detail: describe({
+          id: "grantCredits",
+          tag: TAG,
+          summary: "Add SMS credits to a workspace, or take some away",
+          description: "The balance never falls below 0.",
+          responses: answers(201, GrantedCredits, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .get(
+      "",
+      ({ request, params, query }) => {
+        operatorCaller(request);
+        const { before, limit } = parts.pages.of(query, LIST);
+        const page = parts.pages.page(
+          parts.credits.list(findWorkspace(params.id, parts).id, before, limit),
+          limit,
+          LIST,
+        );
+        const entries = page.rows.map(({ kind, amount, smsUid, segments, note, createdAt }) => ({
+          kind,
+          amount,
+          smsId: smsUid,
+          segments,
+          note,
+          createdAt: timeOf(createdAt),
+        }));
+        return { data: entries, meta: page.meta };
+      },
+      {
+        params: WorkspacePath,
+        query: CursorQuery,
+        detail: describe({
+          id: "listCreditEntries",
+          tag: TAG,
+          summary: "List what changed a workspace's SMS credits, newest first",
+          description: "Grants, and what its texts took and gave back.",
+          responses: answers(200, Type.Array(CreditEntry), READ_ERRORS, CursorMeta),
+        }),
+      },
+    );
+}
+
+function belowZero(balance: number): AppError {
+  const message = `would take more than the ${balance.toLocaleString("en")} credits that there are`;
+  return validationError([{ path: ["amount"], message, hint: "A balance is never below 0." }]);
+}

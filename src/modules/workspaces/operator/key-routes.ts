@@ -1,0 +1,76 @@
+import { Elysia } from "elysia";
+import type { Clock } from "../../../platform/clock.ts";
+import type { Commit } from "../../../platform/db/group-commit.ts";
+import { operatorCaller } from "../../../platform/http/auth.ts";
+import { answers, describe } from "../../../platform/http/openapi.ts";
+import { requestBody } from "../../../platform/http/body/validate.ts";
+import { insertKey } from "../../api-keys/create.ts";
+import { createKey } from "../../api-keys/key.ts";
+import { CreatedKey } from "../../api-keys/schema.ts";
+import type { KeyStore } from "../../api-keys/store.ts";
+import type { Log } from "../../../platform/log.ts";
+import type { Random } from "../../../platform/random.ts";
+import { findWorkspace, WorkspacePath } from "../find.ts";
+import { CHANGE_ERRORS, TAG } from "./routes.ts";
+import { OperatorKeyCreate, RotatedKey } from "./schema.ts";
+import type { WorkspaceStore } from "../store.ts";
+
+export interface OperatorKeyParts {
+  workspaces: WorkspaceStore;
+  keys: KeyStore;
+  commit: Commit;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** Keys that the operator makes: another for a workspace, and its own. */
+export function operatorKeyRoutes(parts: OperatorKeyParts) {
+  return new Elysia({ name: "operator keys", prefix: "/api/v1/operator" })
+    .post(
+      "/workspaces/:id/keys",
+      async ({ request, params, body, set }) => {
+        operatorCaller(request);
+        const { uid, key } = await parts.commit(() => {
+          const workspace = findWorkspace(params.id, parts);
+          const request_ = { workspaceId: workspace.id, name: body.name, domain: null };
+          return { uid: workspace.uid, key: insertKey(request_, parts) };
+        });
+        parts.log.event("key.created", { workspace: uid, id: key.id });
+        set.status = 201;
+        return { data: key };
+      },
+      {
+        params: WorkspacePath,
+        body: requestBody(OperatorKeyCreate),
+        parse: "json",
+        detail: describe({
+          id: "createWorkspaceKey",
+          tag: TAG,
+          summary: "Make a key for a workspace that has lost its own",
+          description:
+            "For the whole workspace, whatever its plan allows. The key itself is shown in this answer only.",
+          responses: answers(201, CreatedKey, CHANGE_ERRORS),
+        }),
+      },
+    )
+    .post(
+      "/key/rotate",
+      async ({ request }) => {
+        operatorCaller(request);
+        const { key, hash } = createKey(parts.random);
+        await parts.commit(() => parts.workspaces.setFact("operator_key_hash", hash));
+        parts.log.event("operator_key.rotated");
+        return { data: { operatorKey: key } };
+      },
+      {
+        detail: describe({
+          id: "rotateOperatorKey",
+          tag: TAG,
+          summary: "Replace the operator key",
+          description: "The old one is invalid at once; the new one is shown in this answer only.",
+          responses: answers(200, RotatedKey, [400, 401, 403, 413, 415, 503]),
+        }),
+      },
+    );
+}

@@ -1,0 +1,55 @@
+import type { Clock } from "../../../platform/clock.ts";
+import type { DomainStore } from "../../domains/store.ts";
+import type { EmailStore } from "../../emails/store/store.ts";
+import { timeOf } from "../../../platform/http/times.ts";
+import type { KeyStore } from "../../api-keys/store.ts";
+import { periodsAt } from "../../plans/quota.ts";
+import type { UsageStore } from "../../plans/store.ts";
+import type { OperatorWorkspace } from "./schema.ts";
+import type { SenderIdStore } from "../sender-store.ts";
+import type { WorkspaceRow } from "../store.ts";
+
+export interface ShowParts {
+  senderIds: SenderIdStore;
+  usage: UsageStore;
+  domains: DomainStore;
+  keys: KeyStore;
+  emails: EmailStore;
+  clock: Pick<Clock, "now">;
+}
+
+/** A workspace as the operator sees it, with what it uses now. */
+export function showWorkspace(workspace: WorkspaceRow, parts: ShowParts): typeof OperatorWorkspace.static {
+  const { id } = workspace;
+  const { day, month } = periodsAt(parts.clock.now());
+  return {
+    id: workspace.uid,
+    name: workspace.name,
+    plan: workspace.plan,
+    createdAt: timeOf(workspace.createdAt),
+    smsCredits: workspace.smsCredits,
+    smsFolding: workspace.smsFolding,
+    smsPriority: workspace.smsPriority,
+    senderIds: parts.senderIds.of(id).map(({ name, isDefault, priority }) => ({ name, isDefault, priority })),
+    blocks: blocksOf(workspace),
+    usage: {
+      emailsToday: parts.usage.ofDay(id, "emails", day),
+      emailsThisMonth: parts.usage.ofMonth(id, "emails", month),
+      smsThisMonth: parts.usage.ofMonth(id, "sms", month),
+      domains: parts.domains.countOf(id),
+      apiKeys: parts.keys.countOf(id),
+      storageBytes: parts.usage.storedBytes(id),
+    },
+    waiting: parts.emails.waitingOf(id),
+  };
+}
+
+function blocksOf(workspace: WorkspaceRow): (typeof OperatorWorkspace.static)["blocks"] {
+  const { blockedAt, blockReason, isHeld, rateBlockedAt, rateBlockReason } = workspace;
+  const blocks: (typeof OperatorWorkspace.static)["blocks"] = [];
+  if (blockedAt !== null)
+    blocks.push({ by: "operator", reason: blockReason, since: timeOf(blockedAt), holdsQueue: isHeld });
+  if (rateBlockedAt !== null)
+    blocks.push({ by: "rate", reason: rateBlockReason, since: timeOf(rateBlockedAt), holdsQueue: false });
+  return blocks;
+}

@@ -1,0 +1,147 @@
+import { and, asc, desc, eq, gte, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
+import type { Db } from "../../platform/db/open.ts";
+import { Remembered } from "../../platform/db/transactional-cache.ts";
+import { fast } from "../../platform/db/statement.ts";
+import { instance, workspaces } from "../../platform/db/schema/schema.ts";
+import type { Position } from "../../platform/http/pagination.ts";
+
+export type WorkspaceRow = typeof workspaces.$inferSelect;
+
+/** What changes in the life of a workspace; its credits by `addCredits` alone. */
+export type WorkspaceChange = Partial<Omit<WorkspaceRow, "id" | "uid" | "createdAt" | "smsCredits">>;
+
+/** Facts about this installation that the database keeps. */
+export type InstanceFact =
+  | "instance_id"
+  | "key_check"
+  | "operator_key_hash"
+  | "last_write"
+  | "update_probation"
+  | "marker"
+  | "last_at"
+  | "delivery_paused";
+
+/** What an installation that accepts and sends nothing writes all the same. */
+const ASIDE: readonly InstanceFact[] = ["last_write", "marker", "last_at"];
+
+/** Workspaces whose rows are remembered. */
+const MAX_REMEMBERED = 10_000;
+
+export type WorkspaceStore = ReturnType<typeof openWorkspaceStore>;
+
+/** Prepares the statements of the workspaces and of the installation's own facts. */
+export function openWorkspaceStore(db: Db) {
+  const { orm } = db;
+  const p = sql.placeholder;
+  const selectById = fast(
+    orm
+      .select()
+      .from(workspaces)
+      .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt))),
+  );
+  const selectFact = fast(
+    orm
+      .select({ value: instance.value })
+      .from(instance)
+      .where(eq(instance.name, p("name"))),
+  );
+
+  const updateCredits = fast(
+    orm
+      .update(workspaces)
+      .set({ smsCredits: sql`${workspaces.smsCredits} + ${p("amount")}` })
+      .where(
+        and(
+          eq(workspaces.id, p("id")),
+          isNull(workspaces.deletedAt),
+          gte(sql`${workspaces.smsCredits} + ${p("amount")}`, 0),
+        ),
+      )
+      .returning({ balance: workspaces.smsCredits }),
+  );
+
+  // Every send asks for its workspace's plan and block. Whatever changes a workspace here must forget it.
+  const remembered = new Remembered<number, WorkspaceRow>(MAX_REMEMBERED);
+  db.followers.push(remembered);
+
+  return {
+    insert: (row: typeof workspaces.$inferInsert): WorkspaceRow => orm.insert(workspaces).values(row).returning().get(),
+    /** Undefined: there is none, or it was deleted; so in `byUid` and `list`. */
+    byId(id: number): WorkspaceRow | undefined {
+      const known = remembered.get(id);
+      if (known !== undefined) return known;
+      const row = selectById.get({ id });
+      if (row !== undefined) remembered.set(id, row);
+      return row;
+    },
+    byUid: (uid: string): WorkspaceRow | undefined =>
+      orm
+        .select()
+        .from(workspaces)
+        .where(and(eq(workspaces.uid, uid), isNull(workspaces.deletedAt)))
+        .get(),
+
+    /** A page of all workspaces, newest first, and one row more when there are more. */
+    list: (before: Position | null, limit: number): WorkspaceRow[] =>
+      orm
+        .select()
+        .from(workspaces)
+        .where(
+          and(
+            isNull(workspaces.deletedAt),
+            before === null
+              ? undefined
+              : or(
+                  lt(workspaces.createdAt, before.createdAt),
+                  and(eq(workspaces.createdAt, before.createdAt), lt(workspaces.id, before.id)),
+                ),
+          ),
+        )
+        .orderBy(desc(workspaces.createdAt), desc(workspaces.id))
+        .limit(limit + 1)
+        .all(),
+
+    /** Whose queues the operator holds. */
+    held: (): number[] =>
+      orm
+        .select({ id: workspaces.id })
+        .from(workspaces)
+        .where(and(eq(workspaces.isHeld, true), isNull(workspaces.deletedAt)))
+        .all()
+        .map(({ id }) => id),
+
+    /** Changes a workspace, inside a transaction. */
+    update(id: number, change: WorkspaceChange): WorkspaceRow {
+      remembered.delete(id);
+      return orm.update(workspaces).set(change).where(eq(workspaces.id, id)).returning().get();
+    },
+    /** Those that were deleted and are still being removed, the first first. */
+    deleted: (): { id: number; uid: string }[] =>
+      orm
+        .select({ id: workspaces.id, uid: workspaces.uid })
+        .from(workspaces)
+        .where(isNotNull(workspaces.deletedAt))
+        .orderBy(asc(workspaces.deletedAt), asc(workspaces.id))
+        .all(),
+    /** The end of a deleted workspace, inside a transaction: nothing may refer to it any more. */
+    remove(id: number): void {
+      remembered.delete(id);
+      orm.delete(workspaces).where(eq(workspaces.id, id)).run();
+    },
+    /** Adds to the balance of SMS credits, inside a transaction (see credits.ts); the balance then, or null: it would fall below 0, and stays. */
+    addCredits(id: number, amount: number): number | null {
+      const before = remembered.get(id);
+      const balance = updateCredits.get({ id, amount })?.balance ?? null;
+      // Each text changes it, and asks for it.
+      if (balance !== null && before !== undefined) remembered.put(id, { ...before, smsCredits: balance });
+      else remembered.delete(id);
+      return balance;
+    },
+
+    fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
+    setFact(name: InstanceFact, value: string): void {
+      if (ASIDE.includes(name)) db.aside.changes += 1;
+      orm.insert(instance).values({ name, value }).onConflictDoUpdate({ target: instance.name, set: { value } }).run();
+    },
+  };
+}
