@@ -29,7 +29,7 @@ import type { Receive } from "./modules/inbound-mail/inbound-message.ts";
 import { KnownReporters } from "./modules/inbound-mail/server/known-reporters.ts";
 import { buildKeeper } from "./keeper.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "./platform/instance-lock.ts";
-import { isReplicated, type Replicator, startReplicator } from "./replicator.ts";
+import { isReplicated, type Replicator, startReplicator } from "./backup/replication.ts";
 import { type Log, redact } from "./platform/log.ts";
 import { openLookups } from "./lookups.ts";
 import { type InstanceOptions, openInstance } from "./opening.ts";

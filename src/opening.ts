@@ -8,10 +8,10 @@ import { FinalStartError, StartError } from "./platform/errors.ts";
 import { requireDatabaseFile, unusable } from "./platform/db/unusable-file.ts";
 import { databaseFile } from "./platform/db/open.ts";
 import { notSetUp } from "./ground.ts";
-import { endDaemonOf } from "./litestream/orphan.ts";
+import { endDaemonOf } from "./backup/litestream/orphan.ts";
 import { takeLock } from "./platform/instance-lock.ts";
 import { cureOf } from "./platform/db/page-check.ts";
-import { isReplicated, type ReplicaChoice, requireNoBackup } from "./replicator.ts";
+import { isReplicated, type ReplicaChoice, requireNoBackup } from "./backup/replication.ts";
 import { settleUpdate, sha256Of } from "./platform/update/recover.ts";
 
 // What a start does before there is a database: an update that was cut off is brought to its end, and a directory

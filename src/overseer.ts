@@ -21,7 +21,7 @@ import type { PageCheck } from "./platform/db/page-check.ts";
 import type { DeliveryPause } from "./platform/queue/delivery-pause.ts";
 import type { Worker } from "./platform/queue/worker.ts";
 import type { Random } from "./platform/random.ts";
-import type { Replicator } from "./replicator.ts";
+import type { Replicator } from "./backup/replication.ts";
 import type { LinkView } from "./modules/sms/gateway/links.ts";
 import type { Sites } from "./protocols/smtp/sites.ts";
 import type { Stores } from "./stores.ts";

@@ -6,10 +6,10 @@ import { openKeychain } from "./modules/domains/signing-keys.ts";
 import { StartError } from "./platform/errors.ts";
 import { databaseFile } from "./platform/db/open.ts";
 import { openGround } from "./ground.ts";
-import { openTools } from "./litestream/tools.ts";
+import { openTools } from "./backup/litestream/tools.ts";
 import { type Lock, takeLock } from "./platform/instance-lock.ts";
 import { openThread } from "./open-thread.ts";
-import { isReplicated } from "./replicator.ts";
+import { isReplicated } from "./backup/replication.ts";
 import { prepareAtOnce } from "./platform/db/statement.ts";
 import { ThreadLine } from "./platform/worker-threads/worker-thread.ts";
 

@@ -8,7 +8,7 @@ import { createResolver } from "../protocols/dns/client.ts";
 import { type DomainStore, openDomainStore } from "../modules/domains/store.ts";
 import { StartError } from "../platform/errors.ts";
 import { loadInstanceKey } from "../platform/keyring/key-file.ts";
-import { MARKER } from "../litestream/marker.ts";
+import { MARKER } from "../backup/litestream/marker.ts";
 import { takeLock } from "../platform/instance-lock.ts";
 import type { Log } from "../platform/log.ts";
 import { systemRandom } from "../platform/random.ts";

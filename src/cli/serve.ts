@@ -5,7 +5,7 @@ import { loadInstanceKey } from "../platform/keyring/key-file.ts";
 import { jsonLog } from "../platform/log.ts";
 import { probeInstance } from "../probe.ts";
 import { systemRandom } from "../platform/random.ts";
-import type { ReplicaChoice } from "../replicator.ts";
+import type { ReplicaChoice } from "../backup/replication.ts";
 import type { Terminal } from "./terminal.ts";
 import { becomeOwner } from "./owner.ts";
 import { readConfig } from "./settings.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { Clock } from "../platform/clock.ts";
 import { copyDatabase } from "../platform/db/snapshot.ts";
-import { endDaemonOf } from "../litestream/orphan.ts";
+import { endDaemonOf } from "../backup/litestream/orphan.ts";
 import { takeLock } from "../platform/instance-lock.ts";
 import { type Journal, removeJournal, snapshotFile, type Stage, writeJournal } from "../platform/update/journal.ts";
 import { isUntouched, putBack } from "../platform/update/recover.ts";

@@ -6,7 +6,7 @@ import { databaseBytes, readSchema } from "../platform/db/snapshot.ts";
 import { requireDatabaseFile, unusable } from "../platform/db/unusable-file.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { newId } from "../platform/uuid.ts";
-import { endDaemonOf } from "../litestream/orphan.ts";
+import { endDaemonOf } from "../backup/litestream/orphan.ts";
 import { takeLock } from "../platform/instance-lock.ts";
 import { systemRandom } from "../platform/random.ts";
 import { type Journal, readJournal, snapshotFile } from "../platform/update/journal.ts";

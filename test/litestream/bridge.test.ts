@@ -3,11 +3,11 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bridgeNumbers, isDamageWords } from "../../src/litestream/bridge.ts";
-import { placesOf } from "../../src/litestream/config.ts";
-import { emptyStep, stepName } from "../../src/litestream/empty-step.ts";
-import type { Ran } from "../../src/litestream/run.ts";
-import type { DaemonTools } from "../../src/litestream/tools.ts";
+import { bridgeNumbers, isDamageWords } from "../../src/backup/litestream/bridge.ts";
+import { placesOf } from "../../src/backup/litestream/config.ts";
+import { emptyStep, stepName } from "../../src/backup/litestream/empty-ltx.ts";
+import type { Ran } from "../../src/backup/litestream/run.ts";
+import type { DaemonTools } from "../../src/backup/litestream/tools.ts";
 
 const AT = 1_795_355_329_711;
 const GOLDEN = [

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { defaultConfig, formatMistakes, parseConfig, type ReplicationConfig } from "../../src/config/config.ts";
-import { daemonConfig, daemonEnvironment, placesOf } from "../../src/litestream/config.ts";
+import { daemonConfig, daemonEnvironment, placesOf } from "../../src/backup/litestream/config.ts";
 
 const BASE = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n[replication]\n';
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { daemonFolder, daemonVersion, openDaemon, PINNED_VERSION } from "../../src/litestream/daemon.ts";
+import { daemonFolder, daemonVersion, openDaemon, PINNED_VERSION } from "../../src/backup/litestream/executable.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
 test("the script that brings the daemon and the code that runs it name the same version", async () => {

@@ -4,10 +4,10 @@ import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock.ts";
-import { drillReplica } from "../../src/drill.ts";
+import { drillReplica } from "../../src/backup/restore-drill.ts";
 import { openThread } from "../../src/open-thread.ts";
-import { daemonVersion } from "../../src/litestream/daemon.ts";
-import { type Drill, readDrill, WeeklyDrill } from "../../src/litestream/drill.ts";
+import { daemonVersion } from "../../src/backup/litestream/executable.ts";
+import { type Drill, readDrill, WeeklyDrill } from "../../src/backup/litestream/drill-schedule.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
 import { runHere } from "../cli/kit.ts";
 import { fakeClock } from "../fakes/clock.ts";

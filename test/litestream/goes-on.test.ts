@@ -16,15 +16,15 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock.ts";
-import { bridgeNumbers, isDamageWords } from "../../src/litestream/bridge.ts";
-import { daemonConfig, placesOf } from "../../src/litestream/config.ts";
-import { controlBy } from "../../src/litestream/control.ts";
-import { daemonVersion, openDaemon } from "../../src/litestream/daemon.ts";
-import { lookAtReplica } from "../../src/litestream/replica.ts";
-import { RestorableCheck } from "../../src/litestream/restorable.ts";
-import { spawnDaemon } from "../../src/litestream/spawn.ts";
-import { Supervisor } from "../../src/litestream/supervise.ts";
-import type { DaemonTools } from "../../src/litestream/tools.ts";
+import { bridgeNumbers, isDamageWords } from "../../src/backup/litestream/bridge.ts";
+import { daemonConfig, placesOf } from "../../src/backup/litestream/config.ts";
+import { controlBy } from "../../src/backup/litestream/control.ts";
+import { daemonVersion, openDaemon } from "../../src/backup/litestream/executable.ts";
+import { lookAtReplica } from "../../src/backup/litestream/replica.ts";
+import { RestorableCheck } from "../../src/backup/litestream/restorable.ts";
+import { spawnDaemon } from "../../src/backup/litestream/spawn.ts";
+import { Supervisor } from "../../src/backup/litestream/supervisor.ts";
+import type { DaemonTools } from "../../src/backup/litestream/tools.ts";
 import { waitUntil } from "../peers/process.ts";
 
 setDefaultTimeout(120_000);

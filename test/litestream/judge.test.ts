@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { type Findings, judgeEmpty, judgeReplica } from "../../src/litestream/judge.ts";
-import { nextBoot, pastOf, readMark } from "../../src/litestream/marker.ts";
+import { type Findings, judgeEmpty, judgeReplica } from "../../src/backup/litestream/compare-replica.ts";
+import { nextBoot, pastOf, readMark } from "../../src/backup/litestream/marker.ts";
 
 const OWNER = { instance: "i", boot: "b2", host: "old", startedAt: 0, endedAt: null };
 const BACKUP = { kind: "backup", transaction: 9, at: 0 } as const;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { ReplicaLook } from "../../src/litestream/replica.ts";
-import { RestorableCheck } from "../../src/litestream/restorable.ts";
+import type { ReplicaLook } from "../../src/backup/litestream/replica.ts";
+import { RestorableCheck } from "../../src/backup/litestream/restorable.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { supervised } from "./supervised.ts";
 

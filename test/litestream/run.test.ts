@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runToEnd } from "../../src/litestream/run.ts";
+import { runToEnd } from "../../src/backup/litestream/run.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
 const LIMIT = { env: {}, limitMs: 10_000 };
@@ -28,7 +28,7 @@ test("what ends pombo ends it", async () => {
   const pipe = join(folder.path, "pipe");
   Bun.spawnSync(["mkfifo", pipe]);
   const words = ["/bin/sh", "-c", `exec 3>${pipe}; echo lives >&3; exec sleep 60`];
-  const program = `import { runToEnd } from ${JSON.stringify(join(import.meta.dir, "../../src/litestream/run.ts"))};
+  const program = `import { runToEnd } from ${JSON.stringify(join(import.meta.dir, "../../src/backup/litestream/run.ts"))};
     await runToEnd(${JSON.stringify(words)}, { env: { PATH: "/usr/bin:/bin" }, limitMs: 60_000 });`;
   const pombo = Bun.spawn([process.execPath, "-e", program], { stdout: "ignore", stderr: "ignore" });
   const heard: string[] = [];

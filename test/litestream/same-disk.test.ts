@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sameDiskWords } from "../../src/litestream/same-disk.ts";
+import { sameDiskWords } from "../../src/backup/litestream/same-disk.ts";
 
 function folder() {
   const path = mkdtempSync(join(tmpdir(), "pombo-disk-"));

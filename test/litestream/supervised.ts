@@ -1,7 +1,7 @@
-import type { DaemonControl, DaemonState } from "../../src/litestream/control.ts";
-import type { ReplicaLook } from "../../src/litestream/replica.ts";
-import { RestorableCheck } from "../../src/litestream/restorable.ts";
-import { type DaemonChild, Supervisor } from "../../src/litestream/supervise.ts";
+import type { DaemonControl, DaemonState } from "../../src/backup/litestream/control.ts";
+import type { ReplicaLook } from "../../src/backup/litestream/replica.ts";
+import { RestorableCheck } from "../../src/backup/litestream/restorable.ts";
+import { type DaemonChild, Supervisor } from "../../src/backup/litestream/supervisor.ts";
 import { turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 

@@ -4,7 +4,7 @@
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { PINNED_VERSION } from "../../src/litestream/daemon.ts";
+import { PINNED_VERSION } from "../../src/backup/litestream/executable.ts";
 
 const PROJECT = join(import.meta.dir, "../..");
 

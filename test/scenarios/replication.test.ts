@@ -4,7 +4,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PINNED_VERSION } from "../../src/litestream/daemon.ts";
+import { PINNED_VERSION } from "../../src/backup/litestream/executable.ts";
 import { waitUntil } from "../peers/process.ts";
 import { within } from "./child.ts";
 import { type CountingMx, startCountingMx } from "./counting-mx.ts";

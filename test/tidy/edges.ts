@@ -6,7 +6,7 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "platform/random.ts": "the machine's randomness",
   "platform/db/group-commit.ts": "measures how long a transaction took",
   "platform/http/listen.ts": "a stop must end, also where a test holds the clock; measures how long an answer took",
-  "litestream/control.ts": "asks the daemon on its socket",
+  "backup/litestream/control.ts": "asks the daemon on its socket",
   "platform/metrics/event-loop-lag.ts": "measures the event loop, whatever the clock says",
   "platform/worker-threads/worker-thread.ts": "a thread that hangs must be given up, also where a test holds the clock",
   "cli/webhook-listen.ts": "asks the API and posts to a developer's program",
@@ -24,4 +24,9 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
 export const MAY_NAME_SYSTEM_EDGES = ["cli/"];
 
 /** Who, besides store.ts files and db/, holds SQL: each has a database of its own. */
-export const OWN_DATABASES = ["sandbox/inbox.ts", "platform/instance-lock.ts", "cli/version.ts", "litestream/owner.ts"];
+export const OWN_DATABASES = [
+  "sandbox/inbox.ts",
+  "platform/instance-lock.ts",
+  "cli/version.ts",
+  "backup/litestream/replica-owner.ts",
+];

@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import type { ReplicationConfig } from "../config/config.ts";
-import { StartError } from "../platform/errors.ts";
-import { readSecret } from "../config/secret-files.ts";
+import type { ReplicationConfig } from "../../config/config.ts";
+import { StartError } from "../../platform/errors.ts";
+import { readSecret } from "../../config/secret-files.ts";
 import { daemonConfig, daemonEnvironment, type Places, placesOf, SNAPSHOT_NOW_MS } from "./config.ts";
-import { daemonFolder, openDaemon } from "./daemon.ts";
+import { daemonFolder, openDaemon } from "./executable.ts";
 import { type Ran, runToEnd } from "./run.ts";
 
 // All that is needed to run the daemon for a data directory, be it to replicate, to look or to restore.

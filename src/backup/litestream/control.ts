@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { withCure } from "./words.ts";
+import { withCure } from "./daemon-log.ts";
 
 // What the daemon says on its socket. Every question ends within its limit, answered or not.
 

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { readPlainFile } from "../platform/data-files.ts";
+import { readPlainFile } from "../../platform/data-files.ts";
 
 // The marker: a file beside the database that says how far the database has come, as the database says of itself.
 // A database put back from a backup is behind it, or has none beside it.

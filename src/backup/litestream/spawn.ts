@@ -1,4 +1,4 @@
-import type { DaemonChild } from "./supervise.ts";
+import type { DaemonChild } from "./supervisor.ts";
 import type { DaemonTools } from "./tools.ts";
 import { notePid } from "./orphan.ts";
 

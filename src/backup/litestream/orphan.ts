@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Clock } from "../platform/clock.ts";
-import { StartError } from "../platform/errors.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { StartError } from "../../platform/errors.ts";
 import { placesOf } from "./config.ts";
 import { controlBy, type DaemonControl } from "./control.ts";
 import type { DaemonTools } from "./tools.ts";

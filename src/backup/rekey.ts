@@ -1,15 +1,15 @@
-import type { Clock } from "./platform/clock.ts";
-import type { Db } from "./platform/db/open.ts";
-import type { KeyPair, KeyPairs } from "./protocols/dkim/keys.ts";
-import { sealContext as dkimContext } from "./modules/domains/signing-keys.ts";
-import { ED25519_SELECTOR, RSA_SELECTOR } from "./modules/domains/records.ts";
-import { firstCheckAt } from "./modules/domains/status.ts";
-import type { DomainRow, DomainStore } from "./modules/domains/store.ts";
-import type { Keyring } from "./platform/keyring/keyring.ts";
-import type { Random } from "./platform/random.ts";
-import { sealContext as webhookContext } from "./modules/webhooks/secrets.ts";
-import { makeSecret } from "./modules/webhooks/sign.ts";
-import type { WebhookStore } from "./modules/webhooks/store.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Db } from "../platform/db/open.ts";
+import type { KeyPair, KeyPairs } from "../protocols/dkim/keys.ts";
+import { sealContext as dkimContext } from "../modules/domains/signing-keys.ts";
+import { ED25519_SELECTOR, RSA_SELECTOR } from "../modules/domains/records.ts";
+import { firstCheckAt } from "../modules/domains/status.ts";
+import type { DomainRow, DomainStore } from "../modules/domains/store.ts";
+import type { Keyring } from "../platform/keyring/keyring.ts";
+import type { Random } from "../platform/random.ts";
+import { sealContext as webhookContext } from "../modules/webhooks/secrets.ts";
+import { makeSecret } from "../modules/webhooks/sign.ts";
+import type { WebhookStore } from "../modules/webhooks/store.ts";
 
 // A database whose instance key is lost goes on under a new one. What the old key had sealed is made anew: the
 // signing keys, so that each domain's records must be published again, and the secrets of the webhooks.

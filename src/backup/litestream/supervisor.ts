@@ -1,9 +1,9 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Log } from "../platform/log.ts";
-import type { Trouble } from "../platform/health-issue.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Trouble } from "../../platform/health-issue.ts";
 import type { DaemonControl, DaemonState } from "./control.ts";
 import type { RestorableCheck } from "./restorable.ts";
-import { reader } from "./words.ts";
+import { reader } from "./daemon-log.ts";
 
 // The supervisor of the replication daemon: it starts the child and starts it again when it ends, looks every few
 // seconds how far it is, and says who brings the write-ahead log into the database.

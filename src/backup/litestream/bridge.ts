@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { emptyStep, type Ends, HEAD_BYTES, isWholeStep, stepName, TAIL_BYTES } from "./empty-step.ts";
+import { emptyStep, type Ends, HEAD_BYTES, isWholeStep, stepName, TAIL_BYTES } from "./empty-ltx.ts";
 import { lastStepOf, localSteps, lookAtReplica } from "./replica.ts";
 import type { Places } from "./config.ts";
 import type { DaemonTools } from "./tools.ts";

@@ -1,4 +1,4 @@
-import type { Owner } from "./owner.ts";
+import type { Owner } from "./replica-owner.ts";
 import type { ReplicaLook } from "./replica.ts";
 
 // Whether this instance may write to the replica, from what is found there. Pure.

@@ -1,8 +1,8 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DaemonTools } from "./tools.ts";
-import { type Owner, readOwner } from "./owner.ts";
-import { withCure } from "./words.ts";
+import { type Owner, readOwner } from "./replica-owner.ts";
+import { withCure } from "./daemon-log.ts";
 
 // What is in the replica, by the daemon's own commands: no other code knows S3 or sftp.
 

@@ -1,7 +1,7 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Commit } from "../platform/db/group-commit.ts";
-import { isStorageError } from "../platform/db/storage-error.ts";
-import type { Log } from "../platform/log.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Commit } from "../../platform/db/group-commit.ts";
+import { isStorageError } from "../../platform/db/storage-error.ts";
+import type { Log } from "../../platform/log.ts";
 import { type Mark, writeMarker } from "./marker.ts";
 
 // Keeps the marker up with the database: while anything is written, its number grows every few seconds, first in

@@ -1,8 +1,8 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../platform/clock.ts";
-import type { Log } from "../platform/log.ts";
-import type { Trouble } from "../platform/health-issue.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Trouble } from "../../platform/health-issue.ts";
 
 // Whether the replica can be restored is only known by restoring it. The last drill stands in a file of the data
 // directory: a command makes one as well as the instance does, and neither needs the other's database for it.

@@ -1,20 +1,20 @@
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "./platform/environment.ts";
-import type { Config } from "./config/config.ts";
-import { type Marks, marksOf, schemaOf } from "./platform/db/contents.ts";
-import { freeSpaceOf } from "./platform/db/disk-guard.ts";
-import { databaseBytes } from "./platform/db/snapshot.ts";
-import { StartError } from "./platform/errors.ts";
-import { databaseFile } from "./platform/db/open.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { Config } from "../config/config.ts";
+import { type Marks, marksOf, schemaOf } from "../platform/db/contents.ts";
+import { freeSpaceOf } from "../platform/db/disk-guard.ts";
+import { databaseBytes } from "../platform/db/snapshot.ts";
+import { StartError } from "../platform/errors.ts";
+import { databaseFile } from "../platform/db/open.ts";
 import { controlBy } from "./litestream/control.ts";
 import { placesOf } from "./litestream/config.ts";
-import { type Drill, readDrill, writeDrill } from "./litestream/drill.ts";
+import { type Drill, readDrill, writeDrill } from "./litestream/drill-schedule.ts";
 import { bringFromReplica } from "./litestream/replica.ts";
 import { openTools } from "./litestream/tools.ts";
-import { takeLock } from "./platform/instance-lock.ts";
-import { cureOf, findDamageAside } from "./platform/db/page-check.ts";
-import type { OpenThread } from "./platform/worker-threads/worker-thread.ts";
+import { takeLock } from "../platform/instance-lock.ts";
+import { cureOf, findDamageAside } from "../platform/db/page-check.ts";
+import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 
 // A restore drill: what is in the replica is restored beside the database, checked whole, compared with what the
 // database holds, and removed. It reads the replica and the database alone, so that it may be made at any time.

@@ -1,5 +1,5 @@
-import type { Clock } from "../platform/clock.ts";
-import type { Log } from "../platform/log.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
 
 // What the daemon says, line by line, for our log.
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { ReplicationConfig } from "../config/config.ts";
+import type { ReplicationConfig } from "../../config/config.ts";
 
 // What the daemon is told: its configuration as text, and its environment. Pure.
 
@@ -7,7 +7,7 @@ import type { ReplicationConfig } from "../config/config.ts";
 export interface Places {
   /** The replicated database. */
   database: string;
-  /** A small second one, which tells whose replica it is (owner.ts). */
+  /** A small second one, which tells whose replica it is (replica-owner.ts). */
   owner: string;
   /** The daemon's configuration, 0600. */
   config: string;

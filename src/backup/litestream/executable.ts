@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { BUILD } from "../platform/build-info.ts";
-import { StartError } from "../platform/errors.ts";
+import { BUILD } from "../../platform/build-info.ts";
+import { StartError } from "../../platform/errors.ts";
 import { runToEnd } from "./run.ts";
 
 // Where the Litestream daemon is. The executable carries it compressed (script/build); nothing can be run from
