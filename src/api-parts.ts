@@ -1,5 +1,5 @@
 import type { AnyElysia } from "elysia";
-import type { ApiParts } from "./api.ts";
+import type { ApiParts } from "./api/app.ts";
 import type { Clock } from "./platform/clock.ts";
 import type { Config } from "./config/config.ts";
 import type { Commit } from "./platform/db/group-commit.ts";

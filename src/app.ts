@@ -1,5 +1,5 @@
 import type { AnyElysia } from "elysia";
-import { createApi } from "./api.ts";
+import { createApi } from "./api/app.ts";
 import { apiPartsOf } from "./api-parts.ts";
 import { ClockWatch } from "./platform/clock-step-watch.ts";
 import type { Committer } from "./platform/db/group-commit.ts";
@@ -34,7 +34,7 @@ import { type Log, redact } from "./platform/log.ts";
 import { openLookups } from "./lookups.ts";
 import { type InstanceOptions, openInstance } from "./opening.ts";
 import { openThread } from "./open-thread.ts";
-import { createOperatorApi } from "./operator-api.ts";
+import { createOperatorApi } from "./api/operator-app.ts";
 import { PageCheck } from "./platform/db/page-check.ts";
 import { SendingRates } from "./modules/plans/sending-rates.ts";
 import type { DeliveryPause } from "./platform/queue/delivery-pause.ts";

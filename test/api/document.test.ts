@@ -2,7 +2,7 @@ import { dereference } from "@apidevtools/swagger-parser";
 import { expect, test } from "bun:test";
 import { type Instance, type Json, startInstance } from "../fakes/instance.ts";
 
-// What the document has in common for every operation (src/docs/complete.ts).
+// What the document has in common for every operation (src/api/docs/complete.ts).
 
 async function servedBy(pombo: Instance): Promise<Json> {
   return (await pombo.workspace.call("GET", "/api/v1/openapi.json", { key: null })).body;
@@ -45,7 +45,7 @@ test("a newcomer is told of keys, errors, repeating, lists and limits, and what 
   const calls = Object.values<Json>(document.webhooks).flatMap(({ post }) => post.tags);
   const used = new Set([...(await operationsOf(document)).flatMap(({ value }) => value.tags), ...calls]);
   const told = document.tags.map(({ name }: Json) => name);
-  // A tag of a new route: add what it is for to TAGS in src/docs/words.ts.
+  // A tag of a new route: add what it is for to TAGS in src/api/docs/introduction.ts.
   expect([...used].toSorted()).toEqual(told.toSorted());
   for (const { description } of document.tags) expect(description).toMatch(/^[A-Z].{20,}\.$/);
 });
@@ -92,7 +92,7 @@ test("operations, parameters, answers and members say what they are", async () =
       look(`${route} ${status}`, description);
   }
   for (const [name, { post }] of Object.entries<Json>(document.webhooks)) look(name, post.description);
-  // A member of a new schema: describe it there, or in src/docs/members.ts if it means the same everywhere.
+  // A member of a new schema: describe it there, or in src/api/docs/members.ts if it means the same everywhere.
   for (const [path, name, schema] of membersIn({ paths: document.paths, schemas: document.components.schemas }))
     if (schema.$ref === undefined) look(`${path}: ${name}`, schema.description);
   expect(silent).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type OperatorParts, operatorRooms } from "../../src/api.ts";
+import { type OperatorParts, operatorRooms } from "../../src/api/app.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { expectErrors, type ExpectedFault, omit, startHeld, TIMESTAMP, UNKNOWN_ID, UUID_V7 } from "./kit.ts";
 import { attempted, LATER, MINUTE, NOON, startAtNoon } from "./one-email.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import webhookWords from "../../src/docs/webhooks.md" with { type: "text" };
+import webhookWords from "../../src/api/docs/webhooks.md" with { type: "text" };
 import { RETRY_MS } from "../../src/modules/webhooks/delivery/outcome.ts";
 import { signatureHeaders } from "../../src/modules/webhooks/sign.ts";
 import { temporaryFolder } from "../db/temporary.ts";

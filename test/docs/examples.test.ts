@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { exampleOf, exampleOfAnswer } from "../../src/docs/examples.ts";
+import { exampleOf, exampleOfAnswer } from "../../src/api/docs/examples.ts";
 import type { Json, Members } from "../../src/platform/http/openapi-document.ts";
 
 const object = (properties: Members, required: string[]): Members => ({ type: "object", properties, required });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { linksOf, type Operation } from "../../src/docs/links.ts";
+import { linksOf, type Operation } from "../../src/api/docs/links.ts";
 import type { Members } from "../../src/platform/http/openapi-document.ts";
 
 const operation = (method: string, path: string): Operation => ({

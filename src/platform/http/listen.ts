@@ -27,7 +27,7 @@ export interface ListenOptions {
 
 /**
  * Bun refuses larger headers, and more than 200 of them, before any of our code, with a bare 431; of smaller ones
- * http/admit.ts says in words that they are too large.
+ * api/admit.ts says in words that they are too large.
  */
 const RUNTIME_HEADER_BYTES = 256 * 1024;
 

@@ -4,7 +4,7 @@ import { ANSWER_HEADERS } from "./openapi.ts";
 
 // The OpenAPI document of the routes. Their schemas are JSON Schema, which OpenAPI 3.1 takes as it is; the docs
 // plugin writes them out. Three things are put right: constants and choices with null become the forms that
-// generators of clients read, bodies are JSON only, and defaults come back. docs/complete.ts adds what every
+// generators of clients read, bodies are JSON only, and defaults come back. api/docs/complete.ts adds what every
 // operation has in common.
 
 const SPEC_PATH = "/openapi.json";

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { mend, isMembers, type Json, type Members } from "../platform/http/openapi-document.ts";
-import { named } from "../platform/http/openapi.ts";
+import { mend, isMembers, type Json, type Members } from "../../platform/http/openapi-document.ts";
+import { named } from "../../platform/http/openapi.ts";
 import { exampleOfAnswer } from "./examples.ts";
 import { withMemberWords } from "./members.ts";
 

@@ -1,12 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import type { EventPayload, EventShape } from "./docs/events.ts";
-import { DomainInList } from "./modules/domains/schema.ts";
-import { EmailRecord } from "./modules/emails/api/schema.ts";
-import type { EventType } from "./modules/events/schema.ts";
-import { named } from "./platform/http/openapi.ts";
-import { InboundSms, SmsRecord } from "./modules/sms/api/schema.ts";
-import { Suppression } from "./modules/suppressions/schema.ts";
-import { Webhook } from "./modules/webhooks/api/schema.ts";
+import type { EventPayload, EventShape } from "./events.ts";
+import { DomainInList } from "../../modules/domains/schema.ts";
+import { EmailRecord } from "../../modules/emails/api/schema.ts";
+import type { EventType } from "../../modules/events/schema.ts";
+import { named } from "../../platform/http/openapi.ts";
+import { InboundSms, SmsRecord } from "../../modules/sms/api/schema.ts";
+import { Suppression } from "../../modules/suppressions/schema.ts";
+import { Webhook } from "../../modules/webhooks/api/schema.ts";
 
 // What each event tells, for the API docs. test/api/event-payloads.test.ts holds real events against it.
 

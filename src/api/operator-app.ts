@@ -1,12 +1,12 @@
 import { type AnyElysia, Elysia } from "elysia";
-import { type ApiParts, operatorRooms } from "./api.ts";
-import { asOperator, OPERATOR_PATHS, ownerOf } from "./platform/http/auth.ts";
-import { bodyPlugin } from "./platform/http/body/read.ts";
-import { errorsPlugin, methodNotAllowed, notFound } from "./platform/http/errors.ts";
-import { type MethodTable, methodTable } from "./platform/http/methods.ts";
-import { pathOf } from "./platform/http/path.ts";
-import { newId } from "./platform/uuid.ts";
-import { workspaceRoutes, WORKSPACES_PATH } from "./modules/workspaces/routes.ts";
+import { type ApiParts, operatorRooms } from "./app.ts";
+import { asOperator, OPERATOR_PATHS, ownerOf } from "../platform/http/auth.ts";
+import { bodyPlugin } from "../platform/http/body/read.ts";
+import { errorsPlugin, methodNotAllowed, notFound } from "../platform/http/errors.ts";
+import { type MethodTable, methodTable } from "../platform/http/methods.ts";
+import { pathOf } from "../platform/http/path.ts";
+import { newId } from "../platform/uuid.ts";
+import { workspaceRoutes, WORKSPACES_PATH } from "../modules/workspaces/routes.ts";
 
 /** A share of what a command sends: more than over the network, where tenants could use it up. */
 const BODY_BYTES = 1024 * 1024;

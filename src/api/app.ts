@@ -1,46 +1,46 @@
 import { type AnyElysia, Elysia } from "elysia";
-import { operatorDomainRoutes, type OperatorDomainParts } from "./modules/domains/operator-routes.ts";
+import { operatorDomainRoutes, type OperatorDomainParts } from "../modules/domains/operator-routes.ts";
 import { docsRoutes } from "./docs/routes.ts";
-import { domainRoutes, type DomainParts } from "./modules/domains/routes.ts";
-import { type EmailParts, emailRoutes } from "./modules/emails/api/routes.ts";
-import type { Config } from "./config/config.ts";
-import { admit, type AdmitParts } from "./http/admit.ts";
-import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "./platform/http/auth.ts";
-import { eventRoutes, type EventParts } from "./modules/events/routes.ts";
-import { type InboxParts, inboxRoutes } from "./modules/inbound-mail/operator-routes.ts";
-import { type BodyLimits, type BodyParts, bodyPlugin } from "./platform/http/body/read.ts";
-import { clientNetwork } from "./platform/http/client-address.ts";
-import { errorsPlugin, methodNotAllowed } from "./platform/http/errors.ts";
-import { instanceRoutes } from "./http/instance-routes.ts";
-import { type MethodTable, methodTable } from "./platform/http/methods.ts";
-import { pathOf } from "./platform/http/path.ts";
-import { createRateLimiter } from "./http/rate-limit.ts";
-import { newId } from "./platform/uuid.ts";
-import type { Trouble } from "./platform/health-issue.ts";
-import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "./modules/suppressions/operator-routes.ts";
-import { type SuppressionParts, suppressionRoutes } from "./modules/suppressions/routes.ts";
-import { type KeyParts, keyRoutes } from "./modules/api-keys/routes.ts";
-import { parseRanges } from "./platform/ip/address.ts";
-import type { LinkOverview } from "./modules/sms/api/link-overview.ts";
-import { linkRoutes } from "./modules/sms/api/operator-routes.ts";
-import { smsRoutes, type SmsParts } from "./modules/sms/api/routes.ts";
-import { trialRoutes, type TrialRouteParts } from "./modules/sms/link-test/routes.ts";
-import { operatorPauseRoutes, type PauseRouteParts } from "./modules/operator/pause-routes.ts";
-import { operatorQueueRoutes, type OperatorQueueParts } from "./modules/operator/queue-routes.ts";
-import type { StatusParts } from "./modules/operator/status.ts";
-import type { TraceParts } from "./modules/operator/trace.ts";
-import { operatorTraceRoutes } from "./modules/operator/trace-routes.ts";
-import { operatorStatusRoutes } from "./modules/operator/status-routes.ts";
-import { usageRoutes, type UsageParts } from "./modules/plans/routes.ts";
-import { type BlockParts, blockRoutes } from "./modules/workspaces/operator/block-routes.ts";
-import { type CreditParts, creditRoutes } from "./modules/workspaces/operator/credit-routes.ts";
-import { type DeleteRouteParts, deleteRoutes } from "./modules/workspaces/operator/delete-routes.ts";
-import { type OperatorKeyParts, operatorKeyRoutes } from "./modules/workspaces/operator/key-routes.ts";
-import { type OperatorWorkspaceParts, operatorWorkspaceRoutes } from "./modules/workspaces/operator/routes.ts";
-import { type SenderIdParts, senderIdRoutes } from "./modules/workspaces/operator/sender-id-routes.ts";
-import type { AgainParts } from "./modules/webhooks/api/redeliver.ts";
-import { webhookRoutes } from "./modules/webhooks/api/routes.ts";
-import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "./modules/workspaces/routes.ts";
+import { domainRoutes, type DomainParts } from "../modules/domains/routes.ts";
+import { type EmailParts, emailRoutes } from "../modules/emails/api/routes.ts";
+import type { Config } from "../config/config.ts";
+import { admit, type AdmitParts } from "./admit.ts";
+import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
+import { eventRoutes, type EventParts } from "../modules/events/routes.ts";
+import { type InboxParts, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
+import { type BodyLimits, type BodyParts, bodyPlugin } from "../platform/http/body/read.ts";
+import { clientNetwork } from "../platform/http/client-address.ts";
+import { errorsPlugin, methodNotAllowed } from "../platform/http/errors.ts";
+import { instanceRoutes } from "./instance-routes.ts";
+import { type MethodTable, methodTable } from "../platform/http/methods.ts";
+import { pathOf } from "../platform/http/path.ts";
+import { createRateLimiter } from "./rate-limit.ts";
+import { newId } from "../platform/uuid.ts";
+import type { Trouble } from "../platform/health-issue.ts";
+import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
+import { type SuppressionParts, suppressionRoutes } from "../modules/suppressions/routes.ts";
+import { type KeyParts, keyRoutes } from "../modules/api-keys/routes.ts";
+import { parseRanges } from "../platform/ip/address.ts";
+import type { LinkOverview } from "../modules/sms/api/link-overview.ts";
+import { linkRoutes } from "../modules/sms/api/operator-routes.ts";
+import { smsRoutes, type SmsParts } from "../modules/sms/api/routes.ts";
+import { trialRoutes, type TrialRouteParts } from "../modules/sms/link-test/routes.ts";
+import { operatorPauseRoutes, type PauseRouteParts } from "../modules/operator/pause-routes.ts";
+import { operatorQueueRoutes, type OperatorQueueParts } from "../modules/operator/queue-routes.ts";
+import type { StatusParts } from "../modules/operator/status.ts";
+import type { TraceParts } from "../modules/operator/trace.ts";
+import { operatorTraceRoutes } from "../modules/operator/trace-routes.ts";
+import { operatorStatusRoutes } from "../modules/operator/status-routes.ts";
+import { usageRoutes, type UsageParts } from "../modules/plans/routes.ts";
+import { type BlockParts, blockRoutes } from "../modules/workspaces/operator/block-routes.ts";
+import { type CreditParts, creditRoutes } from "../modules/workspaces/operator/credit-routes.ts";
+import { type DeleteRouteParts, deleteRoutes } from "../modules/workspaces/operator/delete-routes.ts";
+import { type OperatorKeyParts, operatorKeyRoutes } from "../modules/workspaces/operator/key-routes.ts";
+import { type OperatorWorkspaceParts, operatorWorkspaceRoutes } from "../modules/workspaces/operator/routes.ts";
+import { type SenderIdParts, senderIdRoutes } from "../modules/workspaces/operator/sender-id-routes.ts";
+import type { AgainParts } from "../modules/webhooks/api/redeliver.ts";
+import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
+import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "../modules/workspaces/routes.ts";
 
 // All routes in one application. Order of a request: its id, who calls and how often (before the body is
 // read), the route, the body, its fields, then the room.
@@ -119,9 +119,9 @@ export function createApi(parts: ApiParts): AnyElysia {
   let document: Promise<unknown> | null = null;
   // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
   const writeDocument = async () => {
-    const { openApiDocument } = await import("./platform/http/openapi-document.ts");
+    const { openApiDocument } = await import("../platform/http/openapi-document.ts");
     const { completeDocument } = await import("./docs/complete.ts");
-    const { EVENT_PAYLOADS } = await import("./event-payloads.ts");
+    const { EVENT_PAYLOADS } = await import("./docs/event-payloads.ts");
     return completeDocument(await openApiDocument(rooms), {
       exampleDomain: parts.exampleDomain,
       planNames: parts.workspaces.planNames,

@@ -3,8 +3,8 @@ import { Elysia } from "elysia";
 import viewerLicense from "swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt" with { type: "file" };
 import viewerScript from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 import viewerStyle from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
-import { notFound } from "../platform/http/errors.ts";
-import { describe, htmlAnswer } from "../platform/http/openapi.ts";
+import { notFound } from "../../platform/http/errors.ts";
+import { describe, htmlAnswer } from "../../platform/http/openapi.ts";
 import { PAGE, POLICY, START_SCRIPT } from "./page.ts";
 
 const HTML = "text/html; charset=utf-8";

@@ -1,11 +1,11 @@
-import type { BodyLimits } from "../platform/http/body/read.ts";
+import type { BodyLimits } from "../../platform/http/body/read.ts";
 import { errorExample } from "./error-examples.ts";
 import { EVENT_TAG, eventOperations, type EventPayloads } from "./events.ts";
 import { exampleOf, exampleOfAnswer } from "./examples.ts";
 import { linksOf, type Operation } from "./links.ts";
 import { withMemberWords } from "./members.ts";
-import { isMembers, type Json, mapMembers, type Members } from "../platform/http/openapi-document.ts";
-import { DESCRIPTION, INFO, KEYS, REPLAY_HEADERS, TAGS } from "./words.ts";
+import { isMembers, type Json, mapMembers, type Members } from "../../platform/http/openapi-document.ts";
+import { DESCRIPTION, INFO, KEYS, REPLAY_HEADERS, TAGS } from "./introduction.ts";
 
 // What every operation of the document has in common, and no route says for itself: the key that it takes, an
 // example of its body and of each answer, where one leads to the next. Schemas with a name are written once.

@@ -1,4 +1,4 @@
-import { isMembers, type Json, mapMembers, type Members } from "../platform/http/openapi-document.ts";
+import { isMembers, type Json, mapMembers, type Members } from "../../platform/http/openapi-document.ts";
 
 // What members mean that are called the same and mean the same everywhere, and a value for examples. What a schema
 // says itself comes first.
