@@ -1,7 +1,7 @@
 import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../config/config.ts";
 import { DEFAULT_SMS_PREFIXES } from "../config/config.ts";
-import { MAGIC_NUMBERS, type MagicNumber, numberOf, SANDBOX_TIMES } from "../sandbox/magic-numbers.ts";
-import { SANDBOX_HOST } from "../sandbox/zone.ts";
+import { MAGIC_NUMBERS, type MagicNumber, numberOf, SANDBOX_TIMES } from "../sandbox/smsc/magic-numbers.ts";
+import { SANDBOX_HOST } from "../sandbox/dns/zone.ts";
 
 // How the pombo of `pombo dev` is configured.
 

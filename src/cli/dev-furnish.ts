@@ -1,4 +1,4 @@
-import { SANDBOX_DOMAIN } from "../sandbox/zone.ts";
+import { SANDBOX_DOMAIN } from "../sandbox/dns/zone.ts";
 import { SANDBOX_SENDERS } from "./dev-config.ts";
 
 // What a new sandbox has when it is ready, made over its own API.

@@ -1,5 +1,5 @@
 import { errorText, type Log } from "../platform/log.ts";
-import { MAGIC_NUMBERS, numberOf } from "../sandbox/magic-numbers.ts";
+import { MAGIC_NUMBERS, numberOf } from "../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_SENDERS } from "./dev-config.ts";
 
 const NAME_WIDTH = 18;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { openInbox } from "../../src/sandbox/inbox.ts";
-import { sandboxRoutes } from "../../src/sandbox/routes.ts";
+import { openInbox } from "../../src/sandbox/mx/inbox.ts";
+import { sandboxRoutes } from "../../src/sandbox/web/routes.ts";
 import { startInstance } from "../fakes/instance.ts";
 import { exchange, expectErrors, head, UUID_V7 } from "./kit.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { NO_RATE_LIMITS } from "../../src/config/config.ts";
-import { openInbox } from "../../src/sandbox/inbox.ts";
-import { sandboxRoutes } from "../../src/sandbox/routes.ts";
+import { openInbox } from "../../src/sandbox/mx/inbox.ts";
+import { sandboxRoutes } from "../../src/sandbox/web/routes.ts";
 import { type RequestOptions, startInstance } from "../fakes/instance.ts";
 import { received } from "../sandbox/kit.ts";
 import { exchange, UNKNOWN_ID, UUID_V7 } from "./kit.ts";

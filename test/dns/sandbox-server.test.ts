@@ -4,7 +4,7 @@ import net from "node:net";
 import { decode, encode } from "dns-packet";
 import { createResolver } from "../../src/protocols/dns/client.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { answerMessage, startSandboxDns } from "../../src/sandbox/dns.ts";
+import { answerMessage, startSandboxDns } from "../../src/sandbox/dns/server.ts";
 import { createManualClock } from "./manual-clock.ts";
 
 const question = (name: string) => ({ type: "A" as const, name });

@@ -2,9 +2,9 @@
  * A scripted name server over real UDP and TCP: a zone that a test may change at any time, and a
  * fault per name. The forging faults send the forged answer first and the true one after it.
  */
-import { answerMessage } from "../../src/sandbox/dns.ts";
-import { listenForDns } from "../../src/sandbox/dns-sockets.ts";
-import type { DnsServer, Transport } from "../../src/sandbox/dns-sockets.ts";
+import { answerMessage } from "../../src/sandbox/dns/server.ts";
+import { listenForDns } from "../../src/sandbox/dns/sockets.ts";
+import type { DnsServer, Transport } from "../../src/sandbox/dns/sockets.ts";
 import { decode, encode } from "dns-packet";
 import { answerFromZone } from "./zone.ts";
 import type { Zone } from "./zone.ts";

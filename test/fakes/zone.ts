@@ -1,4 +1,4 @@
-import type { ZoneRecord } from "../../src/sandbox/dns.ts";
+import type { ZoneRecord } from "../../src/sandbox/dns/server.ts";
 
 /** What one name holds. `MX` is [preference, exchange]; a TXT list is one record's strings. */
 export interface ZoneNode {

@@ -4,8 +4,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock.ts";
-import { openInbox, type StoredMessage } from "../../src/sandbox/inbox.ts";
-import { startSandboxMx } from "../../src/sandbox/mx.ts";
+import { openInbox, type StoredMessage } from "../../src/sandbox/mx/inbox.ts";
+import { startSandboxMx } from "../../src/sandbox/mx/server.ts";
 import { createFakeResolver, type Zone } from "../fakes/resolver.ts";
 import { pathOf } from "../peers/packages.ts";
 import { run, type Cleanup, type Finished } from "../peers/process.ts";

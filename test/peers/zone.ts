@@ -3,7 +3,7 @@
 
 import { renameSync, writeFileSync } from "node:fs";
 import { dkimVerify } from "mailauth/lib/dkim/verify.js";
-import { startSandboxDns } from "../../src/sandbox/dns.ts";
+import { startSandboxDns } from "../../src/sandbox/dns/server.ts";
 import { answerFromZone, type Zone } from "../fakes/zone.ts";
 
 /** A record as the API's create-domain answer shows it. */

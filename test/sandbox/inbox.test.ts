@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openInbox, summarize } from "../../src/sandbox/inbox.ts";
+import { openInbox, summarize } from "../../src/sandbox/mx/inbox.ts";
 import { lines, received } from "./kit.ts";
 
 const UNLIMITED = { maxMessages: 1_000, maxBytes: 1_000_000 };

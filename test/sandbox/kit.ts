@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import type { Clock } from "../../src/platform/clock.ts";
-import type { ReceivedMessage } from "../../src/sandbox/inbox.ts";
+import type { ReceivedMessage } from "../../src/sandbox/mx/inbox.ts";
 
 /** Midday on a fixed date: what a test sees does not depend on when it runs. */
 export const NOON = Date.UTC(2026, 2, 1, 12);

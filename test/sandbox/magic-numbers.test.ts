@@ -11,7 +11,7 @@ import {
   MAX_REMEMBERED_TRIES,
   numberOf,
   Tries,
-} from "../../src/sandbox/magic-numbers.ts";
+} from "../../src/sandbox/smsc/magic-numbers.ts";
 
 test("each magic number keeps the interface's rule and is known by its last seven digits, after every operator's prefix", () => {
   for (const row of MAGIC_NUMBERS) {

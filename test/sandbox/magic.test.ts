@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { Greylist, MAGIC_NAMES, MAX_REMEMBERED_PAIRS, behaviourOf } from "../../src/sandbox/magic.ts";
-import { buildPage } from "../../src/sandbox/page.ts";
+import { Greylist, MAGIC_NAMES, MAX_REMEMBERED_PAIRS, behaviourOf } from "../../src/sandbox/mx/magic-addresses.ts";
+import { buildPage } from "../../src/sandbox/web/page.ts";
 
 test("a magic recipient is known by its local part, in any domain, case and with any tag", () => {
   const expected: [string, string][] = [

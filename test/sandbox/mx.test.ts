@@ -5,11 +5,11 @@ import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
 import { dkimRecordValue } from "../../src/protocols/dkim/record.ts";
 import { signMessage } from "../../src/protocols/dkim/sign.ts";
 import type { Lookup } from "../../src/protocols/dns/client.ts";
-import { openInbox } from "../../src/sandbox/inbox.ts";
-import type { Inbox } from "../../src/sandbox/inbox.ts";
-import { MAX_MESSAGE_BYTES, startSandboxMx } from "../../src/sandbox/mx.ts";
-import type { SandboxMx } from "../../src/sandbox/mx.ts";
-import { readMessage } from "../../src/sandbox/parse.ts";
+import { openInbox } from "../../src/sandbox/mx/inbox.ts";
+import type { Inbox } from "../../src/sandbox/mx/inbox.ts";
+import { MAX_MESSAGE_BYTES, startSandboxMx } from "../../src/sandbox/mx/server.ts";
+import type { SandboxMx } from "../../src/sandbox/mx/server.ts";
+import { readMessage } from "../../src/sandbox/mx/parse.ts";
 import { NOON, lines, rawClient, stoppedClock } from "./kit.ts";
 
 const RETURN_PATH = "b.token@bounce.shop.example";

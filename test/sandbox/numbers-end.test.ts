@@ -1,6 +1,6 @@
 // What a text to each magic number ends as, through a whole pombo: API, queue, SMPP, receipts.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { MAGIC_NUMBERS, numberOf } from "../../src/sandbox/magic-numbers.ts";
+import { MAGIC_NUMBERS, numberOf } from "../../src/sandbox/smsc/magic-numbers.ts";
 import type { Json } from "../fakes/instance.ts";
 import { startPhones } from "./phone-kit.ts";
 

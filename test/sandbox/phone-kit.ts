@@ -1,10 +1,10 @@
 // A whole pombo with the sandbox's SMSC at its other end, as `pombo dev` joins them, on a clock that stands still.
 
-import { sandboxRoutes } from "../../src/sandbox/routes.ts";
+import { sandboxRoutes } from "../../src/sandbox/web/routes.ts";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../src/cli/dev-config.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { type SandboxSmsc, startSandboxSmsc } from "../../src/sandbox/smsc.ts";
-import { openTexts, type Texts } from "../../src/sandbox/text-store.ts";
+import { type SandboxSmsc, startSandboxSmsc } from "../../src/sandbox/smsc/server.ts";
+import { openTexts, type Texts } from "../../src/sandbox/smsc/message-store.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 import { type Instance, type Json, startInstance } from "../fakes/instance.ts";
 

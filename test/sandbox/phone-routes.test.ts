@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { Elysia } from "elysia";
-import { openInbox } from "../../src/sandbox/inbox.ts";
-import { endOf, MAGIC_NUMBERS, numberOf } from "../../src/sandbox/magic-numbers.ts";
-import { sandboxRoutes } from "../../src/sandbox/routes.ts";
-import type { WrittenBack } from "../../src/sandbox/smsc.ts";
-import { openTexts, type PhoneText } from "../../src/sandbox/text-store.ts";
+import { openInbox } from "../../src/sandbox/mx/inbox.ts";
+import { endOf, MAGIC_NUMBERS, numberOf } from "../../src/sandbox/smsc/magic-numbers.ts";
+import { sandboxRoutes } from "../../src/sandbox/web/routes.ts";
+import type { WrittenBack } from "../../src/sandbox/smsc/server.ts";
+import { openTexts, type PhoneText } from "../../src/sandbox/smsc/message-store.ts";
 import type { Json } from "../fakes/instance.ts";
 import { startPhones } from "./phone-kit.ts";
 

@@ -4,7 +4,7 @@ import { readReport } from "../../src/protocols/dsn/parse.ts";
 import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../src/platform/uuid.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { bounceReport, complaintReport, type Reported } from "../../src/sandbox/report.ts";
+import { bounceReport, complaintReport, type Reported } from "../../src/sandbox/mx/report.ts";
 import { NOON, lines } from "./kit.ts";
 
 const RECIPIENT = "bounce-later@example.com";

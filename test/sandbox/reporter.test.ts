@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { systemRandom } from "../../src/platform/random.ts";
-import { MAX_WAITING, Reports } from "../../src/sandbox/reporter.ts";
+import { MAX_WAITING, Reports } from "../../src/sandbox/mx/reporter.ts";
 import { NOON, lines, stoppedClock } from "./kit.ts";
 
 // The other end: a listener that takes, puts off or refuses what it is told to.

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { Elysia } from "elysia";
-import { openInbox } from "../../src/sandbox/inbox.ts";
-import type { ReceivedMessage } from "../../src/sandbox/inbox.ts";
-import { sandboxRoutes } from "../../src/sandbox/routes.ts";
+import { openInbox } from "../../src/sandbox/mx/inbox.ts";
+import type { ReceivedMessage } from "../../src/sandbox/mx/inbox.ts";
+import { sandboxRoutes } from "../../src/sandbox/web/routes.ts";
 import { exchange, head } from "../api/kit.ts";
 import { lines, received } from "./kit.ts";
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { systemRandom } from "../../src/platform/random.ts";
-import { MAX_INCOMPLETE } from "../../src/sandbox/handset.ts";
-import { numberOf } from "../../src/sandbox/magic-numbers.ts";
-import { type SandboxSmsc, startSandboxSmsc } from "../../src/sandbox/smsc.ts";
-import { openTexts, type Texts } from "../../src/sandbox/text-store.ts";
+import { MAX_INCOMPLETE } from "../../src/sandbox/smsc/handset.ts";
+import { numberOf } from "../../src/sandbox/smsc/magic-numbers.ts";
+import { type SandboxSmsc, startSandboxSmsc } from "../../src/sandbox/smsc/server.ts";
+import { openTexts, type Texts } from "../../src/sandbox/smsc/message-store.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 import { ANSWER, cstring, ID, pdu, TAG, tlv } from "../peers/smsc/codec.ts";
 import { runEsme } from "../peers/smsc/esme.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTexts, type PhoneText } from "../../src/sandbox/text-store.ts";
+import { openTexts, type PhoneText } from "../../src/sandbox/smsc/message-store.ts";
 
 function arrived(changes: Partial<PhoneText> = {}): PhoneText {
   const usual = { from: "Loja", to: "+258841234567", body: "Bom dia", segments: 1, encoding: "gsm7" } as const;

@@ -15,9 +15,9 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "cli/health.ts": "asks the running instance whether it is there",
   "cli/update-source.ts": "brings a new executable",
   "cli/dev-words.ts": "stamps lines for a person",
-  "sandbox/page-list.ts": "runs in the browser",
-  "sandbox/page-phone.ts": "runs in the browser",
-  "sandbox/page-reader.ts": "runs in the browser",
+  "sandbox/web/page-list.ts": "runs in the browser",
+  "sandbox/web/page-phone.ts": "runs in the browser",
+  "sandbox/web/page-reader.ts": "runs in the browser",
 };
 
 /** Who may hand out the machine's own clock and randomness. */
@@ -25,7 +25,7 @@ export const MAY_NAME_SYSTEM_EDGES = ["cli/"];
 
 /** Who, besides store.ts files and db/, holds SQL: each has a database of its own. */
 export const OWN_DATABASES = [
-  "sandbox/inbox.ts",
+  "sandbox/mx/inbox.ts",
   "platform/instance-lock.ts",
   "cli/version.ts",
   "backup/litestream/replica-owner.ts",

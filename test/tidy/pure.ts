@@ -97,7 +97,7 @@ export const PURE = [
   "modules/inbound-mail/server/limits.ts",
   "modules/inbound-mail/server/recipients.ts",
   "modules/inbound-mail/server/content-scan.ts",
-  "sandbox/report.ts",
+  "sandbox/mx/report.ts",
   "protocols/smtp/session/capabilities.ts",
   "protocols/smtp/replies/classify-relay.ts",
   "protocols/smtp/replies/rules.ts",

@@ -3,15 +3,15 @@
  * (magic-numbers.ts); to all others it arrives. Steps: answer, then a moment later arrive at the phone and
  * send the receipt back, by the account that the segment came from.
  */
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
-import { toE164 } from "../modules/sms/encoding/phone-number.ts";
-import { readPart } from "../modules/sms/encoding/reassemble.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
+import { readPart } from "../../modules/sms/encoding/reassemble.ts";
 import type { Handsets } from "./handset.ts";
 import { behaviourOfNumber, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
-import { receiptOf, type Reported } from "./smsc-receipt.ts";
-import type { Deliver, Submit } from "./smpp-pdu.ts";
-import type { Answering } from "./smsc-session.ts";
+import { receiptOf, type Reported } from "./receipt.ts";
+import type { Deliver, Submit } from "./pdu.ts";
+import type { Answering } from "./session.ts";
 
 /** Destination addresses that phones have (E.164, without `+`). */
 const NUMBER = /^\d{3,15}$/;

@@ -3,13 +3,13 @@
  * as one of them. Guarded as the inbox is, and like it mounted by `pombo dev` only.
  */
 import { Elysia } from "elysia";
-import { DEFAULT_SMS_PREFIXES } from "../config/config.ts";
-import { bodyFault } from "../modules/sms/encoding/encoding.ts";
-import { toE164 } from "../modules/sms/encoding/phone-number.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../config/config.ts";
+import { bodyFault } from "../../modules/sms/encoding/encoding.ts";
+import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { faultAnswer, type Fault, GUARDING_HEADERS, limitOf } from "./answer.ts";
 import { refusalOf } from "./guard.ts";
-import type { SandboxSmsc } from "./smsc.ts";
-import { DEFAULT_TEXT_LIMIT, type StoredText, type Texts } from "./text-store.ts";
+import type { SandboxSmsc } from "../smsc/server.ts";
+import { DEFAULT_TEXT_LIMIT, type StoredText, type Texts } from "../smsc/message-store.ts";
 
 const MAX_LIMIT = 1_000;
 const MAX_BODY = 1_600;

@@ -1,11 +1,11 @@
 /**
- * The sandbox's inbox: every message its MX took, in a small SQLite file of its own (play-store.ts), so
+ * The sandbox's inbox: every message its MX took, in a small SQLite file of its own (sandbox/inbox-store.ts), so
  * that `pombo dev --data DIR` still shows yesterday's mail. Steps: open, add (oldest messages make room),
  * list and get for the routes.
  */
 import type { Database } from "bun:sqlite";
-import type { DkimVerdict } from "../protocols/dkim/verify.ts";
-import { type Layout, openPlayDatabase } from "./play-store.ts";
+import type { DkimVerdict } from "../../protocols/dkim/verify.ts";
+import { type Layout, openPlayDatabase } from "../inbox-store.ts";
 
 /** Messages kept; the oldest go first. */
 const MAX_INBOX_MESSAGES = 10_000;

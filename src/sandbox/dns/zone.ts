@@ -1,6 +1,6 @@
-import { recordsOf } from "../modules/domains/records.ts";
-import type { DomainStore } from "../modules/domains/store.ts";
-import type { AnswerQuery, ZoneRecord } from "./dns.ts";
+import { recordsOf } from "../../modules/domains/records.ts";
+import type { DomainStore } from "../../modules/domains/store.ts";
+import type { AnswerQuery, ZoneRecord } from "./server.ts";
 
 // The sandbox's DNS: every domain in the world takes its mail at the sandbox's MX, and the records of
 // every registered domain are published at once, so that a verification check succeeds. Names under

@@ -3,9 +3,9 @@
  * goes by any connection of the account that receives, in order, some at a time, and stays until it is
  * taken: a dropped connection or a refusal for now (0x64) only puts it off, for a while.
  */
-import type { Clock } from "../platform/clock.ts";
-import type { Deliver } from "./smpp-pdu.ts";
-import type { SmscSession } from "./smsc-session.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Deliver } from "./pdu.ts";
+import type { SmscSession } from "./session.ts";
 
 /** Without an answer, at most. */
 const WINDOW = 50;

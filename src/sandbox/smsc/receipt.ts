@@ -1,8 +1,8 @@
 /**
  * Delivery receipts as most SMSCs write them: the text of SMPP 3.4's appendix B, and the same in TLVs. Pure.
  */
-import { readPart, reassemble } from "../modules/sms/encoding/reassemble.ts";
-import type { Deliver, Submit } from "./smpp-pdu.ts";
+import { readPart, reassemble } from "../../modules/sms/encoding/reassemble.ts";
+import type { Deliver, Submit } from "./pdu.ts";
 
 /** A segment that was taken under this id; `takenAt` Unix ms. */
 export interface Reported {

@@ -2,11 +2,11 @@
  * What phones make of the segments that arrive: parts are joined in any order, then the text is shown once. Of a
  * text whose parts do not all arrive nothing is shown, as on most phones, and it is forgotten after a while.
  */
-import type { Clock } from "../platform/clock.ts";
-import { toE164 } from "../modules/sms/encoding/phone-number.ts";
-import { type InboundPart, readPart, reassemble, textKey } from "../modules/sms/encoding/reassemble.ts";
-import type { Submit } from "./smpp-pdu.ts";
-import type { TextEncoding, Texts } from "./text-store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
+import { type InboundPart, readPart, reassemble, textKey } from "../../modules/sms/encoding/reassemble.ts";
+import type { Submit } from "./pdu.ts";
+import type { TextEncoding, Texts } from "./message-store.ts";
 
 /** Texts of which parts are missing, over all phones; the oldest are forgotten. */
 export const MAX_INCOMPLETE = 500;

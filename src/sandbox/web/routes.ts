@@ -7,11 +7,11 @@
 import { Elysia } from "elysia";
 import { faultAnswer, GUARDING_HEADERS, limitOf } from "./answer.ts";
 import { refusalOf } from "./guard.ts";
-import { DEFAULT_LIST_LIMIT } from "./inbox.ts";
-import type { Inbox, StoredMessage } from "./inbox.ts";
+import { DEFAULT_LIST_LIMIT } from "../mx/inbox.ts";
+import type { Inbox, StoredMessage } from "../mx/inbox.ts";
 import { buildPage } from "./page.ts";
 import { phoneRoutes, type PhoneParts } from "./phone-routes.ts";
-import { readMessage, sourceText, withoutHints } from "./parse.ts";
+import { readMessage, sourceText, withoutHints } from "../mx/parse.ts";
 
 /** Messages that one list can ask for. */
 const MAX_LIST_LIMIT = 1_000;

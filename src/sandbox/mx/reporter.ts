@@ -3,14 +3,14 @@
  * SMTP with STARTTLS. A moment after the message was taken, so that a person sees it delivered first;
  * like any mail server it tries again when it is told to come later, for a while.
  */
-import type { Clock } from "../platform/clock.ts";
-import { newId } from "../platform/uuid.ts";
-import type { Random } from "../platform/random.ts";
-import { prepareContent, END_OF_CONTENT } from "../protocols/smtp/session/content.ts";
-import { greet } from "../protocols/smtp/session/greeting.ts";
-import type { Reply } from "../protocols/smtp/replies/reply.ts";
-import { DEFAULT_TIMEOUTS } from "../protocols/smtp/session/timeouts.ts";
-import { BrokenWire, Wire } from "../protocols/smtp/session/connection.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { newId } from "../../platform/uuid.ts";
+import type { Random } from "../../platform/random.ts";
+import { prepareContent, END_OF_CONTENT } from "../../protocols/smtp/session/content.ts";
+import { greet } from "../../protocols/smtp/session/greeting.ts";
+import type { Reply } from "../../protocols/smtp/replies/reply.ts";
+import { DEFAULT_TIMEOUTS } from "../../protocols/smtp/session/timeouts.ts";
+import { BrokenWire, Wire } from "../../protocols/smtp/session/connection.ts";
 import { bounceReport, complaintReport, type Report, type Reported, type Reporter } from "./report.ts";
 
 const DELAY_MS = 1_000;

@@ -1,5 +1,5 @@
 /** The markup of the page's phones; what is told of magic numbers comes from their one table. */
-import { endOf, MAGIC_NUMBERS, type MagicNumber, numberOf } from "./magic-numbers.ts";
+import { endOf, MAGIC_NUMBERS, type MagicNumber, numberOf } from "../smsc/magic-numbers.ts";
 
 const ENDINGS = `<dl class="endings">${MAGIC_NUMBERS.map(ending).join("")}</dl>`;
 

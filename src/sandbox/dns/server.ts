@@ -5,8 +5,8 @@
  */
 import { AUTHORITATIVE_ANSWER, RECURSION_DESIRED, TRUNCATED_RESPONSE, decode, encode } from "dns-packet";
 import type { Answer, DecodedPacket, OptAnswer } from "dns-packet";
-import { listenForDns } from "./dns-sockets.ts";
-import type { DnsServer, Transport } from "./dns-sockets.ts";
+import { listenForDns } from "./sockets.ts";
+import type { DnsServer, Transport } from "./sockets.ts";
 
 /** RFC 1035 §4.2.1: what a client without EDNS can take. */
 const PLAIN_UDP_BYTES = 512;

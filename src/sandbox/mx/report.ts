@@ -4,7 +4,7 @@
  * called it unwanted (RFC 5965), where the recipient's address is hidden, as large providers do.
  * Both return the header of the message, by which they are told to belong to it. Pure.
  */
-import { dateValue } from "../protocols/mime/header.ts";
+import { dateValue } from "../../protocols/mime/header.ts";
 
 /** The message that is reported on. */
 export interface Reported {

@@ -4,16 +4,16 @@
  * network.ts says what becomes of the texts; here connections are taken, and what goes back is sent.
  */
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
-import { submissionsOf, splitText } from "../modules/sms/encoding/segment.ts";
-import { normalForm } from "../modules/sms/encoding/encoding.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import { submissionsOf, splitText } from "../../modules/sms/encoding/segment.ts";
+import { normalForm } from "../../modules/sms/encoding/encoding.ts";
 import { Handsets } from "./handset.ts";
 import { Network } from "./network.ts";
-import { SmscAccount } from "./smsc-account.ts";
-import { SmscSession, STATUS } from "./smsc-session.ts";
-import type { Deliver } from "./smpp-pdu.ts";
-import type { Texts } from "./text-store.ts";
+import { SmscAccount } from "./account.ts";
+import { SmscSession, STATUS } from "./session.ts";
+import type { Deliver } from "./pdu.ts";
+import type { Texts } from "./message-store.ts";
 
 const MAX_SESSIONS = 200;
 const CODING = { method: "udh8", nli: "off", dcs0Charset: "gsm7" } as const;

@@ -4,7 +4,7 @@
  * waiting for a real one.
  */
 
-import type { Clock } from "../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
 
 /** Local parts that behave on purpose; the page tells what each does. */
 export const MAGIC_NAMES = ["bounce", "bounce-later", "complaint", "defer", "slow"] as const;

@@ -4,9 +4,9 @@
  * peer that does not bind, or does not read, is let go.
  */
 import type { Socket } from "node:net";
-import type { Clock } from "../platform/clock.ts";
-import { ANSWER, COMMAND, cstring, deliverSm, type Deliver, Framer, headOf, type Head, pdu } from "./smpp-pdu.ts";
-import { readBind, readSubmit, type Submit, UnreadablePdu } from "./smpp-pdu.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { ANSWER, COMMAND, cstring, deliverSm, type Deliver, Framer, headOf, type Head, pdu } from "./pdu.ts";
+import { readBind, readSubmit, type Submit, UnreadablePdu } from "./pdu.ts";
 
 /** command_status (§5.1.3). */
 export const STATUS = {

@@ -1,9 +1,9 @@
 /**
  * The texts of the sandbox's phones: what arrived at each number and what was written back from it, in a SQLite
- * file of their own beside the mail's inbox (play-store.ts). The oldest make room.
+ * file of their own beside the mail's inbox (sandbox/inbox-store.ts). The oldest make room.
  */
 import type { Database } from "bun:sqlite";
-import { type Layout, openPlayDatabase } from "./play-store.ts";
+import { type Layout, openPlayDatabase } from "../inbox-store.ts";
 
 const MAX_TEXTS = 10_000;
 /** Texts that one `list` gives when nothing else is asked. */
