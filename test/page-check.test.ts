@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { openThread } from "../src/open-thread.ts";
+import { openThread } from "../src/server/start-mail-worker.ts";
 import { PageCheck } from "../src/platform/db/page-check.ts";
 import { temporaryFolder } from "./db/temporary.ts";
 import { fakeClock } from "./fakes/clock.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type App, startApp } from "../app.ts";
+import { type App, startApp } from "../server/server.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { systemClock } from "../platform/clock.ts";
 import { createResolver } from "../protocols/dns/client.ts";

@@ -4,7 +4,7 @@ import type { ErrorItem } from "../platform/errors.ts";
 import { socketFile } from "../platform/http/unix-socket.ts";
 import { loadInstanceKey } from "../platform/keyring/key-file.ts";
 import { errorText, type Log } from "../platform/log.ts";
-import { type Offline, openOffline } from "../offline.ts";
+import { type Offline, openOffline } from "../server/offline.ts";
 import { systemRandom } from "../platform/random.ts";
 import type { Terminal } from "./terminal.ts";
 import { takeLock } from "../platform/instance-lock.ts";

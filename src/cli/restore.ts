@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { systemClock } from "../platform/clock.ts";
 import { type Config, parseConfig, readReplicaUrl } from "../config/config.ts";
 import { drillReplica } from "../backup/restore-drill.ts";
-import { openThread } from "../open-thread.ts";
+import { openThread } from "../server/start-mail-worker.ts";
 import { readRecoveryKey } from "../platform/keyring/key-file.ts";
 import { systemRandom } from "../platform/random.ts";
 import { type Restored, restoreInstance } from "../backup/restore.ts";

@@ -1,9 +1,9 @@
-import { type AppOptions, startApp } from "../app.ts";
+import { type AppOptions, startApp } from "../server/server.ts";
 import { BUILD } from "../platform/build-info.ts";
 import { steadyClock, systemClock } from "../platform/clock.ts";
 import { loadInstanceKey } from "../platform/keyring/key-file.ts";
 import { jsonLog } from "../platform/log.ts";
-import { probeInstance } from "../probe.ts";
+import { probeInstance } from "../server/probe.ts";
 import { systemRandom } from "../platform/random.ts";
 import type { ReplicaChoice } from "../backup/replication.ts";
 import type { Terminal } from "./terminal.ts";

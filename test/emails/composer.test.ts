@@ -34,7 +34,7 @@ const textOf = (composed: Composed) =>
 
 function realLine(): ThreadLine<ComposeInput, Composed> {
   return new ThreadLine({
-    open: () => new Worker(new URL("../../src/thread.ts", import.meta.url)),
+    open: () => new Worker(new URL("../../src/server/mail-worker.ts", import.meta.url)),
     tell: () => undefined,
   });
 }

@@ -15,7 +15,7 @@ import { AppError } from "../../src/platform/errors.ts";
 import { freeInterrupted } from "../../src/platform/queue/recover.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
 import { UnwrittenEnds } from "../../src/platform/queue/failed-results.ts";
-import { openStores } from "../../src/stores.ts";
+import { openStores } from "../../src/server/stores.ts";
 import { seeded, temporaryFolder } from "../db/temporary.ts";
 
 const STEPS = 600;

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AnyElysia } from "elysia";
-import { type App, startApp } from "../../src/app.ts";
+import { type App, startApp } from "../../src/server/server.ts";
 import { setUpInstance } from "../../src/cli/set-up.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../src/config/config.ts";

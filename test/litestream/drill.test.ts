@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock.ts";
 import { drillReplica } from "../../src/backup/restore-drill.ts";
-import { openThread } from "../../src/open-thread.ts";
+import { openThread } from "../../src/server/start-mail-worker.ts";
 import { daemonVersion } from "../../src/backup/litestream/executable.ts";
 import { type Drill, readDrill, WeeklyDrill } from "../../src/backup/litestream/drill-schedule.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";

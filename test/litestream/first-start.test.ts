@@ -9,7 +9,7 @@ import { openDatabase } from "../../src/platform/db/open.ts";
 import { Registry } from "../../src/platform/metrics/registry.ts";
 import { DeliveryPause } from "../../src/platform/queue/delivery-pause.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { openThread } from "../../src/open-thread.ts";
+import { openThread } from "../../src/server/start-mail-worker.ts";
 import { startReplicator } from "../../src/backup/replication.ts";
 import { parseConfig } from "../../src/config/config.ts";
 import { fakeClock } from "../fakes/clock.ts";

@@ -4,13 +4,13 @@ import { expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startApp } from "../../src/app.ts";
+import { startApp } from "../../src/server/server.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { StartError } from "../../src/platform/errors.ts";
 import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";
 import { daemonVersion } from "../../src/backup/litestream/executable.ts";
 import { openTools } from "../../src/backup/litestream/tools.ts";
-import { openOffline } from "../../src/offline.ts";
+import { openOffline } from "../../src/server/offline.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 

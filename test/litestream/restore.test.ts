@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startApp } from "../../src/app.ts";
+import { startApp } from "../../src/server/server.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";

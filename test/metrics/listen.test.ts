@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createServer, type AddressInfo } from "node:net";
 import { StartError } from "../../src/platform/errors.ts";
 import type { Log } from "../../src/platform/log.ts";
-import { listenForMetrics } from "../../src/metrics/listen.ts";
+import { listenForMetrics } from "../../src/server/metrics/listen.ts";
 import { exchange, head } from "../api/kit.ts";
 
 const ANY = { address: "127.0.0.1", port: 0 };

@@ -31,7 +31,7 @@ const CHANGES: [string, string, string][] = [
       : "CREATE TABLE next (id INTEGER) STRICT; INSERT INTO next VALUES (1)" }];`,
   ],
   [
-    "src/probe.ts",
+    "src/server/probe.ts",
     "await askThread(",
     'if (process.env["POMBO_TEST_FAULT"] === "probe") process.exit(7); await askThread(',
   ],
@@ -88,7 +88,17 @@ async function build(sources: string, version: string, binary: string, releaseKe
   const child = Bun.spawn(
     [
       process.execPath,
-      ...["build", "--root", "src", "src/main.ts", "src/thread.ts", daemon.file, "--compile"],
+      ...[
+        "build",
+        "--root",
+        "src",
+        "--entry-naming",
+        "[name].[ext]",
+        "src/main.ts",
+        "src/server/mail-worker.ts",
+        daemon.file,
+        "--compile",
+      ],
       ...["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"],
       ...["--define", `POMBO_VERSION="${version}"`, "--define", 'POMBO_COMMIT="test"'],
       ...["--define", `POMBO_LITESTREAM="${daemon.version}"`, "--define", `POMBO_LITESTREAM_SHA256="${daemon.sha256}"`],

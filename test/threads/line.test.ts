@@ -150,7 +150,7 @@ afterEach(() => opened?.close());
 
 test("the thread of the executable prepares an email as this thread does", async () => {
   opened = new ThreadLine({
-    open: () => new Worker(new URL("../../src/thread.ts", import.meta.url)),
+    open: () => new Worker(new URL("../../src/server/mail-worker.ts", import.meta.url)),
     tell: () => undefined,
   });
   const html = `<p>${"Olá, a sua encomenda seguiu. ".repeat(100)}</p>`;

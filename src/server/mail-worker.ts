@@ -1,12 +1,12 @@
-import { findDamage } from "./platform/db/page-damage.ts";
-import { plainKeyReader } from "./protocols/dkim/keys.ts";
-import { openLibcrypto } from "./protocols/dkim/libcrypto.ts";
-import { poolSigner } from "./protocols/dkim/sign.ts";
-import { composeAndSign, type ComposeInput } from "./modules/emails/content/compose.ts";
-import { type GivenContent, prepareContent } from "./modules/emails/content/prepare.ts";
-import { readReport } from "./protocols/dsn/parse.ts";
-import type { GivenReport } from "./modules/inbound-mail/read-report.ts";
-import { answerCalls, type Answers, type Calls } from "./platform/worker-threads/worker-thread.ts";
+import { findDamage } from "../platform/db/page-damage.ts";
+import { plainKeyReader } from "../protocols/dkim/keys.ts";
+import { openLibcrypto } from "../protocols/dkim/libcrypto.ts";
+import { poolSigner } from "../protocols/dkim/sign.ts";
+import { composeAndSign, type ComposeInput } from "../modules/emails/content/compose.ts";
+import { type GivenContent, prepareContent } from "../modules/emails/content/prepare.ts";
+import { readReport } from "../protocols/dsn/parse.ts";
+import type { GivenReport } from "../modules/inbound-mail/read-report.ts";
+import { answerCalls, type Answers, type Calls } from "../platform/worker-threads/worker-thread.ts";
 
 // The second entry of the executable: a thread that prepares emails when they are accepted
 // (src/modules/emails/content/preparer.ts), composes and signs them when they are sent (src/modules/emails/content/composer.ts) or reads what

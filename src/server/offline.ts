@@ -1,5 +1,5 @@
-import { type AppOptions, start } from "./app.ts";
-import { takeLock } from "./platform/instance-lock.ts";
+import { type AppOptions, start } from "./server.ts";
+import { takeLock } from "../platform/instance-lock.ts";
 
 /** The operator's routes over a data directory; `held`: an instance has it, or another command. */
 export type Offline =

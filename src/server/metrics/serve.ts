@@ -1,16 +1,16 @@
-import type { Clock } from "../platform/clock.ts";
-import { BUILD } from "../platform/build-info.ts";
-import type { HostPort } from "../platform/ip/address.ts";
-import type { Db } from "../platform/db/open.ts";
-import type { Log } from "../platform/log.ts";
-import { Census } from "../modules/emails/queue/depth-sampler.ts";
-import type { Counters } from "../platform/metrics/counters.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { BUILD } from "../../platform/build-info.ts";
+import type { HostPort } from "../../platform/ip/address.ts";
+import type { Db } from "../../platform/db/open.ts";
+import type { Log } from "../../platform/log.ts";
+import { Census } from "../../modules/emails/queue/depth-sampler.ts";
+import type { Counters } from "../../platform/metrics/counters.ts";
 import { registerGauges, type Sources } from "./gauges.ts";
 import { listenForMetrics } from "./listen.ts";
-import { watchLoop } from "../platform/metrics/event-loop-lag.ts";
-import { readFileSizes, readProcess } from "../platform/metrics/process.ts";
-import type { Registry } from "../platform/metrics/registry.ts";
-import { openCensusStore } from "../modules/emails/queue/depth-store.ts";
+import { watchLoop } from "../../platform/metrics/event-loop-lag.ts";
+import { readFileSizes, readProcess } from "../../platform/metrics/process.ts";
+import type { Registry } from "../../platform/metrics/registry.ts";
+import { openCensusStore } from "../../modules/emails/queue/depth-store.ts";
 
 // Serving the metrics: everything that is measured only because somebody may ask begins and ends here.
 

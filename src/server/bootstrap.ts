@@ -1,18 +1,18 @@
-import type { Config } from "./config/config.ts";
-import { walBytesOf } from "./platform/db/checkpoints.ts";
-import { findDamageAtStart } from "./platform/db/page-damage.ts";
-import { syncLogAnew } from "./platform/db/wal-sync.ts";
-import { type Db, openDatabase } from "./platform/db/open.ts";
-import type { Environment } from "./platform/environment.ts";
-import { FinalStartError, StartError } from "./platform/errors.ts";
-import { requireDatabaseFile, unusable } from "./platform/db/unusable-file.ts";
-import { databaseFile } from "./platform/db/open.ts";
-import { notSetUp } from "./ground.ts";
-import { endDaemonOf } from "./backup/litestream/orphan.ts";
-import { takeLock } from "./platform/instance-lock.ts";
-import { cureOf } from "./platform/db/page-check.ts";
-import { isReplicated, type ReplicaChoice, requireNoBackup } from "./backup/replication.ts";
-import { settleUpdate, sha256Of } from "./platform/update/recover.ts";
+import type { Config } from "../config/config.ts";
+import { walBytesOf } from "../platform/db/checkpoints.ts";
+import { findDamageAtStart } from "../platform/db/page-damage.ts";
+import { syncLogAnew } from "../platform/db/wal-sync.ts";
+import { type Db, openDatabase } from "../platform/db/open.ts";
+import type { Environment } from "../platform/environment.ts";
+import { FinalStartError, StartError } from "../platform/errors.ts";
+import { requireDatabaseFile, unusable } from "../platform/db/unusable-file.ts";
+import { databaseFile } from "../platform/db/open.ts";
+import { notSetUp } from "./core.ts";
+import { endDaemonOf } from "../backup/litestream/orphan.ts";
+import { takeLock } from "../platform/instance-lock.ts";
+import { cureOf } from "../platform/db/page-check.ts";
+import { isReplicated, type ReplicaChoice, requireNoBackup } from "../backup/replication.ts";
+import { settleUpdate, sha256Of } from "../platform/update/recover.ts";
 
 // What a start does before there is a database: an update that was cut off is brought to its end, and a directory
 // that was never set up is left as it is.

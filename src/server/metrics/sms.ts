@@ -1,4 +1,4 @@
-import type { Registry, Sample } from "../platform/metrics/registry.ts";
+import type { Registry, Sample } from "../../platform/metrics/registry.ts";
 
 // What is read of SMS when somebody asks. Its labels are the routes and links of the configuration.
 

@@ -1,15 +1,15 @@
-import type { Environment } from "./platform/environment.ts";
-import type { Config } from "./config/config.ts";
-import type { Committer } from "./platform/db/group-commit.ts";
-import type { DiskGuard } from "./platform/db/disk-guard.ts";
-import type { DnsClient } from "./protocols/dns/client.ts";
-import type { Keychain } from "./modules/domains/signing-keys.ts";
-import { createVerifier } from "./modules/domains/verify.ts";
-import { DomainWatch } from "./modules/domains/recheck.ts";
-import { createAbandoner } from "./modules/emails/delivery/deleted-domain-sweep.ts";
-import type { RecordFact } from "./modules/events/record.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { Config } from "../config/config.ts";
+import type { Committer } from "../platform/db/group-commit.ts";
+import type { DiskGuard } from "../platform/db/disk-guard.ts";
+import type { DnsClient } from "../protocols/dns/client.ts";
+import type { Keychain } from "../modules/domains/signing-keys.ts";
+import { createVerifier } from "../modules/domains/verify.ts";
+import { DomainWatch } from "../modules/domains/recheck.ts";
+import { createAbandoner } from "../modules/emails/delivery/deleted-domain-sweep.ts";
+import type { RecordFact } from "../modules/events/record.ts";
 import type { Stores } from "./stores.ts";
-import { Removal } from "./modules/workspaces/purge.ts";
+import { Removal } from "../modules/workspaces/purge.ts";
 
 // The keeping part of the composition root: who checks domains again and again, and ends what is left of domains
 // and workspaces that were deleted.
@@ -21,7 +21,7 @@ export interface KeeperParts {
   committer: Committer;
   guard: DiskGuard;
   keychain: Keychain;
-  /** Of its own, see lookups.ts. */
+  /** Of its own, see resolvers.ts. */
   resolver: DnsClient;
   record: RecordFact;
   /** These lanes are gone. */

@@ -1,23 +1,23 @@
-import type { Environment } from "./platform/environment.ts";
-import type { Config } from "./config/config.ts";
-import type { Committer } from "./platform/db/group-commit.ts";
-import type { DiskGuard } from "./platform/db/disk-guard.ts";
-import type { DnsClient } from "./protocols/dns/client.ts";
-import type { Report } from "./protocols/dsn/parse.ts";
-import type { RefusalWatch } from "./modules/emails/delivery/mass-refusals.ts";
-import type { FindRelay } from "./modules/emails/delivery/relay.ts";
-import type { ReportParts } from "./modules/emails/reports/process.ts";
-import { openCertificate } from "./modules/inbound-mail/server/certificate.ts";
-import type { Receive } from "./modules/inbound-mail/inbound-message.ts";
-import { purgeInbox } from "./modules/inbound-mail/purge.ts";
-import { createReader, type GivenReport } from "./modules/inbound-mail/read-report.ts";
-import type { KnownReporters } from "./modules/inbound-mail/server/known-reporters.ts";
-import { createReceiver } from "./modules/inbound-mail/receive.ts";
-import { type Inbound, startInbound } from "./modules/inbound-mail/server/server.ts";
-import type { Keyring } from "./platform/keyring/keyring.ts";
-import type { Counters } from "./platform/metrics/counters.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { Config } from "../config/config.ts";
+import type { Committer } from "../platform/db/group-commit.ts";
+import type { DiskGuard } from "../platform/db/disk-guard.ts";
+import type { DnsClient } from "../protocols/dns/client.ts";
+import type { Report } from "../protocols/dsn/parse.ts";
+import type { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
+import type { FindRelay } from "../modules/emails/delivery/relay.ts";
+import type { ReportParts } from "../modules/emails/reports/process.ts";
+import { openCertificate } from "../modules/inbound-mail/server/certificate.ts";
+import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
+import { purgeInbox } from "../modules/inbound-mail/purge.ts";
+import { createReader, type GivenReport } from "../modules/inbound-mail/read-report.ts";
+import type { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
+import { createReceiver } from "../modules/inbound-mail/receive.ts";
+import { type Inbound, startInbound } from "../modules/inbound-mail/server/server.ts";
+import type { Keyring } from "../platform/keyring/keyring.ts";
+import type { Counters } from "../platform/metrics/counters.ts";
 import type { Stores } from "./stores.ts";
-import { type OpenThread, ThreadLine } from "./platform/worker-threads/worker-thread.ts";
+import { type OpenThread, ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 
 // The receiving half of the composition root: what is done with mail that comes in, and the port it comes in on.
 

@@ -1,17 +1,17 @@
-import { lockHeld } from "./platform/instance-lock.ts";
-import { type AppOptions, start } from "./app.ts";
-import type { Clock } from "./platform/clock.ts";
-import { closeDatabase, openDatabase } from "./platform/db/open.ts";
-import { openKeychain } from "./modules/domains/signing-keys.ts";
-import { StartError } from "./platform/errors.ts";
-import { databaseFile } from "./platform/db/open.ts";
-import { openGround } from "./ground.ts";
-import { openTools } from "./backup/litestream/tools.ts";
-import { type Lock, takeLock } from "./platform/instance-lock.ts";
-import { openThread } from "./open-thread.ts";
-import { isReplicated } from "./backup/replication.ts";
-import { prepareAtOnce } from "./platform/db/statement.ts";
-import { ThreadLine } from "./platform/worker-threads/worker-thread.ts";
+import { lockHeld } from "../platform/instance-lock.ts";
+import { type AppOptions, start } from "./server.ts";
+import type { Clock } from "../platform/clock.ts";
+import { closeDatabase, openDatabase } from "../platform/db/open.ts";
+import { openKeychain } from "../modules/domains/signing-keys.ts";
+import { StartError } from "../platform/errors.ts";
+import { databaseFile } from "../platform/db/open.ts";
+import { openGround } from "./core.ts";
+import { openTools } from "../backup/litestream/tools.ts";
+import { type Lock, takeLock } from "../platform/instance-lock.ts";
+import { openThread } from "./start-mail-worker.ts";
+import { isReplicated } from "../backup/replication.ts";
+import { prepareAtOnce } from "../platform/db/statement.ts";
+import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 
 // Whether this executable can run the instance of a data directory, found out without running it: no listener, no
 // sending, no call, no link, no replication. In order: the migrations, every part built and asked for something, a

@@ -1,6 +1,6 @@
-import type { SiteDepth } from "../modules/emails/queue/depth-sampler.ts";
-import { registerTexts, type TextFigures } from "./texts.ts";
-import type { Reading, Registry, Sample } from "../platform/metrics/registry.ts";
+import type { SiteDepth } from "../../modules/emails/queue/depth-sampler.ts";
+import { registerTexts, type TextFigures } from "./sms.ts";
+import type { Reading, Registry, Sample } from "../../platform/metrics/registry.ts";
 
 // What is read when somebody asks. Each source is a function handed in by the composition root; it
 // must be quick, since the loop stands still meanwhile.

@@ -1,34 +1,34 @@
 import type { AnyElysia } from "elysia";
-import type { ApiParts } from "./api/app.ts";
-import type { Clock } from "./platform/clock.ts";
-import type { Config } from "./config/config.ts";
-import type { Commit } from "./platform/db/group-commit.ts";
-import type { KeyPairs } from "./protocols/dkim/keys.ts";
-import type { DiskGuard } from "./platform/db/disk-guard.ts";
-import type { Keychain } from "./modules/domains/signing-keys.ts";
-import type { Verifier } from "./modules/domains/verify.ts";
-import type { Abandoner } from "./modules/emails/delivery/deleted-domain-sweep.ts";
-import type { HeldExpiry } from "./modules/emails/delivery/held-queue-expiry.ts";
-import { hastenMailOf } from "./modules/emails/queue/make-due.ts";
-import type { Preparer } from "./modules/emails/content/preparer.ts";
-import type { FindRelay } from "./modules/emails/delivery/relay.ts";
-import { eventCursors } from "./modules/events/cursor.ts";
-import type { Keyring } from "./platform/keyring/keyring.ts";
-import { keyVerifier } from "./modules/api-keys/verify.ts";
-import type { Log } from "./platform/log.ts";
-import type { SendingRates } from "./modules/plans/sending-rates.ts";
-import type { Worker } from "./platform/queue/worker.ts";
-import type { Random } from "./platform/random.ts";
-import { routingOf } from "./modules/sms/api/routing.ts";
-import { type Overseen, overseerParts } from "./overseer.ts";
+import type { ApiParts } from "../api/app.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Config } from "../config/config.ts";
+import type { Commit } from "../platform/db/group-commit.ts";
+import type { KeyPairs } from "../protocols/dkim/keys.ts";
+import type { DiskGuard } from "../platform/db/disk-guard.ts";
+import type { Keychain } from "../modules/domains/signing-keys.ts";
+import type { Verifier } from "../modules/domains/verify.ts";
+import type { Abandoner } from "../modules/emails/delivery/deleted-domain-sweep.ts";
+import type { HeldExpiry } from "../modules/emails/delivery/held-queue-expiry.ts";
+import { hastenMailOf } from "../modules/emails/queue/make-due.ts";
+import type { Preparer } from "../modules/emails/content/preparer.ts";
+import type { FindRelay } from "../modules/emails/delivery/relay.ts";
+import { eventCursors } from "../modules/events/cursor.ts";
+import type { Keyring } from "../platform/keyring/keyring.ts";
+import { keyVerifier } from "../modules/api-keys/verify.ts";
+import type { Log } from "../platform/log.ts";
+import type { SendingRates } from "../modules/plans/sending-rates.ts";
+import type { Worker } from "../platform/queue/worker.ts";
+import type { Random } from "../platform/random.ts";
+import { routingOf } from "../modules/sms/api/routing.ts";
+import { type Overseen, overseerParts } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
-import type { Teller } from "./teller.ts";
-import type { Texter } from "./texter.ts";
-import type { Removal } from "./modules/workspaces/purge.ts";
+import type { Teller } from "./webhook-delivery.ts";
+import type { Texter } from "./sms-gateway.ts";
+import type { Removal } from "../modules/workspaces/purge.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
 
-/** What app.ts has built by the time that the API is. */
+/** What server.ts has built by the time that the API is. */
 export interface Built {
   config: Config;
   stores: Stores;

@@ -1,19 +1,19 @@
-import { databaseFile } from "./platform/db/open.ts";
-import type { Environment } from "./platform/environment.ts";
-import type { Config } from "./config/config.ts";
-import { Committer } from "./platform/db/group-commit.ts";
-import { DiskGuard, freeSpaceOf } from "./platform/db/disk-guard.ts";
-import type { Db } from "./platform/db/open.ts";
-import { Probation } from "./platform/db/update-probation.ts";
-import { StartError } from "./platform/errors.ts";
-import { createBodyBudget, poolFor } from "./platform/http/body/budget.ts";
-import { type Keyring, openKeyring } from "./platform/keyring/keyring.ts";
-import { usableMemory } from "./platform/memory-limit.ts";
-import { type Counters, createCounters } from "./platform/metrics/counters.ts";
-import { Registry } from "./platform/metrics/registry.ts";
+import { databaseFile } from "../platform/db/open.ts";
+import type { Environment } from "../platform/environment.ts";
+import type { Config } from "../config/config.ts";
+import { Committer } from "../platform/db/group-commit.ts";
+import { DiskGuard, freeSpaceOf } from "../platform/db/disk-guard.ts";
+import type { Db } from "../platform/db/open.ts";
+import { Probation } from "../platform/db/update-probation.ts";
+import { StartError } from "../platform/errors.ts";
+import { createBodyBudget, poolFor } from "../platform/http/body/budget.ts";
+import { type Keyring, openKeyring } from "../platform/keyring/keyring.ts";
+import { usableMemory } from "../platform/memory-limit.ts";
+import { type Counters, createCounters } from "../platform/metrics/counters.ts";
+import { Registry } from "../platform/metrics/registry.ts";
 import { type MetricsServer, type ServeOptions, serveMetrics } from "./metrics/serve.ts";
-import { DeliveryPause } from "./platform/queue/delivery-pause.ts";
-import { CATEGORIES } from "./protocols/smtp/replies/rules.ts";
+import { DeliveryPause } from "../platform/queue/delivery-pause.ts";
+import { CATEGORIES } from "../protocols/smtp/replies/rules.ts";
 import { openStores, type Stores } from "./stores.ts";
 
 // The ground of the composition root, on which all parts stand: the stores of an open database, the key that

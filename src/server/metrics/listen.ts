@@ -1,7 +1,7 @@
-import type { HostPort } from "../platform/ip/address.ts";
-import { bind, type Listener } from "../platform/http/listen.ts";
-import { pathOf } from "../platform/http/path.ts";
-import type { Log } from "../platform/log.ts";
+import type { HostPort } from "../../platform/ip/address.ts";
+import { bind, type Listener } from "../../platform/http/listen.ts";
+import { pathOf } from "../../platform/http/path.ts";
+import type { Log } from "../../platform/log.ts";
 
 // /metrics has an address of its own ([metrics] listen, by default on loopback): it needs no key, and
 // it tells more than the outside should know.
