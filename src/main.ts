@@ -1,7 +1,7 @@
-import { runCommand } from "./cli/command.ts";
-import type { Terminal } from "./cli/terminal.ts";
-import { CommandError } from "./cli/failure.ts";
-import { plainLines } from "./cli/words.ts";
+import { runCommand } from "./cli/framework/commands.ts";
+import type { Terminal } from "./cli/framework/terminal.ts";
+import { CommandError } from "./cli/framework/failure.ts";
+import { plainLines } from "./cli/framework/text.ts";
 import { FinalStartError, StartError } from "./platform/errors.ts";
 import { errorText } from "./platform/log.ts";
 

@@ -36,7 +36,7 @@ export type LockFile = "lock" | "update.lock" | "drill.lock";
  * Throws StartError when the directory cannot be used.
  */
 export function takeLock(dataDir: string, purpose: Purpose = "instance", name: LockFile = "lock"): Lock {
-  // Root becomes the directory's owner before it touches anything there (cli/owner.ts).
+  // Root becomes the directory's owner before it touches anything there (cli/client/data-owner.ts).
   if (process.geteuid?.() === 0 && (statSync(dataDir, { throwIfNoEntry: false })?.uid ?? 0) !== 0)
     throw new Error(`root was about to work on ${dataDir}, which belongs to another user`);
   const path = join(dataDir, name);

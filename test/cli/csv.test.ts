@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { csvLine, readCsv } from "../../src/cli/csv.ts";
+import { csvLine, readCsv } from "../../src/cli/framework/csv.ts";
 import { seeded } from "../db/temporary.ts";
 
 const records = (text: string) => [...readCsv(text)];

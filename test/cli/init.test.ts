@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Terminal } from "../../src/cli/terminal.ts";
-import { init } from "../../src/cli/init.ts";
+import type { Terminal } from "../../src/cli/framework/terminal.ts";
+import { init } from "../../src/cli/commands/setup/init.ts";
 import { parseConfig } from "../../src/config/config.ts";
 
 function scratch() {

@@ -4,10 +4,10 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setUpInstance } from "../../src/cli/set-up.ts";
-import { CommandError } from "../../src/cli/failure.ts";
-import { operatorApi } from "../../src/cli/operator.ts";
-import { findInstance } from "../../src/cli/settings.ts";
+import { setUpInstance } from "../../src/cli/commands/setup/setup.ts";
+import { CommandError } from "../../src/cli/framework/failure.ts";
+import { operatorApi } from "../../src/cli/client/instance-client.ts";
+import { findInstance } from "../../src/cli/client/settings.ts";
 import { defaultConfig } from "../../src/config/config.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
 import { systemRandom } from "../../src/platform/random.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeConfig } from "../../src/cli/new-config.ts";
-import { isRoot, ownerBesideRoot } from "../../src/cli/owner.ts";
-import { readConfig } from "../../src/cli/settings.ts";
+import { writeConfig } from "../../src/cli/commands/setup/new-config.ts";
+import { isRoot, ownerBesideRoot } from "../../src/cli/client/data-owner.ts";
+import { readConfig } from "../../src/cli/client/settings.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
 const [POMBO, MARIA] = [4_001, 4_002];

@@ -1,6 +1,6 @@
 // `pombo queue …`: what is asked of the instance, and what a person and a program are told.
 import { expect, test } from "bun:test";
-import { readTime } from "../../src/cli/queue-choice.ts";
+import { readTime } from "../../src/cli/commands/queue/filter.ts";
 import type { Json } from "../fakes/instance.ts";
 import { type Asked, runHere, type Scripted, startDesk, workspaceRecord } from "./kit.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type ImportLine, readImport } from "../../src/cli/suppression-file.ts";
+import { type ImportLine, readImport } from "../../src/cli/commands/suppression/file.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

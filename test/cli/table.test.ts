@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { type Column, tableLines } from "../../src/cli/table.ts";
-import { jsonLine, plain, say, timeText } from "../../src/cli/words.ts";
+import { type Column, tableLines } from "../../src/cli/framework/table.ts";
+import { jsonLine, plain, say, timeText } from "../../src/cli/framework/text.ts";
 
 interface Row {
   id: string;

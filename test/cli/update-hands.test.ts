@@ -14,9 +14,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { passedOn } from "../../src/cli/environment.ts";
-import { type Hands, localHands } from "../../src/cli/update-hands.ts";
-import { serveHands } from "../../src/cli/update-remote.ts";
+import { passedOn } from "../../src/cli/client/child-environment.ts";
+import { type Hands, localHands } from "../../src/cli/commands/update/service.ts";
+import { serveHands } from "../../src/cli/commands/update/remote.ts";
 import { waitUntil } from "../peers/process.ts";
 
 const uid = process.geteuid?.() ?? -1;

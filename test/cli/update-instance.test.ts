@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryFolder } from "../db/temporary.ts";
 
-const MODULE = JSON.stringify(join(import.meta.dir, "../../src/cli/update-instance.ts"));
+const MODULE = JSON.stringify(join(import.meta.dir, "../../src/cli/commands/update/instance.ts"));
 /** By itself: what it waits for could not be broken off here. */
 const PROGRAM = `
   const { outputsOf } = await import(${MODULE});

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeReleaseKey } from "../fakes/release-key.ts";
-import { bringExecutable, type Source } from "../../src/cli/update-source.ts";
+import { bringExecutable, type Source } from "../../src/cli/commands/update/source.ts";
 
 const URL_OF = "https://releases.test/pombo-linux-x64";
 const MACHINE = process.arch === "x64" ? 62 : 183;

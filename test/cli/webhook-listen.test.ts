@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Forwarder } from "../../src/cli/forwarder.ts";
-import { listenKey, listenToEvents } from "../../src/cli/webhook-listen.ts";
+import { Forwarder } from "../../src/cli/commands/webhook/forwarder.ts";
+import { listenKey, listenToEvents } from "../../src/cli/commands/webhook/listen.ts";
 import { temporaryFolder, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { startReceiver } from "../fakes/receiver.ts";

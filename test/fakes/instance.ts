@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AnyElysia } from "elysia";
 import { type App, startApp } from "../../src/server/server.ts";
-import { setUpInstance } from "../../src/cli/set-up.ts";
+import { setUpInstance } from "../../src/cli/commands/setup/setup.ts";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../src/config/config.ts";
 import type { ReadFree } from "../../src/platform/db/disk-guard.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { anotherPort, sandboxLog } from "../../src/cli/dev-words.ts";
+import { anotherPort, sandboxLog } from "../../src/cli/commands/dev/messages.ts";
 
 const ID = "01a1fd60-a478-7fc3-8fd7-7499a9ff2c17";
 

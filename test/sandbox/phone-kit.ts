@@ -1,7 +1,7 @@
 // A whole pombo with the sandbox's SMSC at its other end, as `pombo dev` joins them, on a clock that stands still.
 
 import { sandboxRoutes } from "../../src/sandbox/web/routes.ts";
-import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../src/cli/dev-config.ts";
+import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../src/cli/commands/dev/config.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { type SandboxSmsc, startSandboxSmsc } from "../../src/sandbox/smsc/server.ts";
 import { openTexts, type Texts } from "../../src/sandbox/smsc/message-store.ts";

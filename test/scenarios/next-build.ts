@@ -36,14 +36,14 @@ const CHANGES: [string, string, string][] = [
     'if (process.env["POMBO_TEST_FAULT"] === "probe") process.exit(7); await askThread(',
   ],
   [
-    "src/cli/serve.ts",
+    "src/cli/commands/serve.ts",
     "const app = await startApp({",
     `if (process.env["POMBO_TEST_FAULT"] === "start") throw new Error("the next pombo fails at its start");
   if (process.env["POMBO_TEST_FAULT"] === "silent") await terminal.stopSignal().then(() => process.exit(0));
   const app = await startApp({`,
   ],
   [
-    "src/cli/serve.ts",
+    "src/cli/commands/serve.ts",
     "const signal = await terminal.stopSignal();",
     `if (process.env["POMBO_TEST_FAULT"] === "late") setTimeout(() => process.kill(process.pid, "SIGKILL"), 1_500);
   if (process.env["POMBO_TEST_FAULT"] === "accepted") {

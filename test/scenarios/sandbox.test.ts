@@ -4,7 +4,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { anotherPort } from "../../src/cli/dev-words.ts";
+import { anotherPort } from "../../src/cli/commands/dev/messages.ts";
 import { openTalk } from "../inbound/kit.ts";
 import { waitUntil } from "../peers/process.ts";
 import { type Child, spawnPombo, within } from "./child.ts";

@@ -1,0 +1,77 @@
+import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../../config/config.ts";
+import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
+import { MAGIC_NUMBERS, type MagicNumber, numberOf, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
+import { SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";
+
+// How the pombo of `pombo dev` is configured.
+
+/** What the sandbox's texts come from: a name, and a number that phones can write back to. */
+export const SANDBOX_SENDERS = { name: "Sandbox", number: "84000" } as const;
+
+/** Sooner than in the world outside: a developer watches. */
+const RETRY_MS = [5_000, 10_000, 30_000, 60_000, 300_000];
+const MAIN_ACCOUNT = "sandbox";
+const WINDOW = 50;
+const SEGMENTS_A_SECOND = 10_000;
+
+export function sandboxConfig(directory: string, port: number, dnsServer: string): Config {
+  const config = defaultConfig({ hostname: SANDBOX_HOST, dataDir: directory });
+  config.http.listen.port = port;
+  // Nobody watches a sandbox, and several may run beside each other.
+  config.metrics.listen = null;
+  // Whatever the machine's port 25 is for.
+  config.inbound.listen = { address: "127.0.0.1", port: 0 };
+  config.dns.servers = [dnsServer];
+  config.email.retryMs = RETRY_MS;
+  config.email.allowAddresses = ["127.0.0.0/8"];
+  config.workspaces.defaultPlan = "scale";
+  config.rateLimits = NO_RATE_LIMITS;
+  config.webhooks.allowHttp = true;
+  config.webhooks.allowAddresses = ["127.0.0.0/8", "::1/128"];
+  // Developers' machines run full; the sandbox stops only when nothing can be written.
+  config.disk.minFreeBytes = 0;
+  config.disk.minFreeInodesPercent = 0;
+  config.log.addresses = "full";
+  return config;
+}
+
+/** What of `[sms]` leads to the sandbox's SMSC: one route for all, and one for each number that would harm the others. */
+export function textingConfig(smsc: { port: number; password: string }): Partial<Config["sms"]> {
+  const { lifetimeMs, receiptGraceMs, unknownWaitMs } = SANDBOX_TIMES;
+  const apart = MAGIC_NUMBERS.filter(({ isApart }) => isApart);
+  return {
+    otpLifetimeMs: lifetimeMs,
+    transactionalLifetimeMs: lifetimeMs,
+    bulkLifetimeMs: lifetimeMs,
+    receiptGraceMs,
+    unknownWaitMs,
+    routes: [
+      route(MAIN_ACCOUNT, [], smsc),
+      ...apart.map((each) => {
+        const prefixes = DEFAULT_SMS_PREFIXES.map((prefix) => numberOf(each, prefix).slice(1));
+        return route(accountOf(each), prefixes, smsc);
+      }),
+    ],
+  };
+}
+
+/** The accounts of those routes; phones write back by the first. */
+export function smscAccounts(): [string, ...string[]] {
+  return [MAIN_ACCOUNT, ...MAGIC_NUMBERS.filter(({ isApart }) => isApart).map(accountOf)];
+}
+
+function accountOf({ ending }: MagicNumber): string {
+  return `${MAIN_ACCOUNT}-${ending}`;
+}
+
+function route(
+  name: string,
+  prefixes: string[],
+  { port, password }: { port: number; password: string },
+): Config["sms"]["routes"][number] {
+  const link = { name, host: "127.0.0.1", port, tls: "none", tlsName: null, caFile: null } as const;
+  const account = { systemId: name, password, passwordFile: null, systemType: "", bind: "transceiver" } as const;
+  const { responseTimeoutMs } = SANDBOX_TIMES;
+  const pace = { window: WINDOW, rate: SEGMENTS_A_SECOND, responseTimeoutMs };
+  return { ...defaultSmsRoute(name), prefixes, links: [{ ...link, ...account, ...pace }] };
+}

@@ -1,0 +1,243 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type App, startApp } from "../../../server/server.ts";
+import { databaseFile } from "../../../platform/db/open.ts";
+import { systemClock } from "../../../platform/clock.ts";
+import { createResolver } from "../../../protocols/dns/client.ts";
+import { type DomainStore, openDomainStore } from "../../../modules/domains/store.ts";
+import { StartError } from "../../../platform/errors.ts";
+import { loadInstanceKey } from "../../../platform/keyring/key-file.ts";
+import { MARKER } from "../../../backup/litestream/marker.ts";
+import { takeLock } from "../../../platform/instance-lock.ts";
+import type { Log } from "../../../platform/log.ts";
+import { systemRandom } from "../../../platform/random.ts";
+import { startSandboxDns } from "../../../sandbox/dns/server.ts";
+import { openInbox } from "../../../sandbox/mx/inbox.ts";
+import { startSandboxMx } from "../../../sandbox/mx/server.ts";
+import { Reports } from "../../../sandbox/mx/reporter.ts";
+import { sandboxRoutes } from "../../../sandbox/web/routes.ts";
+import { startSandboxSmsc } from "../../../sandbox/smsc/server.ts";
+import { openTexts } from "../../../sandbox/smsc/message-store.ts";
+import { MX_HOST, SANDBOX_DOMAIN, sandboxZone } from "../../../sandbox/dns/zone.ts";
+import type { Terminal } from "../../framework/terminal.ts";
+import { becomeOwner } from "../../client/data-owner.ts";
+import { sandboxConfig, SANDBOX_SENDERS, smscAccounts, textingConfig } from "./config.ts";
+import { furnish, type SandboxKeys } from "./seed.ts";
+import { setUpInstance } from "../setup/setup.ts";
+import { anotherPort, dataDirHeld, sandboxLog, welcome } from "./messages.ts";
+
+// `pombo dev`: a whole pombo beside a world of its own (DNS, a mail server with an inbox, an SMSC with phones), all
+// on loopback. The mail takes the real way through it: queue, DKIM, DNS, SMTP with STARTTLS; texts theirs: SMPP.
+
+export interface DevOptions {
+  port: number;
+  /** Kept between runs; undefined: a temporary one. */
+  data: string | undefined;
+  json: boolean;
+}
+
+/** Enough for slow@ to answer. */
+const STOP_GRACE_MS = 6_000;
+const TEXTS_FILE = "sandbox-texts.db";
+const SMSC_PASSWORD_OCTETS = 4;
+/** What is logged while the sandbox furnishes itself. */
+const OWN_EVENTS = ["workspace.created", "sender_id.added", "credits.granted"];
+
+/** Of the links to its SMSC, which itself tells of what it drops. */
+const OWN_LINKS_EVENTS = ["smpp.bound", "smpp.unbound", "smpp.throttled"];
+
+export async function dev(options: DevOptions, terminal: Terminal): Promise<void> {
+  if (options.data !== undefined) becomeOwner(options.data);
+  const directory = options.data === undefined ? makeTemporary() : makeDirectory(resolve(options.data));
+  const closers: (() => Promise<void> | void)[] = [];
+  if (options.data === undefined) closers.push(() => rmSync(directory, { recursive: true, force: true }));
+  const log = sandboxLog(terminal.err);
+  try {
+    const { app, keys } = await startWorld({ directory, port: options.port, log, closers });
+    const ready = {
+      url: app.url,
+      ...keys,
+      domain: SANDBOX_DOMAIN,
+      inboxUrl: `${app.url}/sandbox`,
+      inbound: app.inbound,
+    };
+    if (options.json) {
+      const { url, apiKey, operatorKey, workspaceId, domain, inboxUrl, inbound } = ready;
+      terminal.out(JSON.stringify({ url, apiKey, operatorKey, workspaceId, domain, inboxUrl, inbound }));
+    } else {
+      terminal.out(welcome(ready, { directory, isKept: options.data !== undefined }));
+    }
+    await terminal.stopSignal();
+    const isBusy = app.worker.runningCount > 0;
+    terminal.err(
+      isBusy ? `Stopping … (up to ${STOP_GRACE_MS / 1_000} s for deliveries that are under way)` : "Stopping …",
+    );
+  } finally {
+    for (const close of closers.toReversed()) await close();
+  }
+  terminal.err(
+    options.data === undefined
+      ? "Stopped. The sandbox's data is gone."
+      : `Stopped. The sandbox's data is kept in ${directory}.`,
+  );
+}
+
+interface WorldOptions {
+  directory: string;
+  port: number;
+  log: Log;
+  /** Receives what ends each part, in the order of their start. */
+  closers: (() => Promise<void> | void)[];
+}
+
+async function startWorld({ directory, port, log, closers }: WorldOptions): Promise<{ app: App; keys: SandboxKeys }> {
+  const isNew = claimDirectory(directory);
+  const inbox = openInbox(inboxFile(directory));
+  closers.push(() => inbox.close());
+  let domains: DomainStore | null = null;
+  const dns = await startSandboxDns({ answer: sandboxZone(() => domains) });
+  closers.push(() => dns.close());
+  const texts = openTexts(join(directory, TEXTS_FILE));
+  closers.push(() => texts.close());
+  const password = Buffer.from(systemRandom.bytes(SMSC_PASSWORD_OCTETS)).toString("hex");
+  const smsc = await startSandboxSmsc({
+    accounts: smscAccounts(),
+    password,
+    texts,
+    clock: systemClock,
+    random: systemRandom,
+    onEvent: (line) => log.event("smsc", { detail: line }),
+  });
+  closers.push(() => smsc.close());
+  const config = sandboxConfig(directory, port, dns.address);
+  config.sms = { ...config.sms, ...textingConfig({ port: smsc.port, password }) };
+
+  const setUp = { random: systemRandom, now: systemClock.now(), givenKey: undefined };
+  const operatorKey = isNew ? setUpInstance(config, setUp).operatorKey : null;
+  const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: {} });
+
+  const resolver = createResolver({ servers: [dns.address], clock: systemClock, random: systemRandom });
+  closers.push(() => resolver.close());
+  const onEvent = (line: string) => log.event("mx", { detail: line });
+  let inbound: string | null = null;
+  const reports = new Reports({
+    host: MX_HOST,
+    complaintAddress: `fbl@${config.email.bounceHost}`,
+    inbound: () => (inbound === null ? null : placeOf(inbound)),
+    clock: systemClock,
+    random: systemRandom,
+    onEvent,
+  });
+  closers.push(() => reports.stop());
+  const mx = await startSandboxMx({
+    inbox,
+    lookupTxt: (name) => resolver.txt(name),
+    clock: systemClock,
+    onEvent,
+    report: (kind, reported) => reports.later(kind, reported),
+  });
+  closers.push(() => mx.close());
+  config.email.destinationPort = mx.port;
+
+  let isFurnished = false;
+  const app = await startApp({
+    config,
+    instanceKey,
+    edges: { clock: systemClock, random: systemRandom, log: withoutOwn(log, () => isFurnished) },
+    isRateBlocking: false,
+    beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone: { texts, smsc, ownNumber: SANDBOX_SENDERS.number } }),
+    exampleDomain: SANDBOX_DOMAIN,
+    portHint: `start this one with another, such as --port ${anotherPort(port)}`,
+  });
+  closers.push(() => app.stop(STOP_GRACE_MS));
+  // Of numbers that are never answered a stop would wait for the answers.
+  closers.push(() => smsc.hangUp());
+  inbound = app.inbound;
+  domains = openDomainStore(app.db);
+  const keys = operatorKey === null ? readKeys(directory) : await furnish(app.url, operatorKey);
+  isFurnished = true;
+  if (operatorKey !== null) writeFileSync(keysFile(directory), JSON.stringify(keys), { mode: 0o600 });
+  return { app, keys };
+}
+
+/** That the sandbox makes its own workspace, verifies its own domain and binds to its own SMSC is no news to anybody. */
+function withoutOwn(log: Log, isFurnished: () => boolean): Log {
+  return {
+    event(name, fields, level) {
+      const isOwnDomain = name === "domain.verified" && fields?.["domain"] === SANDBOX_DOMAIN;
+      const isOwn = OWN_EVENTS.includes(name) && !isFurnished();
+      if (!isOwnDomain && !isOwn && !OWN_LINKS_EVENTS.includes(name)) log.event(name, fields, level);
+    },
+    bug: (where, error) => log.bug(where, error),
+  };
+}
+
+/** `127.0.0.1:2525` in its parts. */
+function placeOf(place: string): { address: string; port: number } {
+  const at = place.lastIndexOf(":");
+  return { address: place.slice(0, at), port: Number(place.slice(at + 1)) };
+}
+
+/** Returns the directory; throws StartError when it cannot be made. */
+function makeDirectory(directory: string): string {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return directory;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The data directory ${directory} cannot be made (${reason}). Choose another with --data, or make it as root and give it to this user.`,
+    );
+  }
+}
+
+function makeTemporary(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "pombo-dev-"));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(`A temporary data directory cannot be made (${reason}). Name one with --data DIR.`);
+  }
+}
+
+/**
+ * True when the directory holds no sandbox yet. Throws StartError when a pombo runs on it, or when it
+ * is a real instance's. What the first start of a sandbox left that was cut off before its keys were
+ * kept is of no use and removed; a sandbox makes its inbox before its database, so that only its own
+ * is ever removed.
+ */
+function claimDirectory(directory: string): boolean {
+  const lock = takeLock(directory);
+  if (lock.kind === "held") throw new StartError(dataDirHeld(directory, lock.pid));
+  try {
+    if (existsSync(keysFile(directory))) return false;
+    if (existsSync(inboxFile(directory))) {
+      for (const file of ["pombo.db", "pombo.db-wal", "pombo.db-shm", "instance.key", MARKER])
+        rmSync(join(directory, file), { force: true });
+    } else if (existsSync(databaseFile(directory))) {
+      throw new StartError(
+        `${directory} holds a pombo that is not a sandbox: nothing in it was touched. Name another directory with --data.`,
+      );
+    }
+    return true;
+  } finally {
+    lock.release();
+  }
+}
+
+function inboxFile(directory: string): string {
+  return join(directory, "sandbox.db");
+}
+
+function keysFile(directory: string): string {
+  return join(directory, "sandbox.json");
+}
+
+function readKeys(directory: string): SandboxKeys {
+  try {
+    return JSON.parse(readFileSync(keysFile(directory), "utf8")) as SandboxKeys;
+  } catch {
+    throw new StartError(`${keysFile(directory)} cannot be read. Delete ${directory} to start the sandbox afresh.`);
+  }
+}

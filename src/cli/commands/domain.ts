@@ -1,0 +1,57 @@
+import type { OperatorDomain } from "../../modules/domains/schema.ts";
+import { findDomain, findWorkspace } from "../client/find.ts";
+import { list, type OperatorCommand, record, type Work } from "../client/operator-command.ts";
+import type { Column } from "../framework/table.ts";
+import { say } from "../framework/text.ts";
+
+// `pombo domain …`: the sending domains of all workspaces.
+
+type Domain = typeof OperatorDomain.static;
+
+const COLUMNS: Column<Domain>[] = [
+  { title: "ID", of: ({ id }) => id },
+  { title: "WORKSPACE", of: ({ workspaceId }) => workspaceId },
+  { title: "STATUS", of: ({ status }) => status },
+  { title: "CREATED", of: ({ createdAt }) => createdAt, isTime: true },
+  { title: "VERIFIED", of: ({ verifiedAt }) => verifiedAt, isTime: true },
+  { title: "DOMAIN", of: ({ domain }) => domain },
+];
+
+export const DOMAIN_COMMANDS: OperatorCommand[] = [
+  {
+    name: "domain list",
+    arguments: ["[WORKSPACE]"],
+    about: "Lists the sending domains of all workspaces, or of one, newest first.",
+    async run({ api, given }) {
+      const wanted = given.optional("WORKSPACE");
+      const workspaceId = wanted === undefined ? undefined : await findWorkspace(api, wanted);
+      const all = await api.all<Domain>("/operator/domains", { workspaceId });
+      const none =
+        workspaceId === undefined ? "No workspace has registered a domain" : "This workspace has registered no domain";
+      return list(all, COLUMNS, `${none}: POST /api/v1/domains with a workspace's API key does.`);
+    },
+  },
+  {
+    name: "domain suspend",
+    arguments: ["DOMAIN"],
+    about: "Lets nobody send from a domain until it is resumed.",
+    async run(work) {
+      const { domain } = await suspend(work, true);
+      return record(domain, say`${domain.domain} is suspended: nothing more is accepted from it.`);
+    },
+  },
+  {
+    name: "domain resume",
+    arguments: ["DOMAIN"],
+    about: "Lifts a suspension; the domain's DNS records are looked at again.",
+    async run(work) {
+      const { domain } = await suspend(work, false);
+      return record(domain, say`${domain.domain} is not suspended any more; it is ${domain.status}.`);
+    },
+  },
+];
+
+async function suspend({ api, given }: Work, suspended: boolean): Promise<{ domain: Domain }> {
+  const id = await findDomain(api, given.argument("DOMAIN"));
+  return { domain: await api.call<Domain>("PATCH", `/operator/domains/${id}`, { suspended }) };
+}

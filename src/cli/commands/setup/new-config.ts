@@ -1,0 +1,105 @@
+import { closeSync, fchmodSync, fchownSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { hostname as machineName } from "node:os";
+import { dirname, resolve } from "node:path";
+import example from "../../../../config.example.toml" with { type: "text" };
+import { type Config, parseConfig } from "../../../config/config.ts";
+import { StartError } from "../../../platform/errors.ts";
+import type { Terminal } from "../../framework/terminal.ts";
+import { isRoot, ownerBesideRoot, requireRootsPlace } from "../../client/data-owner.ts";
+import { plain } from "../../framework/text.ts";
+
+// The configuration of an instance that has none yet: the example, with what was said on the command line.
+
+export const DEFAULT_CONFIG = "pombo.toml";
+const DEFAULT_DATA_DIR = "/var/lib/pombo";
+const LISTEN = "http.listen";
+/** Made by install.sh. */
+export const SERVICE = "/etc/systemd/system/pombo.service";
+
+/** `text` null: the file stays as it is. */
+export interface Plan {
+  config: Config;
+  text: string | null;
+}
+
+interface Fresh {
+  hostname: string | undefined;
+  dataDir: string | undefined;
+  /** Address and port of the API. */
+  listen?: string | undefined;
+  /** Of keys that stand once in the example. */
+  more?: Record<string, string>;
+}
+
+/** A configuration for `file`, with the defaults for what is not given. Throws StartError. */
+export function freshConfig(file: string, options: Fresh, terminal: Pick<Terminal, "env">): Plan {
+  const name = options.hostname ?? machineName();
+  const dataDir = resolve(options.dataDir ?? DEFAULT_DATA_DIR);
+  const listen = options.listen === undefined ? {} : { [LISTEN]: options.listen };
+  const text = fill(example as string, { hostname: name, data_dir: dataDir, ...listen, ...options.more });
+  const parsed = parseConfig(text, { file, env: terminal.env });
+  if (parsed.kind === "config") return { config: parsed.config, text };
+  if (options.hostname === undefined && parsed.mistakes.every(({ key }) => key === "hostname")) {
+    throw new StartError(
+      `This machine calls itself "${name}", which is no full host name. Name it with --hostname mail.example.net: the reverse DNS name of its address.`,
+    );
+  }
+  const lines = parsed.mistakes.map(
+    ({ key, found, expected }) => `--${optionOf(key)}: found ${found}; expected ${expected}`,
+  );
+  throw new StartError(lines.join("\n"));
+}
+
+function optionOf(key: string): string {
+  return key === LISTEN ? "listen" : key.replaceAll("_", "-");
+}
+
+/** Writes it where there is none; a folder that is made for it is told. Throws StartError. */
+export function writeConfig(
+  file: string,
+  text: string,
+  { dataDir, terminal: { err } }: { dataDir: string; terminal: Pick<Terminal, "err"> },
+): void {
+  const owner = ownerBesideRoot(dataDir);
+  requireRootsPlace(dirname(file));
+  try {
+    const made = mkdirSync(dirname(file), { recursive: true });
+    const descriptor = openSync(file, "wx", 0o640);
+    try {
+      // A password may be written into it. Of root's it stays root's; who runs pombo may read it.
+      if (owner !== null) fchownSync(descriptor, 0, owner.gid);
+      else if (isRoot()) fchmodSync(descriptor, 0o644);
+      writeFileSync(descriptor, text);
+    } finally {
+      closeSync(descriptor);
+    }
+    if (made !== undefined) err(`There was no folder ${plain(dirname(file))}: it was made for the configuration.`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The configuration ${file} cannot be written (${reason}). Name another file with --config; nothing was set up.`,
+    );
+  }
+}
+
+/** Removes what a failed set-up has written: the next one may get other answers. */
+export function forgetConfig(file: string, { err }: Pick<Terminal, "err">): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // Root wrote it, and has become the owner of the data directory since.
+    err(`The configuration ${plain(file)} was written: correct it there where it is wrong, or delete it.`);
+  }
+}
+
+/** The example with these keys set; one with a dot is that of a table. */
+function fill(template: string, values: Record<string, string>): string {
+  let text = template;
+  for (const [path, value] of Object.entries(values)) {
+    const [key = "", table] = path.split(".").toReversed();
+    const before = table === undefined ? "" : `^\\[${table}\\]\\n(?:(?!\\[).*\\n)*?`;
+    const line = new RegExp(`(${before})^#?${key} = .*$`, "m");
+    text = text.replace(line, (_, above: string) => `${above}${key} = ${JSON.stringify(value)}`);
+  }
+  return text;
+}

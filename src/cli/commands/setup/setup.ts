@@ -1,0 +1,79 @@
+import { existsSync, mkdirSync } from "node:fs";
+import type { Config } from "../../../config/config.ts";
+import { lockHeld } from "../../../platform/instance-lock.ts";
+import { databaseFile } from "../../../platform/db/open.ts";
+import { openDatabase } from "../../../platform/db/open.ts";
+import { StartError } from "../../../platform/errors.ts";
+import { newId } from "../../../platform/uuid.ts";
+import { createKey } from "../../../modules/api-keys/key.ts";
+import { writeInstanceKey } from "../../../platform/keyring/key-file.ts";
+import { createInstanceKey, openKeyring, parseInstanceKey } from "../../../platform/keyring/keyring.ts";
+import { takeLock } from "../../../platform/instance-lock.ts";
+import type { Random } from "../../../platform/random.ts";
+import { openWorkspaceStore } from "../../../modules/workspaces/store.ts";
+
+/** What is shown once and kept nowhere in the clear. */
+export interface NewInstance {
+  operatorKey: string;
+  /** The instance key in the form a person keeps. */
+  recoveryKey: string;
+}
+
+export interface SetUpParts {
+  random: Random;
+  now: number;
+  /** An instance key to use instead of a new one written to a file: it comes from the environment. */
+  givenKey: string | undefined;
+}
+
+/** Makes the data directory of a new instance: instance key, database, operator key. Never touches an existing one. */
+export function setUpInstance(config: Config, parts: SetUpParts): NewInstance {
+  makeDirectory(config.dataDir);
+  const lock = takeLock(config.dataDir);
+  if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
+  try {
+    return setUpLocked(config, parts);
+  } finally {
+    lock.release();
+  }
+}
+
+function setUpLocked(config: Config, { random, now, givenKey }: SetUpParts): NewInstance {
+  const file = databaseFile(config.dataDir);
+  if (existsSync(file)) {
+    throw new StartError(
+      `${config.dataDir} holds a pombo already. Start it with pombo serve, or choose another data_dir.`,
+    );
+  }
+  // The key first: a database whose key was never written could not be opened again.
+  const recoveryKey = givenKey ?? createInstanceKey(random);
+  const parsed = parseInstanceKey(recoveryKey);
+  if (parsed.kind === "fault")
+    throw new StartError(`POMBO_INSTANCE_KEY holds no usable instance key. ${parsed.message}`);
+  if (givenKey === undefined) writeInstanceKey(config.secrets.instanceKeyFile, recoveryKey);
+
+  const operator = createKey(random);
+  const db = openDatabase(file);
+  try {
+    const facts = openWorkspaceStore(db);
+    db.sqlite.transaction(() => {
+      facts.setFact("instance_id", newId(now, random));
+      facts.setFact("key_check", openKeyring(parsed.key, random).checkValue());
+      facts.setFact("operator_key_hash", operator.hash);
+    })();
+  } finally {
+    db.close();
+  }
+  return { operatorKey: operator.key, recoveryKey };
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      `The data directory ${directory} cannot be made (${reason}). Choose another with --data-dir, or make it as root and give it to this user.`,
+    );
+  }
+}

@@ -1,0 +1,25 @@
+import type { Suppression } from "../../../modules/suppressions/schema.ts";
+import { csvLine } from "../../framework/csv.ts";
+import { findWorkspace } from "../../client/find.ts";
+import type { Shown, Work } from "../../client/operator-command.ts";
+import { CSV_HEADER } from "./file.ts";
+import { jsonLine } from "../../framework/text.ts";
+
+/** Page by page, so that a list of any length goes through; no more is asked for than the reader takes. */
+export async function exportSuppressions({ api, given, terminal, isJson }: Work): Promise<Shown> {
+  const id = await findWorkspace(api, given.argument("WORKSPACE"));
+  // RFC 4180: a line ends with CRLF. The terminal adds the LF.
+  const line = (fields: readonly string[]) => `${csvLine(fields)}\r`;
+  const pages = api.pages<typeof Suppression.static>(`/operator/workspaces/${id}/suppressions`, {
+    channel: given.text("channel"),
+  });
+  let isFirst = true;
+  for await (const page of pages) {
+    const lines = page.map((each) => (isJson ? jsonLine(each) : line(CSV_HEADER.map((name) => each[name]))));
+    if (isFirst && !isJson) lines.unshift(line(CSV_HEADER));
+    isFirst = false;
+    if (lines.length > 0) terminal.out(lines.join("\n"));
+    await terminal.flushed();
+  }
+  return { kind: "shown" };
+}

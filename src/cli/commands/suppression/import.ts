@@ -1,0 +1,171 @@
+import { createReadStream } from "node:fs";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { systemClock } from "../../../platform/clock.ts";
+import type { ErrorItem } from "../../../platform/errors.ts";
+import { validationError } from "../../../platform/http/errors.ts";
+import { faultsOf as faultsIn } from "../../../platform/http/rules.ts";
+import { suppressionImport } from "../../../modules/suppressions/operator-schema.ts";
+import { CommandError } from "../../framework/failure.ts";
+import { findWorkspace } from "../../client/find.ts";
+import { type OperatorApi, Refusal, sentencesOf } from "../../client/instance-client.ts";
+import { record, type Shown, type Work } from "../../client/operator-command.ts";
+import { type ImportLine, readImport } from "./file.ts";
+import { count, plain } from "../../framework/text.ts";
+
+// `pombo suppression import`: reads the whole file, judges every line as the API would, and only then sends them,
+// in shares. It can be repeated: what is on the list already stays as it is.
+
+/** The API's own limit. */
+const SHARE = 500;
+/** Over a million addresses. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+interface Item {
+  line: number;
+  item: Record<string, unknown>;
+}
+
+/** `fault`: whole sentences. */
+interface Fault {
+  line: number;
+  fault: string;
+}
+
+export async function importSuppressions(work: Work): Promise<Shown> {
+  const { api, given, terminal } = work;
+  // Before anything is asked: what runs on this directory should not wait for somebody's typing.
+  const read = readImport(await readBytes(given.argument("FILE"), work));
+  if (read.kind === "fault") throw new CommandError(`Nothing was imported: ${plain(read.message)}.`);
+  const { items, faults } = judge(read.lines);
+  const isSkipping = given.isSet("skip-invalid");
+  const tell = (faulty: readonly Fault[]) => {
+    if (faulty.length > 0) terminal.err(faulty.map(faultText).join("\n"));
+  };
+  tell(faults);
+  const skipped = linesOf(faults).size;
+  if (skipped > 0 && !isSkipping) throw refused(skipped);
+  const id = await findWorkspace(api, given.argument("WORKSPACE"));
+  const sum = { imported: 0, alreadyThere: 0, skipped };
+  try {
+    for (const share of sharesOf(items)) {
+      const done = await send(api, id, share, isSkipping);
+      tell(done.faults);
+      sum.imported += done.imported;
+      sum.alreadyThere += done.alreadyThere;
+      sum.skipped += linesOf(done.faults).size;
+    }
+  } catch (error) {
+    if (!(error instanceof CommandError) || sum.imported === 0) throw error;
+    throw new CommandError(
+      `${error.message}\nBefore that ${count(sum.imported, "address was", "addresses were")} imported. Import the same file again once this is mended.`,
+    );
+  }
+  return record(sum, importWords(sum));
+}
+
+/** Every line as the API would judge it, so that one that it refuses is known before any is sent. */
+function judge(lines: readonly ImportLine[]): { items: Item[]; faults: Fault[] } {
+  const checker = TypeCompiler.Compile(suppressionImport(() => systemClock.now()));
+  const faults: Fault[] = lines.filter((line) => "fault" in line);
+  const items: Item[] = [];
+  for (const share of sharesOf(lines.filter((line) => "item" in line))) {
+    const body = { suppressions: share.map(({ item }) => item) };
+    const found = checker.Check(body) ? [] : faultsOf(validationError(faultsIn(checker, body)).faults ?? [], share);
+    if (found === null) throw new Error("a fault of an import that belongs to no line");
+    const faulty = linesOf(found);
+    for (const item of share) if (!faulty.has(item.line)) items.push(item);
+    for (const fault of found) faults.push(fault);
+  }
+  return { items, faults: faults.sort((a, b) => a.line - b.line) };
+}
+
+function sharesOf<T>(all: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(all.length / SHARE) }, (_, index) =>
+    all.slice(index * SHARE, (index + 1) * SHARE),
+  );
+}
+
+function linesOf(faults: readonly Fault[]): Set<number> {
+  return new Set(faults.map(({ line }) => line));
+}
+
+function faultText({ line, fault }: Fault): string {
+  return `line ${line}: ${plain(fault)}${fault.endsWith(".") ? "" : "."}`;
+}
+
+function importWords({
+  imported,
+  alreadyThere,
+  skipped,
+}: {
+  imported: number;
+  alreadyThere: number;
+  skipped: number;
+}): string {
+  const there = alreadyThere === 0 ? "" : `; ${count(alreadyThere, "was", "were")} there already`;
+  const left = skipped === 0 ? "" : `; ${count(skipped, "faulty line", "faulty lines")} left out`;
+  return `${count(imported, "address", "addresses")} imported${there}${left}.`;
+}
+
+function refused(faults: number): CommandError {
+  return new CommandError(
+    `Nothing was imported. Mend ${faults === 1 ? "this line" : `these ${faults.toLocaleString("en")} lines`}, or leave them out with --skip-invalid.`,
+  );
+}
+
+interface Sent {
+  imported: number;
+  alreadyThere: number;
+  faults: Fault[];
+}
+
+/** A share; what the API refuses of it is left out where that is wanted. */
+async function send(api: OperatorApi, id: string, items: Item[], isSkipping: boolean): Promise<Sent> {
+  const none = { imported: 0, alreadyThere: 0 };
+  if (items.length === 0) return { ...none, faults: [] };
+  try {
+    const suppressions = items.map(({ item }) => item);
+    const done = await api.call<typeof none>("POST", `/operator/workspaces/${id}/suppressions/import`, {
+      suppressions,
+    });
+    return { imported: done.imported, alreadyThere: done.alreadyThere, faults: [] };
+  } catch (error) {
+    const faults = error instanceof Refusal ? faultsOf(error.items, items) : null;
+    if (faults === null) throw error;
+    if (!isSkipping) throw new CommandError(faults.map(faultText).join("\n"));
+    const faulty = linesOf(faults);
+    const good = items.filter(({ line }) => !faulty.has(line));
+    const rest = await send(api, id, good, isSkipping);
+    return { ...rest, faults: [...faults, ...rest.faults] };
+  }
+}
+
+/** The faults of a share by line; null when one is not of a line. */
+function faultsOf(errors: readonly ErrorItem[], items: readonly Item[]): Fault[] | null {
+  const faults: Fault[] = [];
+  for (const error of errors) {
+    const index = /^suppressions\[(\d+)\]/.exec(error.path ?? "")?.[1];
+    const line = index === undefined ? undefined : items[Number(index)]?.line;
+    if (line === undefined) return null;
+    faults.push({ line, fault: sentencesOf(error) });
+  }
+  return faults.length > 0 ? faults : null;
+}
+
+async function readBytes(file: string, { terminal }: Work): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    const source: AsyncIterable<Uint8Array> = file === "-" ? terminal.input() : createReadStream(file);
+    for await (const chunk of source) {
+      length += chunk.byteLength;
+      if (length > MAX_BYTES) throw new CommandError(`${plain(file)} is larger than 64 MiB: split it.`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`${plain(file)} cannot be read (${plain(reason)}).`);
+  }
+  return Buffer.concat(chunks);
+}

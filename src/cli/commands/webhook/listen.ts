@@ -1,0 +1,233 @@
+import { BUILD } from "../../../platform/build-info.ts";
+import { type Clock, systemClock } from "../../../platform/clock.ts";
+import { readSecret } from "../../../config/secret-files.ts";
+import { systemRandom } from "../../../platform/random.ts";
+import { makeSecret, showSecret, signatureHeaders } from "../../../modules/webhooks/sign.ts";
+import type { Terminal } from "../../framework/terminal.ts";
+import { CommandError } from "../../framework/failure.ts";
+import { Forwarder } from "./forwarder.ts";
+import { count, jsonLine, plain } from "../../framework/text.ts";
+
+// `pombo webhook listen`: a workspace's events on a developer's machine, without a public address. It asks
+// the API for what happens, prints a line an event, and posts each to a local URL as a webhook would
+// be called, signed with a secret of its own. It goes on asking while it posts: events of emails are kept
+// for a listener that asks at least once a minute, and a program stopped at a breakpoint answers late.
+
+export interface ListenOptions {
+  /** Base of the API. */
+  api: string;
+  key: string | undefined;
+  /** Where events go; undefined: they are only printed. */
+  forward: string | undefined;
+  json: boolean;
+}
+
+interface Event {
+  id: string;
+  type: string;
+  timestamp: string;
+  workspaceId: string;
+  data: { id?: string; to?: string; address?: string; domain?: string };
+}
+
+interface Answer {
+  data: Event[];
+  meta: { next_cursor: string };
+  errors?: { message: string; hint?: string }[];
+}
+
+interface Question {
+  cursor: string | null;
+  /** Seconds; 0: an answer at once, which is thrown away: it only says that somebody listens. */
+  waitS: number;
+}
+
+const WAIT_S = 25;
+/** Between two questions when the API does not answer. */
+const AGAIN_MS = 1_000;
+const ANSWER_TIMEOUT_MS = (WAIT_S + 15) * 1_000;
+/** As webhooks have it. */
+const FORWARD_TIMEOUT_MS = 15_000;
+/** Events that wait for a slow program: with so many no more are taken, and none is lost, since the cursor stays. */
+const MOST_WAITING = 1_000;
+/** While none are taken, so often it says that it listens. */
+const STILL_HERE_MS = 20_000;
+
+/** The key to listen with; undefined: there is none. Throws CommandError where it stands on the command line, or cannot be read. */
+export function listenKey(given: {
+  onLine: string | undefined;
+  file: string | undefined;
+  env: Terminal["env"];
+}): string | undefined {
+  if (given.onLine !== undefined)
+    throw new CommandError(
+      "--key is refused: other users of this machine can read the command line, and the shell keeps it. Put the key into the variable POMBO_KEY, or into a file (chmod 600) that --key-file names.",
+      2,
+    );
+  if (given.file === undefined) return given.env["POMBO_KEY"];
+  const faults: string[] = [];
+  const key = readSecret(given.file, "--key-file", faults);
+  if (faults.length > 0 || key === null) throw new CommandError(faults.join("\n"));
+  return key;
+}
+
+/** Listens until a signal. Throws CommandError when the API refuses the key. */
+export async function listenToEvents(
+  options: ListenOptions,
+  terminal: Terminal,
+  clock: Clock = systemClock,
+): Promise<void> {
+  const { key } = options;
+  if (key === undefined || key === "")
+    throw new CommandError(
+      "An API key is required: put a workspace's key into the variable POMBO_KEY, or into a file that --key-file names.",
+    );
+  const ending = new AbortController();
+  const { signal } = ending;
+  const forwarder = new Forwarder(MOST_WAITING);
+  const isOver = terminal.stopSignal().then(() => {
+    // First of all: what is cut off below must not make room for the next.
+    const left = forwarder.end();
+    ending.abort();
+    return left;
+  });
+  const secret = makeSecret(systemRandom);
+  const askFor = (question: Question) => ask(options.api, key, { ...question, signal });
+  const cursor = await begin(options.api, askFor);
+  const where = options.forward === undefined ? "" : `, forwarding to ${options.forward}`;
+  terminal.err(`Listening to the events of this workspace${where}. Ctrl-C ends it.`);
+  if (options.forward !== undefined) terminal.err(`They are signed with this secret: ${showSecret(secret)}`);
+  const take = (event: Event) => {
+    const print = (said: string) => terminal.out(options.json ? jsonLine(event) : plain(`${lineOf(event)}${said}`));
+    const { forward: url } = options;
+    if (url === undefined) return print("");
+    forwarder.add(resourceOf(event), async () => print(await forward(event, url, { secret, clock, signal })));
+  };
+  await hear({ cursor, askFor, take, forwarder, options, terminal, clock, signal });
+  const left = await isOver;
+  if (left > 0) terminal.err(`${count(left, "event")} heard already will not be forwarded any more.`);
+}
+
+/** The place from which on it listens. */
+async function begin(api: string, askFor: (question: Question) => Promise<Answer>): Promise<string> {
+  try {
+    return (await askFor({ cursor: null, waitS: 0 })).meta.next_cursor;
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `${api} does not answer (${reason}): start pombo there, or name another address with --api.`,
+    );
+  }
+}
+
+interface Hearing {
+  cursor: string;
+  askFor: (question: Question) => Promise<Answer>;
+  take: (event: Event) => void;
+  forwarder: Forwarder;
+  options: ListenOptions;
+  terminal: Terminal;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Asks until `signal`, and hands on what is new. */
+async function hear({ askFor, take, forwarder, options, terminal, clock, signal, ...from }: Hearing): Promise<void> {
+  let { cursor } = from;
+  let isSilent = false;
+  while (!signal.aborted) {
+    const { isFull } = forwarder;
+    try {
+      const answer = await askFor({ cursor, waitS: isFull ? 0 : WAIT_S });
+      if (isSilent) terminal.err(MISSING);
+      isSilent = false;
+      if (!isFull) {
+        answer.data.forEach(take);
+        cursor = answer.meta.next_cursor;
+        continue;
+      }
+      const tired = new AbortController();
+      const either = AbortSignal.any([signal, tired.signal]);
+      await Promise.race([forwarder.room(), pause(STILL_HERE_MS, either, clock)]);
+      tired.abort();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof CommandError) throw error;
+      if (!isSilent) terminal.err(`${options.api} does not answer; asking again …`);
+      isSilent = true;
+      await pause(AGAIN_MS, signal, clock);
+    }
+  }
+}
+
+/** The instance may have been started anew, or not have been asked for a minute. */
+const MISSING =
+  "It answers again. What happened to emails meanwhile may be missing here: their state is what the API shows.";
+
+/** Events of one resource are forwarded in their order. */
+function resourceOf({ type, data }: Event): string {
+  return data.id ?? data.address ?? type;
+}
+
+async function ask(
+  api: string,
+  key: string,
+  { cursor, waitS, signal }: Question & { signal: AbortSignal },
+): Promise<Answer> {
+  const query =
+    cursor === null ? "" : `?wait=${waitS}&cursor=${encodeURIComponent(cursor)}${waitS === 0 ? "&limit=1" : ""}`;
+  const response = await fetch(`${api}/api/v1/events${query}`, {
+    headers: { "x-api-key": key },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+  });
+  const answer = (await response.json()) as Answer;
+  if (response.ok) return answer;
+  const [first] = answer.errors ?? [];
+  // Its own trouble passes; a wrong key does not.
+  if (response.status >= 500 || response.status === 429) throw new Error(first?.message ?? "");
+  throw new CommandError(
+    plain(`${api} answered ${response.status}: ${first?.message ?? ""}. ${first?.hint ?? ""}`.trim()),
+  );
+}
+
+/** What became of it, for the line. */
+async function forward(
+  event: Event,
+  url: string,
+  { secret, clock, signal: stopping }: { secret: Uint8Array; clock: Clock; signal: AbortSignal },
+): Promise<string> {
+  const { id, ...told } = event;
+  const body = JSON.stringify(told);
+  const timestampS = Math.floor(clock.now() / 1_000);
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": `pombo/${BUILD.version}`,
+    ...signatureHeaders({ id, timestampS, body }, [secret]),
+  };
+  try {
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(FORWARD_TIMEOUT_MS)]);
+    const response = await fetch(url, { method: "POST", body, headers, signal, redirect: "manual" });
+    return `  → ${response.status}`;
+  } catch (error) {
+    return `  → not delivered (${error instanceof Error ? error.message : String(error)})`;
+  }
+}
+
+function lineOf({ type, timestamp, data }: Event): string {
+  const about = [data.id, data.to, data.address, data.domain].filter((word) => word !== undefined);
+  return `${timestamp}  ${type.padEnd(24)}  ${about.join("  ")}`;
+}
+
+function pause(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end);
+  });
+}
