@@ -12,7 +12,7 @@ const life = (status: Life["status"], changes: Partial<Life> = {}): Life => ({
   warningAt: null,
   ...changes,
 });
-const seen = (rsa: Evidence["rsa"], isHeldElsewhere = false): Evidence => ({ rsa, isHeldElsewhere });
+const seen = (rsa: Evidence["rsa"], isTakenElsewhere = false): Evidence => ({ rsa, isTakenElsewhere });
 const once = { verifiedAt: T + HOUR };
 
 test("only a definite answer moves a domain on, and each step is told once", () => {

@@ -85,7 +85,7 @@ async function setSuspended(uid: string, suspended: boolean, parts: OperatorDoma
     if (found === undefined)
       throw notFound("There is no domain with this id", "GET /api/v1/operator/domains lists them.");
     if ((found.status === "suspended") === suspended) return { domain: found, isChanged: false };
-    if (suspended && domains.isHeldElsewhere(found)) throw heldElsewhere(found);
+    if (suspended && domains.isTakenElsewhere(found)) throw heldElsewhere(found);
     const now = parts.clock.now();
     const change = suspended
       ? ({ status: "suspended", warningAt: null, nextCheckAt: null } as const)

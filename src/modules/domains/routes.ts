@@ -82,7 +82,7 @@ export function domainRoutes(parts: DomainParts) {
         const domain = ownDomain(request, params.id, parts);
         const records = recordsOf(domain, parts.domains.keysOf(domain.id), parts.settings);
         const dns = withLastCheck(records, parseDns(parts.domains.lastCheckOf(domain.id)));
-        const isTaken = dns.dkim[0]?.status === "found" && parts.domains.isHeldElsewhere(domain);
+        const isTaken = dns.dkim[0]?.status === "found" && parts.domains.isTakenElsewhere(domain);
         const { checkedAt, nextCheckAt } = domain;
         const times = { lastCheckedAt: timeOrNull(checkedAt), nextCheckAt: timeOrNull(nextCheckAt) };
         return { data: { ...inList(domain), ...times, dns, ...hinted(hintFor(domain, dns, isTaken)) } };

@@ -32,17 +32,17 @@ export type Life = Pick<DomainRow, "status" | "createdAt" | "verifiedAt" | "warn
 /** What is told of, once each time. */
 export type Change = "verified" | "warning" | "failed";
 
-/** What a check saw. `isHeldElsewhere`: another workspace has the name verified, in warning or suspended. */
+/** What a check saw. `isTakenElsewhere`: another workspace has the name verified, in warning or suspended. */
 export interface Evidence {
   rsa: Verdict;
-  isHeldElsewhere: boolean;
+  isTakenElsewhere: boolean;
 }
 
 export function lifeAfterCheck(life: Life, evidence: Evidence, now: number): { life: Life; change: Change | null } {
   const { status } = life;
   if (status === "suspended" || evidence.rsa === "unknown") return { life, change: null };
   if (evidence.rsa === "no") return lifeWithoutKey(life, now);
-  if (status === "verified" || evidence.isHeldElsewhere) return { life, change: null };
+  if (status === "verified" || evidence.isTakenElsewhere) return { life, change: null };
   const verifiedAt = life.verifiedAt ?? now;
   return { life: { ...life, status: "verified", verifiedAt, warningAt: null }, change: "verified" };
 }

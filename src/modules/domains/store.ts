@@ -98,7 +98,7 @@ function domainRows(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
       orm.select({ count: count() }).from(domains).where(eq(domains.workspaceId, workspaceId)).get()?.count ?? 0,
 
     /** Whether another workspace has this name verified, in warning or suspended. */
-    isHeldElsewhere: (domain: { id: number; name: string }): boolean =>
+    isTakenElsewhere: (domain: { id: number; name: string }): boolean =>
       selectHolder.get({ name: domain.name, id: domain.id }) !== undefined,
 
     insert(row: typeof domains.$inferInsert): DomainRow {

@@ -117,7 +117,7 @@ async function doubted(
   { seen, parts }: { seen: DomainCheck; parts: VerifyParts },
 ): Promise<DomainCheck> {
   const { resolver, hostname, clock } = parts;
-  const { change } = lifeAfterCheck(domain, { rsa: "no", isHeldElsewhere: false }, clock.now());
+  const { change } = lifeAfterCheck(domain, { rsa: "no", isTakenElsewhere: false }, clock.now());
   if (change === null) return seen;
   const [rsa, ed25519] = seen.dkim;
   const unknown = (hint: string): DomainCheck => ({
@@ -143,8 +143,8 @@ function record(
   const domain = domains.byId(id);
   if (domain === undefined) return null;
   const now = clock.now();
-  const isHeldElsewhere = domains.isHeldElsewhere(domain);
-  const { life, change } = lifeAfterCheck(domain, { rsa: check.rsa, isHeldElsewhere }, now);
+  const isTakenElsewhere = domains.isTakenElsewhere(domain);
+  const { life, change } = lifeAfterCheck(domain, { rsa: check.rsa, isTakenElsewhere }, now);
   const { checkedAt, nextCheckAt: plannedAt } = domain;
   const dns = dnsAfterCheck(check);
   const before = parseDns(domains.lastCheckOf(id));
@@ -169,7 +169,7 @@ function record(
     const { workspaceId, uid } = updated;
     parts.record({ workspaceId, type: `domain.${change}`, resource: uid, at: now, data: () => inList(updated) });
   }
-  return { domain: updated, dns, isTaken: check.rsa === "yes" && isHeldElsewhere, change };
+  return { domain: updated, dns, isTaken: check.rsa === "yes" && isTakenElsewhere, change };
 }
 
 /** Once a change, after its commit. */

@@ -15,10 +15,10 @@ export interface Settlement {
   /** The destination answered; null: not tried. */
   isReached: boolean | null;
   /**
-   * Writes the room's own rows, inside the transaction. `isHeld` false: the row had meanwhile been
+   * Writes the room's own rows, inside the transaction. `ownsRow` false: the row had meanwhile been
    * taken from this attempt. `nextAt` is when the deferred row is due.
    */
-  record(isHeld: boolean, nextAt: number): void;
+  record(ownsRow: boolean, nextAt: number): void;
   /** Called once `record` is durable. */
   committed?(): void;
 }

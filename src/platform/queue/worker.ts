@@ -303,7 +303,7 @@ export class Worker {
         fate: { kind: "defer", at: isLast ? job.expiresAt : null, lastReply, badDomainAt: job.badDomainAt },
         isReached: null,
         isInDoubt: mayBeSent !== null,
-        record: (isHeld) => (isHeld && mayBeSent !== null ? handler.recordInterrupted(mayBeSent) : undefined),
+        record: (ownsRow) => (ownsRow && mayBeSent !== null ? handler.recordInterrupted(mayBeSent) : undefined),
       };
     }
   }
@@ -372,9 +372,9 @@ export class Worker {
           lastReply: fate.lastReply,
           badDomainAt: fate.badDomainAt,
         };
-        const isHeld = queue.defer(job, deferral);
-        settlement.record(isHeld, deferral.nextAt);
-        return isHeld ? deferral.nextAt : null;
+        const ownsRow = queue.defer(job, deferral);
+        settlement.record(ownsRow, deferral.nextAt);
+        return ownsRow ? deferral.nextAt : null;
       }
       case "give_back": {
         // It was due when it was claimed; where the clock was set back since, that time lies ahead.

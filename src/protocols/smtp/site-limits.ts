@@ -39,7 +39,7 @@ export class Restraint {
   }
 
   /** There is something that must not be forgotten before its time. */
-  isHeld(now: number): boolean {
+  isRestrained(now: number): boolean {
     return this.isBlocked(now) || this.sessions(now) !== Infinity;
   }
 

@@ -285,7 +285,7 @@ export class Sites {
     if (own !== undefined) return own;
     const now = this.#now();
     if (site.own.size >= MAX_OWN)
-      for (const [id, restraint] of site.own) if (!restraint.isHeld(now)) site.own.delete(id);
+      for (const [id, restraint] of site.own) if (!restraint.isRestrained(now)) site.own.delete(id);
     own = new Restraint();
     site.own.set(workspaceId, own);
     return own;
@@ -321,8 +321,8 @@ export class Sites {
     let looked = 0;
     for (const [name, { all, own }] of this.#sites) {
       looked += 1;
-      const isHeld = [all, ...own.values()].some((restraint) => restraint.isHeld(now));
-      if (isHeld && looked < MAX_LOOKED_AT) continue;
+      const isRestrained = [all, ...own.values()].some((restraint) => restraint.isRestrained(now));
+      if (isRestrained && looked < MAX_LOOKED_AT) continue;
       this.#sites.delete(name);
       return;
     }

@@ -104,8 +104,8 @@ function abandon(job: Job, parts: DeliverParts): Settlement {
   return {
     fate: { kind: "finish" },
     isReached: null,
-    record(isHeld) {
-      if (isHeld) parts.emails.end(job.id, { status: "failed", ...end });
+    record(ownsRow) {
+      if (ownsRow) parts.emails.end(job.id, { status: "failed", ...end });
     },
   };
 }

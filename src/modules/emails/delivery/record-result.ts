@@ -108,8 +108,8 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
   return {
     fate: { kind: "finish" },
     isReached: null,
-    record(isHeld) {
-      if (!isHeld) return;
+    record(ownsRow) {
+      if (!ownsRow) return;
       // Nothing was begun by this attempt, so it does not count.
       const attempts = job.attempt - 1;
       const failure = status === "failed" ? JSON.stringify(bounce) : null;
@@ -135,7 +135,7 @@ function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt },
     // DNS and signing say nothing of the destination's servers.
     isReached: null,
-    record(isHeld) {
+    record(ownsRow) {
       parts.emails.insertAttempt({
         ...blankAttempt(job, endedAt),
         stage,
@@ -143,7 +143,7 @@ function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }
         outcome: "deferred",
         category,
       });
-      if (isHeld) tellDelayed(ended, endedAt, parts);
+      if (ownsRow) tellDelayed(ended, endedAt, parts);
     },
     committed: () => tell(parts, "email.delivery_delayed", ended, reason),
   };
@@ -163,7 +163,7 @@ function settleBadDomain(
   return {
     fate: { kind: "finish" },
     isReached: null,
-    record(isHeld) {
+    record(ownsRow) {
       const attempt = {
         ...blankAttempt(job, endedAt),
         stage: "dns",
@@ -172,7 +172,7 @@ function settleBadDomain(
         category: "bad_domain",
       };
       parts.emails.insertAttempt({ ...attempt, outcome: "bounced" });
-      if (!isHeld) return;
+      if (!ownsRow) return;
       const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
       parts.emails.end(job.id, { status: "bounced", endedAt, sentAt: null, ...end });
       suppression.write();
@@ -202,10 +202,10 @@ function settleTransmitted(
     return {
       fate: { kind: "finish" },
       isReached: true,
-      record(isHeld) {
+      record(ownsRow) {
         parts.emails.insertAttempt(attemptOf(job, ending, { outcome: status, category: null }));
         const end = { deliveredAt, failedReason: null, bounce: null, attempts: job.attempt };
-        if (isHeld) {
+        if (ownsRow) {
           parts.emails.end(job.id, { status, endedAt, sentAt, ...end });
           if (ending.relay === null) parts.rates.answered(email.workspaceId, false);
         } else noteLate(job, { sentAt, deliveredAt }, parts);
@@ -245,9 +245,9 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
   return {
     fate: { kind: "finish" },
     isReached: true,
-    record(isHeld) {
+    record(ownsRow) {
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "bounced", category }));
-      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
+      if (!ownsRow) return noteLate(job, { sentAt, deliveredAt: null }, parts);
       const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
       parts.emails.end(job.id, { status: "bounced", endedAt, sentAt, ...end });
       // Those in masses too, whom nobody suppresses: a mass of unknown recipients is what a bought list looks like.
@@ -272,11 +272,11 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
     fate: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
     isReached,
     isInDoubt: isUnknown,
-    record(isHeld) {
+    record(ownsRow) {
       parts.emails.insertAttempt(
         attemptOf(job, ending, { outcome: isUnknown ? "unknown" : "deferred", category: verdict.category }),
       );
-      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
+      if (!ownsRow) return noteLate(job, { sentAt, deliveredAt: null }, parts);
       if (sentAt !== null) parts.emails.setSentAt(job.id, sentAt);
       // R28: it may have been taken, and it will be sent again.
       if (isUnknown) parts.emails.setPossibleDuplicate(job.id);
@@ -313,9 +313,9 @@ function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" 
   return {
     fate: { kind: "finish" },
     isReached: true,
-    record(isHeld) {
+    record(ownsRow) {
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "unknown", category }));
-      if (!isHeld) return noteLate(job, { sentAt, deliveredAt: null }, parts);
+      if (!ownsRow) return noteLate(job, { sentAt, deliveredAt: null }, parts);
       const end = { deliveredAt: null, failedReason, bounce: JSON.stringify(bounce), attempts: job.attempt };
       parts.emails.end(job.id, { status: "failed", endedAt: ending.endedAt, sentAt, ...end });
       parts.emails.setPossibleDuplicate(job.id);

@@ -32,15 +32,15 @@ export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts)
     return [{ route, priority, workspaceId, nextAt }];
   }
   // Its waiting begins when it is looked at first.
-  const isHeld = row.nextAt > (row.changedAt ?? 0);
-  if (!isHeld) {
+  const isDelayed = row.nextAt > (row.changedAt ?? 0);
+  if (!isDelayed) {
     const giveUpAt = now + parts.unknownWaitMs;
     segments.unknown(row, { now, giveUpAt });
     // The parts behind it are worth nothing without it. Until the text's own end: they go on, or are ended, with what
     // becomes known of it, and not at the moment at which that is decided.
     if (row.parts > 1) segments.delayReady(row.messageId, messages.byId(row.messageId)?.expiresAt ?? giveUpAt);
   }
-  if (isHeld && row.nextAt <= now) {
+  if (isDelayed && row.nextAt <= now) {
     const words = { ...wordsOf(row), category: "outcome_unknown", reason: null } as const;
     segments.end(row, { state: "failed", now }, words);
   }

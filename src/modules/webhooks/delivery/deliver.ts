@@ -117,8 +117,8 @@ function settle(job: Job, ended: Ended, parts: DeliverParts): Settlement {
   return {
     fate: ended.fate,
     isReached: ended.isReached,
-    record(isHeld) {
-      nextAt = isHeld ? parts.jobs.callEnded(job.id, ended.isDelivered) : null;
+    record(ownsRow) {
+      nextAt = ownsRow ? parts.jobs.callEnded(job.id, ended.isDelivered) : null;
       ended.record(nextAt);
     },
     committed() {
