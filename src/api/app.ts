@@ -16,7 +16,7 @@ import { type MethodTable, methodTable } from "../platform/http/methods.ts";
 import { pathOf } from "../platform/http/path.ts";
 import { createRateLimiter } from "./rate-limit.ts";
 import { newId } from "../platform/uuid.ts";
-import type { Trouble } from "../platform/health-issue.ts";
+import type { HealthIssue } from "../platform/health-issue.ts";
 import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
 import { type SuppressionParts, suppressionRoutes } from "../modules/suppressions/routes.ts";
 import { type KeyParts, keyRoutes } from "../modules/api-keys/routes.ts";
@@ -79,7 +79,7 @@ export interface ApiParts {
   /** The domain that the examples of the API docs send from. */
   exampleDomain: string;
   /** What keeps the instance from working at the moment; none: it is ready. */
-  troubles: () => Trouble[];
+  troubles: () => HealthIssue[];
   /** Routes beside the API: the sandbox's. */
   beside: AnyElysia | null;
 }

@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import { isReadyWith, type Trouble } from "../platform/health-issue.ts";
+import { isReadyWith, type HealthIssue } from "../platform/health-issue.ts";
 import { describe, jsonAnswer, named } from "../platform/http/openapi.ts";
 import { timeOf } from "../platform/http/times.ts";
 
@@ -37,7 +37,7 @@ const NOT_READY = {
 };
 
 /** What needs no key: whether the instance lives and works, and what its API is. */
-export function instanceRoutes(parts: { troubles: () => Trouble[]; document: () => Promise<unknown> }) {
+export function instanceRoutes(parts: { troubles: () => HealthIssue[]; document: () => Promise<unknown> }) {
   return new Elysia({ name: "instance" })
     .get("/health", () => ({ status: "alive" }), {
       detail: describe({

@@ -26,7 +26,7 @@ import { registerReplication } from "./metrics.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
-import type { Trouble } from "../platform/health-issue.ts";
+import type { HealthIssue } from "../platform/health-issue.ts";
 import { forgetPutBack, isPutBack } from "../platform/update/recover.ts";
 import type { WorkspaceStore } from "../modules/workspaces/store.ts";
 
@@ -60,7 +60,7 @@ export interface Replicator {
   status(): ReplicationStatus | null;
   /** The last restore drill; null: there was none. */
   drill(): Drill | null;
-  readonly trouble: Trouble | null;
+  readonly trouble: HealthIssue | null;
   /** What else the operator should know of the replica; null: nothing. */
   readonly advice: string | null;
   /** Before the last commits of a stop. */

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
-import type { Trouble } from "./health-issue.ts";
+import type { HealthIssue } from "./health-issue.ts";
 
 // The wall clock may be set back, by an hour or a day. Times that were stored before lie ahead then, and what waits
 // for them would wait as long as the step is. This sees the step, while running against a clock that does not jump,
@@ -52,7 +52,7 @@ export class ClockWatch {
   }
 
   /** Of the last step, for an hour. */
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     const told = this.#told;
     if (told === null || this.#parts.steady.now() - told.at > TOLD_MS) return null;
     return { part: "clock", reason: told.reason, since: told.since, isAdvisory: true };

@@ -1,5 +1,5 @@
 /** What keeps a part of pombo from working at the moment, for the operator. */
-export interface Trouble {
+export interface HealthIssue {
   part: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock";
   /** Of SMS: the route. */
   about?: string;
@@ -12,6 +12,6 @@ export interface Trouble {
 }
 
 /** Whether it can accept and send in spite of these. */
-export function isReadyWith(troubles: readonly Trouble[]): boolean {
+export function isReadyWith(troubles: readonly HealthIssue[]): boolean {
   return troubles.every(({ isAdvisory }) => isAdvisory === true);
 }

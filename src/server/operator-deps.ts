@@ -27,7 +27,7 @@ import type { Sites } from "../protocols/smtp/sites.ts";
 import type { Stores } from "./stores.ts";
 import type { Teller } from "./webhook-delivery.ts";
 import type { Texter } from "./sms-gateway.ts";
-import type { Trouble } from "../platform/health-issue.ts";
+import type { HealthIssue } from "../platform/health-issue.ts";
 
 // The overseeing part of the composition root: what the operator's status and queue read and change, across all
 // rooms.
@@ -52,7 +52,7 @@ export interface OverseerSources extends Overseen {
   guard: DiskGuard;
   teller: Teller;
   worker: Worker;
-  troubles: () => Trouble[];
+  troubles: () => HealthIssue[];
 }
 
 /** Null: nothing is replicated. */

@@ -33,7 +33,7 @@ import { UnwrittenTexts } from "../modules/sms/queue/failed-writes.ts";
 import { Writer } from "../modules/sms/gateway/link-event-queue.ts";
 import type { TextFigures } from "./metrics/sms.ts";
 import { planFinder, type SmsStores, type Stores } from "./stores.ts";
-import type { Trouble } from "../platform/health-issue.ts";
+import type { HealthIssue } from "../platform/health-issue.ts";
 
 // The texting half of the composition root: routes and their links, the dispatcher that feeds them, the line of
 // what they tell, and what time brings about.
@@ -70,7 +70,7 @@ export interface Texter {
   /** For the metrics. */
   figures(): TextFigures;
   /** Routes that are away while texts wait for them, or get more than they send. */
-  troubles(): Trouble[];
+  troubles(): HealthIssue[];
   operator: OperatorParts["sms"];
 }
 

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Trouble } from "../../platform/health-issue.ts";
+import type { HealthIssue } from "../../platform/health-issue.ts";
 
 // Whether the replica can be restored is only known by restoring it. The last drill stands in a file of the data
 // directory: a command makes one as well as the instance does, and neither needs the other's database for it.
@@ -84,7 +84,7 @@ export class WeeklyDrill {
   }
 
   /** A replica that cannot be restored is trouble, though mail goes on. */
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     const { last } = this;
     if (last?.outcome !== "bad") return null;
     const reason = `The last restore drill failed: ${last.words} Look at it with pombo restore --drill.`;

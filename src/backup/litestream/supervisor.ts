@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Trouble } from "../../platform/health-issue.ts";
+import type { HealthIssue } from "../../platform/health-issue.ts";
 import type { DaemonControl, DaemonState } from "./control.ts";
 import type { RestorableCheck } from "./restorable.ts";
 import { reader } from "./daemon-log.ts";
@@ -144,7 +144,7 @@ export class Supervisor {
   }
 
   /** Mail goes on; what is accepted now would be lost with this machine's disk. */
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     const { lagMs, isRunning, fault } = this.status;
     if (lagMs <= LATE_MS) return this.#restoreTrouble;
     const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
@@ -153,7 +153,7 @@ export class Supervisor {
     return { part: "replication", reason, since: this.#parts.clock.now() - lagMs, isAdvisory: true };
   }
 
-  get #restoreTrouble(): Trouble | null {
+  get #restoreTrouble(): HealthIssue | null {
     const { fault } = this.#parts.restorable;
     if (fault === null) return null;
     const reason = `Nothing can be restored from the replica: ${fault.reason}. Something removed files from it. A new snapshot is being taken; until it is there, a lost disk loses everything.`;

@@ -1,7 +1,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { Clock } from "../../platform/clock.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
-import { isReadyWith, type Trouble } from "../../platform/health-issue.ts";
+import { isReadyWith, type HealthIssue } from "../../platform/health-issue.ts";
 import { type Pause, showPause } from "./overview.ts";
 import { MAX_COUNTED, type OverviewStore } from "./overview-store.ts";
 import type { InstanceStatus } from "./status-schema.ts";
@@ -43,7 +43,7 @@ export interface StatusParts {
   build: { version: string; commit: string };
   /** Unix ms. */
   startedAt: number;
-  troubles: () => Trouble[];
+  troubles: () => HealthIssue[];
   /** Looks for damaged pages; what it finds is a trouble. */
   checkPages: () => Promise<void>;
   paused: () => Pause;

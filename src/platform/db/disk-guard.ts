@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs";
 import type { Clock } from "../clock.ts";
-import type { Trouble } from "../health-issue.ts";
+import type { HealthIssue } from "../health-issue.ts";
 import type { Committer } from "./group-commit.ts";
 import type { StorageError } from "./storage-error.ts";
 
@@ -84,8 +84,8 @@ export class DiskGuard {
   }
 
   /** All that is wrong now, each with its beginning. */
-  get troubles(): Trouble[] {
-    const troubles: Trouble[] = [];
+  get troubles(): HealthIssue[] {
+    const troubles: HealthIssue[] = [];
     if (this.#failure !== null) {
       const reason = `${this.#failure}. Nothing is accepted or sent until a write succeeds; one is tried every second.`;
       troubles.push({ part: "database", reason, since: this.#failedAt });

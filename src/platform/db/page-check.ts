@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type OpenThread, ThreadLine } from "../worker-threads/worker-thread.ts";
-import type { Trouble } from "../health-issue.ts";
+import type { HealthIssue } from "../health-issue.ts";
 
 // Whether pages of the database are damaged, looked at on a thread of its own while all goes on. Delivery does not
 // wait for the operator then: what can be read is right, and a damaged page stops what needs it, by itself.
@@ -69,7 +69,7 @@ export class PageCheck {
     this.#stopping.abort();
   }
 
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     if (this.#found === null) return null;
     const { words, at } = this.#found;
     const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${cureOf(this.#parts.dataDir)}`;

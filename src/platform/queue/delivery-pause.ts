@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Commit } from "../db/group-commit.ts";
-import type { Trouble } from "../health-issue.ts";
+import type { HealthIssue } from "../health-issue.ts";
 
 // Delivery that waits for the operator: after the database of an earlier time was put back, everything delivered
 // since would go out again. Emails, texts and calls of webhooks are accepted and stay where they are; nothing is
@@ -56,7 +56,7 @@ export class DeliveryPause implements PauseView {
     return this.#pause !== null;
   }
 
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     if (this.#pause === null) return null;
     const { reason, since } = this.#pause;
     const words = `Delivery is paused: ${sentence(reason)} What is accepted waits; pombo queue resume lets it go on.`;

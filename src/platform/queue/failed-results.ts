@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { Unwritten } from "../db/failed-writes.ts";
 import type { Log } from "../log.ts";
-import type { Trouble } from "../health-issue.ts";
+import type { HealthIssue } from "../health-issue.ts";
 import type { Handler } from "./handler.ts";
 import type { Job } from "./job.ts";
 
@@ -23,7 +23,7 @@ export class UnwrittenEnds extends Unwritten<number> {
     return this.size >= TOO_MANY;
   }
 
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     const { first, size } = this;
     if (first === null) return null;
     const what = size === 1 ? "one delivery" : `${size} deliveries`;

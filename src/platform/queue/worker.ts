@@ -4,7 +4,7 @@ import type { DiskGuard } from "../db/disk-guard.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
-import type { Trouble } from "../health-issue.ts";
+import type { HealthIssue } from "../health-issue.ts";
 import type { AttemptContext, Handler, Settlement } from "./handler.ts";
 import { bringNear } from "./bring-near.ts";
 import { DueTimer } from "./due-timer.ts";
@@ -140,7 +140,7 @@ export class Worker {
   }
 
   /** Why it takes nothing off the queue by itself; the storage's trouble is the guard's to tell. */
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     const since = this.#changingSince;
     if (this.#stopping.signal.aborted) {
       const running = this.#running.size;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Trouble } from "../../platform/health-issue.ts";
+import type { HealthIssue } from "../../platform/health-issue.ts";
 import { createResolver, type DnsClient, type ResolverOptions } from "./client.ts";
 import type { Resolver } from "./lookup.ts";
 
@@ -42,7 +42,7 @@ export class DnsWatch {
   #isAsking = false;
   #isStopped = false;
   #cancelAgain: (() => void) | null = null;
-  #trouble: Trouble | null = null;
+  #trouble: HealthIssue | null = null;
   /** What the lookup that was without an answer last says of the servers. */
   #lastSilence: string | null = null;
 
@@ -51,7 +51,7 @@ export class DnsWatch {
   }
 
   /** Null while DNS answers, as far as is known: it is looked at when a lookup had no answer. */
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     return this.#trouble;
   }
 

@@ -1,4 +1,4 @@
-import type { Trouble } from "../../../platform/health-issue.ts";
+import type { HealthIssue } from "../../../platform/health-issue.ts";
 import type { LinkView } from "./links.ts";
 import type { Route } from "./route-settings.ts";
 
@@ -10,8 +10,8 @@ export function troublesOf(
   routes: ReadonlyMap<string, Route>,
   now: number,
   look: { unboundMs: (route: string) => number; hasWaiting: (route: string) => boolean; views: () => LinkView[] },
-): Trouble[] {
-  return [...routes.values()].flatMap(({ config: { name, failoverAfterMs }, links }): Trouble[] => {
+): HealthIssue[] {
+  return [...routes.values()].flatMap(({ config: { name, failoverAfterMs }, links }): HealthIssue[] => {
     const unboundMs = look.unboundMs(name);
     // Infinity: its links are not opened, as in a command while no instance runs.
     if (links.length === 0 || unboundMs === Infinity || unboundMs <= failoverAfterMs || !look.hasWaiting(name))

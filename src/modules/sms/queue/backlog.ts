@@ -3,7 +3,7 @@
  * Whoever runs the instance is told before the texts' time to be sent is over.
  */
 import type { Clock } from "../../../platform/clock.ts";
-import type { Trouble } from "../../../platform/health-issue.ts";
+import type { HealthIssue } from "../../../platform/health-issue.ts";
 import type { LinkView } from "../gateway/links.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { WaitingCount } from "./waiting-count.ts";
@@ -50,7 +50,7 @@ export class Backlog {
     for (const name of routes.keys()) this.#lookAt(name);
   }
 
-  get troubles(): Trouble[] {
+  get troubles(): HealthIssue[] {
     return [...this.#watched].flatMap(([route, { counts, growsSince }]) =>
       growsSince === null ? [] : [this.#trouble(route, counts, growsSince)],
     );
@@ -67,7 +67,7 @@ export class Backlog {
     this.#watched.set(route, { counts, growsSince });
   }
 
-  #trouble(route: string, counts: number[], since: number): Trouble {
+  #trouble(route: string, counts: number[], since: number): HealthIssue {
     const [first = 0, last = 0] = [counts[0], counts.at(-1)];
     const own = this.#parts.links.views().filter((view) => view.route === route);
     const now = rounded(own.reduce((sum, { ratePerSecond }) => sum + ratePerSecond, 0));

@@ -3,7 +3,7 @@ import type { Commit } from "../../../platform/db/group-commit.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import { Unwritten } from "../../../platform/db/failed-writes.ts";
 import type { Log } from "../../../platform/log.ts";
-import type { Trouble } from "../../../platform/health-issue.ts";
+import type { HealthIssue } from "../../../platform/health-issue.ts";
 import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
 import type { MessageStore } from "./message-store.ts";
 
@@ -85,7 +85,7 @@ export class UnwrittenTexts extends Unwritten<string> {
     this.#parts.log.bug(where, error, { id: this.#nameOf(messageId), seq });
   }
 
-  get trouble(): Trouble | null {
+  get trouble(): HealthIssue | null {
     const { first, size } = this;
     if (first === null) return null;
     const what = size === 1 ? "one part of a text" : `${size} parts of texts`;
