@@ -29,7 +29,7 @@ import { WaitingCount } from "../modules/sms/queue/waiting-count.ts";
 import { Trials } from "../modules/sms/link-test/link-tests.ts";
 import { Sweeper } from "../modules/sms/gateway/sweep.ts";
 import { TextClock } from "../modules/sms/queue/message-clock.ts";
-import { UnwrittenTexts } from "../modules/sms/queue/failed-writes.ts";
+import { FailedSmsWrites } from "../modules/sms/queue/failed-writes.ts";
 import { Writer } from "../modules/sms/gateway/link-event-queue.ts";
 import type { TextFigures } from "./metrics/sms.ts";
 import { planFinder, type SmsStores, type Stores } from "./stores.ts";
@@ -96,7 +96,7 @@ export function buildTexter(parts: TexterParts): Texter {
   const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? true;
   const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, pause: paused, clock, log });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const unwritten = new UnwrittenTexts({ messages: sms.messages, commit, clock: edges.clock, log, nudge });
+  const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock: edges.clock, log, nudge });
   const writer = new Writer({
     // The SMSC holds its receipts back until the last ones are acknowledged.
     commit: committer.commitSoon,
@@ -162,7 +162,7 @@ function lifeOf(of: {
   trials: Trials;
   sweeper: Sweeper;
   writer: Writer;
-  unwritten: UnwrittenTexts;
+  unwritten: FailedSmsWrites;
 }): Pick<Texter, "start" | "stop"> {
   const { recover, sms, dispatcher, links, trials, sweeper, writer, unwritten } = of;
   let isStarted = false;
@@ -218,7 +218,7 @@ function figuresOf(of: {
   clock: Clock;
   waiting: WaitingCount;
   backlog: Pick<Backlog, "troubles">;
-  unwritten: Pick<UnwrittenTexts, "trouble">;
+  unwritten: Pick<FailedSmsWrites, "trouble">;
 }): Pick<Texter, "figures" | "troubles"> {
   const { routes, links, receipts, sms, clock, waiting, backlog, unwritten } = of;
   const look = {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Unwritten } from "../../src/platform/db/failed-writes.ts";
+import { FailedWrites } from "../../src/platform/db/failed-writes.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { turn } from "./temporary.ts";
 
@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 
 test("what is kept is tried once a minute until it is written, and the oldest is named", async () => {
   const clock = fakeClock();
-  const unwritten = new Unwritten<string>(clock);
+  const unwritten = new FailedWrites<string>(clock);
   let tries = 0;
   const since = clock.now();
   unwritten.keep("a", () => (++tries < 3 ? Promise.reject(new Error("a bug")) : Promise.resolve()));
@@ -21,7 +21,7 @@ test("what is kept is tried once a minute until it is written, and the oldest is
 
 test("what comes to be kept under a key while an earlier one is written stays, and is written in its turn", async () => {
   const clock = fakeClock();
-  const unwritten = new Unwritten<string>(clock);
+  const unwritten = new FailedWrites<string>(clock);
   const written: string[] = [];
   const first = Promise.withResolvers<void>();
   unwritten.keep("a", () => first.promise.then(() => written.push("first")));

@@ -9,7 +9,7 @@ import { stateOf } from "../../src/modules/emails/api/serialize.ts";
 import { type EmailStore, openEmailStore } from "../../src/modules/emails/store/store.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
 import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
-import { type AttemptContext, type Settlement, Worker } from "../../src/platform/queue/worker.ts";
+import { type AttemptContext, type JobResult, Worker } from "../../src/platform/queue/worker.ts";
 import { seeded, type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 
@@ -27,7 +27,7 @@ interface Life {
 interface Attempt {
   job: Job;
   context: AttemptContext;
-  end(settlement: Settlement): void;
+  end(settlement: JobResult): void;
   fail(error: Error): void;
   isEnding: boolean;
 }
@@ -110,7 +110,7 @@ async function begin(on: World): Promise<Life> {
           on.running.set(job.id, { job, context, end: resolve, fail, isEnding: false }),
         );
       },
-      recordInterrupted: ({ id }) => on.emails.setPossibleDuplicate(id),
+      recordUncertain: ({ id }) => on.emails.setPossibleDuplicate(id),
     },
     ...mortal(on, life),
     guard: on.guard,
@@ -189,9 +189,9 @@ function expectCanceled(on: World, id: number): void {
   on.canceled.add(id);
 }
 
-function settlement(on: World, attempt: Attempt, fate: Settlement["fate"], record: () => void): Settlement {
+function settlement(on: World, attempt: Attempt, fate: JobResult["action"], record: () => void): JobResult {
   return {
-    fate,
+    action: fate,
     isReached: true,
     record(isHeld) {
       on.running.delete(attempt.job.id);
@@ -221,9 +221,9 @@ async function end(on: World, attempt: Attempt, how = on.random()): Promise<void
     on.running.delete(id);
     return how < 0.45
       ? attempt.fail(new Error("planted"))
-      : attempt.end({ fate: { kind: "give_back" }, isReached: null, record: () => undefined });
+      : attempt.end({ action: { kind: "give_back" }, isReached: null, record: () => undefined });
   }
-  await attempt.context.markDot();
+  await attempt.context.markPointOfNoReturn();
   on.arrivals.set(id, (on.arrivals.get(id) ?? 0) + 1);
   if (on.canceled.has(id)) on.breaches.push(`${id} arrives after it was canceled`);
   await turn(Math.floor(on.random() * 3));

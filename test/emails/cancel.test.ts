@@ -41,7 +41,7 @@ async function scene() {
     const lane = queue.laneFor(1, "example.com");
     queue.add({ workspaceId: 1, domainId: 1, createdAt: NOW, id, laneId: lane, nextAt: NOW, expiresAt: NOW + 1e9 });
     const [job] = queue.claim({ laneId: lane, now: NOW, limit: 1, retryAt: () => NOW });
-    if (job !== undefined) queue.defer(job, { nextAt: NOW, lastReply: null, badDomainAt: null });
+    if (job !== undefined) queue.retry(job, { nextAt: NOW, lastReply: null, badDomainAt: null });
     return lane;
   });
   const nudged: number[] = [];

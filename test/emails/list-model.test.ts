@@ -14,7 +14,7 @@ import { statusOf } from "../../src/modules/emails/api/status.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { freeInterrupted } from "../../src/platform/queue/recover.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
-import { UnwrittenEnds } from "../../src/platform/queue/failed-results.ts";
+import { FailedResults } from "../../src/platform/queue/failed-results.ts";
 import { openStores } from "../../src/server/stores.ts";
 import { seeded, temporaryFolder } from "../db/temporary.ts";
 
@@ -107,7 +107,7 @@ function takeRunning(on: World): Job | undefined {
 function end(on: World): void {
   const job = takeRunning(on);
   const status = pick(on.random, ENDS);
-  if (job === undefined || status === undefined || !on.life.stores.queue.finish(job)) return;
+  if (job === undefined || status === undefined || !on.life.stores.queue.complete(job)) return;
   const times = { endedAt: on.now, sentAt: null, deliveredAt: null };
   on.life.stores.emails.end(job.id, { status, ...times, failedReason: null, bounce: null, attempts: job.attempt });
 }
@@ -115,18 +115,18 @@ function end(on: World): void {
 function defer(on: World): void {
   const job = takeRunning(on);
   if (job !== undefined)
-    on.life.stores.queue.defer(job, { nextAt: on.now + 20, lastReply: "451 Later", badDomainAt: null });
+    on.life.stores.queue.retry(job, { nextAt: on.now + 20, lastReply: "451 Later", badDomainAt: null });
 }
 
 function giveBack(on: World): void {
   const job = takeRunning(on);
-  if (job !== undefined) on.life.stores.queue.giveBack(job);
+  if (job !== undefined) on.life.stores.queue.release(job);
 }
 
 /** A row is freed whose attempt was taken for lost and goes on. */
 function lose(on: World): void {
   const job = pick(on.random, [...on.life.running.values()]);
-  if (job !== undefined) on.life.stores.queue.release({ id: job.id, attempts: job.attempt }, null);
+  if (job !== undefined) on.life.stores.queue.freeInterrupted({ id: job.id, attempts: job.attempt }, null);
 }
 
 /** What may come back by mail about an email, whatever became of it. */
@@ -229,10 +229,10 @@ async function crash(on: World): Promise<void> {
   on.life = begin(on.file);
   const { queue, emails } = on.life.stores;
   await freeInterrupted({
-    ...{ queue, handler: { recordInterrupted: ({ id }) => emails.setPossibleDuplicate(id) } },
+    ...{ queue, handler: { recordUncertain: ({ id }) => emails.setPossibleDuplicate(id) } },
     ...{ commit: on.life.committer.commit, ...edgesOf(on) },
     random: { bytes: (count) => new Uint8Array(count), unit: on.random },
-    ...{ unwritten: new UnwrittenEnds({ ...edgesOf(on), handler: {} }), freed: () => undefined },
+    ...{ unwritten: new FailedResults({ ...edgesOf(on), handler: {} }), freed: () => undefined },
   });
 }
 

@@ -46,26 +46,26 @@ describe("of delayed rows the queue tells", () => {
     using on = queue();
     on.add(1);
     const job = only(on.claim());
-    on.store.markDot(job, NOW);
-    on.store.finish(job);
+    on.store.markPointOfNoReturn(job, NOW);
+    on.store.complete(job);
     expect(on.told).toEqual([]);
   });
 
   test("when its first attempt puts it off, and not again at the next ones", () => {
     using on = queue();
     on.add(1);
-    for (let attempt = 1; attempt <= 3; attempt++) on.store.defer(only(on.claim()), later);
+    for (let attempt = 1; attempt <= 3; attempt++) on.store.retry(only(on.claim()), later);
     on.store.retryNow(1, NOW);
-    on.store.giveBack(only(on.claim()));
+    on.store.release(only(on.claim()));
     expect(on.told).toEqual([MORE]);
-    on.store.finish(only(on.claim()));
+    on.store.complete(only(on.claim()));
     expect(on.told).toEqual([MORE, LESS]);
   });
 
   test("nothing of a first attempt that is given back, or of a row taken off before it", () => {
     using on = queue();
     on.add(1);
-    on.store.giveBack(only(on.claim()));
+    on.store.release(only(on.claim()));
     on.store.removeWaiting(1);
     expect(on.told).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe("of delayed rows the queue tells", () => {
   test("when a delayed row is taken off", () => {
     using on = queue();
     on.add(1);
-    on.store.defer(only(on.claim()), later);
+    on.store.retry(only(on.claim()), later);
     expect(on.store.removeWaiting(1)).toBe(1);
     expect(on.told).toEqual([MORE, LESS]);
   });
@@ -82,14 +82,14 @@ describe("of delayed rows the queue tells", () => {
     using on = queue();
     for (const id of [1, 2, 3]) on.add(id);
     const jobs = on.claim();
-    for (const { id, attempt } of jobs) on.store.release({ id, attempts: attempt }, NOW);
+    for (const { id, attempt } of jobs) on.store.freeInterrupted({ id, attempts: attempt }, NOW);
     expect(on.told).toEqual([MORE, MORE, MORE]);
     on.told.length = 0;
     const [first, second, third] = jobs;
     if (first === undefined || second === undefined || third === undefined) throw new Error("three were claimed");
-    on.store.defer(first, later);
-    on.store.giveBack(second);
-    on.store.finish(third);
+    on.store.retry(first, later);
+    on.store.release(second);
+    on.store.complete(third);
     expect(on.told).toEqual([LESS, LESS]);
   });
 
@@ -97,12 +97,12 @@ describe("of delayed rows the queue tells", () => {
     using on = queue();
     on.add(1);
     const old = only(on.claim());
-    on.store.release({ id: 1, attempts: old.attempt }, NOW);
+    on.store.freeInterrupted({ id: 1, attempts: old.attempt }, NOW);
     on.claim();
     on.told.length = 0;
-    on.store.defer(old, later);
-    on.store.giveBack(old);
-    on.store.finish(old);
+    on.store.retry(old, later);
+    on.store.release(old);
+    on.store.complete(old);
     expect(on.told).toEqual([]);
   });
 });

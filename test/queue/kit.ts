@@ -7,8 +7,8 @@ import type { Job } from "../../src/platform/queue/job.ts";
 import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
 import {
   type AttemptContext,
-  type Handler,
-  type Settlement,
+  type JobHandler,
+  type JobResult,
   Worker,
   type WorkerOptions,
 } from "../../src/platform/queue/worker.ts";
@@ -24,7 +24,7 @@ export const MINUTE = 60_000;
 export interface Attempt {
   job: Job;
   context: AttemptContext;
-  end(settlement: Settlement): void;
+  end(settlement: JobResult): void;
   fail(error: unknown): void;
   /** Unix ms. */
   startedAt: number;
@@ -65,8 +65,8 @@ export interface WorkshopOptions {
   scheduleMs?: number[];
   lifeMs?: number;
   /** Attempts end by themselves so; else the test ends them. */
-  handle?: (job: Job, context: AttemptContext) => Promise<Settlement>;
-  recordInterrupted?: Handler["recordInterrupted"];
+  handle?: (job: Job, context: AttemptContext) => Promise<JobResult>;
+  recordInterrupted?: JobHandler["recordUncertain"];
   change?: (options: WorkerOptions) => WorkerOptions;
 }
 
@@ -116,7 +116,7 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
           on.attempts.push({ job, context, end, fail, startedAt: shown.now() });
           if (options.handle !== undefined) options.handle(job, context).then(end, fail);
         }),
-      recordInterrupted(job) {
+      recordUncertain(job) {
         options.recordInterrupted?.(job);
         on.interrupted.push(job);
       },
@@ -181,11 +181,11 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
 
 const nothing = () => undefined;
 
-export const FINISH: Settlement = { fate: { kind: "finish" }, isReached: true, record: nothing };
-export const GIVE_BACK: Settlement = { fate: { kind: "give_back" }, isReached: null, record: nothing };
+export const FINISH: JobResult = { action: { kind: "finish" }, isReached: true, record: nothing };
+export const GIVE_BACK: JobResult = { action: { kind: "give_back" }, isReached: null, record: nothing };
 
-export function deferral(at: number | null, lastReply: string | null = null): Settlement {
-  return { fate: { kind: "defer", at, lastReply, badDomainAt: null }, isReached: true, record: nothing };
+export function deferral(at: number | null, lastReply: string | null = null): JobResult {
+  return { action: { kind: "defer", at, lastReply, badDomainAt: null }, isReached: true, record: nothing };
 }
 
 /** Turns of the event loop until `isSo`; a test fails that waits for ever. */

@@ -63,7 +63,7 @@ test("an attempt that is given back after the clock was set back is made again a
   await attempted(on, 1);
   on.setBack(HOUR);
   await on.worker.followSetBack();
-  on.attempts[0]!.end({ fate: { kind: "give_back" }, isReached: null, record: () => undefined });
+  on.attempts[0]!.end({ action: { kind: "give_back" }, isReached: null, record: () => undefined });
   await attempted(on, 2);
   expect(on.attempts[1]!.job).toMatchObject({ id: 1, attempt: 1 });
 });

@@ -120,17 +120,17 @@ describe("the end of an attempt", () => {
     using on = queue();
     on.add(1);
     const job = only(on.claim());
-    expect(on.store.finish(job)).toBe(true);
+    expect(on.store.complete(job)).toBe(true);
     expect(on.store.isQueued(1)).toBe(false);
-    expect(on.store.finish(job)).toBe(false);
+    expect(on.store.complete(job)).toBe(false);
   });
 
   test("or puts it back, with what the next attempt has to know", () => {
     using on = queue();
     on.add(1);
     const job = only(on.claim());
-    on.store.markDot(job, NOW + 5);
-    expect(on.store.defer(job, { nextAt: NOW + 7, lastReply: "451 later", badDomainAt: NOW })).toBe(true);
+    on.store.markPointOfNoReturn(job, NOW + 5);
+    expect(on.store.retry(job, { nextAt: NOW + 7, lastReply: "451 later", badDomainAt: NOW })).toBe(true);
     expect(on.row(1)).toMatchObject({
       nextAt: NOW + 7,
       lastReply: "451 later",
@@ -146,9 +146,9 @@ describe("the end of an attempt", () => {
   test("or gives it back as it was before the claim", () => {
     using on = queue();
     on.add(1, NOW - 3);
-    on.store.defer(only(on.claim()), { nextAt: NOW - 1, lastReply: "451", badDomainAt: null });
+    on.store.retry(only(on.claim()), { nextAt: NOW - 1, lastReply: "451", badDomainAt: null });
     const before = on.row(1);
-    on.store.giveBack(only(on.claim()));
+    on.store.release(only(on.claim()));
     expect(on.row(1)).toEqual({ ...before!, startedAt: NOW });
     expect(on.row(1)).toMatchObject({ attempts: 1, nextAt: NOW - 1, inFlight: false });
   });
@@ -157,7 +157,7 @@ describe("the end of an attempt", () => {
     using on = queue();
     on.add(1);
     const job = only(on.claim());
-    expect(on.store.markDot(job, NOW + 5)).toBe(true);
+    expect(on.store.markPointOfNoReturn(job, NOW + 5)).toBe(true);
     expect(on.row(1)?.dotAt).toBe(NOW + 5);
   });
 
@@ -165,16 +165,16 @@ describe("the end of an attempt", () => {
     using on = queue();
     on.add(1);
     const old = only(on.claim());
-    on.store.release({ id: 1, attempts: old.attempt }, NOW);
+    on.store.freeInterrupted({ id: 1, attempts: old.attempt }, NOW);
     const current = only(on.claim());
     expect(current.attempt).toBe(2);
     const before = on.row(1);
-    expect(on.store.markDot(old, NOW)).toBe(false);
-    expect(on.store.finish(old)).toBe(false);
-    expect(on.store.defer(old, { nextAt: NOW, lastReply: null, badDomainAt: null })).toBe(false);
-    on.store.giveBack(old);
+    expect(on.store.markPointOfNoReturn(old, NOW)).toBe(false);
+    expect(on.store.complete(old)).toBe(false);
+    expect(on.store.retry(old, { nextAt: NOW, lastReply: null, badDomainAt: null })).toBe(false);
+    on.store.release(old);
     expect(on.row(1)).toEqual(before);
-    expect(on.store.finish(current)).toBe(true);
+    expect(on.store.complete(current)).toBe(true);
   });
 });
 
@@ -183,7 +183,7 @@ test("a row can be taken off while it waits, but not while its attempt runs", ()
   on.add(1);
   const job = only(on.claim());
   expect(on.store.removeWaiting(1)).toBeNull();
-  on.store.defer(job, { nextAt: NOW, lastReply: null, badDomainAt: null });
+  on.store.retry(job, { nextAt: NOW, lastReply: null, badDomainAt: null });
   expect(on.store.removeWaiting(1)).toBe(1);
   expect(on.store.isQueued(1)).toBe(false);
   expect(on.store.removeWaiting(1)).toBeNull();
@@ -195,7 +195,7 @@ test("a row that waits for another attempt can be made due now, and keeps its at
   expect([on.store.retryNow(1, NOW), on.store.retryNow(2, NOW)]).toEqual([null, null]); // before its first; unknown
   const job = only(on.claim());
   expect(on.store.retryNow(1, NOW + 1)).toBeNull();
-  on.store.defer(job, { nextAt: NOW + MINUTE, lastReply: "later", badDomainAt: 7 });
+  on.store.retry(job, { nextAt: NOW + MINUTE, lastReply: "later", badDomainAt: 7 });
   expect(on.claim(NOW + 1)).toEqual([]);
   for (const now of [NOW + 1, NOW + 5]) {
     expect(on.store.retryNow(1, now)?.laneId).toBe(on.lane);
@@ -215,7 +215,7 @@ test("after five attempts a retry comes no sooner than a minute after the last",
   on.add(1);
   for (let attempt = 1; attempt <= 6; attempt++) {
     const job = only(on.claim(NOW + attempt));
-    on.store.defer(job, { nextAt: NOW + LIFE, lastReply: "later", badDomainAt: null });
+    on.store.retry(job, { nextAt: NOW + LIFE, lastReply: "later", badDomainAt: null });
     const isFree = attempt <= 5;
     expect(on.store.retryNow(1, NOW + attempt + 1)?.dueAt).toBe(NOW + attempt + (isFree ? 1 : MINUTE));
   }
@@ -226,14 +226,14 @@ describe("after a crash", () => {
     using on = queue();
     for (const id of [1, 2, 3]) on.add(id);
     const [, second] = on.claim(NOW, 2);
-    on.store.markDot(second!, NOW + 9);
+    on.store.markPointOfNoReturn(second!, NOW + 9);
     expect(on.store.inFlight()).toEqual([
       { id: 1, attempts: 1, startedAt: NOW, dotAt: null },
       { id: 2, attempts: 1, startedAt: NOW, dotAt: NOW + 9 },
     ]);
     const [lost, marked] = on.store.inFlight();
-    expect(on.store.release(lost!, NOW + 100)).toEqual({ laneId: on.lane, dueAt: NOW + 100 });
-    expect(on.store.release(marked!, null)).toEqual({ laneId: on.lane, dueAt: NOW + MINUTE });
+    expect(on.store.freeInterrupted(lost!, NOW + 100)).toEqual({ laneId: on.lane, dueAt: NOW + 100 });
+    expect(on.store.freeInterrupted(marked!, null)).toEqual({ laneId: on.lane, dueAt: NOW + MINUTE });
     expect(on.store.inFlight()).toEqual([]);
     expect(on.row(1)).toMatchObject({ nextAt: NOW + 100, attempts: 1, dotAt: null });
     expect(on.row(2)).toMatchObject({ nextAt: NOW + MINUTE, attempts: 1, dotAt: null });
@@ -244,11 +244,11 @@ describe("after a crash", () => {
     on.add(1);
     on.claim();
     const [lost] = on.store.inFlight();
-    expect(on.store.release(lost!, NOW)).not.toBeNull();
-    expect(on.store.release(lost!, NOW + 100)).toBeNull();
+    expect(on.store.freeInterrupted(lost!, NOW)).not.toBeNull();
+    expect(on.store.freeInterrupted(lost!, NOW + 100)).toBeNull();
     expect(on.row(1)?.nextAt).toBe(NOW);
-    on.store.markDot(only(on.claim()), NOW + 9);
-    expect(on.store.release(lost!, NOW)).toBeNull();
+    on.store.markPointOfNoReturn(only(on.claim()), NOW + 9);
+    expect(on.store.freeInterrupted(lost!, NOW)).toBeNull();
     expect(on.row(1)).toMatchObject({ inFlight: true, attempts: 2, dotAt: NOW + 9 });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Settlement } from "../../src/platform/queue/worker.ts";
+import type { JobResult } from "../../src/platform/queue/worker.ts";
 import { seeded, turn } from "../db/temporary.ts";
 import { deferral, FINISH, GIVE_BACK, MINUTE, SOMEBODYS, until, type Workshop, workshop } from "./kit.ts";
 
@@ -13,7 +13,7 @@ async function leaveInFlight(on: Workshop): Promise<number> {
     const lane = queue.laneFor(1, "example.com");
     for (const id of [1, 2]) queue.add({ ...SOMEBODYS, id, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
     const [, second] = queue.claim({ laneId: lane, now, limit: 2, retryAt: () => now + 10 * MINUTE });
-    queue.markDot(second!, now + 100);
+    queue.markPointOfNoReturn(second!, now + 100);
   });
   return now;
 }
@@ -46,7 +46,7 @@ describe("after a crash", () => {
       queue.add({ ...SOMEBODYS, id: 1, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
       for (const again of [0, 0, MINUTE]) {
         const [job] = queue.claim({ laneId: lane, now, limit: 1, retryAt: () => now + again });
-        if (again === 0) queue.defer(job!, { nextAt: now, lastReply: null, badDomainAt: null });
+        if (again === 0) queue.retry(job!, { nextAt: now, lastReply: null, badDomainAt: null });
       }
     });
     await on.worker.start();
@@ -253,7 +253,7 @@ async function endAtRandom(
   draw: () => number,
   tally: Tally,
   attempt: { id: number; markDot: () => Promise<void> },
-): Promise<Settlement> {
+): Promise<JobResult> {
   const { id, markDot } = attempt;
   if (tally.running.has(id)) tally.twiceAtOnce += 1;
   tally.running.add(id);
@@ -280,7 +280,7 @@ describe("under random trouble with the storage, bugs and deferrals", () => {
       using on = workshop({
         maxJobs: 8,
         maxJobsPerLane: 3,
-        handle: (job, context) => endAtRandom(draw, tally, { id: job.id, markDot: context.markDot }),
+        handle: (job, context) => endAtRandom(draw, tally, { id: job.id, markDot: context.markPointOfNoReturn }),
       });
       await on.worker.start();
       const added: Promise<unknown>[] = [];

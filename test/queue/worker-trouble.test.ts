@@ -129,7 +129,7 @@ describe("a bug", () => {
     await on.add(1);
     await until(() => on.attempts.length === 1);
     const [attempt] = on.attempts;
-    await attempt!.context.markDot();
+    await attempt!.context.markPointOfNoReturn();
     expect(on.row(1)?.dotAt).toBe(on.clock.now());
     attempt!.fail(new Error("a bug"));
     await on.worker.idle();
@@ -179,10 +179,10 @@ describe("a bug", () => {
         ...options,
         queue: {
           ...options.queue,
-          finish(job) {
+          complete(job) {
             finished += 1;
             if (isBroken) throw new Error("a bug");
-            return options.queue.finish(job);
+            return options.queue.complete(job);
           },
         },
       }),
@@ -243,7 +243,7 @@ describe("the mark before the dot", () => {
     await on.add(1);
     await until(() => on.attempts.length === 1);
     on.setWritable(false);
-    const error = await on.attempts[0]!.context.markDot().then(
+    const error = await on.attempts[0]!.context.markPointOfNoReturn().then(
       () => null,
       (reason: unknown) => reason,
     );
@@ -257,7 +257,7 @@ describe("the mark before the dot", () => {
     await on.add(1);
     await until(() => on.attempts.length === 1);
     on.of.db.sqlite.run("UPDATE email_queue SET attempts = 2");
-    expect(on.attempts[0]!.context.markDot()).rejects.toThrow("taken from this attempt");
+    expect(on.attempts[0]!.context.markPointOfNoReturn()).rejects.toThrow("taken from this attempt");
     let isHeld: boolean | null = null;
     on.attempts[0]!.end({ ...FINISH, record: (held) => void (isHeld = held) });
     await on.worker.idle();
@@ -275,7 +275,7 @@ describe("once a minute", () => {
     await on.of.committer.commit(() => {
       for (const id of [1, 2]) on.queue.add({ ...SOMEBODYS, id, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
       const [, second] = on.queue.claim({ laneId: lane, now, limit: 2, retryAt: () => now + 2 * MINUTE });
-      on.queue.markDot(second!, now + 1);
+      on.queue.markPointOfNoReturn(second!, now + 1);
     });
     await on.advance(MINUTE - 1);
     expect(on.bugs).toEqual([]);

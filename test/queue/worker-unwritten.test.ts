@@ -1,16 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { emailQueue } from "../../src/platform/db/schema/schema.ts";
 import { StorageError } from "../../src/platform/db/storage-error.ts";
-import type { Settlement } from "../../src/platform/queue/handler.ts";
+import type { JobResult } from "../../src/platform/queue/handler.ts";
 import { turn } from "../db/temporary.ts";
 import { deferral, FINISH, MINUTE, until, workshop } from "./kit.ts";
 
 // Ends of attempts that a bug keeps from being written: of one row among others, and never sent again unmarked.
 
 /** An end whose record throws as long as `isBroken()`. */
-function broken(settlement: Settlement, isBroken = () => true) {
+function broken(settlement: JobResult, isBroken = () => true) {
   const seen = { committed: 0, recorded: 0 };
-  const told: Settlement = {
+  const told: JobResult = {
     ...settlement,
     record() {
       if (isBroken()) throw new TypeError("a bug");
@@ -51,7 +51,7 @@ test("it is an advisory trouble with a name and a cure, until a later try writes
       ...options,
       handler: {
         attempt: (job, context) => options.handler.attempt(job, context),
-        recordInterrupted: (job) => options.handler.recordInterrupted(job),
+        recordUncertain: (job) => options.handler.recordUncertain(job),
         nameOf: (id) => `email-${id}`,
       },
     }),
@@ -91,7 +91,7 @@ describe("a deferral whose record throws", () => {
     await on.worker.start();
     await on.add(1);
     await until(() => on.attempts.length === 1);
-    await on.attempts[0]!.context.markDot();
+    await on.attempts[0]!.context.markPointOfNoReturn();
     on.attempts[0]!.end({ ...broken(deferral(null), () => isBroken).told, isInDoubt: true });
     await on.worker.idle();
     for (let minute = 0; minute < 20; minute++) await on.advance(MINUTE);
@@ -113,7 +113,7 @@ describe("a deferral whose record throws", () => {
     await on.worker.start();
     await on.add(1);
     await until(() => on.attempts.length === 1);
-    await on.attempts[0]!.context.markDot();
+    await on.attempts[0]!.context.markPointOfNoReturn();
     on.attempts[0]!.fail(new Error("a bug"));
     await on.worker.idle();
     for (let minute = 0; minute < 20; minute++) await on.advance(MINUTE);
@@ -130,7 +130,7 @@ test("a message that a bug breaks off behind its dot each time is sent three tim
   const expiresAt = on.clock.now() + lifeMs;
   for (let sent = 1; sent <= 3; sent++) {
     await until(() => on.attempts.length === sent);
-    await on.attempts[sent - 1]!.context.markDot();
+    await on.attempts[sent - 1]!.context.markPointOfNoReturn();
     on.attempts[sent - 1]!.fail(new Error("a bug"));
     await on.worker.idle();
     await on.advance(10 * MINUTE);
@@ -146,7 +146,7 @@ test("a stop does not wait for them, and the next start finds them as a crash le
   await on.worker.start();
   await on.add(1);
   await until(() => on.attempts.length === 1);
-  await on.attempts[0]!.context.markDot();
+  await on.attempts[0]!.context.markPointOfNoReturn();
   on.attempts[0]!.end(broken(FINISH).told);
   await on.worker.idle();
   await on.worker.stop(1_000);
@@ -184,10 +184,10 @@ test.each(["what follows fails", "it is said to have failed though it is durable
     let isFreed = false;
     using on = workshop({
       change: (options) => {
-        const release: typeof options.queue.release = (row, nextAt) => {
+        const release: typeof options.queue.freeInterrupted = (row, nextAt) => {
           if (isBroken) throw new TypeError("a bug");
           isFreed = true;
-          return options.queue.release(row, nextAt);
+          return options.queue.freeInterrupted(row, nextAt);
         };
         const heads = () => {
           if (isFreed && trouble === "what follows fails") throw NO_SPACE;
@@ -200,7 +200,7 @@ test.each(["what follows fails", "it is said to have failed though it is durable
           isTold = true;
           throw NO_SPACE;
         };
-        return { ...options, queue: { ...options.queue, release, heads }, commit };
+        return { ...options, queue: { ...options.queue, freeInterrupted: release, heads }, commit };
       },
     });
     const laneId = await on.add(1);
@@ -212,7 +212,7 @@ test.each(["what follows fails", "it is said to have failed though it is durable
     await on.advance(MINUTE);
     on.worker.nudge(laneId, on.clock.now());
     await until(() => on.attempts.length === 1);
-    await on.attempts[0]!.context.markDot();
+    await on.attempts[0]!.context.markPointOfNoReturn();
     await on.advance(MINUTE);
     await turn(20);
     expect(on.row(1)).toMatchObject({ inFlight: true, attempts: 2, dotAt: expect.any(Number) as number });
@@ -227,11 +227,11 @@ test("a row that could not be freed at the start begins its next attempt by itse
   let isBroken = true;
   using on = workshop({
     change: (options) => {
-      const release: typeof options.queue.release = (row, nextAt) => {
+      const release: typeof options.queue.freeInterrupted = (row, nextAt) => {
         if (isBroken) throw new TypeError("a bug");
-        return options.queue.release(row, nextAt);
+        return options.queue.freeInterrupted(row, nextAt);
       };
-      return { ...options, queue: { ...options.queue, release } };
+      return { ...options, queue: { ...options.queue, freeInterrupted: release } };
     },
   });
   await on.add(1);

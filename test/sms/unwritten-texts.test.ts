@@ -3,7 +3,7 @@ import { smsSegments } from "../../src/platform/db/schema/sms.ts";
 import { isStorageError } from "../../src/platform/db/storage-error.ts";
 import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import { dueDoubts } from "../../src/modules/sms/gateway/resolve-uncertain.ts";
-import { UnwrittenTexts } from "../../src/modules/sms/queue/failed-writes.ts";
+import { FailedSmsWrites } from "../../src/modules/sms/queue/failed-writes.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
@@ -18,7 +18,7 @@ async function start(count: number, isBroken: (row: SegmentRow) => boolean) {
   const clock = fakeClock();
   let bugs = 0;
   const log = { event: () => undefined, bug: (_: string, error: unknown) => void (bugs += +!isStorageError(error)) };
-  const unwritten = new UnwrittenTexts({ messages: sms.messages, commit, clock, log, nudge: () => undefined });
+  const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock, log, nudge: () => undefined });
   const decided: number[] = [];
   const answers = {
     decide(row: SegmentRow, now: number) {

@@ -36,7 +36,7 @@ function seeded() {
   const restart = (spread: number[]) =>
     freeInterrupted({
       queue: jobs.queue,
-      handler: { recordInterrupted: () => undefined },
+      handler: { recordUncertain: () => undefined },
       commit: temporary.committer.commit,
       clock,
       random: { unit: () => spread.shift() ?? 0, bytes: () => new Uint8Array() },

@@ -25,7 +25,7 @@ function seeded() {
       `INSERT INTO webhook_delivery (uid, webhook_id, event_id, event_uid, event_type, attempt, created_at, failed_at, duration_ms)
        VALUES ('d${now}', ${WEBHOOK}, 1, 'e1', 'email.sent', 1, ${now}, ${now}, 1)`,
     );
-    queue.defer(job, { nextAt: now + 15 * MINUTE, lastReply: null, badDomainAt: null });
+    queue.retry(job, { nextAt: now + 15 * MINUTE, lastReply: null, badDomainAt: null });
   };
   return {
     call,

@@ -11,7 +11,7 @@ interface Kept {
   write: () => Promise<unknown>;
 }
 
-export class Unwritten<Key> {
+export class FailedWrites<Key> {
   readonly #clock: Clock;
   readonly #kept = new Map<Key, Kept>();
   #cancel: (() => void) | null = null;

@@ -1,19 +1,19 @@
 import type { Clock } from "../clock.ts";
-import { Unwritten } from "../db/failed-writes.ts";
+import { FailedWrites } from "../db/failed-writes.ts";
 import type { Log } from "../log.ts";
 import type { HealthIssue } from "../health-issue.ts";
-import type { Handler } from "./handler.ts";
+import type { JobHandler } from "./handler.ts";
 import type { Job } from "./job.ts";
 
 /** With more of them, which is no bug of one row any more, nothing is begun: each would be in doubt after a start. */
 const TOO_MANY = 1_000;
 
 /** Ends of attempts that a bug keeps from being written, by their rows, which are in flight meanwhile. */
-export class UnwrittenEnds extends Unwritten<number> {
-  readonly #handler: Pick<Handler, "nameOf">;
+export class FailedResults extends FailedWrites<number> {
+  readonly #handler: Pick<JobHandler, "nameOf">;
   readonly #log: Log;
 
-  constructor({ clock, handler, log }: { clock: Clock; handler: Pick<Handler, "nameOf">; log: Log }) {
+  constructor({ clock, handler, log }: { clock: Clock; handler: Pick<JobHandler, "nameOf">; log: Log }) {
     super(clock);
     this.#handler = handler;
     this.#log = log;

@@ -3,8 +3,8 @@ import type { Job } from "./job.ts";
 // Between the worker and whoever makes its attempts.
 
 /** What came of an attempt, for the worker to write. */
-export interface Settlement {
-  fate:
+export interface JobResult {
+  action:
     | { kind: "finish" }
     /** `at` null: as the schedule says. */
     | { kind: "defer"; at: number | null; lastReply: string | null; badDomainAt: number | null }
@@ -25,7 +25,7 @@ export interface Settlement {
 
 export interface AttemptContext {
   /** Commits that the final dot may be written; rejects when that could not be kept, with RowTaken when the row is lost. */
-  markDot(): Promise<void>;
+  markPointOfNoReturn(): Promise<void>;
   /** The job leads to this site: what the site allows holds for its lane from now on. */
   locate(site: string): void;
   /** Aborted when the worker stops: an attempt not yet begun should be given back. */
@@ -34,10 +34,10 @@ export interface AttemptContext {
   cutOff: AbortSignal;
 }
 
-export interface Handler {
-  attempt(job: Job, context: AttemptContext): Promise<Settlement>;
+export interface JobHandler {
+  attempt(job: Job, context: AttemptContext): Promise<JobResult>;
   /** Inside a transaction: a crash cut this attempt off after its final dot may have been written. */
-  recordInterrupted(job: { id: number; attempts: number; startedAt: number; dotAt: number }): void;
+  recordUncertain(job: { id: number; attempts: number; startedAt: number; dotAt: number }): void;
   /** By which name the operator knows a row; only asked for to tell of a bug. */
   nameOf?(id: number): string | null;
 }

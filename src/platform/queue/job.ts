@@ -76,13 +76,13 @@ export interface WorkerQueue {
   /** When the lane's next row is due and when it expires; null when it has none that waits. */
   headOf(laneId: number): { dueAt: number; expiresAt: number } | null;
   /** Notes that the final dot may be written from now on. False: the row is no longer this attempt's. */
-  markDot(attempt: Attempt, now: number): boolean;
+  markPointOfNoReturn(attempt: Attempt, now: number): boolean;
   /** Takes the row off the queue. False: it is no longer this attempt's. */
-  finish(attempt: Attempt): boolean;
+  complete(attempt: Attempt): boolean;
   /** Puts the row back for its next attempt. False: it is no longer this attempt's. */
-  defer(attempt: Attempt, deferral: Deferral): boolean;
+  retry(attempt: Attempt, deferral: Deferral): boolean;
   /** Undoes the claim of an attempt that was never begun. */
-  giveBack(job: Job): void;
+  release(job: Job): void;
   /** Every lane with waiting rows and when its first one is due. */
   heads(): LaneHead[];
   /** What a crash left in flight, and what runs. */
@@ -91,7 +91,7 @@ export interface WorkerQueue {
    * Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. Where and when it waits;
    * null: it was freed before, is another attempt's by now, or gone.
    */
-  release(row: Pick<InterruptedJob, "id" | "attempts">, nextAt: number | null): LaneHead | null;
+  freeInterrupted(row: Pick<InterruptedJob, "id" | "attempts">, nextAt: number | null): LaneHead | null;
   /** The clock was set back: of the rows behind the id `after`; the last one looked at, or null when there are no more. */
   bringNear(after: number, now: number): number | null;
 }

@@ -3,9 +3,9 @@ import type { Commit } from "../db/group-commit.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
-import type { Handler } from "./handler.ts";
+import type { JobHandler } from "./handler.ts";
 import type { InterruptedJob, LaneHead, WorkerQueue } from "./job.ts";
-import type { UnwrittenEnds } from "./failed-results.ts";
+import type { FailedResults } from "./failed-results.ts";
 
 // Rows in flight that nobody works on: after a crash, or by a bug. An attempt without dot_at sent
 // nothing, and starts again soon; from the third on it keeps the delay of its claim, in case it is
@@ -20,12 +20,12 @@ const RESTART_SPREAD_MS = 1_000;
 
 export interface RecoverParts {
   queue: WorkerQueue;
-  handler: Pick<Handler, "recordInterrupted">;
+  handler: Pick<JobHandler, "recordUncertain">;
   commit: Commit;
   clock: Clock;
   random: Random;
   log: Log;
-  unwritten: Pick<UnwrittenEnds, "keep" | "has" | "nameOf">;
+  unwritten: Pick<FailedResults, "keep" | "has" | "nameOf">;
   /** These were freed after all: where work waits. */
   freed: (heads: LaneHead[]) => void;
 }
@@ -76,9 +76,9 @@ async function free(row: InterruptedJob, nextAt: number | null, parts: RecoverPa
   const { id, attempts, startedAt, dotAt } = row;
   const write = () =>
     commit(() => {
-      const freed = queue.release(row, nextAt);
+      const freed = queue.freeInterrupted(row, nextAt);
       if (freed !== null && dotAt !== null)
-        handler.recordInterrupted({ id, attempts, startedAt: startedAt ?? dotAt, dotAt });
+        handler.recordUncertain({ id, attempts, startedAt: startedAt ?? dotAt, dotAt });
       return freed;
     });
   try {

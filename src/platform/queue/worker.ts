@@ -5,7 +5,7 @@ import { isStorageError } from "../db/storage-error.ts";
 import type { Log } from "../log.ts";
 import type { Random } from "../random.ts";
 import type { HealthIssue } from "../health-issue.ts";
-import type { AttemptContext, Handler, Settlement } from "./handler.ts";
+import type { AttemptContext, JobHandler, JobResult } from "./handler.ts";
 import { bringNear } from "./bring-near.ts";
 import { DueTimer } from "./due-timer.ts";
 import { Lanes } from "./lanes.ts";
@@ -16,9 +16,9 @@ import { nextRetryAt } from "./retry-delay.ts";
 import type { PauseView } from "./delivery-pause.ts";
 import type { SiteGate } from "./site-limits.ts";
 import { type Deferral, type Job, type LaneHead, RowTaken, type WorkerQueue } from "./job.ts";
-import { UnwrittenEnds } from "./failed-results.ts";
+import { FailedResults } from "./failed-results.ts";
 
-export type { AttemptContext, Handler, Settlement };
+export type { AttemptContext, JobHandler, JobResult };
 
 // The worker takes due rows off the queue and hands each to the handler, which does the I/O and
 // returns what to write; the worker writes it together with the row's fate in one transaction.
@@ -41,7 +41,7 @@ const RECORD_GRACE_MS = 18_000;
 
 export interface WorkerOptions {
   queue: WorkerQueue;
-  handler: Handler;
+  handler: JobHandler;
   commit: Commit;
   guard: DiskGuard;
   clock: Clock;
@@ -62,7 +62,7 @@ export class Worker {
   readonly #lanes: Lanes;
   readonly #isHeld: (workspaceId: number) => boolean;
   readonly #running = new Map<number, Job>();
-  readonly #unwritten: UnwrittenEnds;
+  readonly #unwritten: FailedResults;
   readonly #stopping = new AbortController();
   readonly #cutOff = new AbortController();
   readonly #givingUp = new AbortController();
@@ -81,7 +81,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#changingSince = options.clock.now();
-    this.#unwritten = new UnwrittenEnds(options);
+    this.#unwritten = new FailedResults(options);
     this.#timer = new DueTimer(options.clock, () => this.#tickSoon());
     const { workspaceOf, isHeld } = lookUpOwners(options);
     this.#lanes = new Lanes(options.maxJobsPerLane, workspaceOf, options.gate, isHeld);
@@ -269,16 +269,16 @@ export class Worker {
     this.#tickSoon();
   }
 
-  async #attempt(job: Job): Promise<Settlement> {
+  async #attempt(job: Job): Promise<JobResult> {
     const { handler, queue, commit, guard, clock, log } = this.#options;
     const nothing = () => undefined;
-    if (this.#stopping.signal.aborted) return { fate: { kind: "give_back" }, isReached: null, record: nothing };
+    if (this.#stopping.signal.aborted) return { action: { kind: "give_back" }, isReached: null, record: nothing };
     let dotAt: number | null = null;
     const markDot = async () => {
       // This small mark may still fit where the record of the outcome would not.
       if (guard.failure !== null) throw new Error(guard.failure);
       const now = clock.now();
-      const isOurs = await commit(() => queue.markDot(job, now)).catch((error: unknown) => {
+      const isOurs = await commit(() => queue.markPointOfNoReturn(job, now)).catch((error: unknown) => {
         if (!isStorageError(error)) this.#unwritten.tellBug("dot", job, error);
         throw error;
       });
@@ -287,7 +287,7 @@ export class Worker {
     };
     try {
       return await handler.attempt(job, {
-        markDot,
+        markPointOfNoReturn: markDot,
         locate: (site) => this.#locate(job.laneId, site),
         stopping: this.#stopping.signal,
         cutOff: this.#cutOff.signal,
@@ -300,10 +300,10 @@ export class Worker {
       // The same bug would send it at each attempt for days.
       const isLast = mayBeSent !== null && attempt >= MAX_SENT_BY_BUGS;
       return {
-        fate: { kind: "defer", at: isLast ? job.expiresAt : null, lastReply, badDomainAt: job.badDomainAt },
+        action: { kind: "defer", at: isLast ? job.expiresAt : null, lastReply, badDomainAt: job.badDomainAt },
         isReached: null,
         isInDoubt: mayBeSent !== null,
-        record: (ownsRow) => (ownsRow && mayBeSent !== null ? handler.recordInterrupted(mayBeSent) : undefined),
+        record: (ownsRow) => (ownsRow && mayBeSent !== null ? handler.recordUncertain(mayBeSent) : undefined),
       };
     }
   }
@@ -315,7 +315,7 @@ export class Worker {
   }
 
   /** Writes the end of an attempt, however long the storage takes to let it. */
-  async #settle(job: Job, settlement: Settlement): Promise<void> {
+  async #settle(job: Job, settlement: JobResult): Promise<void> {
     const { clock } = this.#options;
     let whatIsLeft = settlement;
     for (;;) {
@@ -331,20 +331,20 @@ export class Worker {
       }
       // The room's rows cannot be written. What nobody has taken is put off without them; of the rest none is to be
       // sent again unmarked, nor taken off the queue with nobody told how it ended.
-      const mayPutOff = settlement.fate.kind === "defer" && settlement.isInDoubt !== true;
+      const mayPutOff = settlement.action.kind === "defer" && settlement.isInDoubt !== true;
       if (!mayPutOff || whatIsLeft !== settlement) return this.#keep(job, settlement);
-      whatIsLeft = { fate: settlement.fate, isReached: settlement.isReached, record: () => undefined };
+      whatIsLeft = { action: settlement.action, isReached: settlement.isReached, record: () => undefined };
     }
   }
 
-  #keep(job: Job, settlement: Settlement): void {
+  #keep(job: Job, settlement: JobResult): void {
     this.#unwritten.keep(job.id, async () => {
       await this.#write(job, settlement);
       this.#tickSoon();
     });
   }
 
-  async #write(job: Job, settlement: Settlement): Promise<void> {
+  async #write(job: Job, settlement: JobResult): Promise<void> {
     const { commit, log } = this.#options;
     const dueAt = await commit(() => this.#record(job, settlement));
     try {
@@ -355,12 +355,12 @@ export class Worker {
     }
   }
 
-  #record(job: Job, settlement: Settlement): number | null {
+  #record(job: Job, settlement: JobResult): number | null {
     const { queue, clock, random, scheduleMs } = this.#options;
-    const { fate } = settlement;
+    const { action: fate } = settlement;
     switch (fate.kind) {
       case "finish":
-        settlement.record(queue.finish(job), job.nextAt);
+        settlement.record(queue.complete(job), job.nextAt);
         return null;
       case "defer": {
         // Counted from the end: an attempt may outlast the delay that its claim has set (ten minutes for the dot
@@ -372,14 +372,14 @@ export class Worker {
           lastReply: fate.lastReply,
           badDomainAt: fate.badDomainAt,
         };
-        const ownsRow = queue.defer(job, deferral);
+        const ownsRow = queue.retry(job, deferral);
         settlement.record(ownsRow, deferral.nextAt);
         return ownsRow ? deferral.nextAt : null;
       }
       case "give_back": {
         // It was due when it was claimed; where the clock was set back since, that time lies ahead.
         const dueAt = Math.min(job.dueAt, clock.now());
-        queue.giveBack({ ...job, dueAt });
+        queue.release({ ...job, dueAt });
         return dueAt;
       }
     }

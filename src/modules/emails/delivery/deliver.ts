@@ -4,7 +4,7 @@ import type { Keychain } from "../../domains/signing-keys.ts";
 import type { DomainRow, DomainStore } from "../../domains/store.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
 import { type Job, RowTaken } from "../../../platform/queue/job.ts";
-import type { AttemptContext, Handler, Settlement } from "../../../platform/queue/worker.ts";
+import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/worker.ts";
 import type { SessionPool } from "../../../protocols/smtp/session-pool.ts";
 import type { Sites } from "../../../protocols/smtp/sites.ts";
 import type { SessionSlots } from "../../../protocols/smtp/session-slots.ts";
@@ -44,15 +44,15 @@ export interface DeliverParts extends SettleParts, WayParts {
 }
 
 /** The worker's handler for emails. */
-export function emailHandler(parts: DeliverParts): Handler {
+export function emailHandler(parts: DeliverParts): JobHandler {
   return {
     async attempt(job, context) {
       const loaded = loadOrGiveUp(job, parts);
       if (loaded === "unreadable") return abandon(job, parts);
-      if (loaded === null) return { fate: { kind: "finish" }, isReached: null, record: () => undefined };
+      if (loaded === null) return { action: { kind: "finish" }, isReached: null, record: () => undefined };
       return settle({ job, ...loaded }, await attempt(job, loaded, context, parts), parts);
     },
-    recordInterrupted(job) {
+    recordUncertain(job) {
       parts.emails.insertAttempt({
         emailId: job.id,
         number: job.attempts,
@@ -97,12 +97,12 @@ function loadOrGiveUp(job: Job, parts: DeliverParts): Loaded | null | "unreadabl
   }
 }
 
-function abandon(job: Job, parts: DeliverParts): Settlement {
+function abandon(job: Job, parts: DeliverParts): JobResult {
   const failedReason = "4.4.7 Not delivered in its time: pombo could not read it from its database";
   const endedAt = parts.clock.now();
   const end = { endedAt, sentAt: null, deliveredAt: null, failedReason, bounce: null, attempts: job.attempt - 1 };
   return {
-    fate: { kind: "finish" },
+    action: { kind: "finish" },
     isReached: null,
     record(ownsRow) {
       if (ownsRow) parts.emails.end(job.id, { status: "failed", ...end });
@@ -202,7 +202,7 @@ async function transmit(
         async beforeDot() {
           envelopeAcceptedAt = parts.clock.now();
           try {
-            await context.markDot();
+            await context.markPointOfNoReturn();
           } catch (error) {
             isTaken = error instanceof RowTaken;
             // No other host is tried either.

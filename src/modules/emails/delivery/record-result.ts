@@ -2,7 +2,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { comparableAddress, type Mailbox } from "../../../protocols/mime/address.ts";
 import type { Job } from "../../../platform/queue/job.ts";
-import type { Settlement } from "../../../platform/queue/worker.ts";
+import type { JobResult } from "../../../platform/queue/worker.ts";
 import type { Category } from "../../../protocols/smtp/replies/classify.ts";
 import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
 import { shorten } from "../../../protocols/smtp/replies/reply.ts";
@@ -79,10 +79,10 @@ export interface SettleParts {
   show: (words: string, recipient: string) => string;
 }
 
-export function settle(ended: Ended, ending: Ending, parts: SettleParts): Settlement {
+export function settle(ended: Ended, ending: Ending, parts: SettleParts): JobResult {
   switch (ending.kind) {
     case "unbegun":
-      return { fate: { kind: "give_back" }, isReached: null, record: () => undefined };
+      return { action: { kind: "give_back" }, isReached: null, record: () => undefined };
     case "refused":
       return settleRefused(ended, ending, parts);
     case "trouble":
@@ -94,7 +94,7 @@ export function settle(ended: Ended, ending: Ending, parts: SettleParts): Settle
   }
 }
 
-function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, parts: SettleParts): Settlement {
+function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, parts: SettleParts): JobResult {
   const { job } = ended;
   const { status, category, reason } = ending;
   const endedAt = parts.clock.now();
@@ -106,7 +106,7 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
     mx: null,
   };
   return {
-    fate: { kind: "finish" },
+    action: { kind: "finish" },
     isReached: null,
     record(ownsRow) {
       if (!ownsRow) return;
@@ -127,12 +127,12 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
   };
 }
 
-function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }>, parts: SettleParts): Settlement {
+function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }>, parts: SettleParts): JobResult {
   const { job } = ended;
   const { reason, stage, category, badDomainAt } = ending;
   const endedAt = parts.clock.now();
   return {
-    fate: { kind: "defer", at: null, lastReply: reason, badDomainAt },
+    action: { kind: "defer", at: null, lastReply: reason, badDomainAt },
     // DNS and signing say nothing of the destination's servers.
     isReached: null,
     record(ownsRow) {
@@ -149,11 +149,7 @@ function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }
   };
 }
 
-function settleBadDomain(
-  ended: Ended,
-  ending: Extract<Ending, { kind: "bad_domain" }>,
-  parts: SettleParts,
-): Settlement {
+function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_domain" }>, parts: SettleParts): JobResult {
   const { job, email, to } = ended;
   const { reason, enhancedCode } = ending;
   const endedAt = parts.clock.now();
@@ -161,7 +157,7 @@ function settleBadDomain(
   const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
   const suppression = suppressFor({ site: DNS_SITE, recipient, now: endedAt }, parts);
   return {
-    fate: { kind: "finish" },
+    action: { kind: "finish" },
     isReached: null,
     record(ownsRow) {
       const attempt = {
@@ -188,7 +184,7 @@ function settleTransmitted(
   ended: Ended,
   ending: Extract<Ending, { kind: "transmitted" }>,
   parts: SettleParts,
-): Settlement {
+): JobResult {
   const { job, email } = ended;
   const { transmission, endedAt } = ending;
   const { result } = transmission;
@@ -200,7 +196,7 @@ function settleTransmitted(
     const status = ending.relay === null ? "delivered" : "sent";
     const deliveredAt = ending.relay === null ? endedAt : null;
     return {
-      fate: { kind: "finish" },
+      action: { kind: "finish" },
       isReached: true,
       record(ownsRow) {
         parts.emails.insertAttempt(attemptOf(job, ending, { outcome: status, category: null }));
@@ -229,7 +225,7 @@ interface Judged extends Judgement {
   parts: SettleParts;
 }
 
-function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
+function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): JobResult {
   const { job, email, to } = ended;
   const { transmission, endedAt } = ending;
   const { verdict, reason, sentAt, parts } = judged;
@@ -243,7 +239,7 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
   // What a relay says is about its own rules; what we refuse ourselves (a size limit, R19) nobody has answered.
   const isAnswered = ending.relay === null && result.kind === "refused";
   return {
-    fate: { kind: "finish" },
+    action: { kind: "finish" },
     isReached: true,
     record(ownsRow) {
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "bounced", category }));
@@ -261,7 +257,7 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
   };
 }
 
-function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
+function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): JobResult {
   const { job } = ended;
   const { transmission } = ending;
   const { verdict, reason, isReached, sentAt, parts } = judged;
@@ -269,7 +265,7 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
   if (isUnknown && !ending.isCutOff && parts.emails.lostAnswers(job.id) + 1 >= MAX_UNKNOWN)
     return settleLost(ended, ending, judged);
   return {
-    fate: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
+    action: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
     isReached,
     isInDoubt: isUnknown,
     record(ownsRow) {
@@ -302,7 +298,7 @@ function tellDelayed({ job, email }: Ended, at: number, parts: SettleParts): voi
 }
 
 /** It may have arrived as often as it was sent: sending it for three days would fill somebody's inbox. */
-function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): Settlement {
+function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): JobResult {
   const { job } = ended;
   const { reason, sentAt, parts } = judged;
   const whole = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${reason}`;
@@ -311,7 +307,7 @@ function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" 
   const { host } = ending.transmission;
   const bounce: Bounce = { type: "undetermined", category, smtpCode: null, enhancedCode: null, mx: host };
   return {
-    fate: { kind: "finish" },
+    action: { kind: "finish" },
     isReached: true,
     record(ownsRow) {
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "unknown", category }));

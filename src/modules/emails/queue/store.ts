@@ -138,25 +138,25 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
     },
 
     /** Notes that the final dot may be written from now on. False: the row is no longer this attempt's. */
-    markDot(job: { id: number; attempt: number }, now: number): boolean {
+    markPointOfNoReturn(job: { id: number; attempt: number }, now: number): boolean {
       return updateDot.get({ id: job.id, attempt: job.attempt, now }) !== undefined;
     },
 
     /** Takes the row off the queue. False: it is no longer this attempt's. */
-    finish(job: { id: number; attempt: number }): boolean {
+    complete(job: { id: number; attempt: number }): boolean {
       const row = deleteRow.get({ id: job.id, attempt: job.attempt });
       if (row !== undefined) delayed.gone(row);
       return row !== undefined;
     },
 
     /** Puts the row back for its next attempt. False: it is no longer this attempt's. */
-    defer(job: { id: number; attempt: number }, deferral: Deferral): boolean {
+    retry(job: { id: number; attempt: number }, deferral: Deferral): boolean {
       const update = { id: job.id, attempt: job.attempt, ...deferral };
       return delayed.changing(job.id, () => updateDeferred.get(update)) !== undefined;
     },
 
     /** Undoes the claim of an attempt that was never begun. */
-    giveBack(job: Job): void {
+    release(job: Job): void {
       delayed.changing(job.id, () => updateGivenBack.run({ id: job.id, attempt: job.attempt, dueAt: job.dueAt }));
     },
 
@@ -205,7 +205,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
      * Frees a row that a crash left in flight; `nextAt` null keeps the time its claim has set. Where and when it waits;
      * null: it was freed before, is another attempt's by now, or gone.
      */
-    release({ id, attempts }: Pick<InterruptedJob, "id" | "attempts">, nextAt: number | null): LaneHead | null {
+    freeInterrupted({ id, attempts }: Pick<InterruptedJob, "id" | "attempts">, nextAt: number | null): LaneHead | null {
       const freed = { inFlight: false, dotAt: null, ...(nextAt === null ? {} : { nextAt }) };
       const isLost = and(eq(emailQueue.id, id), eq(emailQueue.attempts, attempts), eq(emailQueue.inFlight, true));
       const waiting = { laneId: emailQueue.laneId, dueAt: emailQueue.nextAt };

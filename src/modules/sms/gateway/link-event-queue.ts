@@ -4,7 +4,7 @@ import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { Outlet } from "./dispatch.ts";
 import type { Flight } from "./submission.ts";
-import type { UnwrittenTexts } from "../queue/failed-writes.ts";
+import type { FailedSmsWrites } from "../queue/failed-writes.ts";
 
 // All that comes from the links goes to the database through one line, in the order in which it came: an answer
 // before its receipt. What comes while a transaction is written shares the next. While nothing can be written,
@@ -38,7 +38,7 @@ export interface WriterParts {
   guard: { failure: string | null; whenOpen(run: () => void): () => void };
   clock: Clock;
   log: Log;
-  unwritten: Pick<UnwrittenTexts, "tellBug" | "keepSegment">;
+  unwritten: Pick<FailedSmsWrites, "tellBug" | "keepSegment">;
   /** Whether more may be read. */
   pressed: (isPressed: boolean) => void;
   /** Inside a transaction that frees places of links, by their number; its result is called after the commit. */

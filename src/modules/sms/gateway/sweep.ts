@@ -19,7 +19,7 @@ import type { SegmentStore } from "../queue/segment-store.ts";
 import type { MessageStore } from "../queue/message-store.ts";
 import type { Jump, TextClock } from "../queue/message-clock.ts";
 import { dueDoubts } from "./resolve-uncertain.ts";
-import type { Share, UnwrittenTexts } from "../queue/failed-writes.ts";
+import type { Share, FailedSmsWrites } from "../queue/failed-writes.ts";
 import type { WorkStore } from "../queue/work-store.ts";
 
 // What time alone brings about: texts whose time to be sent is over, answers and receipts that are not waited for any
@@ -60,7 +60,7 @@ export interface SweeperParts {
   dispatcher: Pick<Dispatcher, "forgetTimers">;
   backlog: Pick<Backlog, "look">;
   nudge: (work: ReadyWork) => void;
-  unwritten: Pick<UnwrittenTexts, "run">;
+  unwritten: Pick<FailedSmsWrites, "run">;
   commit: Commit;
   clock: TextClock;
   log: Log;

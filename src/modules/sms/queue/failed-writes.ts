@@ -1,7 +1,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
-import { Unwritten } from "../../../platform/db/failed-writes.ts";
+import { FailedWrites } from "../../../platform/db/failed-writes.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { HealthIssue } from "../../../platform/health-issue.ts";
 import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
@@ -35,7 +35,7 @@ export interface Share<T extends Segment> {
 }
 
 /** By message and part; each stays meanwhile as it was: in flight, unknown, waiting. */
-export class UnwrittenTexts extends Unwritten<string> {
+export class FailedSmsWrites extends FailedWrites<string> {
   readonly #parts: UnwrittenTextsParts;
 
   constructor(parts: UnwrittenTextsParts) {

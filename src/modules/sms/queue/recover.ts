@@ -8,7 +8,7 @@ import type { SegmentStore, Words } from "./segment-store.ts";
 import type { SegmentRow } from "./segment-read-store.ts";
 import type { MessageStore } from "./message-store.ts";
 import { dueDoubts } from "../gateway/resolve-uncertain.ts";
-import type { UnwrittenTexts } from "./failed-writes.ts";
+import type { FailedSmsWrites } from "./failed-writes.ts";
 import type { WorkStore } from "./work-store.ts";
 
 // At a start, before anything is claimed: of what was in flight nobody knows the outcome, and what waits for routes
@@ -30,7 +30,7 @@ export interface RecoverParts {
   commit: Commit;
   now: () => number;
   log: Log;
-  unwritten: Pick<UnwrittenTexts, "run">;
+  unwritten: Pick<FailedSmsWrites, "run">;
 }
 
 export async function recoverTexts(parts: RecoverParts): Promise<void> {

@@ -4,7 +4,7 @@ import type { EventRow } from "../../events/store.ts";
 import { newId } from "../../../platform/uuid.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { Job } from "../../../platform/queue/job.ts";
-import type { AttemptContext, Handler, Settlement } from "../../../platform/queue/worker.ts";
+import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/worker.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { Caller, CallResult } from "./call.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
@@ -40,7 +40,7 @@ export interface DeliverParts {
 
 /** What became of a job, for the worker to write. */
 interface Ended {
-  fate: Settlement["fate"];
+  fate: JobResult["action"];
   isReached: boolean | null;
   isDelivered: boolean;
   /** Inside the transaction; `nextAt`: when the next call of this event is due, null: never. */
@@ -67,10 +67,10 @@ const NOTHING_TO_DO: Ended = {
   record: () => undefined,
   committed: () => undefined,
 };
-const NOT_BEGUN: Settlement = { fate: { kind: "give_back" }, isReached: null, record: () => undefined };
+const NOT_BEGUN: JobResult = { action: { kind: "give_back" }, isReached: null, record: () => undefined };
 
 /** Delivers what the worker takes off the webhooks' queue. */
-export function webhookHandler(parts: DeliverParts): Handler {
+export function webhookHandler(parts: DeliverParts): JobHandler {
   /** By webhook and resource: the end of the call that was last begun. */
   const underWay = new Map<string, Promise<void>>();
   const turns = new Turns();
@@ -107,15 +107,15 @@ export function webhookHandler(parts: DeliverParts): Handler {
       }
     },
     // A call that a crash cut off is made again; nothing was written of it.
-    recordInterrupted: () => undefined,
+    recordUncertain: () => undefined,
   };
 }
 
 /** Another call may have been asked for, and promised, while this one was under way: its lane is told. */
-function settle(job: Job, ended: Ended, parts: DeliverParts): Settlement {
+function settle(job: Job, ended: Ended, parts: DeliverParts): JobResult {
   let nextAt: number | null = null;
   return {
-    fate: ended.fate,
+    action: ended.fate,
     isReached: ended.isReached,
     record(ownsRow) {
       nextAt = ownsRow ? parts.jobs.callEnded(job.id, ended.isDelivered) : null;
@@ -132,7 +132,7 @@ async function deliver(
   job: Job,
   { webhook, event }: { webhook: WebhookRow; event: EventRow },
   { context, parts, slow }: { context: AttemptContext; parts: DeliverParts; slow: Set<number> },
-): Promise<Settlement> {
+): Promise<JobResult> {
   const startedAt = parts.clock.now();
   const result = await callReceiver(job, { webhook, event }, { context, parts });
   // Stopped in the middle: it counts as not made, and is made again.

@@ -150,13 +150,13 @@ export function openWebhookJobStore(db: Db) {
       return head === undefined ? null : { dueAt: head.dueAt, expiresAt: NEVER };
     },
     // Nothing of a call is lost when it is made twice.
-    markDot: () => true,
+    markPointOfNoReturn: () => true,
     // One that is asked for again waits from now on as one that was deferred does.
-    finish: ({ id, attempt }) =>
+    complete: ({ id, attempt }) =>
       removeUnlessAgain.get({ id, attempt }) !== undefined ||
       updateDeferred.get({ id, attempt, nextAt: 0 }) !== undefined,
-    defer: ({ id, attempt }, { nextAt }: Deferral) => updateDeferred.get({ id, attempt, nextAt }) !== undefined,
-    giveBack: ({ id, attempt, dueAt }) => void updateGivenBack.run({ id, attempt, dueAt }),
+    retry: ({ id, attempt }, { nextAt }: Deferral) => updateDeferred.get({ id, attempt, nextAt }) !== undefined,
+    release: ({ id, attempt, dueAt }) => void updateGivenBack.run({ id, attempt, dueAt }),
     heads: (): LaneHead[] =>
       orm
         .select({ laneId: webhookJobs.webhookId, dueAt: sql<number>`${min(webhookJobs.nextAt)}` })
@@ -170,7 +170,7 @@ export function openWebhookJobStore(db: Db) {
         .where(sql.raw("in_flight = 1")) // in the words of its index, or that is not used
         .all()
         .map((row) => ({ ...row, startedAt: null, dotAt: null })),
-    release({ id, attempts }, nextAt) {
+    freeInterrupted({ id, attempts }, nextAt) {
       const freed = orm
         .update(webhookJobs)
         .set({
