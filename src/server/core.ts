@@ -53,7 +53,7 @@ export function openGround({ config, instanceKey, edges }: GroundOptions, db: Db
   const keyring = checkedKeyring(openKeyring(instanceKey, random), stores.workspaces.fact("key_check"), config.dataDir);
   // The first change after an update is the end of going back; last, since the other followers write too.
   if ((stores.workspaces.fact("update_probation") ?? "") !== "")
-    db.followers.push(new Probation(db, () => stores.workspaces.setFact("update_probation", "")));
+    db.listeners.push(new Probation(db, () => stores.workspaces.setFact("update_probation", "")));
   const committer: Committer = new Committer(db, {
     committed: counters.commits.committed,
     failed: (error) => {

@@ -166,7 +166,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       isBlocking,
       notify: (notice) => teller.tellOfRates(notice),
     });
-    db.followers.push(rates);
+    db.listeners.push(rates);
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
     const shared = { config, edges, stores, keyring, committer, guard, pause, findRelay, rates, show };
     const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);

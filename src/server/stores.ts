@@ -1,5 +1,5 @@
 import type { Config, NamedPlan, Plan } from "../config/config.ts";
-import { Facts } from "../platform/db/after-commit.ts";
+import { AfterCommit } from "../platform/db/after-commit.ts";
 import type { Db } from "../platform/db/open.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
@@ -70,12 +70,12 @@ export type SmsStores = ReturnType<typeof openSmsStores>;
 /** The stores of the texts: what changes segments is settled with their message. */
 export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "credits">) {
   const messages = openMessageStore(db);
-  const facts = new Facts();
-  db.followers.push(facts);
+  const facts = new AfterCommit();
+  db.listeners.push(facts);
   const counted = { ended: { sent: 0, delivered: 0, undelivered: 0, failed: 0, expired: 0 }, possibleDuplicates: 0 };
   const counts: SettleParts["counts"] = {
-    changed: (status) => facts.note(() => void (counted.ended[status] += 1)),
-    duplicated: () => facts.note(() => void (counted.possibleDuplicates += 1)),
+    changed: (status) => facts.run(() => void (counted.ended[status] += 1)),
+    duplicated: () => facts.run(() => void (counted.possibleDuplicates += 1)),
   };
   const segments: SegmentStore = openSegmentStore(db, (messageId) =>
     settleMessage(messageId, { messages, segments, counts, ...ledger }),

@@ -215,7 +215,7 @@ test("the key of a request that was refused, for whatever reason, works once the
   const flush = () => {
     if (isBroken) throw new StorageError(new Error("cannot be written"));
   };
-  pombo.app.db.followers.push({ keep: nothing, undo: nothing, flush, reset: nothing });
+  pombo.app.db.listeners.push({ onRelease: nothing, onRollbackTo: nothing, beforeCommit: flush, onRollback: nothing });
   const count = () =>
     pombo.app.db.sqlite.query<{ count: number }, []>("SELECT COUNT(*) AS count FROM idempotency").get()?.count;
   for (const operation of OPERATIONS) {

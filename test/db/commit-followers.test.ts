@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { instance } from "../../src/platform/db/schema/schema.ts";
 import type { StorageError } from "../../src/platform/db/storage-error.ts";
-import type { Follower } from "../../src/platform/db/tally.ts";
+import type { TransactionListener } from "../../src/platform/db/tally.ts";
 import { type TemporaryDatabase, temporaryDatabase } from "./temporary.ts";
 
 // What followers write before the COMMIT is the closures' own: a bug there is one closure's, not the storage's.
@@ -16,11 +16,11 @@ const names = (of: TemporaryDatabase) =>
     .map((row) => row.name);
 
 /** Writes before the COMMIT what the closures of a batch have noted. */
-class Notes implements Follower {
+class Notes implements TransactionListener {
   readonly #write: (name: string) => void;
   #ofClosure: string[] = [];
   #ofBatch: string[] = [];
-  committed?: () => void;
+  onCommit?: () => void;
 
   constructor(write: (name: string) => void) {
     this.#write = write;
@@ -30,21 +30,21 @@ class Notes implements Follower {
     this.#ofClosure.push(name);
   }
 
-  keep(): void {
+  onRelease(): void {
     this.#ofBatch.push(...this.#ofClosure);
     this.#ofClosure = [];
   }
 
-  undo(): void {
+  onRollbackTo(): void {
     this.#ofClosure = [];
   }
 
-  flush(): void {
+  beforeCommit(): void {
     for (const name of this.#ofBatch.splice(0)) this.#write(name);
   }
 
-  reset(): void {
-    this.undo();
+  onRollback(): void {
+    this.onRollbackTo();
     this.#ofBatch = [];
   }
 }
@@ -62,7 +62,7 @@ function followed(poison: string, error = new TypeError("a bug")) {
     if (name === poison) throw error;
     insert(of, `of ${name}`);
   });
-  of.db.followers.push(notes);
+  of.db.listeners.push(notes);
   const order: string[] = [];
   const commit = (name: string) =>
     of.committer.commit(() => {
@@ -126,7 +126,7 @@ test("storage that fails under a follower is trouble with the storage", async ()
 test("a follower that throws when all is durable keeps nobody waiting, and is told as a bug", async () => {
   const { of, bugs, notes, commit, failures, error } = followed("none");
   using _ = of;
-  notes.committed = () => {
+  notes.onCommit = () => {
     throw error;
   };
   await commit("a");

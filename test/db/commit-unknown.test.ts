@@ -42,7 +42,7 @@ function failingCommit(of: TemporaryDatabase, code: string, isKept: boolean): Co
       };
     },
   });
-  return new Committer({ sqlite, followers: [] });
+  return new Committer({ sqlite, listeners: [] });
 }
 
 test.each([

@@ -1,24 +1,24 @@
 import { expect, test } from "bun:test";
-import { Facts } from "../../src/platform/db/after-commit.ts";
+import { AfterCommit } from "../../src/platform/db/after-commit.ts";
 import { Tally } from "../../src/platform/db/tally.ts";
 import { temporaryDatabase } from "./temporary.ts";
 
 function start() {
   const database = temporaryDatabase();
   const { db, committer } = database;
-  const facts = new Facts();
+  const facts = new AfterCommit();
   const told: string[] = [];
   let isBroken = false;
   const tally = new Tally(() => {
     if (isBroken) throw new Error("cannot be written");
   });
-  db.followers.push(tally, facts);
+  db.listeners.push(tally, facts);
   return {
     told,
     commit: committer.commit,
     note: (name: string) => {
       tally.add({ name }, 1);
-      facts.note(() => told.push(`${name}${db.sqlite.inTransaction ? " too early" : ""}`));
+      facts.run(() => told.push(`${name}${db.sqlite.inTransaction ? " too early" : ""}`));
     },
     break: (is: boolean) => (isBroken = is),
     [Symbol.dispose]: () => database[Symbol.dispose](),

@@ -11,7 +11,7 @@ beforeEach(() => {
   db = openDatabase(":memory:");
   facts = openWorkspaceStore(db);
   facts.setFact("update_probation", "an update");
-  db.followers.push(new Probation(db, () => facts.setFact("update_probation", "")));
+  db.listeners.push(new Probation(db, () => facts.setFact("update_probation", "")));
   committer = new Committer(db);
 });
 

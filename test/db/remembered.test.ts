@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
-import { Remembered } from "../../src/platform/db/transactional-cache.ts";
+import { TransactionalCache } from "../../src/platform/db/transactional-cache.ts";
 import { instance } from "../../src/platform/db/schema/schema.ts";
 import { temporaryDatabase } from "./temporary.ts";
 
 function start() {
   const of = temporaryDatabase();
   const { orm } = of.db;
-  const remembered = new Remembered<string, string>(10);
-  of.db.followers.push(remembered);
+  const remembered = new TransactionalCache<string, string>(10);
+  of.db.listeners.push(remembered);
   const set = (value: string) => {
     orm
       .insert(instance)
@@ -90,7 +90,7 @@ test("a change beside another's refusal is seen by all that follow", async () =>
 });
 
 test("no more is remembered than its limit", () => {
-  const remembered = new Remembered<number, number>(3);
+  const remembered = new TransactionalCache<number, number>(3);
   for (let key = 0; key < 10; key++) remembered.set(key, key);
   expect([...Array(10).keys()].filter((key) => remembered.get(key) !== undefined).length).toBeLessThanOrEqual(3);
   expect(remembered.get(9)).toBe(9);

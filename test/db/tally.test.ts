@@ -11,7 +11,7 @@ function start() {
     if (isBroken) throw new Error("cannot be written");
     written.push([name, amount]);
   });
-  db.followers.push(tally);
+  db.listeners.push(tally);
   const { commit } = new Committer(db);
   return { tally, commit, written, close: () => db.close(), break: (is: boolean) => (isBroken = is) };
 }

@@ -26,14 +26,14 @@ export function startCounting(isBlocking = true) {
     notify: ({ kind, reason }) => void notices.push({ kind, reason }),
     log: { event: (name, fields = {}) => void told.push({ name, fields }), bug: () => undefined },
   });
-  db.followers.push(rates);
+  db.listeners.push(rates);
   let isBroken = false;
   const nothing = () => undefined;
   const broken = () => {
     if (isBroken) throw new StorageError(new Error("cannot be written"));
   };
   // After the rates: what they wrote is rolled back with it.
-  db.followers.push({ keep: nothing, undo: nothing, flush: broken, reset: nothing });
+  db.listeners.push({ onRelease: nothing, onRollbackTo: nothing, beforeCommit: broken, onRollback: nothing });
   const { commit } = new Committer(db);
   const newWorkspace = (uid: string) =>
     commit(() => workspaces.insert({ uid, name: uid, plan: "scale", createdAt: 0 }).id);

@@ -83,7 +83,7 @@ test("the segments of long texts are not remembered", () => {
   const ledger = openLedger(of.db);
   const isRemembered = (parts: number) => {
     const id = addMessage(ledger, parts);
-    for (const follower of of.db.followers) follower.committed?.();
+    for (const follower of of.db.listeners) follower.onCommit?.();
     return ledger.segments.of(id) === ledger.segments.of(id);
   };
   expect([1, 4, 5, 49].map(isRemembered)).toEqual([true, true, false, false]);
@@ -91,5 +91,5 @@ test("the segments of long texts are not remembered", () => {
 
 /** The same database for stores that follow none of its transactions. */
 function temporaryView(db: Parameters<typeof openLedger>[0]): typeof db {
-  return { ...db, followers: [] };
+  return { ...db, listeners: [] };
 }

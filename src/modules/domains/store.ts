@@ -1,6 +1,6 @@
 import { and, asc, count, desc, eq, getTableColumns, gt, inArray, isNotNull, lt, ne, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { Remembered } from "../../platform/db/transactional-cache.ts";
+import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import { fast } from "../../platform/db/statement.ts";
 import { dkimKeys, domains } from "../../platform/db/schema/schema.ts";
 import { NEWEST, type Position } from "../../platform/http/pagination.ts";
@@ -23,12 +23,12 @@ const SENDING: DomainRow["status"][] = ["verified", "warning"];
 export function openDomainStore(db: Db) {
   const { orm } = db;
   // Every email asks for its sender's domain. Changes are few, and each forgets all of them.
-  const remembered = new Remembered<string, DomainRow>(MAX_REMEMBERED);
-  db.followers.push(remembered);
+  const remembered = new TransactionalCache<string, DomainRow>(MAX_REMEMBERED);
+  db.listeners.push(remembered);
   return { ...domainRows(orm, remembered), ...checkTimes(orm, remembered) };
 }
 
-function domainRows(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
+function domainRows(orm: Db["orm"], remembered: TransactionalCache<string, DomainRow>) {
   const p = sql.placeholder;
   const selectByName = fast(
     orm
@@ -178,7 +178,7 @@ export interface Misfits {
   spreadMs: number;
 }
 
-function checkTimes(orm: Db["orm"], remembered: Remembered<string, DomainRow>) {
+function checkTimes(orm: Db["orm"], remembered: TransactionalCache<string, DomainRow>) {
   const p = sql.placeholder;
   const selectFirst = fast(
     orm

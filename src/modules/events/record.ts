@@ -1,5 +1,5 @@
 import type { Db } from "../../platform/db/open.ts";
-import { Facts } from "../../platform/db/after-commit.ts";
+import { AfterCommit } from "../../platform/db/after-commit.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Random } from "../../platform/random.ts";
@@ -61,8 +61,8 @@ const ON_DEMAND = /^(email|sms)\./;
 
 export function createRecorder(db: Db, parts: RecorderParts): Recorder {
   const { events, random, workspaceUid, subscribers, recorded } = parts;
-  const facts = new Facts();
-  db.followers.push(facts);
+  const facts = new AfterCommit();
+  db.listeners.push(facts);
 
   const isWanted: Recorder["isWanted"] = (workspaceId, type) =>
     !ON_DEMAND.test(type) ||
@@ -85,7 +85,7 @@ export function createRecorder(db: Db, parts: RecorderParts): Recorder {
       createdAt: at,
     });
     for (const webhookId of webhooks) subscribers.enqueue(webhookId, eventId, at);
-    facts.note(() => {
+    facts.run(() => {
       for (const webhookId of webhooks) subscribers.nudge(webhookId, at);
       recorded(workspaceId);
     });

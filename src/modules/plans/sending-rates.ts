@@ -1,5 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
-import { type Follower, Tally } from "../../platform/db/tally.ts";
+import { type TransactionListener, Tally } from "../../platform/db/tally.ts";
 import type { Log } from "../../platform/log.ts";
 import { DAY_MS, dayAt } from "./quota.ts";
 import type { RateSums, ReportedName, UsageStore } from "./store.ts";
@@ -131,7 +131,7 @@ interface Counter {
 }
 
 /** Counts the outcomes of emails and blocks who has too many bad ones. A follower of the transactions. */
-export class SendingRates implements Follower {
+export class SendingRates implements TransactionListener {
   readonly #parts: RateParts;
   readonly #tally: Tally<Pick<Counter, keyof Counter>>;
   readonly #changed = new Set<number>();
@@ -174,27 +174,27 @@ export class SendingRates implements Follower {
     workspaces.update(workspaceId, { rateBlockedAt: null, rateBlockReason: null, ...warned });
   }
 
-  keep(): void {
-    this.#tally.keep();
+  onRelease(): void {
+    this.#tally.onRelease();
   }
 
-  undo(): void {
-    this.#tally.undo();
+  onRollbackTo(): void {
+    this.#tally.onRollbackTo();
   }
 
-  flush(): void {
-    this.#tally.flush();
+  beforeCommit(): void {
+    this.#tally.beforeCommit();
     for (const workspaceId of this.#changed) this.#decide(workspaceId);
     this.#changed.clear();
   }
 
-  reset(): void {
-    this.#tally.reset();
+  onRollback(): void {
+    this.#tally.onRollback();
     this.#changed.clear();
     this.#toTell.length = 0;
   }
 
-  committed(): void {
+  onCommit(): void {
     for (const { event, ...facts } of this.#toTell) this.#parts.log.event(event, facts, "warn");
     this.#toTell.length = 0;
   }

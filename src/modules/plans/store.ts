@@ -122,7 +122,7 @@ export function openUsageStore(db: Db) {
   const unlimited = new Tally<{ workspaceId: number; name: UsageName; day: string }>((counter, amount) => {
     add.run({ ...counter, amount, limit: -1 });
   });
-  db.followers.push(unlimited);
+  db.listeners.push(unlimited);
 
   return {
     /** Counts `amount` more where nothing is limited, once for all of the transaction, at its end. */

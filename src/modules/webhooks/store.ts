@@ -1,9 +1,9 @@
 import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
-import { Facts } from "../../platform/db/after-commit.ts";
+import { AfterCommit } from "../../platform/db/after-commit.ts";
 import type { Db } from "../../platform/db/open.ts";
 import { goneWebhooks, webhooks } from "../../platform/db/schema/events.ts";
 import { fast } from "../../platform/db/statement.ts";
-import type { Follower } from "../../platform/db/tally.ts";
+import type { TransactionListener } from "../../platform/db/tally.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
 export type WebhookRow = typeof webhooks.$inferSelect;
@@ -67,16 +67,16 @@ export function openWebhookStore(db: Db) {
   // Every fact asks who wants it. Webhooks change through this store alone, which forgets them then; so it
   // does when a transaction is rolled back, whose closures may have seen what never came to be.
   const remembered = new Map<number, Subscription[]>();
-  const forgetful: Follower = {
-    keep: () => undefined,
-    undo: () => remembered.clear(),
-    flush: () => undefined,
-    reset: () => remembered.clear(),
+  const forgetful: TransactionListener = {
+    onRelease: () => undefined,
+    onRollbackTo: () => remembered.clear(),
+    beforeCommit: () => undefined,
+    onRollback: () => remembered.clear(),
   };
-  db.followers.push(forgetful);
+  db.listeners.push(forgetful);
 
-  const facts = new Facts();
-  db.followers.push(facts);
+  const facts = new AfterCommit();
+  db.listeners.push(facts);
   let deleted: () => void = () => undefined;
 
   function remove(workspaceId: number, which: SQL): void {
@@ -84,7 +84,7 @@ export function openWebhookStore(db: Db) {
     const rows = orm.delete(webhooks).where(which).returning({ id: webhooks.id }).all();
     if (rows.length === 0) return;
     orm.insert(goneWebhooks).values(rows).run();
-    facts.note(() => deleted());
+    facts.run(() => deleted());
   }
 
   return {

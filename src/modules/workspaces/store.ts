@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gte, isNotNull, isNull, lt, or, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
-import { Remembered } from "../../platform/db/transactional-cache.ts";
+import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import { fast } from "../../platform/db/statement.ts";
 import { instance, workspaces } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
@@ -61,8 +61,8 @@ export function openWorkspaceStore(db: Db) {
   );
 
   // Every send asks for its workspace's plan and block. Whatever changes a workspace here must forget it.
-  const remembered = new Remembered<number, WorkspaceRow>(MAX_REMEMBERED);
-  db.followers.push(remembered);
+  const remembered = new TransactionalCache<number, WorkspaceRow>(MAX_REMEMBERED);
+  db.listeners.push(remembered);
 
   return {
     insert: (row: typeof workspaces.$inferInsert): WorkspaceRow => orm.insert(workspaces).values(row).returning().get(),

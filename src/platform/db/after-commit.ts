@@ -1,40 +1,40 @@
-import type { Follower } from "./tally.ts";
+import type { TransactionListener } from "./tally.ts";
 
 /**
  * What happened in a transaction, told once that is durable: a counter must neither run ahead of the
  * database nor count what a rollback took back.
  */
-export class Facts implements Follower {
+export class AfterCommit implements TransactionListener {
   readonly #ofClosure: (() => void)[] = [];
   readonly #ofBatch: (() => void)[] = [];
 
   /** Inside a closure given to commit(): runs `tell` after the COMMIT, if this closure is part of it. It must not throw. */
-  note(tell: () => void): void {
+  run(tell: () => void): void {
     this.#ofClosure.push(tell);
   }
 
-  keep(): void {
+  onRelease(): void {
     if (this.#ofClosure.length === 0) return;
     this.#ofBatch.push(...this.#ofClosure);
     this.#ofClosure.length = 0;
   }
 
-  undo(): void {
+  onRollbackTo(): void {
     this.#ofClosure.length = 0;
   }
 
-  flush(): void {
+  beforeCommit(): void {
     // Nothing of it is stored.
   }
 
-  reset(): void {
-    this.undo();
+  onRollback(): void {
+    this.onRollbackTo();
     this.#ofBatch.length = 0;
   }
 
-  committed(): void {
+  onCommit(): void {
     // What was noted while others wrote their sums belongs to no closure, and is as durable.
-    this.keep();
+    this.onRelease();
     for (const tell of this.#ofBatch.splice(0)) tell();
   }
 }

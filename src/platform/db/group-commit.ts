@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { Db } from "./open.ts";
 import { isStorageError, StorageError } from "./storage-error.ts";
-import type { Follower } from "./tally.ts";
+import type { TransactionListener } from "./tally.ts";
 
 // Group commit: the only way to write. Closures handed to commit() in one turn of the event loop run
 // in one BEGIN IMMEDIATE … COMMIT, and their promises settle after the COMMIT: one fsync serves them all,
@@ -56,7 +56,7 @@ export interface CommitterHooks {
 
 export class Committer {
   readonly #sqlite: Database;
-  readonly #followers: Follower[];
+  readonly #followers: TransactionListener[];
   readonly #hooks: CommitterHooks;
   readonly #now: () => number;
   readonly #begin: Statement<unknown, []>;
@@ -73,7 +73,7 @@ export class Committer {
   /** Closures in the next batch at the most: less, while it is looked for which of them a follower cannot follow. */
   #limit = MAX_BATCH;
 
-  constructor({ sqlite, followers }: Pick<Db, "sqlite" | "followers">, hooks: CommitterHooks = {}) {
+  constructor({ sqlite, listeners: followers }: Pick<Db, "sqlite" | "listeners">, hooks: CommitterHooks = {}) {
     this.#sqlite = sqlite;
     this.#followers = followers;
     this.#hooks = hooks;
@@ -167,7 +167,7 @@ export class Committer {
 
   #flushFollowers(): void {
     try {
-      for (const follower of this.#followers) follower.flush();
+      for (const follower of this.#followers) follower.beforeCommit();
     } catch (error) {
       this.#requireWell(error);
       throw new FollowerBug("a follower threw", { cause: error });
@@ -177,7 +177,7 @@ export class Committer {
   #tellFollowers(): void {
     for (const follower of this.#followers) {
       try {
-        follower.committed?.();
+        follower.onCommit?.();
       } catch (error) {
         this.#hooks.bug?.(error);
       }
@@ -226,7 +226,7 @@ export class Committer {
     this.#begin.run();
     try {
       const value = work();
-      for (const follower of this.#followers) follower.keep();
+      for (const follower of this.#followers) follower.onRelease();
       return { kind: "done", value };
     } catch (error) {
       this.#requireWell(error);
@@ -237,7 +237,7 @@ export class Committer {
   }
 
   #rollBack(): void {
-    for (const follower of this.#followers) follower.reset();
+    for (const follower of this.#followers) follower.onRollback();
     try {
       // A full disk may have ended the transaction by itself; rolling back again would throw.
       if (this.#sqlite.inTransaction) this.#sqlite.run("ROLLBACK");
@@ -250,7 +250,7 @@ export class Committer {
   #runBare(work: () => unknown): Ran | null {
     try {
       const value = work();
-      for (const follower of this.#followers) follower.keep();
+      for (const follower of this.#followers) follower.onRelease();
       return { kind: "done", value };
     } catch (error) {
       this.#requireWell(error);
@@ -263,11 +263,11 @@ export class Committer {
     try {
       const value = work();
       this.#release.run();
-      for (const follower of this.#followers) follower.keep();
+      for (const follower of this.#followers) follower.onRelease();
       return { kind: "done", value };
     } catch (error) {
       this.#requireWell(error);
-      for (const follower of this.#followers) follower.undo();
+      for (const follower of this.#followers) follower.onRollbackTo();
       this.#rollbackTo.run();
       this.#release.run();
       return { kind: "threw", error };

@@ -6,7 +6,7 @@ import { FinalStartError, StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES, leaveCheckpoints } from "./checkpoints.ts";
 import { fingerprintOf, MIGRATIONS } from "./schema/migrations.ts";
 import { SteadyDatabase } from "./steady-sql.ts";
-import type { Follower } from "./tally.ts";
+import type { TransactionListener } from "./tally.ts";
 import { requireDatabaseFile, requireOwnDatabase, unusable } from "./unusable-file.ts";
 
 // The one database connection of the process: opened with the pragmas that make a commit durable,
@@ -30,7 +30,7 @@ export interface Db {
   /** For transactions and pragmas: src/db only. */
   sqlite: Database;
   /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
-  followers: Follower[];
+  listeners: TransactionListener[];
   /** Changes of what the installation notes about itself, which nobody relies on: see update-probation.ts. */
   aside: { changes: number };
   close(): void;
@@ -77,7 +77,7 @@ function openSqlite(file: string, isReplicated: boolean): Db {
     sqlite.close();
     throw error;
   }
-  return { orm: drizzle(sqlite), sqlite, followers: [], aside: { changes: 0 }, close: () => sqlite.close() };
+  return { orm: drizzle(sqlite), sqlite, listeners: [], aside: { changes: 0 }, close: () => sqlite.close() };
 }
 
 function applyPragmas(sqlite: Database): void {

@@ -3,17 +3,17 @@
 // closure counted before it was rolled back is not counted.
 
 /** What goes with the closures of a transaction, and is told of their fate. */
-export interface Follower {
+export interface TransactionListener {
   /** The closure's savepoint was released. */
-  keep(): void;
+  onRelease(): void;
   /** The closure was rolled back. */
-  undo(): void;
+  onRollbackTo(): void;
   /** Before the COMMIT: time to write. */
-  flush(): void;
+  beforeCommit(): void;
   /** The transaction was rolled back. */
-  reset(): void;
+  onRollback(): void;
   /** The transaction is durable. */
-  committed?(): void;
+  onCommit?(): void;
 }
 
 export type CountedKey = Record<string, string | number>;
@@ -28,7 +28,7 @@ interface Dropped {
   isDropped: (key: CountedKey) => boolean;
 }
 
-export class Tally<Key extends CountedKey = CountedKey> implements Follower {
+export class Tally<Key extends CountedKey = CountedKey> implements TransactionListener {
   readonly #write: (key: Key, amount: number) => void;
   #ofClosure: (Counted | Dropped)[] = [];
   readonly #ofBatch = new Map<string, Counted>();
@@ -51,7 +51,7 @@ export class Tally<Key extends CountedKey = CountedKey> implements Follower {
     this.#ofClosure.push({ isDropped: isDropped as (key: CountedKey) => boolean });
   }
 
-  keep(): void {
+  onRelease(): void {
     for (const each of this.#ofClosure) {
       if ("isDropped" in each) this.#dropFromBatch(each);
       else this.#addToBatch(each);
@@ -59,18 +59,18 @@ export class Tally<Key extends CountedKey = CountedKey> implements Follower {
     this.#ofClosure = [];
   }
 
-  undo(): void {
+  onRollbackTo(): void {
     this.#ofClosure = [];
   }
 
   /** Writes the sums, inside the transaction. */
-  flush(): void {
+  beforeCommit(): void {
     for (const { key, amount } of this.#ofBatch.values()) if (amount !== 0) this.#write(key as Key, amount);
     this.#ofBatch.clear();
   }
 
-  reset(): void {
-    this.undo();
+  onRollback(): void {
+    this.onRollbackTo();
     this.#ofBatch.clear();
   }
 

@@ -1,11 +1,11 @@
-import type { Follower } from "./tally.ts";
+import type { TransactionListener } from "./tally.ts";
 
 /**
  * Rows that a store keeps in memory so that they need not be read again. Whoever changes a row says so here,
  * inside the closure that changes it: with the row as it is then (`put`), or that it is to be read again
  * (`delete`). Until that transaction's fate is known the row is kept apart: a rollback forgets it.
  */
-export class Remembered<Key, Row> implements Follower {
+export class TransactionalCache<Key, Row> implements TransactionListener {
   readonly #limit: number;
   readonly #rows = new Map<Key, Row>();
   /** Of this transaction; undefined: not known. */
@@ -47,27 +47,27 @@ export class Remembered<Key, Row> implements Follower {
     this.#isAllChanging = true;
   }
 
-  keep(): void {
+  onRelease(): void {
     // The transaction may still be rolled back.
   }
 
-  undo(): void {
+  onRollbackTo(): void {
     // Others in the transaction may have changed the same row: none is known.
     this.#forgetChanged();
   }
 
-  flush(): void {
+  beforeCommit(): void {
     // Nothing of it is stored.
   }
 
-  reset(): void {
+  onRollback(): void {
     this.#changed.clear();
     this.#isAllChanging = false;
   }
 
-  committed(): void {
+  onCommit(): void {
     const changed = [...this.#changed];
-    this.reset();
+    this.onRollback();
     for (const [key, row] of changed) if (row !== undefined) this.set(key, row);
   }
 

@@ -1,12 +1,12 @@
 import type { Db } from "./open.ts";
-import type { Follower } from "./tally.ts";
+import type { TransactionListener } from "./tally.ts";
 
 // After an update the database of before is kept, and may be put back while the new executable has done nothing
 // that anybody relies on. Whatever it accepts is written before it is answered, and whatever it sends is written
 // before it is sent: so the first transaction that changes a row ends the probation, and says so itself. Work that
 // can be lost and done again (a purge, a look at DNS) ends it too: going back is for the moment of the start.
 
-export class Probation implements Follower {
+export class Probation implements TransactionListener {
   readonly #changes: () => number;
   readonly #end: () => void;
   #seen: number;
@@ -21,7 +21,7 @@ export class Probation implements Follower {
     this.#seen = this.#changes();
   }
 
-  keep(): void {
+  onRelease(): void {
     if (this.#isOver) return;
     const changes = this.#changes();
     if (changes !== this.#seen) this.#hasChanged = true;
@@ -29,20 +29,20 @@ export class Probation implements Follower {
   }
 
   /** What was rolled back is counted all the same. */
-  undo(): void {
+  onRollbackTo(): void {
     if (!this.#isOver) this.#seen = this.#changes();
   }
 
-  flush(): void {
+  beforeCommit(): void {
     if (!this.#isOver && this.#hasChanged) this.#end();
   }
 
-  reset(): void {
-    this.undo();
+  onRollback(): void {
+    this.onRollbackTo();
     this.#hasChanged = false;
   }
 
-  committed(): void {
+  onCommit(): void {
     if (this.#hasChanged) this.#isOver = true;
     if (!this.#isOver) this.#seen = this.#changes();
   }

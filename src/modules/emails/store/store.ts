@@ -1,5 +1,5 @@
 import { and, eq, sql } from "drizzle-orm";
-import { Facts } from "../../../platform/db/after-commit.ts";
+import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import { Tally } from "../../../platform/db/tally.ts";
@@ -57,7 +57,7 @@ export function openEmailStore(db: Db, counts: EmailCounts | null = null) {
   return { ...writes(db, counts), ...openEmailReads(orm), ...openEmailLists(orm) };
 }
 
-function writes({ orm, followers }: Db, counts: EmailCounts | null) {
+function writes({ orm, listeners: followers }: Db, counts: EmailCounts | null) {
   const p = sql.placeholder;
   const insertRow = fast(
     orm.insert(emails).values({
@@ -141,7 +141,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
     addTotal.run({ ...key, amount });
   });
   // Counted where it is written, so that nobody who ends an email can forget it.
-  const facts = new Facts();
+  const facts = new AfterCommit();
   followers.push(totals, facts);
 
   return {
@@ -154,7 +154,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
     /** Counts `amount` emails of a status for the lists' totals. */
     addTotal(row: { workspaceId: number; domainId: number; status: StoredStatus }, amount: number): void {
       totals.add(row, amount);
-      if (counts !== null && row.status === "queued" && amount > 0) facts.note(() => counts.accepted(amount));
+      if (counts !== null && row.status === "queued" && amount > 0) facts.run(() => counts.accepted(amount));
     },
     /** The queue has one delayed email more (1) or less (-1); counted as queued are the others. */
     countDelayed({ workspaceId, domainId }: { workspaceId: number; domainId: number }, change: 1 | -1): void {
@@ -169,7 +169,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
       ended?.({ id, workspaceId, status: end.status, at: end.endedAt });
       if (counts === null) return;
       const category = end.bounce === null ? null : (JSON.parse(end.bounce) as Bounce).category;
-      facts.note(() => counts.ended(end.status, category));
+      facts.run(() => counts.ended(end.status, category));
     },
     /** From now on `tell` is told of each email that ends, inside the transaction that ends it: nobody who ends one can forget it. */
     followEnds(tell: NonNullable<typeof ended>): void {
@@ -188,7 +188,7 @@ function writes({ orm, followers }: Db, counts: EmailCounts | null) {
     },
     insertAttempt(row: AttemptRow): void {
       insertAttempt.run(row);
-      if (counts !== null) facts.note(() => counts.attempted(row.outcome, row.category));
+      if (counts !== null) facts.run(() => counts.attempted(row.outcome, row.category));
     },
   };
 }

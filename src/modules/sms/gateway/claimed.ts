@@ -1,4 +1,4 @@
-import type { Facts } from "../../../platform/db/after-commit.ts";
+import type { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import { type Flight, flightOf } from "./submission.ts";
@@ -15,7 +15,7 @@ export interface ClaimedParts {
     segments: SegmentStore;
     messages: Pick<MessageStore, "byId">;
     work: Pick<WorkStore, "claimRest">;
-    facts: Pick<Facts, "note">;
+    facts: Pick<AfterCommit, "run">;
   };
   suppressions: Pick<SuppressionStore, "reasonForNumber">;
   log: Log;
@@ -50,7 +50,7 @@ export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, pa
     } catch (error) {
       const said = { ...SILENT, category: "internal_error" } as const;
       for (const part of whole) sms.segments.end(part, { state: "failed", now: claim.now }, said);
-      sms.facts.note(() => parts.log.bug("sms submit", error, { message: row.messageId, seq: row.seq }));
+      sms.facts.run(() => parts.log.bug("sms submit", error, { message: row.messageId, seq: row.seq }));
     }
   }
   return flights;

@@ -1,4 +1,4 @@
-import type { Facts } from "../../../platform/db/after-commit.ts";
+import type { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Log } from "../../../platform/log.ts";
 import { nextStep, outcomeOf, type Step, statusText } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
@@ -22,7 +22,7 @@ export interface AnswersParts {
     segments: SegmentStore;
     messages: Pick<MessageStore, "byId">;
     work: Pick<WorkStore, "recode">;
-    facts: Pick<Facts, "note">;
+    facts: Pick<AfterCommit, "run">;
   };
   routes: ReadonlyMap<string, Route>;
   receipts: Receipts;
@@ -99,7 +99,7 @@ export class Answers {
       const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
       if (reason !== null) {
         segments.end(fence(flight, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
-        facts.note(() => log.bug("sms submit", new Error(reason), { message: flight.messageId, seq }));
+        facts.run(() => log.bug("sms submit", new Error(reason), { message: flight.messageId, seq }));
         return [];
       }
       const said = { providerStatus, providerCode, category, reason: before };
@@ -138,7 +138,7 @@ export class Answers {
     const { sms, log } = this.#parts;
     const code = statusText(status);
     const told = { route: first.route, status: rule.name, code };
-    if (rule.isAlarming) sms.facts.note(() => log.event("sms.refused", told, "warn"));
+    if (rule.isAlarming) sms.facts.run(() => log.event("sms.refused", told, "warn"));
     const others = sms.segments.of(first.messageId).filter((row) => rows.every(({ seq }) => seq !== row.seq));
     const isWhole = others.every(({ state, resends }) => state === "ready" && resends === 0) && first.resends === 0;
     const to = isWhole ? this.#standIn(first) : null;

@@ -1,5 +1,5 @@
 import type { Commit } from "../../../platform/db/group-commit.ts";
-import type { Facts } from "../../../platform/db/after-commit.ts";
+import type { AfterCommit } from "../../../platform/db/after-commit.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { Answers } from "./submit-responses.ts";
@@ -47,7 +47,7 @@ export interface SweeperParts {
     work: WorkStore;
     orphans: ReturnType<typeof openOrphanStore>;
     seen: SeenStore;
-    facts: Pick<Facts, "note">;
+    facts: Pick<AfterCommit, "run">;
   };
   routes: ReadonlyMap<string, Route>;
   answers: Answers;
@@ -231,7 +231,7 @@ export class Sweeper {
       .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
     if (away.length === 0 || !isTime(this.#freedAt.get(name), FREE_EVERY_MS, clock.now())) return [];
     // Only once they are: what is rolled back is run again.
-    sms.facts.note(() => void this.#freedAt.set(name, clock.now()));
+    sms.facts.run(() => void this.#freedAt.set(name, clock.now()));
     return sms.work.free(name, away);
   }
 

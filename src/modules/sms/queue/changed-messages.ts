@@ -1,10 +1,10 @@
-import type { Follower } from "../../../platform/db/tally.ts";
+import type { TransactionListener } from "../../../platform/db/tally.ts";
 
 /**
  * The messages whose segments a transaction changed. Each is settled once, before the COMMIT: whoever moves
  * a segment cannot forget its message, and an answer and its receipt in one transaction are settled together.
  */
-export class ChangedMessages implements Follower {
+export class ChangedMessages implements TransactionListener {
   readonly #settle: (messageId: number) => void;
   readonly #ofClosure = new Set<number>();
   readonly #ofBatch = new Set<number>();
@@ -31,25 +31,25 @@ export class ChangedMessages implements Follower {
     this.#ofClosure.clear();
   }
 
-  keep(): void {
+  onRelease(): void {
     this.#settled.clear();
     for (const messageId of this.#ofClosure) this.#ofBatch.add(messageId);
     this.#ofClosure.clear();
   }
 
-  undo(): void {
+  onRollbackTo(): void {
     this.#ofClosure.clear();
     for (const messageId of this.#settled) this.#ofBatch.add(messageId);
     this.#settled.clear();
   }
 
-  flush(): void {
+  beforeCommit(): void {
     for (const messageId of this.#ofBatch) this.#settle(messageId);
     this.#ofBatch.clear();
   }
 
-  reset(): void {
-    this.undo();
+  onRollback(): void {
+    this.onRollbackTo();
     this.#ofBatch.clear();
   }
 }

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { Remembered } from "../../../platform/db/transactional-cache.ts";
+import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages } from "../../../platform/db/schema/sms.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
@@ -132,8 +132,8 @@ export function openMessageStore(db: Db) {
   );
 
   // Whatever changes a message must forget it here.
-  const remembered = new Remembered<number, MessageRow>(MAX_REMEMBERED);
-  db.followers.push(remembered);
+  const remembered = new TransactionalCache<number, MessageRow>(MAX_REMEMBERED);
+  db.listeners.push(remembered);
 
   /** Told of each change that is worth an event, inside its transaction. */
   let tell: ((change: MessageChange) => void) | null = null;

@@ -1,6 +1,6 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import type { Remembered } from "../../../platform/db/transactional-cache.ts";
+import type { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
@@ -34,7 +34,7 @@ const p = sql.placeholder;
 const MAX_PARTS = 4;
 
 /** The segments of messages, in their order. */
-export type RememberedSegments = Remembered<number, SegmentRow[]>;
+export type RememberedSegments = TransactionalCache<number, SegmentRow[]>;
 
 /** Prepares the statements that read. */
 export function openSegmentReads(orm: Db["orm"], remembered: RememberedSegments) {

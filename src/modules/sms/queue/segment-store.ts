@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
-import { Remembered } from "../../../platform/db/transactional-cache.ts";
+import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
 import { smsSegments } from "../../../platform/db/schema/sms.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import { ChangedMessages } from "./changed-messages.ts";
@@ -74,8 +74,8 @@ export type SegmentStore = ReturnType<typeof openSegmentStore>;
 export function openSegmentStore(db: Db, settle: (messageId: number) => void) {
   const changed = new ChangedMessages(settle);
   // Whatever changes a segment must forget it here.
-  const remembered: RememberedSegments = new Remembered(MAX_REMEMBERED);
-  db.followers.push(changed, remembered);
+  const remembered: RememberedSegments = new TransactionalCache(MAX_REMEMBERED);
+  db.listeners.push(changed, remembered);
   /** Inside a closure that claims what it may itself have ended: its messages are settled before. */
   const settleNow = () => changed.settleNow();
   const { orm } = db;

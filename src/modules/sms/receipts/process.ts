@@ -1,4 +1,4 @@
-import type { Facts } from "../../../platform/db/after-commit.ts";
+import type { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { LinkStore } from "../gateway/link-store.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import { categoryOfError, isUnknownSubscriber } from "./failure.ts";
@@ -31,7 +31,7 @@ export interface ReceiptParts {
     orphans: ReturnType<typeof openOrphanStore>;
     links: Pick<LinkStore, "learned" | "learn">;
     messages: Pick<MessageStore, "byId">;
-    facts: Pick<Facts, "note">;
+    facts: Pick<AfterCommit, "run">;
   };
   routes: ReadonlyMap<string, Route>;
   /** Outside of transactions: what the network said of a number, for good. */
@@ -167,7 +167,7 @@ export class Receipts {
     // Those of the same transaction do not count yet.
     const isSure = agreed() >= AGREEING;
     if (isSure) links.learn({ route: routeName, name: LEARNED, value: conversion, learnedAt: now });
-    facts.note(() => {
+    facts.run(() => {
       this.#agreeing.set(routeName, { conversion, count: agreed() });
       if (isSure) this.#learned.set(routeName, conversion);
     });
@@ -209,7 +209,7 @@ export class Receipts {
     if (ended === undefined || address === undefined || sms.segments.of(messageId).some(isOver)) return;
     const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
     const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
-    sms.facts.note(() => ended({ route, workspaceId, address, isInvalid, at }));
+    sms.facts.run(() => ended({ route, workspaceId, address, isInvalid, at }));
   }
 
   #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
