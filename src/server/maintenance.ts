@@ -7,7 +7,7 @@ import type { Keychain } from "../modules/domains/signing-keys.ts";
 import { createVerifier } from "../modules/domains/verify.ts";
 import { DomainWatch } from "../modules/domains/recheck.ts";
 import { createAbandoner } from "../modules/emails/delivery/deleted-domain-sweep.ts";
-import type { RecordFact } from "../modules/events/record.ts";
+import type { RecordEvent } from "../modules/events/record.ts";
 import type { Stores } from "./stores.ts";
 import { Removal } from "../modules/workspaces/purge.ts";
 
@@ -23,7 +23,7 @@ export interface KeeperParts {
   keychain: Keychain;
   /** Of its own, see resolvers.ts. */
   resolver: DnsClient;
-  record: RecordFact;
+  record: RecordEvent;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;
 }

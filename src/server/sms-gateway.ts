@@ -7,7 +7,7 @@ import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { DnsClient } from "../protocols/dns/client.ts";
 import { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
-import type { RecordFact } from "../modules/events/record.ts";
+import type { RecordEvent } from "../modules/events/record.ts";
 import type { PauseView } from "../platform/queue/delivery-pause.ts";
 import { Answers } from "../modules/sms/gateway/submit-responses.ts";
 import { Backlog } from "../modules/sms/queue/backlog.ts";
@@ -47,7 +47,7 @@ export interface TexterParts {
   pause: PauseView;
   /** Of its own: SMSCs whose names nobody answers for must not take the places of the mail's look-ups. */
   resolver: DnsClient;
-  record: RecordFact;
+  record: RecordEvent;
 }
 
 /** What a stop gives it: 30 s for the answers that are missing, and twice 5 s for unbinding and the peer's end. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
 import type { Resolver } from "../../protocols/dns/client.ts";
-import type { RecordFact } from "../events/record.ts";
+import type { RecordEvent } from "../events/record.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Random } from "../../platform/random.ts";
@@ -28,7 +28,7 @@ export interface VerifyParts {
   /** Our own name, which must resolve before DNS is believed that a key is gone. */
   hostname: string;
   settings: { bounceHost: string; dmarcRua: string | null };
-  record: RecordFact;
+  record: RecordEvent;
 }
 
 export interface Verification {

@@ -12,7 +12,7 @@ import type { EventStore } from "./store.ts";
 // workspace wants them, or a webhook that pombo turned off would have; all others always.
 
 /** Something that happened. */
-export interface Fact {
+export interface DomainEvent {
   workspaceId: number;
   type: EventType;
   /** The id of what it is about, as the API shows it: events of one resource are delivered in their order, as far as that goes. */
@@ -24,10 +24,10 @@ export interface Fact {
 }
 
 /** Tells the room of a fact, inside the transaction that makes it true. */
-export type RecordFact = (fact: Fact) => void;
+export type RecordEvent = (fact: DomainEvent) => void;
 
 export interface Recorder {
-  record: RecordFact;
+  record: RecordEvent;
   /** Whether a fact of this type would be written: what it costs to put it in words can be saved. */
   isWanted(workspaceId: number, type: EventType): boolean;
 }
@@ -69,7 +69,7 @@ export function createRecorder(db: Db, parts: RecorderParts): Recorder {
     subscribers.webhooksFor(workspaceId, type).length > 0 ||
     subscribers.isMissed(workspaceId, type) ||
     subscribers.isListening(workspaceId);
-  const record: RecordFact = (fact) => {
+  const record: RecordEvent = (fact) => {
     const { workspaceId, type, at } = fact;
     if (!isWanted(workspaceId, type)) return;
     const webhooks = subscribers.webhooksFor(workspaceId, type);

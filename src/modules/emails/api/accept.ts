@@ -20,7 +20,7 @@ import type { QueueStore } from "../queue/store.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { StoredBody } from "../content/body.ts";
-import type { RecordFact } from "../../events/record.ts";
+import type { RecordEvent } from "../../events/record.ts";
 import type { TellOfEmail } from "../events.ts";
 import type { Preparer } from "../content/preparer.ts";
 import type { FindRelay } from "../delivery/relay.ts";
@@ -52,7 +52,7 @@ export interface AcceptParts {
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
   findRelay: FindRelay;
   tellOfEmail: TellOfEmail;
-  record: RecordFact;
+  record: RecordEvent;
   settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
 }
 

@@ -3,7 +3,7 @@ import type { Plan } from "../../../config/config.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
 import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
 import { AppError } from "../../../platform/errors.ts";
-import type { RecordFact } from "../../events/record.ts";
+import type { RecordEvent } from "../../events/record.ts";
 import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
 import { newId } from "../../../platform/uuid.ts";
 import type { IdempotencyRequest } from "../../idempotency/key.ts";
@@ -50,7 +50,7 @@ export interface SmsAcceptParts {
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
   routing: Routing;
-  record: RecordFact;
+  record: RecordEvent;
   /** Told after the commit: there is work for a route's links. */
   nudge: (work: ReadyWork) => void;
   settings: { lifetimesMs: Record<Priority, number>; keepAnswersMs: number };

@@ -2,7 +2,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Plan } from "../../../config/config.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
 import { AppError } from "../../../platform/errors.ts";
-import type { RecordFact, Subscribers } from "../../events/record.ts";
+import type { RecordEvent, Subscribers } from "../../events/record.ts";
 import { validationError } from "../../../platform/http/errors.ts";
 import { timeOf } from "../../../platform/http/times.ts";
 import { newId } from "../../../platform/uuid.ts";
@@ -22,7 +22,7 @@ export interface WebhookParts {
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
   subscribers: Pick<Subscribers, "nudge">;
-  record: RecordFact;
+  record: RecordEvent;
   keyring: Pick<Keyring, "seal">;
   look: Look;
   rules: TargetRules;

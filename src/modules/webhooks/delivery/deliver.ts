@@ -1,5 +1,5 @@
 import type { Clock } from "../../../platform/clock.ts";
-import type { RecordFact } from "../../events/record.ts";
+import type { RecordEvent } from "../../events/record.ts";
 import type { EventRow } from "../../events/store.ts";
 import { newId } from "../../../platform/uuid.ts";
 import type { Log } from "../../../platform/log.ts";
@@ -26,7 +26,7 @@ export interface DeliverParts {
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
   secrets: Secrets;
-  record: RecordFact;
+  record: RecordEvent;
   look: Look;
   rules: TargetRules;
   clock: Clock;
