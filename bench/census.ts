@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../src/platform/db/open.ts";
-import { Census } from "../src/modules/emails/queue/depth-sampler.ts";
+import { QueueDepthSampler } from "../src/modules/emails/queue/depth-sampler.ts";
 import { openCensusStore } from "../src/modules/emails/queue/depth-store.ts";
 
 const rows = Number(process.argv[2] ?? 1_000_000);
@@ -29,7 +29,7 @@ try {
       return slice;
     },
   };
-  const census = new Census({ store: timed, siteOf: (laneId) => store.destinationOf(laneId), clock: Date });
+  const census = new QueueDepthSampler({ store: timed, siteOf: (laneId) => store.destinationOf(laneId), clock: Date });
   const watch = watchTurns();
   const startedAt = performance.now();
   await census.refresh();

@@ -7,9 +7,9 @@ import type { KeyPairs } from "../protocols/dkim/keys.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { Keychain } from "../modules/domains/signing-keys.ts";
 import type { Verifier } from "../modules/domains/verify.ts";
-import type { Abandoner } from "../modules/emails/delivery/deleted-domain-sweep.ts";
-import type { HeldExpiry } from "../modules/emails/delivery/held-queue-expiry.ts";
-import { hastenMailOf } from "../modules/emails/queue/make-due.ts";
+import type { DeletedDomainSweep } from "../modules/emails/delivery/deleted-domain-sweep.ts";
+import type { HeldQueueExpiry } from "../modules/emails/delivery/held-queue-expiry.ts";
+import { makeMailDueNow } from "../modules/emails/queue/make-due.ts";
 import type { Preparer } from "../modules/emails/content/preparer.ts";
 import type { FindRelay } from "../modules/emails/delivery/relay.ts";
 import { eventCursors } from "../modules/events/cursor.ts";
@@ -24,7 +24,7 @@ import { type Overseen, overseerParts } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { Teller } from "./webhook-delivery.ts";
 import type { Texter } from "./sms-gateway.ts";
-import type { Removal } from "../modules/workspaces/purge.ts";
+import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
 
@@ -41,11 +41,11 @@ export interface Built {
   findRelay: FindRelay;
   teller: Teller;
   verifier: Verifier;
-  abandoner: Abandoner;
+  abandoner: DeletedDomainSweep;
   worker: Worker;
   rates: SendingRates;
-  heldExpiry: HeldExpiry;
-  removal: Removal;
+  heldExpiry: HeldQueueExpiry;
+  removal: WorkspacePurge;
   troubles: ApiParts["troubles"];
   exampleDomain: string;
   beside: AnyElysia | null;
@@ -162,7 +162,7 @@ function operatorPartsOf(built: Built): ApiParts["operator"] {
       ...stores,
       ...common,
       verifier,
-      lifted: (domain) => void hastenMailOf(domain, { ...stores, ...common, nudge: nudgeBy(worker) }),
+      lifted: (domain) => void makeMailDueNow(domain, { ...stores, ...common, nudge: nudgeBy(worker) }),
     },
     workspaces: {
       ...stores,

@@ -8,7 +8,7 @@ import type { DomainStore } from "../modules/domains/store.ts";
 import type { Composer } from "../modules/emails/content/composer.ts";
 import { emailHandler } from "../modules/emails/delivery/deliver.ts";
 import type { TellOfEmail } from "../modules/emails/events.ts";
-import { HeldExpiry } from "../modules/emails/delivery/held-queue-expiry.ts";
+import { HeldQueueExpiry } from "../modules/emails/delivery/held-queue-expiry.ts";
 import { ExpiryClock } from "../modules/emails/delivery/expiry-clock.ts";
 import { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
 import type { FindRelay } from "../modules/emails/delivery/relay.ts";
@@ -136,7 +136,7 @@ export function buildSender(parts: SenderParts) {
     pause: parts.pause,
     ...gatesOf(sites, stores.workspaces),
   });
-  const heldExpiry = new HeldExpiry({
+  const heldExpiry = new HeldQueueExpiry({
     ...stores,
     heldWorkspaces: () => stores.workspaces.held(),
     commit: committer.commit,

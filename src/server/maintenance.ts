@@ -6,10 +6,10 @@ import type { DnsClient } from "../protocols/dns/client.ts";
 import type { Keychain } from "../modules/domains/signing-keys.ts";
 import { createVerifier } from "../modules/domains/verify.ts";
 import { DomainWatch } from "../modules/domains/recheck.ts";
-import { createAbandoner } from "../modules/emails/delivery/deleted-domain-sweep.ts";
+import { createDeletedDomainSweep } from "../modules/emails/delivery/deleted-domain-sweep.ts";
 import type { RecordEvent } from "../modules/events/record.ts";
 import type { Stores } from "./stores.ts";
-import { Removal } from "../modules/workspaces/purge.ts";
+import { WorkspacePurge } from "../modules/workspaces/purge.ts";
 
 // The keeping part of the composition root: who checks domains again and again, and ends what is left of domains
 // and workspaces that were deleted.
@@ -33,7 +33,7 @@ export function buildKeeper(parts: KeeperParts) {
   const { config, edges, stores, committer, guard, keychain, resolver, record, forgetLanes } = parts;
   const { clock, random, log } = edges;
   const common = { commit: committer.commit, clock, random, log };
-  const removal = new Removal({
+  const removal = new WorkspacePurge({
     ...stores,
     ...common,
     forgetLanes(workspaceId, laneIds) {
@@ -45,7 +45,7 @@ export function buildKeeper(parts: KeeperParts) {
   const { hostname } = config;
   const verifier = createVerifier({ ...stores, ...common, keychain, record, resolver, hostname, settings });
   const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
-  const abandoner = createAbandoner({ ...stores, ...common });
+  const abandoner = createDeletedDomainSweep({ ...stores, ...common });
   return {
     removal,
     verifier,

@@ -6,7 +6,7 @@ import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { Db } from "../platform/db/open.ts";
 import type { DnsClient } from "../protocols/dns/client.ts";
-import { emailTeller, type TellOfEmail } from "../modules/emails/events.ts";
+import { createEmailEvents, type TellOfEmail } from "../modules/emails/events.ts";
 import { Listeners } from "../modules/events/listeners.ts";
 import type { EventType } from "../modules/events/schema.ts";
 import { createRecorder, type Recorder, type Subscribers } from "../modules/events/record.ts";
@@ -107,7 +107,7 @@ export function buildTeller(parts: TellerParts): Teller {
     gate: POOLS,
     pause: parts.pause,
   });
-  const tellOfEmail = emailTeller(stores.emails, recorder);
+  const tellOfEmail = createEmailEvents(stores.emails, recorder);
   followStores(stores, recorder, { clock, tellOfEmail });
   const upkeep = upkeepOf(parts, (webhookId) => worker.forgetLanes([webhookId]));
   return {

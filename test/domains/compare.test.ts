@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { judgeDkim, judgeDmarc } from "../../src/modules/domains/compare.ts";
+import { compareDkim, compareDmarc } from "../../src/modules/domains/compare.ts";
 
 const KEY = `MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A${"AbC9+/".repeat(60)}QAB`;
 const WANTED = `v=DKIM1; k=rsa; p=${KEY}`;
@@ -16,8 +16,8 @@ test("a key record is found in every form that verifiers read alike (RFC 6376 §
     `v=DKIM1; h=sha1:sha256; s=email; t=s; n=some note; p=${KEY}`,
     `v=DKIM1; k=RSA; p=${KEY}`,
   ];
-  for (const form of forms) expect(judgeDkim(WANTED, [form])).toEqual({ status: "found" });
-  expect(judgeDkim(ED_WANTED, [ED_WANTED])).toEqual({ status: "found" });
+  for (const form of forms) expect(compareDkim(WANTED, [form])).toEqual({ status: "found" });
+  expect(compareDkim(ED_WANTED, [ED_WANTED])).toEqual({ status: "found" });
 });
 
 test("a key record that only lenient verifiers read is found, with advice", () => {
@@ -28,7 +28,7 @@ test("a key record that only lenient verifiers read is found, with advice", () =
     `v=DKIM1; t=y; p=${KEY}`,
   ];
   for (const form of forms) {
-    const judgement = judgeDkim(WANTED, [form]);
+    const judgement = compareDkim(WANTED, [form]);
     expect(judgement.status).toBe("found");
     expect(judgement.hint).toBeString();
   }
@@ -54,12 +54,12 @@ test("a key record that would fail is a mismatch, and the hint says why", () => 
     [WANTED.replaceAll(";", "\\;"), /backslashes/],
   ];
   for (const [value, hint] of cases) {
-    const judgement = judgeDkim(WANTED, [value]);
+    const judgement = compareDkim(WANTED, [value]);
     expect(judgement.status).toBe("mismatch");
     expect(judgement.hint).toMatch(hint);
   }
   // k= left out means RSA, which an Ed25519 key is not.
-  expect(judgeDkim(ED_WANTED, [ED_WANTED.replace(" k=ed25519;", "")])).toMatchObject({ status: "mismatch" });
+  expect(compareDkim(ED_WANTED, [ED_WANTED.replace(" k=ed25519;", "")])).toMatchObject({ status: "mismatch" });
 });
 
 test("two records at one name are a mismatch even when one of them is right (RFC 6376 §3.6.2.2)", () => {
@@ -68,16 +68,16 @@ test("two records at one name are a mismatch even when one of them is right (RFC
       [WANTED, other],
       [other, WANTED],
     ]) {
-      const judgement = judgeDkim(WANTED, found);
+      const judgement = compareDkim(WANTED, found);
       expect(judgement.status).toBe("mismatch");
       expect(judgement.hint).toMatch(/remove the others/);
     }
   }
-  expect(judgeDkim(WANTED, [WANTED, `${WANTED};`])).toEqual({ status: "found" });
+  expect(compareDkim(WANTED, [WANTED, `${WANTED};`])).toEqual({ status: "found" });
 });
 
 test("among several wrong records the hint speaks of the one that is a key", () => {
-  expect(judgeDkim(WANTED, ["v=spf1 -all", "v=DKIM1; p=AAAA"]).hint).toMatch(/another key/);
+  expect(compareDkim(WANTED, ["v=spf1 -all", "v=DKIM1; p=AAAA"]).hint).toMatch(/another key/);
 });
 
 test("any valid DMARC policy is found", () => {
@@ -86,8 +86,8 @@ test("any valid DMARC policy is found", () => {
     "v=DMARC1;p=REJECT;",
     "v = DMARC1 ; p = quarantine; rua=mailto:a@b.example",
   ]) {
-    expect(judgeDmarc([value])).toEqual({ status: "found" });
-    expect(judgeDmarc(["other text", value])).toEqual({ status: "found" });
+    expect(compareDmarc([value])).toEqual({ status: "found" });
+    expect(compareDmarc(["other text", value])).toEqual({ status: "found" });
   }
 });
 
@@ -101,7 +101,7 @@ test("a DMARC record that receivers would not count is a mismatch", () => {
     [['"v=DMARC1; p=none"'], /quotation marks/],
   ];
   for (const [found, hint] of cases) {
-    const judgement = judgeDmarc(found);
+    const judgement = compareDmarc(found);
     expect(judgement.status).toBe("mismatch");
     expect(judgement.hint).toMatch(hint);
   }

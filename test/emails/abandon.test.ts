@@ -1,7 +1,7 @@
 // Mail that waits when its domain is deleted: it fails at once and with the reason, whatever comes
 // between, and never goes out under the keys of a domain that is registered after it.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { createAbandoner } from "../../src/modules/emails/delivery/deleted-domain-sweep.ts";
+import { createDeletedDomainSweep } from "../../src/modules/emails/delivery/deleted-domain-sweep.ts";
 import { openEmailStore } from "../../src/modules/emails/store/store.ts";
 import { openQueueStore } from "../../src/modules/emails/queue/store.ts";
 import { startHeld } from "../api/kit.ts";
@@ -204,7 +204,7 @@ test("a storage that fails in the middle only puts off the rest, and a stop ends
   deleteAlone(pombo, keyOf(pombo, id));
   const { db, committer, guard } = pombo.app;
   const bugs: unknown[] = [];
-  const abandoner = createAbandoner({
+  const abandoner = createDeletedDomainSweep({
     emails: openEmailStore(db),
     queue: openQueueStore(db),
     commit: committer.commit,

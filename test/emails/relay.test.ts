@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RelayConfig } from "../../src/config/config.ts";
-import { judge, relayFinder } from "../../src/modules/emails/delivery/relay.ts";
+import { classify, relayFinder } from "../../src/modules/emails/delivery/relay.ts";
 import { openRelays } from "../../src/modules/emails/delivery/relay-settings.ts";
 import { StartError } from "../../src/platform/errors.ts";
 import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
@@ -139,7 +139,7 @@ function broken(stage: "connect" | "greeting" | "starttls" | "dot", reason: stri
 test("the reason names the relay, and says what the operator can do where it is theirs to mend", () => {
   const [open] = openRelays([config()]);
   const [signing] = openRelays([config({ username: "loja", password: "geheim!!" })]);
-  const reason = (result: SendResult, relay = signing!) => judge(transmission(result), relay).reason;
+  const reason = (result: SendResult, relay = signing!) => classify(transmission(result), relay).reason;
   expect(reason(broken("connect", "connect ECONNREFUSED 192.0.2.1:587"))).toBe(
     "the relay smtp.example.net:587 could not be reached: connect ECONNREFUSED 192.0.2.1:587",
   );
@@ -159,14 +159,18 @@ test("the reason names the relay, and says what the operator can do where it is 
 
 test("a relay that does not let us in is held for one that does not answer, so that it is left in peace", () => {
   const [relay] = openRelays([config({ username: "loja", password: "geheim!!" })]);
-  expect(judge(transmission(refused("auth", "535 5.7.8 No")), relay!).isReached).toBe(false);
-  expect(judge(transmission(refused("rcpt", "550 5.1.1 No such user")), relay!).isReached).toBe(true);
-  expect(judge(transmission(broken("connect", "refused")), relay!).isReached).toBe(false);
+  expect(classify(transmission(refused("auth", "535 5.7.8 No")), relay!).isReached).toBe(false);
+  expect(classify(transmission(refused("rcpt", "550 5.1.1 No such user")), relay!).isReached).toBe(true);
+  expect(classify(transmission(broken("connect", "refused")), relay!).isReached).toBe(false);
 });
 
 test("the same refusal suppresses from the recipient's server and not from a relay (R38)", () => {
   const [relay] = openRelays([config()]);
   const sent = transmission(refused("rcpt", "550 5.1.1 No such user"));
-  expect(judge(sent, null).verdict).toMatchObject({ kind: "bounced", category: "invalid_recipient", isHard: true });
-  expect(judge(sent, relay!).verdict).toMatchObject({ kind: "bounced", category: "invalid_recipient", isHard: false });
+  expect(classify(sent, null).verdict).toMatchObject({ kind: "bounced", category: "invalid_recipient", isHard: true });
+  expect(classify(sent, relay!).verdict).toMatchObject({
+    kind: "bounced",
+    category: "invalid_recipient",
+    isHard: false,
+  });
 });

@@ -1,7 +1,7 @@
 // The listener in a whole pombo: the return paths of its own emails, its disk, its metrics, its stop.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
-import type { Letter } from "../../src/modules/inbound-mail/inbound-message.ts";
+import type { InboundMessage } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { group, report } from "../dsn/mails.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { HOSTNAME, type Instance, startInstance } from "../fakes/instance.ts";
@@ -34,7 +34,7 @@ async function judge(pombo: Instance, recipient: string): Promise<string> {
 }
 
 test("a bounce comes in on the path that the email went out with, under the customer's domain or the operator's host", async () => {
-  const letters: Letter[] = [];
+  const letters: InboundMessage[] = [];
   await using pombo = await startInstance({
     receive: async (letter) => void letters.push(letter),
     configure: (config) => void (config.email.bounceHost = BOUNCE_HOST),

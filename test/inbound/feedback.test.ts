@@ -8,7 +8,7 @@ import type { HeldInstance } from "../api/kit.ts";
 import { domainKeys } from "../dkim/support.ts";
 import type { Instance } from "../fakes/instance.ts";
 import { providerOf } from "../../src/modules/inbound-mail/feedback-provider.ts";
-import type { Letter } from "../../src/modules/inbound-mail/inbound-message.ts";
+import type { InboundMessage } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { KnownReporters } from "../../src/modules/inbound-mail/server/known-reporters.ts";
 import { bounce, complaint, complaintAbout, ratesOf, suppressedIn, toEmail, toLoop, traceOf } from "./letters.ts";
 
@@ -54,7 +54,7 @@ interface SignedBy {
 const keys = domainKeys("any");
 
 /** A report about the email, signed by the provider unless told otherwise. */
-async function signedAbout(pombo: Instance, id: string, by: SignedBy = {}): Promise<Letter> {
+async function signedAbout(pombo: Instance, id: string, by: SignedBy = {}): Promise<InboundMessage> {
   const { domain = "arf.mail.yahoo.com", from = YAHOO, change = (text: string) => text } = by;
   const { keys: made, records } = await keys;
   const value = records["pombo1._domainkey.any"] ?? [];
@@ -190,7 +190,7 @@ test("one report makes one network known, however many bring it", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
   const [id = "", other = ""] = await sendTo(pombo, "example.com", 2);
-  const bring = (letter: Letter, n: number) => pombo.app.receive({ ...letter, clientAddress: `192.0.${n}.1` });
+  const bring = (letter: InboundMessage, n: number) => pombo.app.receive({ ...letter, clientAddress: `192.0.${n}.1` });
   for (const n of [2, 3]) await bring(complaintAbout(pombo, id), n);
   for (const n of [4, 5]) await bring(bounce(id, `5.1.${n}`), n);
   for (const n of [6, 7]) await bring(bounce(other, "4.4.1", null, "delayed"), n);

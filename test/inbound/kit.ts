@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../src/platform/clock.ts";
 import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../src/platform/uuid.ts";
 import { openCertificate } from "../../src/modules/inbound-mail/server/certificate.ts";
-import type { Letter, Receive } from "../../src/modules/inbound-mail/inbound-message.ts";
+import type { InboundMessage, Receive } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "../../src/modules/inbound-mail/server/limits.ts";
 import type { SentEmail } from "../../src/modules/inbound-mail/server/recipients.ts";
 import { type Inbound, startInbound } from "../../src/modules/inbound-mail/server/server.ts";
@@ -24,7 +24,7 @@ const REPLY_LIMIT_MS = 10_000;
 export interface Desk extends AsyncDisposable {
   readonly inbound: Inbound;
   readonly port: number;
-  readonly letters: Letter[];
+  readonly letters: InboundMessage[];
   readonly events: { name: string; fields: LogFields; level: LogLevel }[];
   readonly bugs: unknown[];
   /** "recipient foreign", one for each told. */
@@ -48,7 +48,7 @@ export interface DeskOptions {
 
 export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
   const clock = options.clock ?? systemClock;
-  const letters: Letter[] = [];
+  const letters: InboundMessage[] = [];
   const events: Desk["events"] = [];
   const bugs: unknown[] = [];
   const counted: string[] = [];

@@ -1,12 +1,12 @@
 /** Letters as the SMTP server hands them over, about emails of an instance. */
-import type { Letter } from "../../src/modules/inbound-mail/inbound-message.ts";
+import type { InboundMessage } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { bytes, group, report } from "../dsn/mails.ts";
 import type { Instance } from "../fakes/instance.ts";
 
 export const GONE = "550 5.1.1 No such user";
 
 /** A letter with these bytes. */
-export function letter(content: Uint8Array, changes: Partial<Letter> = {}): Letter {
+export function letter(content: Uint8Array, changes: Partial<InboundMessage> = {}): InboundMessage {
   return {
     destinations: [{ kind: "person", mailbox: "postmaster" }],
     envelopeFrom: "",
@@ -20,17 +20,22 @@ export function letter(content: Uint8Array, changes: Partial<Letter> = {}): Lett
 }
 
 /** What comes to an email's own return path. */
-export function toEmail(id: string, content: Uint8Array, changes: Partial<Letter> = {}): Letter {
+export function toEmail(id: string, content: Uint8Array, changes: Partial<InboundMessage> = {}): InboundMessage {
   return letter(content, { destinations: [{ kind: "bounce", emailUid: id }], ...changes });
 }
 
 /** A bounce of the email. */
-export function bounce(id: string, status = "5.1.1", diagnostic: string | null = GONE, action = "failed"): Letter {
+export function bounce(
+  id: string,
+  status = "5.1.1",
+  diagnostic: string | null = GONE,
+  action = "failed",
+): InboundMessage {
   return toEmail(id, report({ groups: [`${group(status, diagnostic, action)}\nRemote-MTA: dns; mx1.example.net`] }));
 }
 
 /** Mail to fbl@. */
-export function toLoop(content: Uint8Array, changes: Partial<Letter> = {}): Letter {
+export function toLoop(content: Uint8Array, changes: Partial<InboundMessage> = {}): InboundMessage {
   return letter(content, { destinations: [{ kind: "complaint" }], envelopeFrom: "fbl@provider.test", ...changes });
 }
 
@@ -77,7 +82,7 @@ export function traceOf(pombo: Instance, id: string): string {
 }
 
 /** A complaint to fbl@ about the email. */
-export function complaintAbout(pombo: Instance, id: string): Letter {
+export function complaintAbout(pombo: Instance, id: string): InboundMessage {
   return toLoop(complaint({ copy: [traceOf(pombo, id)] }));
 }
 

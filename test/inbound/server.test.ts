@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { StorageError } from "../../src/platform/db/storage-error.ts";
-import type { Letter } from "../../src/modules/inbound-mail/inbound-message.ts";
+import type { InboundMessage } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { BOUNCE_HOST, HOSTNAME, startDesk, until } from "./kit.ts";
 
@@ -14,7 +14,7 @@ const STUFFED = `${BOUNCE.replaceAll(/^\./gm, "..")}.\r\n`;
 
 test("a bounce sent by a mail library is handed on with its envelope and exact bytes, and answered 250 after that", async () => {
   const kept = Promise.withResolvers<void>();
-  const seen: Letter[] = [];
+  const seen: InboundMessage[] = [];
   await using desk = await startDesk({
     receive: async (letter) => {
       seen.push(letter);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import type { Db } from "../../src/platform/db/open.ts";
-import { Census } from "../../src/modules/emails/queue/depth-sampler.ts";
+import { QueueDepthSampler } from "../../src/modules/emails/queue/depth-sampler.ts";
 import { openCensusStore, type QueuePlace } from "../../src/modules/emails/queue/depth-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
@@ -46,7 +46,7 @@ function start(rows: Row[], siteOf: (laneId: number) => string | null = (laneId)
       return slice;
     },
   };
-  const census = new Census({ store: counting, siteOf, clock });
+  const census = new QueueDepthSampler({ store: counting, siteOf, clock });
   return { ...database, census, clock, slices, [Symbol.dispose]: () => database[Symbol.dispose]() };
 }
 

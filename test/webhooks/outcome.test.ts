@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { healthAfter, judge } from "../../src/modules/webhooks/delivery/outcome.ts";
+import { healthAfter, classify } from "../../src/modules/webhooks/delivery/outcome.ts";
 import type { WebhookRow } from "../../src/modules/webhooks/store.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -14,18 +14,18 @@ const answer = (status: number, retryAfter: string | null = null, text = "") => 
 
 test("2xx is success, and nothing else is", () => {
   for (const status of [200, 201, 202, 204, 299])
-    expect([status, judge(answer(status), 1, NOW).isDelivered]).toEqual([status, true]);
+    expect([status, classify(answer(status), 1, NOW).isDelivered]).toEqual([status, true]);
   for (const status of [100, 199, 300, 301, 304, 400, 404, 410, 429, 500, 503]) {
-    expect([status, judge(answer(status), 1, NOW).isDelivered]).toEqual([status, false]);
+    expect([status, classify(answer(status), 1, NOW).isDelivered]).toEqual([status, false]);
   }
 });
 
 test("after eight attempts an event is given up", () => {
-  expect([7, 8].map((attempt) => judge(answer(500), attempt, NOW).isLast)).toEqual([false, true]);
+  expect([7, 8].map((attempt) => classify(answer(500), attempt, NOW).isLast)).toEqual([false, true]);
 });
 
 test("410 is the end at once", () => {
-  expect(judge(answer(410), 1, NOW)).toMatchObject({ isGone: true, isLast: true });
+  expect(classify(answer(410), 1, NOW)).toMatchObject({ isGone: true, isLast: true });
 });
 
 /** Retry-After, and how many ms later; null: the schedule. */
@@ -46,14 +46,14 @@ const WAITS: [header: string | null, waitMs: number | null][] = [
 ];
 
 test("Retry-After never shortens a wait: a second, eight times, would use all attempts up", () => {
-  expect(judge(answer(503, "1"), 1, NOW).retryAt).toBeNull();
-  expect(judge(answer(429, "60"), 2, NOW).retryAt).toBeNull();
-  expect(judge(answer(429, "600"), 2, NOW).retryAt).toBe(NOW + 600_000);
+  expect(classify(answer(503, "1"), 1, NOW).retryAt).toBeNull();
+  expect(classify(answer(429, "60"), 2, NOW).retryAt).toBeNull();
+  expect(classify(answer(429, "600"), 2, NOW).retryAt).toBe(NOW + 600_000);
 });
 
 test("Retry-After is followed, up to a day", () => {
   for (const [header, waitMs] of WAITS) {
-    const { retryAt } = judge(answer(503, header), 1, NOW);
+    const { retryAt } = classify(answer(503, header), 1, NOW);
     expect([header, retryAt === null ? null : retryAt - NOW]).toEqual([header, waitMs]);
   }
 });
@@ -79,14 +79,14 @@ const row = (change: Partial<WebhookRow>): WebhookRow => ({
 });
 
 test("nothing but failures for five days turns a webhook off, one success in between does not", () => {
-  const failure = judge(answer(500), 1, NOW);
+  const failure = classify(answer(500), 1, NOW);
   const lastFailureAt = NOW - DAY;
   expect(healthAfter(row({ lastFailureAt, failingSince: NOW - 5 * DAY + 1 }), failure, NOW).isEnabled).toBe(true);
   expect(healthAfter(row({ lastFailureAt, failingSince: NOW - 5 * DAY }), failure, NOW)).toMatchObject({
     isEnabled: false,
     disabledReason: "Nothing but failures for 5 days",
   });
-  const success = healthAfter(row({ failingSince: NOW - 9 * DAY }), judge(answer(200), 1, NOW), NOW);
+  const success = healthAfter(row({ failingSince: NOW - 9 * DAY }), classify(answer(200), 1, NOW), NOW);
   expect(success).toMatchObject({ isEnabled: true, failingSince: null, lastDeliveryAt: NOW });
   // Failures of last month, and silence since.
   const old = row({ lastFailureAt: NOW - 30 * DAY, failingSince: NOW - 31 * DAY });
@@ -98,6 +98,10 @@ test("nothing but failures for five days turns a webhook off, one success in bet
 });
 
 test("one that its owner has turned off meanwhile keeps no reason of ours", () => {
-  const health = healthAfter(row({ isEnabled: false, failingSince: NOW - 9 * DAY }), judge(answer(410), 1, NOW), NOW);
+  const health = healthAfter(
+    row({ isEnabled: false, failingSince: NOW - 9 * DAY }),
+    classify(answer(410), 1, NOW),
+    NOW,
+  );
   expect(health).toMatchObject({ isEnabled: false, disabledReason: null });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openDomainStore } from "../../src/modules/domains/store.ts";
 import { openKeyStore } from "../../src/modules/api-keys/store.ts";
-import { Removal } from "../../src/modules/workspaces/purge.ts";
+import { WorkspacePurge } from "../../src/modules/workspaces/purge.ts";
 import { openRemovalStore } from "../../src/modules/workspaces/purge-store.ts";
 import { openWorkspaceStore } from "../../src/modules/workspaces/store.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
@@ -51,7 +51,7 @@ function start(of: TemporaryDatabase = temporaryDatabase()) {
   const forgotten: number[] = [];
   const events: string[] = [];
   const bugs: unknown[] = [];
-  const removal = new Removal({
+  const removal = new WorkspacePurge({
     removals: openRemovalStore(of.db, { forget: () => undefined }),
     workspaces: openWorkspaceStore(of.db),
     keys: openKeyStore(of.db),

@@ -5,8 +5,8 @@
  * DNS trouble must not change a domain's state (decisions §6).
  */
 import type { Resolver } from "../../protocols/dns/client.ts";
-import { judgeDkim, judgeDmarc } from "./compare.ts";
-import type { Judgement } from "./compare.ts";
+import { compareDkim, compareDmarc } from "./compare.ts";
+import type { Comparison } from "./compare.ts";
 import type { DnsRecord, DomainRecords } from "./records.ts";
 
 /** Records shown of what DNS holds, and characters of each. */
@@ -17,7 +17,7 @@ const CNAME_LIMIT = 8;
 
 export interface RecordCheck extends DnsRecord {
   /** "unknown": the lookup failed, so nothing is known. */
-  status: Judgement["status"] | "unknown";
+  status: Comparison["status"] | "unknown";
   /** What DNS holds under that name, control characters removed; at most 10 entries of 1,000 characters. */
   found: string[];
   /** What to do, in a sentence. */
@@ -49,12 +49,12 @@ interface CheckOptions {
 export async function checkDomain({ domain, records, resolver }: CheckOptions): Promise<DomainCheck> {
   const [rsaRecord, ed25519Record] = records.dkim;
   const checkKey = (record: DnsRecord) =>
-    checkTxt(record, { domain, resolver, judge: (found) => judgeDkim(record.value, found) });
+    checkTxt(record, { domain, resolver, judge: (found) => compareDkim(record.value, found) });
   const [rsa, ed25519, spf, dmarc] = await Promise.all([
     checkKey(rsaRecord),
     checkKey(ed25519Record),
     checkBounce(records.spf, domain, resolver),
-    checkTxt(records.dmarc, { domain, resolver, judge: judgeDmarc }),
+    checkTxt(records.dmarc, { domain, resolver, judge: compareDmarc }),
   ]);
   return {
     dkim: [rsa, ed25519],
@@ -74,7 +74,7 @@ function verdictOf(check: RecordCheck): Verdict {
 interface TxtOptions {
   domain: string;
   resolver: Resolver;
-  judge: (found: string[]) => Judgement;
+  judge: (found: string[]) => Comparison;
 }
 
 async function checkTxt(record: DnsRecord, { domain, resolver, judge }: TxtOptions): Promise<RecordCheck> {

@@ -6,7 +6,7 @@
 import { colonList, parseTags } from "../../protocols/dkim/tags.ts";
 
 /** `hint` says what to do; with `found` it is advice. */
-export interface Judgement {
+export interface Comparison {
   status: "found" | "missing" | "mismatch";
   hint?: string;
 }
@@ -18,7 +18,7 @@ const DIFFERENT_KEY = "The record holds another key: replace its value with the 
 const NO_KEY_RECORD = "The record is not a DKIM key: publish exactly the value shown.";
 
 /** `found` are all TXT records at the key's name, at least one. */
-export function judgeDkim(expected: string, found: string[]): Judgement {
+export function compareDkim(expected: string, found: string[]): Comparison {
   const judgements = found.map((value) => judgeKey(expected, value));
   const fault = judgements.find((judgement) => judgement.status !== "found");
   const match = judgements.find((judgement) => judgement.status === "found");
@@ -35,7 +35,7 @@ export function judgeDkim(expected: string, found: string[]): Judgement {
   return keys[0] ?? fault;
 }
 
-function judgeKey(expected: string, value: string): Judgement {
+function judgeKey(expected: string, value: string): Comparison {
   const escape = escapeFault(value);
   if (escape !== null) return mismatch(escape);
   const wanted = readTags(expected);
@@ -58,7 +58,7 @@ function judgeKey(expected: string, value: string): Judgement {
 }
 
 /** The key is ours; the other tags may still forbid its use (RFC 6376 §3.6.1). */
-function judgeSettings(value: string, tags: Map<string, string>, wantedKind: string): Judgement {
+function judgeSettings(value: string, tags: Map<string, string>, wantedKind: string): Comparison {
   if (kindOf(tags) !== wantedKind)
     return mismatch(`The record says k=${kindOf(tags)} instead of k=${wantedKind}: publish the value shown.`);
   const hashes = tags.get("h")?.toLowerCase();
@@ -113,7 +113,7 @@ function escapeFault(value: string): string | null {
 const POLICIES = ["none", "quarantine", "reject"];
 
 /** Any valid policy will do: the owner may well want a stricter one than ours. */
-export function judgeDmarc(found: string[]): Judgement {
+export function compareDmarc(found: string[]): Comparison {
   // RFC 7489 §6.6.3: records that do not start with the version are not counted.
   const policies = found.filter((value) => /^\s*v\s*=\s*DMARC1\s*(;|$)/.test(value));
   const [policy] = policies;
@@ -132,6 +132,6 @@ export function judgeDmarc(found: string[]): Judgement {
   return { status: "found" };
 }
 
-function mismatch(hint: string): Judgement {
+function mismatch(hint: string): Comparison {
   return { status: "mismatch", hint };
 }

@@ -15,7 +15,7 @@ export interface EmailChange {
 export type TellOfEmail = (change: EmailChange) => void;
 
 /** Tells of emails as their rows are at that moment; nothing is read for those whom nobody wants to hear of. */
-export function emailTeller(emails: EmailStore, recorder: Recorder): TellOfEmail {
+export function createEmailEvents(emails: EmailStore, recorder: Recorder): TellOfEmail {
   return ({ id, workspaceId, type, at }) => {
     if (!recorder.isWanted(workspaceId, type)) return;
     const found = emails.stateById(id);

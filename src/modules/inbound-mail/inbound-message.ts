@@ -12,7 +12,7 @@ export type Destination =
   /** Mail for people: `mailbox` is what stood before the @, in lower case. */
   | { kind: "person"; mailbox: "postmaster" | "abuse" };
 
-export interface Letter {
+export interface InboundMessage {
   /** Each different one once, at least one. */
   destinations: Destination[];
   /** The envelope's sender; "" for the null sender `<>`. */
@@ -32,4 +32,4 @@ export interface Letter {
  * Takes a letter for good: resolves after the commit of all that follows from it, and then alone the
  * client is told 250. Rejects on trouble: the client is told 451 and comes back with the same message.
  */
-export type Receive = (letter: Letter) => Promise<void>;
+export type Receive = (letter: InboundMessage) => Promise<void>;

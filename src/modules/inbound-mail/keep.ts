@@ -1,7 +1,7 @@
 import { decodeWords, readFields, valueOf } from "../../protocols/dsn/fields.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Random } from "../../platform/random.ts";
-import type { Letter } from "./inbound-message.ts";
+import type { InboundMessage } from "./inbound-message.ts";
 import type { InboundMail } from "./store.ts";
 
 /** Of its header, what is looked at for its sender and subject. */
@@ -12,7 +12,7 @@ const MAX_ADDRESS = 320;
 /** A letter as it is kept for the operator. */
 export async function keepFor(
   mailbox: InboundMail["mailbox"],
-  letter: Letter,
+  letter: InboundMessage,
   random: Random,
 ): Promise<Omit<InboundMail, "id">> {
   const { bytes, receivedAt, envelopeFrom, helo, clientAddress, isTls } = letter;

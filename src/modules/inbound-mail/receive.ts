@@ -9,7 +9,7 @@ import type { Random } from "../../platform/random.ts";
 import { ThreadGone } from "../../platform/worker-threads/worker-thread.ts";
 import { keepFor } from "./keep.ts";
 import { isFromProvider, type LookupTxt, providerOf } from "./feedback-provider.ts";
-import type { Destination, Letter, Receive } from "./inbound-message.ts";
+import type { Destination, InboundMessage, Receive } from "./inbound-message.ts";
 import type { ReadLetter } from "./read-report.ts";
 import type { InboxStore } from "./store.ts";
 
@@ -85,7 +85,7 @@ class NotNow extends Error {
   override readonly name = "NotNow";
 }
 
-function stepFor(destination: Destination, letter: Letter, parts: ReceiveParts): Promise<Step> {
+function stepFor(destination: Destination, letter: InboundMessage, parts: ReceiveParts): Promise<Step> {
   switch (destination.kind) {
     case "bounce":
       return bounceStep(destination.emailUid, letter, parts);
@@ -97,7 +97,7 @@ function stepFor(destination: Destination, letter: Letter, parts: ReceiveParts):
 }
 
 /** What came to an email's own return path. */
-async function bounceStep(uid: string, letter: Letter, parts: ReceiveParts): Promise<Step> {
+async function bounceStep(uid: string, letter: InboundMessage, parts: ReceiveParts): Promise<Step> {
   const email = parts.reports.emailOf(uid)?.email;
   if (email === undefined) return ignore("the email is gone", uid, parts);
   const reading = await parts.read({ bytes: letter.bytes, recipient: email.recipientAddress });
@@ -110,7 +110,7 @@ async function bounceStep(uid: string, letter: Letter, parts: ReceiveParts): Pro
 }
 
 /** What came to fbl@: which email it is about, its token alone tells. */
-async function complaintStep(letter: Letter, parts: ReceiveParts): Promise<Step> {
+async function complaintStep(letter: InboundMessage, parts: ReceiveParts): Promise<Step> {
   const reading = await parts.read({ bytes: letter.bytes, recipient: null });
   if (reading.kind === "unreadable") return keepStep("fbl", letter, parts);
   const { report } = reading;
@@ -157,7 +157,12 @@ interface Reported {
   recipientAddress: string;
 }
 
-async function reportStep(email: Reported, report: EmailReport, letter: Letter, parts: ReceiveParts): Promise<Step> {
+async function reportStep(
+  email: Reported,
+  report: EmailReport,
+  letter: InboundMessage,
+  parts: ReceiveParts,
+): Promise<Step> {
   const { uid } = email;
   const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, letter, parts));
   const reported = { report, reporter: letter.helo, at: parts.clock.now(), isFromProvider: isSigned };
@@ -184,7 +189,7 @@ async function reportStep(email: Reported, report: EmailReport, letter: Letter, 
 /** Whether a listed provider reports, by its signature, what went to a mailbox of its own. Only then a key is looked up. */
 async function isProvidersOwn(
   { id, recipientAddress: recipient }: Reported,
-  { bytes }: Letter,
+  { bytes }: InboundMessage,
   parts: ReceiveParts,
 ): Promise<boolean> {
   const provider = providerOf(bytes, { recipient, mx: parts.reports.deliveredTo(id) });
@@ -195,7 +200,11 @@ function ignore(why: string, uid: string | null, { log }: ReceiveParts): Step {
   return () => ({ result: "ignored", tell: () => log.event("report.ignored", { id: uid, why }) });
 }
 
-async function keepStep(mailbox: Parameters<typeof keepFor>[0], letter: Letter, parts: ReceiveParts): Promise<Step> {
+async function keepStep(
+  mailbox: Parameters<typeof keepFor>[0],
+  letter: InboundMessage,
+  parts: ReceiveParts,
+): Promise<Step> {
   // Nobody waits for it as an email's end is waited for.
   if (parts.guard.trouble !== null) throw new NotNow(parts.guard.trouble);
   const mail = await keepFor(mailbox, letter, parts.random);

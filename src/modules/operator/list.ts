@@ -3,7 +3,7 @@ import { stateOf } from "../emails/api/serialize.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { SegmentStore } from "../sms/queue/segment-store.ts";
 import type { QueuedMessage } from "./queue-schema.ts";
-import type { Meant } from "./queue-filter.ts";
+import type { ResolvedFilter } from "./queue-filter.ts";
 import { after, beginning, placeText, readPlace } from "./walk-cursor.ts";
 import type { Kind, OperatorQueueStore } from "./queue-store.ts";
 
@@ -23,7 +23,7 @@ export interface ListParts {
 
 /** A page of the queue `kinds` begins with. */
 export async function listQueue(
-  { kinds, choice }: Meant,
+  { kinds, choice }: ResolvedFilter,
   page: { cursor: string | null; limit: number },
   parts: ListParts,
 ): Promise<{ rows: Message[]; next: string | null }> {

@@ -8,9 +8,9 @@ import { dropText, hastenText } from "../sms/queue/operator-actions.ts";
 import type { ReadyWork } from "../sms/queue/segment-read-store.ts";
 import type { SegmentStore } from "../sms/queue/segment-store.ts";
 import { type DropParts, dropCall } from "../webhooks/delivery/drop.ts";
-import type { Meant } from "./queue-filter.ts";
+import type { ResolvedFilter } from "./queue-filter.ts";
 import { after, beginning, type Place, placeText, readPlace } from "./walk-cursor.ts";
-import { type Choice, type Kind, KINDS, type OperatorQueueStore } from "./queue-store.ts";
+import { type RowFilter, type Kind, KINDS, type OperatorQueueStore } from "./queue-store.ts";
 
 // What the operator does to messages that wait: drop them, or have them tried now. The queues are walked a slice
 // at a time with turns of the event loop between, rows are changed in small transactions, and one call does a part:
@@ -54,7 +54,7 @@ export interface Changed {
 }
 
 /** What is done to a message, inside a transaction. */
-export type Verb =
+export type QueueAction =
   /** Only counted. */
   { kind: "count" } | { kind: "drop"; reason: string } | { kind: "retry" };
 
@@ -66,8 +66,8 @@ interface Outcome {
 
 /** Changes messages of a choice, from where `cursor` says. */
 export async function changeChosen(
-  verb: Verb,
-  { kinds, choice }: Meant,
+  verb: QueueAction,
+  { kinds, choice }: ResolvedFilter,
   cursor: string | null,
   parts: ChangeParts,
 ): Promise<Changed> {
@@ -86,7 +86,7 @@ export async function changeChosen(
 
 /** Messages by their ids: of an email, a text, or an event whose calls wait. */
 export async function changeNamed(
-  verb: Verb,
+  verb: QueueAction,
   ids: readonly string[],
   parts: ChangeParts,
 ): Promise<Changed & { unknown: string[]; ended: string[] }> {
@@ -127,11 +127,11 @@ function waitingOf({ kind, rows }: { kind: Kind; rows: number[] }, { waiting, se
 }
 
 interface Part {
-  verb: Verb;
+  verb: QueueAction;
   done: Pick<Changed, "changed" | "running">;
 }
 
-async function changeSlice({ place, choice, ...part }: Part & { place: Place; choice: Choice }, parts: ChangeParts) {
+async function changeSlice({ place, choice, ...part }: Part & { place: Place; choice: RowFilter }, parts: ChangeParts) {
   const { kind, at, last } = place;
   const { found, end } = parts.waiting.slice(kind, at, choice, SLICE_ROWS);
   const rows = found.filter(({ id }) => id <= last[kind]);
@@ -164,7 +164,7 @@ async function changeRows(
 }
 
 function changeOne(
-  verb: Exclude<Verb, { kind: "count" }>,
+  verb: Exclude<QueueAction, { kind: "count" }>,
   row: { kind: Kind; id: number; now: number },
   parts: ChangeParts,
 ): Outcome {

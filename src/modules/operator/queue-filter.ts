@@ -2,30 +2,33 @@ import { AppError } from "../../platform/errors.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { comparableAddress, parseAddress, toAsciiDomain } from "../../protocols/mime/address.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { type Choice, type Kind, KINDS } from "./queue-store.ts";
+import { type RowFilter, type Kind, KINDS } from "./queue-store.ts";
 
 // What an operator means by "those to example.com" or "those of this workspace": which queues, and which rows.
 
-export interface Given {
+export interface QueueFilter {
   to?: string;
   workspaceId?: string;
   queuedBefore?: string;
   kinds?: Kind[];
 }
 
-export interface Meant {
+export interface ResolvedFilter {
   kinds: Kind[];
-  choice: Choice;
+  choice: RowFilter;
   /** For the log. */
   words: Record<string, string>;
 }
 
-type To = { kind: Kind } & Pick<Choice, "destination" | "address" | "number">;
+type To = { kind: Kind } & Pick<RowFilter, "destination" | "address" | "number">;
 
 const NOWHERE = { destination: null, address: null, number: null };
 
 /** Throws for a workspace that is not there, and for a recipient that the queue asked for cannot have. */
-export function readChoice(given: Given, { workspaces }: { workspaces: Pick<WorkspaceStore, "byUid"> }): Meant {
+export function readChoice(
+  given: QueueFilter,
+  { workspaces }: { workspaces: Pick<WorkspaceStore, "byUid"> },
+): ResolvedFilter {
   const { to, workspaceId, queuedBefore } = given;
   const workspace = workspaceId === undefined ? null : workspaces.byUid(workspaceId.toLowerCase());
   if (workspace === undefined)
@@ -40,7 +43,7 @@ export function readChoice(given: Given, { workspaces }: { workspaces: Pick<Work
   };
 }
 
-function kindsOf({ kinds }: Given, recipient: To | null): Kind[] {
+function kindsOf({ kinds }: QueueFilter, recipient: To | null): Kind[] {
   const wanted = KINDS.filter((kind) => kinds === undefined || kinds.includes(kind));
   if (recipient === null) return wanted;
   if (wanted.includes(recipient.kind)) return [recipient.kind];
@@ -62,7 +65,7 @@ function readRecipient(to: string): To {
   return { ...NOWHERE, kind: "email", destination: toAsciiDomain(to) ?? to.toLowerCase() };
 }
 
-function wordsOf({ to, workspaceId, queuedBefore, kinds }: Given): Record<string, string> {
+function wordsOf({ to, workspaceId, queuedBefore, kinds }: QueueFilter): Record<string, string> {
   return {
     ...(to === undefined || to.includes("@") || to.startsWith("+") ? {} : { destination: to }),
     ...(workspaceId === undefined ? {} : { workspace: workspaceId.toLowerCase() }),

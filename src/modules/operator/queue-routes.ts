@@ -7,8 +7,8 @@ import { requestBody } from "../../platform/http/body/validate.ts";
 import { integerText } from "../../platform/http/rules.ts";
 import { DROPPED_AFTER_RESTORE } from "../../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { changeChosen, changeNamed, type Changed, type ChangeParts, sum, type Verb } from "./queue-actions.ts";
-import { type Given, readChoice } from "./queue-filter.ts";
+import { changeChosen, changeNamed, type Changed, type ChangeParts, sum, type QueueAction } from "./queue-actions.ts";
+import { type QueueFilter, readChoice } from "./queue-filter.ts";
 import { type ListParts, listQueue } from "./list.ts";
 import { overviewOf, type OverviewParts } from "./overview.ts";
 import { QueueChanged, QueuedMessage, QueueDrop, QueueListQuery, QueueOverview, QueueRetry } from "./queue-schema.ts";
@@ -135,7 +135,11 @@ function dropReason(given: string | undefined, { paused }: OperatorQueueParts): 
   return (paused()?.restorePoint ?? null) === null ? "Dropped by the operator" : DROPPED_AFTER_RESTORE;
 }
 
-async function change(verb: Verb, body: Given & { ids?: string[]; cursor?: string }, parts: OperatorQueueParts) {
+async function change(
+  verb: QueueAction,
+  body: QueueFilter & { ids?: string[]; cursor?: string },
+  parts: OperatorQueueParts,
+) {
   const { ids, cursor = null } = body;
   if (ids !== undefined) {
     const named = await changeNamed(verb, ids, parts);
@@ -149,7 +153,12 @@ async function change(verb: Verb, body: Given & { ids?: string[]; cursor?: strin
 }
 
 /** Of each call that did something: a crash must not take with it that it was done. */
-function tell(verb: Verb, words: Record<string, string | number>, { changed }: Changed, { log }: ChangeParts): void {
+function tell(
+  verb: QueueAction,
+  words: Record<string, string | number>,
+  { changed }: Changed,
+  { log }: ChangeParts,
+): void {
   if (verb.kind === "count" || sum(changed) === 0) return;
   const { email, sms, webhook } = changed;
   const why = verb.kind === "drop" ? { reason: verb.reason } : {};

@@ -13,7 +13,7 @@ export const KINDS = ["email", "sms", "webhook"] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Which messages are meant; null: any. */
-export interface Choice {
+export interface RowFilter {
   workspaceId: number | null;
   /** Where emails lead, as the queue shows it: a recipient domain, or a relay. */
   destination: string | null;
@@ -46,7 +46,7 @@ export interface Slice {
   end: At | null;
 }
 
-type Walk = (at: At, choice: Choice, rows: number) => Slice;
+type Walk = (at: At, choice: RowFilter, rows: number) => Slice;
 
 const SMS_STAGES = ["queued", "sending"] as const;
 
@@ -145,7 +145,7 @@ export function openOperatorQueueStore({ orm }: Db) {
 
   return {
     /** The next `rows` rows of a queue after `at`, and which of them are meant. */
-    slice: (kind: Kind, at: At, choice: Choice, rows: number): Slice => walks[kind](at, choice, rows),
+    slice: (kind: Kind, at: At, choice: RowFilter, rows: number): Slice => walks[kind](at, choice, rows),
 
     /** The last id that each queue has given out: what comes later is not part of a walk that begins now. */
     lastIds: (): Record<Kind, number> => ({ email: max(emailQueue), sms: max(smsMessages), webhook: max(webhookJobs) }),
@@ -208,7 +208,7 @@ export function openOperatorQueueStore({ orm }: Db) {
 }
 
 /** The walk in the order of ids; `find` gives what is meant of a range. */
-function byId(endOf: EndOfShare, find: (range: Choice & { id: number; end: number }) => Found[]): Walk {
+function byId(endOf: EndOfShare, find: (range: RowFilter & { id: number; end: number }) => Found[]): Walk {
   return ({ id }, choice, rows) => {
     const end = endOf(id, rows);
     const found = find({ ...choice, id, end: end ?? Number.MAX_SAFE_INTEGER });
@@ -216,7 +216,7 @@ function byId(endOf: EndOfShare, find: (range: Choice & { id: number; end: numbe
   };
 }
 
-function isMeant(row: { workspaceId: number; recipient: string; createdAt: number }, choice: Choice): boolean {
+function isMeant(row: { workspaceId: number; recipient: string; createdAt: number }, choice: RowFilter): boolean {
   const { workspaceId, number, before } = choice;
   if (workspaceId !== null && row.workspaceId !== workspaceId) return false;
   if (number !== null && !row.recipient.startsWith(number)) return false;

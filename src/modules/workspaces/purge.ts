@@ -39,7 +39,7 @@ type Share =
   | { kind: "gone" };
 
 /** Removes what belonged to deleted workspaces. */
-export class Removal {
+export class WorkspacePurge {
   readonly #parts: RemovalParts;
   #isLooking = false;
   #isAsked = false;

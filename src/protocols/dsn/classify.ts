@@ -77,7 +77,7 @@ interface Evidence {
   isOtherHost: boolean;
 }
 
-export function judge(statement: Statement): RecipientBounce {
+export function classify(statement: Statement): RecipientBounce {
   const evidence = gather(statement);
   const isPermanent = permanent(statement, evidence);
   const category = categorize(statement, evidence);

@@ -14,7 +14,7 @@ import { plain } from "./charset.ts";
 import { isFromMailSystem, looksLikeBounce, looksLikeDelay } from "./bounce-marks.ts";
 import { findDeliveryStatus, MAX_RECIPIENTS, type RecipientStatus, readDeliveryStatus } from "./delivery-status.ts";
 import { valueOf } from "./fields.ts";
-import { judge, type RecipientBounce, type Statement } from "./classify.ts";
+import { classify, type RecipientBounce, type Statement } from "./classify.ts";
 import { type Message, readMessage, textOf } from "./message.ts";
 import { type Notice, readNotice } from "./notice.ts";
 import { readTraces, type Traces } from "./original-ids.ts";
@@ -73,7 +73,7 @@ function fromStatuses({ statuses, notice, traces, recipient }: Given & { statuse
   const failed = statuses.filter((status) => hasFailed(status, isWaiting));
   if (failed.length > 0) {
     const about = paragraphsAbout(failed, notice.paragraphs);
-    const judged = failed.map((status, index) => judge({ ...status, paragraphs: about[index] ?? [] }));
+    const judged = failed.map((status, index) => classify({ ...status, paragraphs: about[index] ?? [] }));
     const report = bounceOf(judged, failed[0]?.action ?? null, traces, recipient);
     // Of several to whom our recipient's mail goes on, some were reached or may be.
     return { ...report, isHard: report.isHard && (failed.length === statuses.length || isNamed(report, recipient)) };
@@ -126,7 +126,7 @@ function fromNotice({ message, notice, traces, recipient }: Given & { message: M
   const statements = isApart ? apart : [statementOf(named[0] ?? null, notice.paragraphs)];
   // Words without fields are believed of a mail system only: anybody may write that an address is wrong.
   const isBelieved = isFromMailSystem(message);
-  const judged = statements.map(judge).map((each) => ({ ...each, isHard: each.isHard && isBelieved }));
+  const judged = statements.map(classify).map((each) => ({ ...each, isHard: each.isHard && isBelieved }));
   return bounceOf(judged, null, traces, recipient);
 }
 
@@ -158,7 +158,7 @@ function statementOf(address: string | null, paragraphs: string[]): Statement {
 }
 
 function delayOf(statement: Statement, traces: Traces): Report {
-  const { status, diagnostic } = judge(statement);
+  const { status, diagnostic } = classify(statement);
   return { kind: "delayed", status, diagnostic, traces };
 }
 
@@ -175,5 +175,5 @@ function bounceOf(
     recipients.find(({ isPermanent }) => !isPermanent) ??
     recipients.find(({ isHard }) => !isHard) ??
     recipients[0];
-  return { kind: "bounce", ...(chosen ?? judge(statementOf(null, []))), action, recipients, traces };
+  return { kind: "bounce", ...(chosen ?? classify(statementOf(null, []))), action, recipients, traces };
 }

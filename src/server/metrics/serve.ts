@@ -3,7 +3,7 @@ import { BUILD } from "../../platform/build-info.ts";
 import type { HostPort } from "../../platform/ip/address.ts";
 import type { Db } from "../../platform/db/open.ts";
 import type { Log } from "../../platform/log.ts";
-import { Census } from "../../modules/emails/queue/depth-sampler.ts";
+import { QueueDepthSampler } from "../../modules/emails/queue/depth-sampler.ts";
 import type { Counters } from "../../platform/metrics/counters.ts";
 import { registerGauges, type Sources } from "./gauges.ts";
 import { listenForMetrics } from "./listen.ts";
@@ -43,7 +43,11 @@ export interface MetricsServer {
 export function serveMetrics(options: ServeOptions): MetricsServer {
   const { registry, counters, clock, siteOf, databaseFile } = options;
   const store = openCensusStore(options.db);
-  const census = new Census({ store, siteOf: (laneId) => siteOf(laneId) ?? store.destinationOf(laneId), clock });
+  const census = new QueueDepthSampler({
+    store,
+    siteOf: (laneId) => siteOf(laneId) ?? store.destinationOf(laneId),
+    clock,
+  });
   registerGauges(registry, {
     ...options.sources,
     now: () => clock.now(),

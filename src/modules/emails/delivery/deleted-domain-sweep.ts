@@ -24,13 +24,13 @@ export interface AbandonParts {
   log: Log;
 }
 
-export interface Abandoner {
+export interface DeletedDomainSweep {
   /** At the start, and when a domain is gone: fails what waits from domains that are gone. */
   begin(): void;
   stop(): void;
 }
 
-export function createAbandoner(parts: AbandonParts): Abandoner {
+export function createDeletedDomainSweep(parts: AbandonParts): DeletedDomainSweep {
   let isStopped = false;
   let isRunning = false;
   let isWanted = false;

@@ -16,7 +16,7 @@ import type { Composer } from "../content/composer.ts";
 import { expiredReason } from "./held-queue-expiry.ts";
 import { type Addressed, DNS_SITE, type Ending, settle, type SettleParts } from "./record-result.ts";
 import { messageIdOf } from "../api/serialize.ts";
-import { findWay, type Way, type WayParts } from "./route.ts";
+import { findDeliveryRoute, type DeliveryRoute, type WayParts } from "./route.ts";
 
 // One attempt at one email: load it, look once more whether it may still go, find the way, compose
 // and sign, send. Nothing is written here: every way out is a value that record-result.ts turns into rows,
@@ -137,7 +137,11 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
     return { kind: "trouble", reason, stage: null, category: "policy", badDomainAt: job.badDomainAt };
   }
 
-  const route = await findWay(job, { from: email.senderDomain, to: to.domain, workspaceId: email.workspaceId }, parts);
+  const route = await findDeliveryRoute(
+    job,
+    { from: email.senderDomain, to: to.domain, workspaceId: email.workspaceId },
+    parts,
+  );
   if (route.kind !== "hosts") return route;
   context.locate(route.site);
   if (route.relay === null) parts.refusals.noteReply(DNS_SITE, email.workspaceId, parts.clock.now());
@@ -180,7 +184,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
 /** Sends the message; `isTaken`: broken off before its dot, as the email had come to its end meanwhile. */
 async function transmit(
   { email, to, signed }: Addressed & { signed: Signed },
-  route: Extract<Way, { kind: "hosts" }>,
+  route: Extract<DeliveryRoute, { kind: "hosts" }>,
   context: AttemptContext,
   parts: DeliverParts,
 ) {

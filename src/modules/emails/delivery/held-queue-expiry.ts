@@ -52,7 +52,7 @@ interface Share {
 }
 
 /** Fails what expires in queues that are held, on its time. */
-export class HeldExpiry {
+export class HeldQueueExpiry {
   readonly #parts: HeldExpiryParts;
   #cancel: () => void = () => undefined;
   #isLooking = false;

@@ -10,7 +10,7 @@ import { describeTransmission, type Transmission } from "../../../protocols/smtp
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { TellOfEmail } from "../events.ts";
 import type { RefusalWatch } from "./mass-refusals.ts";
-import { judge, type Judgement, type Relay } from "./relay.ts";
+import { classify, type RelayOutcome, type Relay } from "./relay.ts";
 import { reportSite } from "../reports/process.ts";
 import type { Bounce } from "../api/schema.ts";
 import type { EmailStore } from "../store/store.ts";
@@ -212,7 +212,7 @@ function settleTransmitted(
       },
     };
   }
-  const judgement = judge(transmission, ending.relay);
+  const judgement = classify(transmission, ending.relay);
   if (!judgement.verdict.isHard && transmission.lastReply !== null)
     parts.refusals.noteReply(ending.site, email.workspaceId, endedAt);
   return judgement.verdict.kind === "bounced"
@@ -220,7 +220,7 @@ function settleTransmitted(
     : settleDeferred(ended, ending, { ...judgement, sentAt, parts });
 }
 
-interface Judged extends Judgement {
+interface Judged extends RelayOutcome {
   sentAt: number | null;
   parts: SettleParts;
 }

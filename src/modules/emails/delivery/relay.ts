@@ -43,7 +43,7 @@ export function relayFinder(relays: readonly Relay[]): FindRelay {
 }
 
 /** What became of a message that was not accepted. */
-export interface Judgement {
+export interface RelayOutcome {
   verdict: Verdict;
   /** For people. */
   reason: string;
@@ -52,7 +52,7 @@ export interface Judgement {
 }
 
 /** `relay` null: the message went straight to the recipient's server. */
-export function judge(transmission: Transmission, relay: Relay | null): Judgement {
+export function classify(transmission: Transmission, relay: Relay | null): RelayOutcome {
   const { result } = transmission;
   // Also where the server could not take the message, as it told what it offers.
   const isReached = transmission.isReached || result.kind !== "broken";

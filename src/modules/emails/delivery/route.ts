@@ -33,14 +33,14 @@ type MxParts = Omit<WayParts, "resolver"> & { resolver: ReturnType<DnsClient["by
 type NoWay = Extract<Ending, { kind: "trouble" | "bad_domain" }>;
 
 /** `relay` null: straight to the recipient's servers. */
-export type Way = (Extract<Route, { kind: "hosts" }> & { access?: Access; relay: Relay | null }) | NoWay;
+export type DeliveryRoute = (Extract<Route, { kind: "hosts" }> & { access?: Access; relay: Relay | null }) | NoWay;
 
 /** The hosts for mail from and to these domains, or why there are none now. */
-export async function findWay(
+export async function findDeliveryRoute(
   job: Job,
   { from, to, workspaceId }: { from: string; to: string; workspaceId: number },
   parts: WayParts,
-): Promise<Way> {
+): Promise<DeliveryRoute> {
   const relay = parts.findRelay(from);
   const resolver = parts.resolver.by(workspaceId);
   if (relay !== null) return await findRelayWay(relay, resolver);
@@ -49,7 +49,7 @@ export async function findWay(
 }
 
 /** The relay's addresses, private ones too: the operator named it. A name that is missing says nothing of any recipient. */
-async function findRelayWay(relay: Relay, resolver: Resolver): Promise<Way> {
+async function findRelayWay(relay: Relay, resolver: Resolver): Promise<DeliveryRoute> {
   const found = await findNamedHost(relay.host, resolver);
   if (found.kind === "trouble") {
     const reason = `the relay ${relay.name} could not be reached: ${found.reason}`;

@@ -43,7 +43,7 @@ export interface CensusOptions {
   clock: Pick<Clock, "now">;
 }
 
-export class Census {
+export class QueueDepthSampler {
   readonly #options: CensusOptions;
   #running: Promise<void> | null = null;
   #takenAt: number | null = null;

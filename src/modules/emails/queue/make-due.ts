@@ -21,7 +21,7 @@ export interface HastenParts {
  * What kept a domain's mail is over: what waits for another attempt is tried now, a share at a time. Cut
  * off, the rest comes at its own time.
  */
-export async function hastenMailOf(domain: DomainRow, parts: HastenParts): Promise<void> {
+export async function makeMailDueNow(domain: DomainRow, parts: HastenParts): Promise<void> {
   const now = parts.clock.now();
   const { id: domainId, workspaceId } = domain;
   try {

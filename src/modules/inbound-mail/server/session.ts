@@ -4,7 +4,7 @@ import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { Client } from "./client.ts";
 import { Content } from "./content.ts";
-import type { Destination, Letter, Receive } from "../inbound-message.ts";
+import type { Destination, InboundMessage, Receive } from "../inbound-message.ts";
 import type { InboundLimits } from "./limits.ts";
 import type { InboundCounts, Refusals } from "./refusals.ts";
 import { COME_BACK, FAULTS, NOBODY, refusal } from "./replies.ts";
@@ -114,7 +114,7 @@ export class Intake {
     return null;
   }
 
-  async #receive(letter: Letter): Promise<boolean> {
+  async #receive(letter: InboundMessage): Promise<boolean> {
     try {
       await this.#parts.receive(letter);
       return true;
@@ -124,7 +124,7 @@ export class Intake {
     }
   }
 
-  #letterOf(bytes: Uint8Array, session: SMTPServerSession): Letter {
+  #letterOf(bytes: Uint8Array, session: SMTPServerSession): InboundMessage {
     const { mailFrom, rcptTo } = session.envelope;
     const destinations = new Map<string, Destination>();
     for (const recipient of rcptTo) {
@@ -142,7 +142,7 @@ export class Intake {
     };
   }
 
-  #tellOf({ destinations, bytes, isTls, clientAddress }: Letter): void {
+  #tellOf({ destinations, bytes, isTls, clientAddress }: InboundMessage): void {
     const kinds = [...new Set(destinations.map(({ kind }) => kind))];
     for (const kind of kinds) this.#parts.counts.letter(kind);
     const fields = { for: kinds.join(" "), bytes: bytes.length, tls: isTls, client: clientAddress };

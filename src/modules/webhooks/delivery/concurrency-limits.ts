@@ -39,7 +39,7 @@ export const POOLS: SiteGate = {
 };
 
 /** Turns at the receivers: so many calls to each at once, in the order in which they are asked for. */
-export class Turns {
+export class ConcurrencyLimiter {
   readonly #busy = new Map<number, number>();
   readonly #waiting = new Map<number, (() => void)[]>();
 

@@ -9,8 +9,8 @@ import type { Random } from "../../../platform/random.ts";
 import type { Caller, CallResult } from "./call.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
-import { healthAfter, judge, type Outcome } from "./outcome.ts";
-import { poolOf, Turns } from "./concurrency-limits.ts";
+import { healthAfter, classify, type Outcome } from "./outcome.ts";
+import { poolOf, ConcurrencyLimiter } from "./concurrency-limits.ts";
 import type { Secrets } from "../secrets.ts";
 import { showWebhook } from "../api/serialize.ts";
 import { signatureHeaders } from "../sign.ts";
@@ -73,7 +73,7 @@ const NOT_BEGUN: JobResult = { action: { kind: "give_back" }, isReached: null, r
 export function webhookHandler(parts: DeliverParts): JobHandler {
   /** By webhook and resource: the end of the call that was last begun. */
   const underWay = new Map<string, Promise<void>>();
-  const turns = new Turns();
+  const turns = new ConcurrencyLimiter();
   /** Those whose last call timed out: who waits for a turn there goes back into the queue. */
   const slow = new Set<number>();
 
@@ -142,7 +142,7 @@ async function deliver(
   context.locate(poolOf(webhook.id, isSlow));
   if (isSlow) slow.add(webhook.id);
   else slow.delete(webhook.id);
-  const made: Made = { webhook, event, startedAt, endedAt, outcome: judge(result, job.attempt, endedAt) };
+  const made: Made = { webhook, event, startedAt, endedAt, outcome: classify(result, job.attempt, endedAt) };
   const { outcome } = made;
   const ended: Ended = {
     fate: outcome.isLast

@@ -28,7 +28,7 @@ export interface Outcome {
 }
 
 /** What came of attempt `attempt` (1, 2, …), which ended at `now`. */
-export function judge(result: CallResult, attempt: number, now: number): Outcome {
+export function classify(result: CallResult, attempt: number, now: number): Outcome {
   const isLast = attempt >= MAX_ATTEMPTS;
   if (result.kind === "broken") {
     return {
