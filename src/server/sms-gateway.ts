@@ -9,28 +9,28 @@ import type { DnsClient } from "../protocols/dns/client.ts";
 import { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
 import type { RecordEvent } from "../modules/events/record.ts";
 import type { PauseView } from "../platform/queue/delivery-pause.ts";
-import { Answers } from "../modules/sms/gateway/submit-responses.ts";
+import { SubmitResponses } from "../modules/sms/gateway/submit-responses.ts";
 import { Backlog } from "../modules/sms/queue/backlog.ts";
 import { Dispatcher } from "../modules/sms/gateway/dispatch.ts";
-import { Health } from "../modules/sms/gateway/circuit-breaker.ts";
+import { CircuitBreaker } from "../modules/sms/gateway/circuit-breaker.ts";
 import { answerHelp, type HelpParts } from "../modules/sms/inbound/help.ts";
 import { InvalidNumbers } from "../modules/sms/receipts/invalid-numbers.ts";
 import { linkOverview } from "../modules/sms/api/link-overview.ts";
 import { Links } from "../modules/sms/gateway/links.ts";
 import { type ReceiverParts, receiveText } from "../modules/sms/inbound/receive.ts";
 import { Receipts } from "../modules/sms/receipts/process.ts";
-import { Repeats } from "../modules/sms/inbound/duplicate-filter.ts";
+import { DuplicateFilter } from "../modules/sms/inbound/duplicate-filter.ts";
 import { recoverTexts } from "../modules/sms/queue/recover.ts";
 import { openRoutes, type Route } from "../modules/sms/gateway/route-settings.ts";
 import { routingOf } from "../modules/sms/api/routing.ts";
 import type { ReadyWork } from "../modules/sms/queue/segment-read-store.ts";
 import { troublesOf } from "../modules/sms/gateway/health-issues.ts";
 import { WaitingCount } from "../modules/sms/queue/waiting-count.ts";
-import { Trials } from "../modules/sms/link-test/link-tests.ts";
+import { LinkTests } from "../modules/sms/link-test/link-tests.ts";
 import { Sweeper } from "../modules/sms/gateway/sweep.ts";
 import { TextClock } from "../modules/sms/queue/message-clock.ts";
 import { FailedSmsWrites } from "../modules/sms/queue/failed-writes.ts";
-import { Writer } from "../modules/sms/gateway/link-event-queue.ts";
+import { LinkEventQueue } from "../modules/sms/gateway/link-event-queue.ts";
 import type { TextFigures } from "./metrics/sms.ts";
 import { planFinder, type SmsStores, type Stores } from "./stores.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
@@ -88,16 +88,16 @@ export function buildTexter(parts: TexterParts): Texter {
   const numbers = new InvalidNumbers({ refusals: new RefusalWatch(), suppressions, isThere, commit, log });
   const receipts = new Receipts({ sms, routes, ended: (word) => numbers.told(word) });
   const pause = (route: string, ms: number) => links.pause(route, ms);
-  const health = new Health({ routes, steady, log, pause });
-  const answers = new Answers({ sms, routes, receipts, health, unknownWaitMs, log, pause });
+  const health = new CircuitBreaker({ routes, steady, log, pause });
+  const answers = new SubmitResponses({ sms, routes, receipts, health, unknownWaitMs, log, pause });
   const receiver = receiverOf({ config, stores, routes, random, log, record });
-  const repeats = new Repeats({ seen: sms.seen, clock, steady });
+  const repeats = new DuplicateFilter({ seen: sms.seen, clock, steady });
   // Of a deleted workspace nothing may go, nor what was held of it.
   const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? true;
   const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, pause: paused, clock, log });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
   const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock: edges.clock, log, nudge });
-  const writer = new Writer({
+  const writer = new LinkEventQueue({
     // The SMSC holds its receipts back until the last ones are acknowledged.
     commit: committer.commitSoon,
     guard,
@@ -126,7 +126,7 @@ export function buildTexter(parts: TexterParts): Texter {
   });
   const routing = routingOf(config.sms.routes);
   const trying = { routes, routing, references: sms.references, links: () => links };
-  const trials = new Trials({ ...trying, commit, clock, steady, random, log });
+  const trials = new LinkTests({ ...trying, commit, clock, steady, random, log });
   const overview = linkOverview({ routes, links, store: sms.links, isAllShown: config.log.addresses === "full" });
   const waiting = new WaitingCount(sms, clock);
   const backlog = new Backlog({ routes, waiting, links, isPaused: () => paused.isPaused, clock, steady });
@@ -159,9 +159,9 @@ function lifeOf(of: {
   sms: SmsStores;
   dispatcher: Dispatcher;
   links: Links;
-  trials: Trials;
+  trials: LinkTests;
   sweeper: Sweeper;
-  writer: Writer;
+  writer: LinkEventQueue;
   unwritten: FailedSmsWrites;
 }): Pick<Texter, "start" | "stop"> {
   const { recover, sms, dispatcher, links, trials, sweeper, writer, unwritten } = of;

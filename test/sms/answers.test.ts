@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { Answers } from "../../src/modules/sms/gateway/submit-responses.ts";
+import { SubmitResponses } from "../../src/modules/sms/gateway/submit-responses.ts";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import type { Flight } from "../../src/modules/sms/gateway/submission.ts";
-import { Health } from "../../src/modules/sms/gateway/circuit-breaker.ts";
+import type { Submission } from "../../src/modules/sms/gateway/submission.ts";
+import { CircuitBreaker } from "../../src/modules/sms/gateway/circuit-breaker.ts";
 import { Receipts } from "../../src/modules/sms/receipts/process.ts";
 import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
@@ -22,10 +22,10 @@ function start() {
     event: (name: string) => void events.push(name),
     bug: (_where: string, error: unknown) => expect(error).toBeUndefined(),
   };
-  const health = new Health({ routes, steady: { now: () => 0 }, log, pause: () => undefined });
+  const health = new CircuitBreaker({ routes, steady: { now: () => 0 }, log, pause: () => undefined });
   const receipts = new Receipts({ sms: ledger, routes });
   const pause = () => undefined;
-  const answers = new Answers({ sms: ledger, routes, receipts, health, unknownWaitMs: WAIT_MS, log, pause });
+  const answers = new SubmitResponses({ sms: ledger, routes, receipts, health, unknownWaitMs: WAIT_MS, log, pause });
   const { commit } = of.committer;
   let leaseEpoch = 0;
   return {
@@ -41,19 +41,19 @@ function start() {
         const workspaceId = addWorkspace(ledger, 10);
         return addMessage(ledger, parts, { message: { workspaceId } });
       }),
-    claim: (now: number, limit = 10): Promise<Flight[]> =>
+    claim: (now: number, limit = 10): Promise<Submission[]> =>
       commit(() => {
         leaseEpoch += 1;
         const rows = ledger.segments.claim({ ...LINK, workspaceId: 1, leaseEpoch, now, limit });
         return rows.map(
-          ({ messageId, seq }) => ({ messageId, seqs: [seq], route: LINK.route, leaseEpoch }) as unknown as Flight,
+          ({ messageId, seq }) => ({ messageId, seqs: [seq], route: LINK.route, leaseEpoch }) as unknown as Submission,
         );
       }),
     states: (messageId: number) => ledger.segments.of(messageId).map(({ state }) => state),
   };
 }
 
-function only(flights: Flight[]): Flight {
+function only(flights: Submission[]): Submission {
   const [flight] = flights;
   if (flight === undefined || flights.length > 1) throw new Error(`${flights.length} flights`);
   return flight;
@@ -143,8 +143,8 @@ test("a text of parts that is refused late, and goes another way, goes at once w
 test("a part that is refused for now, or was not written, waits while another of its text is in doubt", async () => {
   type On = ReturnType<typeof start>;
   const whatHappens = [
-    ({ answers }: On, flight: Flight) => answers.answered(flight, { status: REFUSED, messageId: "" }, 20),
-    ({ answers }: On, flight: Flight) => answers.unsent(flight, null, 20),
+    ({ answers }: On, flight: Submission) => answers.answered(flight, { status: REFUSED, messageId: "" }, 20),
+    ({ answers }: On, flight: Submission) => answers.unsent(flight, null, 20),
   ];
   for (const happens of whatHappens) {
     using on = start();

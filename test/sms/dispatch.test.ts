@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Clock } from "../../src/platform/clock.ts";
-import { Dispatcher, type Outlet } from "../../src/modules/sms/gateway/dispatch.ts";
-import type { Flight } from "../../src/modules/sms/gateway/submission.ts";
+import { Dispatcher, type DispatchTarget } from "../../src/modules/sms/gateway/dispatch.ts";
+import type { Submission } from "../../src/modules/sms/gateway/submission.ts";
 import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { defaultSmsRoute } from "../../src/config/config.ts";
 import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";
@@ -41,8 +41,8 @@ test("a segment that falls due while a link looks for it is not left waiting for
     clock,
     log: { event: () => undefined, bug: (_where, error) => expect(error).toBeUndefined() },
   });
-  const { promise: sent, resolve } = Promise.withResolvers<Flight[]>();
-  const outlet: Outlet = { name: "a", route, free: 1, freeWith: () => 1, send: resolve };
+  const { promise: sent, resolve } = Promise.withResolvers<Submission[]>();
+  const outlet: DispatchTarget = { name: "a", route, free: 1, freeWith: () => 1, send: resolve };
   dispatcher.add(outlet);
   // Due one millisecond after the link looks, and before anything else is asked of the clock.
   await of.committer.commit(() => addMessage(ledger, 1, { segment: { nextAt: 1_001 } }));
@@ -73,9 +73,9 @@ function start() {
     log: { event: () => undefined, bug: (_where, error) => void bugs.push(error) },
   });
   const sent: [messageId: number, seqs: number[]][] = [];
-  const send = (flights: Flight[]) =>
+  const send = (flights: Submission[]) =>
     void sent.push(...flights.map(({ messageId, seqs }) => [messageId, seqs] as [number, number[]]));
-  const outlet: Outlet = { name: "a", route, free: 10, freeWith: () => 10, send };
+  const outlet: DispatchTarget = { name: "a", route, free: 10, freeWith: () => 10, send };
   dispatcher.add(outlet);
   return {
     of,
@@ -147,7 +147,7 @@ test("the parts behind one that is refused in the same transaction are not claim
 
 test("what was claimed for a link is handed over though another link fails to take its own", async () => {
   await using on = start();
-  const failing: Outlet = {
+  const failing: DispatchTarget = {
     ...on.outlet,
     name: "b",
     freeWith: () => 1,

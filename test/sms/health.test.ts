@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { Health } from "../../src/modules/sms/gateway/circuit-breaker.ts";
+import { CircuitBreaker } from "../../src/modules/sms/gateway/circuit-breaker.ts";
 import { outcomeOf } from "../../src/protocols/smpp/submit-outcome.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
@@ -10,7 +10,7 @@ function makeHealth(failover = ["other"]) {
   const clock = fakeClock();
   const events: string[] = [];
   const pauses: number[] = [];
-  const health = new Health({
+  const health = new CircuitBreaker({
     routes: new Map([["own", { config: { ...defaultSmsRoute("own"), failover } }]]),
     steady: clock,
     log: { event: (name) => void events.push(name), bug: () => undefined },

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { decideUnknown } from "../../src/modules/sms/gateway/resolve-uncertain.ts";
+import { resolveUncertain } from "../../src/modules/sms/gateway/resolve-uncertain.ts";
 import { type ReceiptPdu, Receipts } from "../../src/modules/sms/receipts/process.ts";
 import { readReceipt } from "../../src/modules/sms/receipts/parse.ts";
 import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
@@ -114,7 +114,7 @@ async function start() {
     return row;
   };
   const decide = (row: SegmentRow) =>
-    decideUnknown(row, now, {
+    resolveUncertain(row, now, {
       sms,
       routes,
       unknownWaitMs: WAIT_MS,

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
-import type { Outlet } from "../../src/modules/sms/gateway/dispatch.ts";
-import { type Item, Writer } from "../../src/modules/sms/gateway/link-event-queue.ts";
+import type { DispatchTarget } from "../../src/modules/sms/gateway/dispatch.ts";
+import { type QueuedLinkEvent, LinkEventQueue } from "../../src/modules/sms/gateway/link-event-queue.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
-const LINK = { name: "link" } as Outlet;
+const LINK = { name: "link" } as DispatchTarget;
 
 /** A writer whose transactions, and what is claimed in them, are noted in order. */
 function start(sendFails = false) {
   const noted: string[] = [];
-  const writer = new Writer({
+  const writer = new LinkEventQueue({
     commit: async (work) => {
       await Promise.resolve();
       noted.push("begin");
@@ -30,7 +30,7 @@ function start(sendFails = false) {
       };
     },
   });
-  const item = (name: string, frees: Outlet | null): Item => ({
+  const item = (name: string, frees: DispatchTarget | null): QueuedLinkEvent => ({
     frees: () => frees,
     write: () => void noted.push(`write ${name}`),
     done: () => void noted.push(`done ${name}`),

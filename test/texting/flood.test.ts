@@ -1,7 +1,7 @@
 // More comes than can be written: reading pauses, and goes on; what stays paused is given up. A real link over real
 // sockets, the real line to the database, and a database that is as slow as the test wants it.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { Writer } from "../../src/modules/sms/gateway/link-event-queue.ts";
+import { LinkEventQueue } from "../../src/modules/sms/gateway/link-event-queue.ts";
 import { startSmsc } from "../peers/smsc/client.ts";
 import { caughtUp, makeBound, TEXT } from "../smpp/world.ts";
 
@@ -16,7 +16,7 @@ async function makeFlooded(smsc: Awaited<ReturnType<typeof startSmsc>>) {
   const gate = Promise.withResolvers<void>();
   const pressed: boolean[] = [];
   let longest = 0;
-  const writer = new Writer({
+  const writer = new LinkEventQueue({
     async commit(run) {
       await gate.promise;
       return run();

@@ -42,7 +42,7 @@ export interface HealthParts {
   pause: (route: string, ms: number) => void;
 }
 
-export class Health {
+export class CircuitBreaker {
   readonly #parts: HealthParts;
   readonly #answers = new Map<string, Kind[]>();
   /** Of routes whose circuit is open. */

@@ -1,7 +1,7 @@
 import type { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-import { type Flight, flightOf } from "./submission.ts";
+import { type Submission, flightOf } from "./submission.ts";
 import type { Route } from "./route-settings.ts";
 import type { SegmentStore, Words } from "../queue/segment-store.ts";
 import type { SegmentRow } from "../queue/segment-read-store.ts";
@@ -28,10 +28,10 @@ interface ClaimedBy {
 }
 
 /** Of claimed segments those that can still be sent, inside the transaction of their claim; the others end here. */
-export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, parts: ClaimedParts): Flight[] {
+export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, parts: ClaimedParts): Submission[] {
   const { sms } = parts;
   const isWhole = route.config.segmentation === "payload";
-  const flights: Flight[] = [];
+  const flights: Submission[] = [];
   const done = new Set<number>();
   let message: MessageRow | undefined;
   for (const row of rows) {

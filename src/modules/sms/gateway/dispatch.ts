@@ -3,7 +3,7 @@ import type { Commit } from "../../../platform/db/group-commit.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { PauseView } from "../../../platform/queue/delivery-pause.ts";
 import { type ClaimedParts, flightsOf } from "./claimed.ts";
-import type { Flight } from "./submission.ts";
+import type { Submission } from "./submission.ts";
 import { ReadyWorks, type Waiting } from "../queue/ready-work.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
@@ -12,14 +12,14 @@ import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
 // what a crash leaves in doubt is never more than was claimed, and nothing is written that is not claimed.
 
 /** A link as the dispatcher sees it. */
-export interface Outlet {
+export interface DispatchTarget {
   name: string;
   route: Route;
   readonly free: number;
   /** How many once so many of its places are given back; 0 where that is not worth a claim. */
   freeWith(settled: number): number;
   /** Takes what is committed. */
-  send(flights: Flight[]): void;
+  send(flights: Submission[]): void;
 }
 
 export interface DispatcherParts extends ClaimedParts {
@@ -32,22 +32,22 @@ export interface DispatcherParts extends ClaimedParts {
 }
 
 interface Claimed {
-  flights: Flight[];
+  flights: Submission[];
   /** What the database says of the work after the claim. */
   seen: { work: Waiting; version: number; nextAt: number | null; isElsewhere: boolean }[];
 }
 
 export class Dispatcher {
   readonly #parts: DispatcherParts;
-  readonly #outlets: Outlet[] = [];
+  readonly #outlets: DispatchTarget[] = [];
   readonly #ready: ReadyWorks;
-  readonly #claiming = new Map<Outlet, Promise<boolean>>();
+  readonly #claiming = new Map<DispatchTarget, Promise<boolean>>();
   readonly #timers = new Map<string, { at: number; cancel: () => void }>();
   /** Timers of links that look again for what other links had, or that failed to claim. */
-  readonly #later = new Map<Outlet, () => void>();
+  readonly #later = new Map<DispatchTarget, () => void>();
   readonly #nudged = new Set<string>();
   /** Links that claim one at a time, and for how often: among what they claimed is a text that a bug keeps from it. */
-  readonly #careful = new Map<Outlet, number>();
+  readonly #careful = new Map<DispatchTarget, number>();
   readonly #forget: () => void;
   #lease = 0;
   #isStopped = false;
@@ -63,7 +63,7 @@ export class Dispatcher {
     };
   }
 
-  add(outlet: Outlet): void {
+  add(outlet: DispatchTarget): void {
     this.#outlets.push(outlet);
   }
 
@@ -80,7 +80,7 @@ export class Dispatcher {
   }
 
   /** The link has room. */
-  offer(outlet: Outlet): void {
+  offer(outlet: DispatchTarget): void {
     if (this.#isStopped || this.#claiming.has(outlet) || outlet.free < 1 || !this.#mayClaim) return;
     const route = outlet.route.config.name;
     const now = this.#parts.clock.now();
@@ -99,8 +99,8 @@ export class Dispatcher {
    * Inside a transaction that will free places of links: claims into them in the same one, which saves one. What it
    * returns is called after the commit, when the places are given back.
    */
-  claimAlongside(freed: ReadonlyMap<Outlet, number>): () => void {
-    const claims: { outlet: Outlet; claimed: Claimed }[] = [];
+  claimAlongside(freed: ReadonlyMap<DispatchTarget, number>): () => void {
+    const claims: { outlet: DispatchTarget; claimed: Claimed }[] = [];
     if (!this.#mayClaim) return () => undefined;
     for (const [outlet, settled] of freed) {
       // Its own claim is in this transaction or the next, and counts the same places.
@@ -152,7 +152,7 @@ export class Dispatcher {
   }
 
   /** When the first of a route's work is due, of which at `now` none is: a later look might find it due, and set no timer. */
-  #wakeAt(outlet: Outlet, now: number): void {
+  #wakeAt(outlet: DispatchTarget, now: number): void {
     const route = outlet.route.config.name;
     const at = this.#ready.nextAt(route);
     const known = this.#timers.get(route);
@@ -168,7 +168,7 @@ export class Dispatcher {
   }
 
   /** @returns false: it failed */
-  async #claim(outlet: Outlet): Promise<boolean> {
+  async #claim(outlet: DispatchTarget): Promise<boolean> {
     const careful = this.#careful.get(outlet);
     const tried: SegmentRow[] = [];
     try {
@@ -188,7 +188,7 @@ export class Dispatcher {
   }
 
   /** One of these texts cannot be claimed: the next claims are of one each, and the one that is alone waits, as all others go on. */
-  async #narrow(outlet: Outlet, tried: SegmentRow[], bug: unknown): Promise<void> {
+  async #narrow(outlet: DispatchTarget, tried: SegmentRow[], bug: unknown): Promise<void> {
     const { sms, clock, commit, log } = this.#parts;
     const [text, ...others] = new Set(tried.map(({ messageId }) => messageId));
     if (text === undefined || others.length > 0) {
@@ -206,14 +206,14 @@ export class Dispatcher {
   }
 
   /** After the commit. */
-  #handOver(outlet: Outlet, { flights, seen }: Claimed): void {
+  #handOver(outlet: DispatchTarget, { flights, seen }: Claimed): void {
     for (const { work, version, nextAt } of seen) this.#ready.correct(work, version, nextAt);
     this.#bar(outlet, seen);
     if (flights.length > 0) outlet.send(flights);
   }
 
   /** What is due belongs to other links: this one asks for it again in a while. */
-  #bar(outlet: Outlet, seen: Claimed["seen"]): void {
+  #bar(outlet: DispatchTarget, seen: Claimed["seen"]): void {
     const elsewhere = seen.filter(({ isElsewhere }) => isElsewhere);
     if (elsewhere.length === 0) return;
     const until = this.#parts.clock.now() + LATER_MS;
@@ -221,7 +221,7 @@ export class Dispatcher {
     this.#offerLater(outlet);
   }
 
-  #offerLater(outlet: Outlet): void {
+  #offerLater(outlet: DispatchTarget): void {
     if (this.#isStopped) return;
     this.#later.get(outlet)?.();
     const cancel = this.#parts.clock.after(LATER_MS, () => {
@@ -232,7 +232,7 @@ export class Dispatcher {
   }
 
   /** Inside the transaction. `tried`: takes what it claims, also where it throws then. */
-  #claimNow(outlet: Outlet, places: number, tried?: SegmentRow[]): Claimed {
+  #claimNow(outlet: DispatchTarget, places: number, tried?: SegmentRow[]): Claimed {
     const { clock, sms } = this.#parts;
     const now = clock.now();
     const route = outlet.route.config.name;

@@ -2,8 +2,8 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
-import type { Outlet } from "./dispatch.ts";
-import type { Flight } from "./submission.ts";
+import type { DispatchTarget } from "./dispatch.ts";
+import type { Submission } from "./submission.ts";
 import type { FailedSmsWrites } from "../queue/failed-writes.ts";
 
 // All that comes from the links goes to the database through one line, in the order in which it came: an answer
@@ -18,15 +18,15 @@ const RETRY_MS = 1_000;
 const TOO_MANY = 2_000;
 const FEW_AGAIN = 500;
 
-export interface Item {
+export interface QueuedLinkEvent {
   /** The link of which `done` gives a place back, if it does. */
-  frees?: (() => Outlet | null) | undefined;
+  frees?: (() => DispatchTarget | null) | undefined;
   /** Inside the transaction. It may be called again, when that failed. */
   write(): void;
   /** It is durable; called again where what could not be written is, later. */
   done?(): void;
   /** What it tells of. */
-  flight?: Pick<Flight, "messageId" | "seqs"> | undefined;
+  flight?: Pick<Submission, "messageId" | "seqs"> | undefined;
   /** Inside a transaction: where `write` has a bug, nobody knows what became of the flight. */
   doubt?(): void;
   /** It could not be written and is not kept: the peer has it still. Absent: it is kept until it can be. */
@@ -42,13 +42,13 @@ export interface WriterParts {
   /** Whether more may be read. */
   pressed: (isPressed: boolean) => void;
   /** Inside a transaction that frees places of links, by their number; its result is called after the commit. */
-  freeing: (freed: ReadonlyMap<Outlet, number>) => () => void;
+  freeing: (freed: ReadonlyMap<DispatchTarget, number>) => () => void;
 }
 
-export class Writer {
+export class LinkEventQueue {
   readonly #parts: WriterParts;
   readonly #forget: () => void;
-  #items: Item[] = [];
+  #items: QueuedLinkEvent[] = [];
   #isFlushing = false;
   #isPressed = false;
   #cancel: (() => void) | null = null;
@@ -63,7 +63,7 @@ export class Writer {
     return this.#items.length;
   }
 
-  push(item: Item): void {
+  push(item: QueuedLinkEvent): void {
     if (item.refuse !== undefined && this.#parts.guard.failure !== null) return item.refuse();
     this.#items.push(item);
     this.#press();
@@ -98,7 +98,7 @@ export class Writer {
   async #flush(): Promise<void> {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    let taken: Item[] = [];
+    let taken: QueuedLinkEvent[] = [];
     let wait = 0;
     let follow = () => {};
     try {
@@ -124,7 +124,7 @@ export class Writer {
   }
 
   /** One of them is wrong: each goes alone, and what fails is a bug. */
-  async #writeApart(items: Item[]): Promise<void> {
+  async #writeApart(items: QueuedLinkEvent[]): Promise<void> {
     for (const item of items) {
       try {
         await this.#parts.commit(() => item.write());
@@ -141,7 +141,7 @@ export class Writer {
   }
 
   /** What it tells cannot be written. Its place is given back all the same. */
-  async #giveUp(item: Item, bug: unknown): Promise<void> {
+  async #giveUp(item: QueuedLinkEvent, bug: unknown): Promise<void> {
     const { log, unwritten, commit } = this.#parts;
     const { messageId, seqs: [seq] = [] } = item.flight ?? {};
     if (messageId === undefined || seq === undefined) log.bug("sms writer", bug);
@@ -160,7 +160,7 @@ export class Writer {
     else item.refuse();
   }
 
-  #tell(item: Item): void {
+  #tell(item: QueuedLinkEvent): void {
     this.#try(() => item.done?.());
   }
 
@@ -175,7 +175,7 @@ export class Writer {
 
   /** The peer sends these again. */
   #refuse(): void {
-    const kept: Item[] = [];
+    const kept: QueuedLinkEvent[] = [];
     for (const item of this.#items) {
       if (item.refuse === undefined) kept.push(item);
       else item.refuse();
@@ -191,8 +191,8 @@ export class Writer {
   }
 }
 
-function placesOf(items: Item[]): Map<Outlet, number> {
-  const freed = new Map<Outlet, number>();
+function placesOf(items: QueuedLinkEvent[]): Map<DispatchTarget, number> {
+  const freed = new Map<DispatchTarget, number>();
   for (const { frees } of items) {
     const outlet = frees?.() ?? null;
     if (outlet !== null) freed.set(outlet, (freed.get(outlet) ?? 0) + 1);

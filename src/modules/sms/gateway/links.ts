@@ -5,38 +5,38 @@ import type { Answer } from "../../../protocols/smpp/outbox.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import type { LinkSettings } from "../../../protocols/smpp/settings.ts";
 import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
-import type { Answers } from "./submit-responses.ts";
-import type { Dispatcher, Outlet } from "./dispatch.ts";
-import type { Flight } from "./submission.ts";
-import type { Health } from "./circuit-breaker.ts";
-import { type Guest, isOfGuest, type OfferedReceipt, type Probe } from "../link-test/probe.ts";
+import type { SubmitResponses } from "./submit-responses.ts";
+import type { Dispatcher, DispatchTarget } from "./dispatch.ts";
+import type { Submission } from "./submission.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
+import { type LinkTestObserver, isOfGuest, type OfferedReceipt, type Probe } from "../link-test/probe.ts";
 import type { LinkEvent, LinkSight, SeenPdu } from "./link-status.ts";
 import { LinkWatch } from "./link-status.ts";
 import { readReceipt } from "../receipts/parse.ts";
 import type { Receipts } from "../receipts/process.ts";
-import type { Repeats } from "../inbound/duplicate-filter.ts";
+import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
 import type { Route } from "./route-settings.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
-import type { Item, Writer } from "./link-event-queue.ts";
+import type { QueuedLinkEvent, LinkEventQueue } from "./link-event-queue.ts";
 
 // The links of all routes: what they tell is written in the order in which they tell it, and only then is a place
 // in a window free, or a message acknowledged.
 
 export interface LinksParts {
   routes: ReadonlyMap<string, Route>;
-  writer: Writer;
-  answers: Answers;
+  writer: LinkEventQueue;
+  answers: SubmitResponses;
   receipts: Receipts;
   /** A subscriber's text; the work that it makes. */
   receive: (route: string, message: Inbound, now: number) => ReadyWork[];
   /** Knows one that came before. */
-  repeats: Pick<Repeats, "isRepeat">;
+  repeats: Pick<DuplicateFilter, "isRepeat">;
   /** Inside a transaction: what happened to a link is kept. */
   note: (link: string, event: LinkEvent, now: number) => void;
   /** Whether a receipt is one of a text that is in no database, or is kept until that is known. */
   offerReceipt: (offered: OfferedReceipt) => boolean;
   dispatcher: Dispatcher;
-  health: Health;
+  health: CircuitBreaker;
   /** Of stored times. */
   clock: Clock;
   /** Of spans. */
@@ -50,15 +50,15 @@ interface Open {
   name: string;
   route: string;
   settings: LinkSettings;
-  link: Link<Flight | Probe>;
+  link: Link<Submission | Probe>;
   watch: LinkWatch;
   /** Since when it cannot send; null: it can. */
   unboundSince: number | null;
 }
 
 /** What is written is what became of a flight; `settled`: its place is free, once that is durable. */
-interface Fate extends Pick<Item, "frees"> {
-  flight?: Flight;
+interface Fate extends Pick<QueuedLinkEvent, "frees"> {
+  flight?: Submission;
   settled?: () => void;
 }
 
@@ -75,7 +75,7 @@ export class Links {
   readonly #parts: LinksParts;
   readonly #open: Open[] = [];
   /** Who tries a link at the moment. */
-  #guest: Guest | null = null;
+  #guest: LinkTestObserver | null = null;
 
   constructor(parts: LinksParts) {
     this.#parts = parts;
@@ -127,7 +127,7 @@ export class Links {
   }
 
   /** From now on these texts of nobody's go first over their link, and their receipts are theirs; null: none. */
-  invite(guest: Guest | null): void {
+  invite(guest: LinkTestObserver | null): void {
     this.#guest = guest;
     if (guest === null) return;
     const own = this.#open.find(({ settings }) => settings.name === guest.link);
@@ -160,7 +160,7 @@ export class Links {
     };
     const allowance = () => (returned > 0 ? 0 : health.allowance(name));
     // Made before it can tell anything.
-    const outlet: Outlet = {
+    const outlet: DispatchTarget = {
       name: settings.name,
       route,
       get free() {
@@ -179,7 +179,7 @@ export class Links {
           }
       },
     };
-    const link: Link<Flight | Probe> = openLink<Flight | Probe>({
+    const link: Link<Submission | Probe> = openLink<Submission | Probe>({
       settings,
       clock: steady,
       unit,
@@ -210,7 +210,7 @@ export class Links {
         },
       },
     });
-    const lost = (segment: Flight | Probe) => this.#unanswered(segment, "lost", watch, written);
+    const lost = (segment: Submission | Probe) => this.#unanswered(segment, "lost", watch, written);
     const { name: linkName } = settings;
     const open: Open = { name: linkName, route: name, settings, link, watch, unboundSince: steady.now() };
     this.#open.push(open);
@@ -223,14 +223,14 @@ export class Links {
   }
 
   /** As far as there is room; what is not sent is the guest's to offer again. */
-  #serve(guest: Guest, link: Link<Flight | Probe>): void {
+  #serve(guest: LinkTestObserver, link: Link<Submission | Probe>): void {
     const probes = guest.take(link.free);
     if (probes.length === 0) return;
     for (const { segment, why, reason } of link.send(probes))
       if (isOfGuest(segment)) guest.unsent(segment, why === "unwritable" ? reason : null);
   }
 
-  #answered(answer: Answer<Flight | Probe>, outlet: Outlet, watch: LinkWatch): void {
+  #answered(answer: Answer<Submission | Probe>, outlet: DispatchTarget, watch: LinkWatch): void {
     const { segment, status, messageId, bytes, isPresent } = answer;
     const { answers } = this.#parts;
     if (isOfGuest(segment)) {
@@ -248,7 +248,7 @@ export class Links {
   }
 
   #unanswered(
-    segment: Flight | Probe,
+    segment: Submission | Probe,
     outcome: "unanswered" | "lost",
     watch: LinkWatch,
     written: () => void = () => undefined,
@@ -297,7 +297,7 @@ export class Links {
 
   #received(
     { route, watch }: Pick<Open, "watch" | "route">,
-    ...[message, acknowledge, origin]: Parameters<LinkEvents<Flight | Probe>["received"]>
+    ...[message, acknowledge, origin]: Parameters<LinkEvents<Submission | Probe>["received"]>
   ): void {
     const { writer, receipts, receive, repeats, dispatcher, clock } = this.#parts;
     const receipt = readReceipt(message);

@@ -17,7 +17,7 @@ export interface UnknownParts {
 }
 
 /** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
-export function decideUnknown(row: SegmentRow, now: number, parts: UnknownParts): ReadyWork[] {
+export function resolveUncertain(row: SegmentRow, now: number, parts: UnknownParts): ReadyWork[] {
   const { segments, messages } = parts.sms;
   const proved = parts.prove(row, now);
   if (proved !== null) return proved;

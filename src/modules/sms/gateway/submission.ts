@@ -10,7 +10,7 @@ import { sourceAddress } from "../encoding/source-address.ts";
 import type { MessageRow } from "../queue/message-store.ts";
 
 /** Segments in flight, as the link is handed them and hands them back. */
-export interface Flight {
+export interface Submission {
   readonly submit: SubmitSm;
   readonly messageId: number;
   readonly route: string;
@@ -29,7 +29,7 @@ type FlightSegment = Pick<SegmentRow, "messageId" | "seq" | "parts" | "leaseEpoc
 type FlightMessage = Pick<MessageRow, "encoding" | "alphabet" | "sender" | "recipient" | "expiresAt">;
 
 /** `rows`: one, or with `payload` all of its message. Throws where the route cannot carry it. */
-export function flightOf(rows: FlightSegment[], message: FlightMessage, { config }: Route, now: number): Flight {
+export function flightOf(rows: FlightSegment[], message: FlightMessage, { config }: Route, now: number): Submission {
   const [first] = rows;
   if (first === undefined) throw new Error("a flight of nothing");
   const { messageId, seq, parts: total, leaseEpoch, umr } = first;

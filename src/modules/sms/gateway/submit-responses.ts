@@ -2,8 +2,8 @@ import type { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Log } from "../../../platform/log.ts";
 import { nextStep, outcomeOf, type Step, statusText } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
-import { type Flight, isReported } from "./submission.ts";
-import type { Health } from "./circuit-breaker.ts";
+import { type Submission, isReported } from "./submission.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
 import { idKey, MAX_ID } from "../receipts/message-id.ts";
 import type { Receipts } from "../receipts/process.ts";
 import type { Route } from "./route-settings.ts";
@@ -11,7 +11,7 @@ import { splitAsUcs2 } from "../encoding/segment.ts";
 import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
 import type { Fence, SegmentStore, Words } from "../queue/segment-store.ts";
 import type { MessageStore } from "../queue/message-store.ts";
-import { acceptFirst, decideUnknown, dueBeside, NOTHING_WRONG, releaseParts } from "./resolve-uncertain.ts";
+import { acceptFirst, resolveUncertain, dueBeside, NOTHING_WRONG, releaseParts } from "./resolve-uncertain.ts";
 import type { WorkStore } from "../queue/work-store.ts";
 
 // What becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
@@ -26,7 +26,7 @@ export interface AnswersParts {
   };
   routes: ReadonlyMap<string, Route>;
   receipts: Receipts;
-  health: Health;
+  health: CircuitBreaker;
   unknownWaitMs: number;
   log: Log;
   /** The whole route rests. */
@@ -38,7 +38,7 @@ export interface GivenAnswer {
   messageId: string;
 }
 
-export class Answers {
+export class SubmitResponses {
   readonly #parts: AnswersParts;
 
   constructor(parts: AnswersParts) {
@@ -52,7 +52,7 @@ export class Answers {
     else health.answered(route, outcomeOf(status, routes.get(route)?.statuses));
   }
 
-  answered(flight: Flight, answer: GivenAnswer, now: number): ReadyWork[] {
+  answered(flight: Submission, answer: GivenAnswer, now: number): ReadyWork[] {
     const { routes, sms } = this.#parts;
     const rule = outcomeOf(answer.status, routes.get(flight.route)?.statuses);
     if (rule.action === "accept") {
@@ -67,7 +67,7 @@ export class Answers {
   }
 
   /** The connection is gone, or the answer did not come in time. */
-  unanswered(flight: Flight, now: number): ReadyWork[] {
+  unanswered(flight: Submission, now: number): ReadyWork[] {
     const { segments } = this.#parts.sms;
     const giveUpAt = now;
     const lost = flight.seqs.map((seq) => segments.unknown(fence(flight, seq), { now, giveUpAt }));
@@ -81,7 +81,7 @@ export class Answers {
   /** Of a segment that is `unknown`. */
   decide(row: SegmentRow, now: number): ReadyWork[] {
     const { sms, routes, receipts, unknownWaitMs } = this.#parts;
-    return decideUnknown(row, now, {
+    return resolveUncertain(row, now, {
       sms,
       routes,
       unknownWaitMs,
@@ -90,7 +90,7 @@ export class Answers {
   }
 
   /** Nothing of it was written: `reason` null, it waits as before; else it never can be. */
-  unsent(flight: Flight, reason: string | null, now: number): ReadyWork[] {
+  unsent(flight: Submission, reason: string | null, now: number): ReadyWork[] {
     const { sms, log } = this.#parts;
     const { segments, facts } = sms;
     return flight.seqs.flatMap((seq) => {
@@ -110,7 +110,7 @@ export class Answers {
     });
   }
 
-  #accept(flight: Flight, id: string, now: number): ReadyWork[] {
+  #accept(flight: Submission, id: string, now: number): ReadyWork[] {
     const { segments, messages } = this.#parts.sms;
     const smscIdKey = idKey(id);
     const smscId = smscIdKey === null ? null : id.trim().slice(0, MAX_ID);
@@ -219,7 +219,7 @@ export class Answers {
 
 const NOTHING_SAID: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
 
-function fence({ messageId, leaseEpoch }: Flight, seq: number): Fence {
+function fence({ messageId, leaseEpoch }: Submission, seq: number): Fence {
   return { messageId, seq, state: "in_flight", leaseEpoch };
 }
 

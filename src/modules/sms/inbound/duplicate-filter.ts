@@ -21,7 +21,7 @@ export interface RepeatsParts {
   steady: Pick<Clock, "now">;
 }
 
-export class Repeats {
+export class DuplicateFilter {
   readonly #parts: RepeatsParts;
   readonly #startedAt: number;
   /** By the name under which their texts are stored. */

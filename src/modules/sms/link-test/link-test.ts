@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../../platform/clock.ts";
 import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
-import type { Guest, OfferedReceipt, Probe } from "./probe.ts";
+import type { LinkTestObserver, OfferedReceipt, Probe } from "./probe.ts";
 import type { LinkView } from "../gateway/links.ts";
 import { isSameNumber } from "../encoding/phone-number.ts";
 import { candidateKeys, type Conversion, idKey } from "../receipts/message-id.ts";
@@ -71,7 +71,7 @@ export interface TrialParts {
   /** Of spans. */
   steady: Clock;
   view: () => LinkView | null;
-  ended: (trial: Trial) => void;
+  ended: (trial: LinkTest) => void;
 }
 
 interface OwnProbe extends Probe {
@@ -83,7 +83,7 @@ interface OwnProbe extends Probe {
 const MAX_HELD = 20;
 const MAX_LINES = 200;
 
-export class Trial implements Guest {
+export class LinkTest implements LinkTestObserver {
   readonly #parts: TrialParts;
   readonly #probes: OwnProbe[];
   readonly lines: TrialLine[] = [];

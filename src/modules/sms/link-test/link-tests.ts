@@ -13,7 +13,7 @@ import type { ReferenceStore } from "../queue/reference-store.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { Routing } from "../api/routing.ts";
 import { sourceAddress } from "../encoding/source-address.ts";
-import { Trial } from "./link-test.ts";
+import { LinkTest } from "./link-test.ts";
 import { trialSubmits } from "./messages.ts";
 
 // The operator's trials of links, one at a time: a new one ends the one before. Receipts of a trial that is over are
@@ -51,10 +51,10 @@ interface Past {
 /** Texts of trials that are over whose receipts are known. */
 const MAX_PAST = 1_000;
 
-export class Trials {
+export class LinkTests {
   readonly #parts: TrialsParts;
   #isRunning = false;
-  #current: Trial | null = null;
+  #current: LinkTest | null = null;
   readonly #past: Past[] = [];
 
   constructor(parts: TrialsParts) {
@@ -72,12 +72,12 @@ export class Trials {
   }
 
   /** The last one; null: none was made since the start. */
-  get current(): Trial | null {
+  get current(): LinkTest | null {
     return this.#current;
   }
 
   /** Throws AppError. */
-  async begin({ to, from, route: routeName, link, waitMs }: TrialRequest): Promise<Trial> {
+  async begin({ to, from, route: routeName, link, waitMs }: TrialRequest): Promise<LinkTest> {
     this.#assertRunning();
     const { routes, routing, references, commit, clock, steady, random, log } = this.#parts;
     const name = routeName ?? routing.find(to)?.name;
@@ -90,7 +90,7 @@ export class Trials {
     const umr = Math.floor(random.unit() * 0x10000);
     const submits = trialSubmits({ to, from }, route, { now: clock.now(), reference, umr });
     this.#current?.finish("stopped");
-    const trial: Trial = new Trial({
+    const trial: LinkTest = new LinkTest({
       id: newId(clock.now(), random),
       link: linkName,
       route,
@@ -114,7 +114,7 @@ export class Trials {
   }
 
   /** What is known of the link of a trial. */
-  viewOf(trial: Trial) {
+  viewOf(trial: LinkTest) {
     return this.#viewOf(trial.link);
   }
 
@@ -134,7 +134,7 @@ export class Trials {
     return isPast;
   }
 
-  #remember(trial: Trial): void {
+  #remember(trial: LinkTest): void {
     const { name } = trial.route.config;
     for (const { messageId } of trial.tried) {
       const key = idKey(messageId ?? "");

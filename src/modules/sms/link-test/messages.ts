@@ -3,7 +3,7 @@
  * the phone whether the SMSC takes the alphabet for what it is. They are written as the route writes all texts. Pure.
  */
 import { encodeText, normalForm } from "../encoding/encoding.ts";
-import { type Flight, flightOf, isReported } from "../gateway/submission.ts";
+import { type Submission, flightOf, isReported } from "../gateway/submission.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import { type SplitText, splitText } from "../encoding/segment.ts";
 
@@ -16,7 +16,7 @@ export interface TrialSubmit {
   /** From 1. */
   part: number;
   parts: number;
-  submit: Flight["submit"];
+  submit: Submission["submit"];
   /** Whether the route promises a receipt for it. */
   expectsReceipt: boolean;
 }
@@ -71,7 +71,7 @@ function flightsOf(
   message: { sender: string; recipient: string; expiresAt: number },
   route: Route,
   given: Given,
-): Flight[] {
+): Submission[] {
   const rows = parts.map((payload, index) => ({
     messageId: 0,
     seq: index + 1,

@@ -7,10 +7,10 @@ import type { Receipt } from "../receipts/parse.ts";
 
 export interface Probe {
   readonly submit: SubmitSm;
-  readonly guest: Guest;
+  readonly guest: LinkTestObserver;
 }
 
-export interface Guest {
+export interface LinkTestObserver {
   /** The link that it is a guest of. */
   readonly link: string;
   /** The next of its texts, as many as there is room for. */

@@ -5,9 +5,9 @@ import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { timeOf } from "../../../platform/http/times.ts";
 import { trialBody, TrialQuery, TrialRecord } from "../api/operator-schema.ts";
-import type { Trial } from "./link-test.ts";
+import type { LinkTest } from "./link-test.ts";
 import { verdictOf } from "./verdict.ts";
-import type { Trials } from "./link-tests.ts";
+import type { LinkTests } from "./link-tests.ts";
 
 // The operator tries a link.
 
@@ -17,7 +17,7 @@ const DEFAULT_WAIT_S = 60;
 const LastTrial = Type.Union([TrialRecord, Type.Null()], { description: "Null: none was made since the start." });
 
 export interface TrialRouteParts {
-  trials: Trials;
+  trials: LinkTests;
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
 }
@@ -84,7 +84,7 @@ export function trialRoutes({ trials, prefixes }: TrialRouteParts) {
     );
 }
 
-function showTrial(trial: Trial, after: number, trials: Trials): typeof TrialRecord.static {
+function showTrial(trial: LinkTest, after: number, trials: LinkTests): typeof TrialRecord.static {
   const { id, route, link, to, end, tried, hasStrangeReceipts, waitMs } = trial;
   const error = trials.viewOf(trial)?.error ?? null;
   const lines = trial.lines.filter(({ no }) => no > after);

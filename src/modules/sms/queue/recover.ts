@@ -1,7 +1,7 @@
 import type { Commit } from "../../../platform/db/group-commit.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
-import type { Answers } from "../gateway/submit-responses.ts";
+import type { SubmitResponses } from "../gateway/submit-responses.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { Routing } from "../api/routing.ts";
 import type { SegmentStore, Words } from "./segment-store.ts";
@@ -26,7 +26,7 @@ export interface RecoverParts {
   sms: { segments: SegmentStore; messages: MessageStore; work: WorkStore };
   routes: ReadonlyMap<string, Route>;
   routing: Routing;
-  answers: Answers;
+  answers: SubmitResponses;
   commit: Commit;
   now: () => number;
   log: Log;
