@@ -20,10 +20,10 @@ import type { SendingRates } from "../modules/plans/sending-rates.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
 import { routingOf } from "../modules/sms/api/routing.ts";
-import { type Overseen, overseerParts } from "./operator-deps.ts";
+import { type Overseen, operatorDeps } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
-import type { Teller } from "./webhook-delivery.ts";
-import type { Texter } from "./sms-gateway.ts";
+import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { SmsGateway } from "./sms-gateway.ts";
 import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
@@ -39,7 +39,7 @@ export interface Built {
   preparer: Preparer;
   bodies: ApiParts["bodies"];
   findRelay: FindRelay;
-  teller: Teller;
+  teller: WebhookDelivery;
   verifier: Verifier;
   abandoner: DeletedDomainSweep;
   worker: Worker;
@@ -51,7 +51,7 @@ export interface Built {
   beside: AnyElysia | null;
   makeKeys: () => Promise<KeyPairs>;
   overseen: Overseen;
-  texter: Pick<Texter, "nudge" | "release" | "operator">;
+  texter: Pick<SmsGateway, "nudge" | "release" | "operator">;
 }
 
 /** What each room of the API is handed. */
@@ -154,7 +154,7 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
 function operatorPartsOf(built: Built): ApiParts["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
   return {
-    ...overseerParts({ ...built, ...built.overseen }),
+    ...operatorDeps({ ...built, ...built.overseen }),
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
     sms: texter.operator,

@@ -26,7 +26,7 @@ export interface GroundOptions {
   edges: Environment;
 }
 
-export interface Ground {
+export interface Core {
   registry: Registry;
   counters: Counters;
   stores: Stores;
@@ -45,7 +45,7 @@ export function openBodies({ http }: Config, { clock, steady = clock, memory = u
 }
 
 /** Throws StartError when the key is another one than that of the database, or there is none in it yet. */
-export function openGround({ config, instanceKey, edges }: GroundOptions, db: Db): Ground {
+export function openCore({ config, instanceKey, edges }: GroundOptions, db: Db): Core {
   const { clock, random, log } = edges;
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);

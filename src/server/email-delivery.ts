@@ -79,7 +79,7 @@ function handlerParts({ composer, resolver, reportedRefusals, reporters, rates, 
 }
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
-export function buildSender(parts: SenderParts) {
+export function createEmailDelivery(parts: SenderParts) {
   const { config, edges, stores, committer, guard } = parts;
   const { clock, log } = edges;
   const steady = edges.steady ?? clock;

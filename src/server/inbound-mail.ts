@@ -43,7 +43,7 @@ export interface ReceiverParts {
 const PATIENCE = { silenceMs: 5_000, pauseMs: 100, maxPauseMs: 1_000 };
 
 /** `close` ends its thread and loops; a letter that is being read is put off. */
-export function buildReceiver(parts: ReceiverParts) {
+export function createInboundMail(parts: ReceiverParts) {
   const { edges, stores, keyring, committer, openThread, resolver, ...rest } = parts;
   const { clock, random, log } = edges;
   const { commit } = committer;

@@ -29,7 +29,7 @@ export interface KeeperParts {
 }
 
 /** Builds them; nothing begins to act before `begin`, or before the routes ask for it. */
-export function buildKeeper(parts: KeeperParts) {
+export function createMaintenance(parts: KeeperParts) {
   const { config, edges, stores, committer, guard, keychain, resolver, record, forgetLanes } = parts;
   const { clock, random, log } = edges;
   const common = { commit: committer.commit, clock, random, log };

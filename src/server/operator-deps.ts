@@ -25,8 +25,8 @@ import type { Replicator } from "../backup/replication.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
 import type { Sites } from "../protocols/smtp/sites.ts";
 import type { Stores } from "./stores.ts";
-import type { Teller } from "./webhook-delivery.ts";
-import type { Texter } from "./sms-gateway.ts";
+import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { SmsGateway } from "./sms-gateway.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 
 // The overseeing part of the composition root: what the operator's status and queue read and change, across all
@@ -36,7 +36,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 export interface Overseen {
   db: Db;
   sites: Sites;
-  texter: Texter;
+  texter: SmsGateway;
   counters: Counters;
   pages: Pick<PageCheck, "check">;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
@@ -50,7 +50,7 @@ export interface OverseerSources extends Overseen {
   stores: Stores;
   common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ListPages };
   guard: DiskGuard;
-  teller: Teller;
+  teller: WebhookDelivery;
   worker: Worker;
   troubles: () => HealthIssue[];
 }
@@ -76,7 +76,7 @@ export interface OverseerParts {
   pause: PauseRouteParts;
 }
 
-export function overseerParts(sources: OverseerSources): OverseerParts {
+export function operatorDeps(sources: OverseerSources): OverseerParts {
   const { stores, common, worker, teller, config, guard, troubles } = sources;
   const { db, sites, texter, counters, pause, pages, replicator } = sources;
   const paused = () => pause.pause;

@@ -5,7 +5,7 @@ import { closeDatabase, openDatabase } from "../platform/db/open.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import { StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
-import { openGround } from "./core.ts";
+import { openCore } from "./core.ts";
 import { openTools } from "../backup/litestream/tools.ts";
 import { type Lock, takeLock } from "../platform/instance-lock.ts";
 import { openThread } from "./start-mail-worker.ts";
@@ -84,7 +84,7 @@ async function unsealAndWrite(options: AppOptions): Promise<void> {
   const replicated = { isReplicated: isReplicated(options.config) };
   const db = openDatabase(databaseFile(options.config.dataDir), replicated);
   try {
-    const { stores, keyring, committer, guard } = openGround(options, db);
+    const { stores, keyring, committer, guard } = openCore(options, db);
     guard.stop();
     const [domain] = stores.domains.listEverywhere(null, null, 1);
     if (domain !== undefined) openKeychain(stores.domains, keyring).keysFor(domain);

@@ -8,7 +8,7 @@ import { CALL_DNS } from "../modules/webhooks/delivery/concurrency-limits.ts";
 // Who looks names up, in the composition root: each kind of work has a client of its own, so that names nobody
 // answers for take no places from other work.
 
-export interface Lookups {
+export interface Resolvers {
   /** For mail. */
   resolver: ReturnType<typeof createWatchedResolver>["resolver"];
   watch: ReturnType<typeof createWatchedResolver>["watch"];
@@ -20,7 +20,7 @@ export interface Lookups {
   close(): void;
 }
 
-export function openLookups(config: Config, edges: Environment): Lookups {
+export function openResolvers(config: Config, edges: Environment): Resolvers {
   const { clock, random } = edges;
   const servers = config.dns.servers.length > 0 ? config.dns.servers : systemServers();
   const { resolver, watch } = createWatchedResolver({

@@ -18,7 +18,7 @@ import type { GivenContent } from "../modules/emails/content/prepare.ts";
 import { createPreparer } from "../modules/emails/content/preparer.ts";
 import { StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
-import { openBodies, openGround, openMetrics } from "./core.ts";
+import { openBodies, openCore, openMetrics } from "./core.ts";
 import { handlerOf } from "../platform/http/direct-routes.ts";
 import { listen } from "../platform/http/listen.ts";
 import { listPages } from "../platform/http/pagination.ts";
@@ -27,11 +27,11 @@ import { purgeAnswers } from "../modules/idempotency/purge.ts";
 import { purgeContents } from "../modules/emails/content/purge.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
-import { buildKeeper } from "./maintenance.ts";
+import { createMaintenance } from "./maintenance.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "../platform/instance-lock.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
 import { type Log, redact } from "../platform/log.ts";
-import { openLookups } from "./resolvers.ts";
+import { openResolvers } from "./resolvers.ts";
 import { type InstanceOptions, openInstance } from "./bootstrap.ts";
 import { openThread } from "./start-mail-worker.ts";
 import { createOperatorApi } from "../api/operator-app.ts";
@@ -39,11 +39,11 @@ import { PageCheck } from "../platform/db/page-check.ts";
 import { SendingRates } from "../modules/plans/sending-rates.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { Worker } from "../platform/queue/worker.ts";
-import { buildReceiver } from "./inbound-mail.ts";
-import { buildSender } from "./email-delivery.ts";
+import { createInboundMail } from "./inbound-mail.ts";
+import { createEmailDelivery } from "./email-delivery.ts";
 import type { SmsStores, Stores } from "./stores.ts";
-import { buildTeller, type Teller } from "./webhook-delivery.ts";
-import { buildTexter, type Texter, TEXTER_GRACE_MS } from "./sms-gateway.ts";
+import { createWebhookDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
+import { createSmsGateway, type SmsGateway, TEXTER_GRACE_MS } from "./sms-gateway.ts";
 import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 
@@ -86,7 +86,7 @@ export interface App {
   committer: Committer;
   worker: Worker;
   /** Who tells of what happens. */
-  teller: Teller;
+  teller: WebhookDelivery;
   guard: DiskGuard;
   /** What is done with a letter that comes in. */
   receive: Receive;
@@ -94,7 +94,7 @@ export interface App {
   /** The texts, as the dispatcher of their links moves them. */
   sms: SmsStores;
   /** Who sends and receives them. */
-  texter: Texter;
+  texter: SmsGateway;
   replicator: Replicator;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
@@ -140,16 +140,26 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     for (const each of closers.splice(0).toReversed()) await each();
   };
   try {
-    const { registry, counters, stores, keyring, committer, guard, pause } = openGround(options, db);
+    const { registry, counters, stores, keyring, committer, guard, pause } = openCore(options, db);
     const { commit } = committer;
     closers.push(() => guard.stop());
 
     const findRelay = relayFinder(openRelays(config.relay));
-    const lookups = openLookups(config, edges);
+    const lookups = openResolvers(config, edges);
     const { resolver, watch: dnsWatch, checkResolver, callResolver } = lookups;
     closers.push(() => lookups.close());
     closers.push(() => dnsWatch.stop());
-    const teller = buildTeller({ config, edges, db, stores, keyring, committer, guard, pause, resolver: callResolver });
+    const teller = createWebhookDelivery({
+      config,
+      edges,
+      db,
+      stores,
+      keyring,
+      committer,
+      guard,
+      pause,
+      resolver: callResolver,
+    });
     const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
     const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
@@ -171,9 +181,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const shared = { config, edges, stores, keyring, committer, guard, pause, findRelay, rates, show };
     const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
     const reporters = new KnownReporters(clock);
-    const sender = buildSender({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
+    const sender = createEmailDelivery({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
-    const texter = buildTexter({ config, edges, stores, committer, guard, pause, resolver: callResolver, record });
+    const texter = createSmsGateway({ config, edges, stores, committer, guard, pause, resolver: callResolver, record });
     const clockWatch = watchClock({ edges, worker, teller, texter, stores });
     closers.push(() => clockWatch.stop());
     const pages = new PageCheck({
@@ -189,7 +199,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const troubles = () => [...guard.troubles, ...others(), ...texter.troubles()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log, pages: listPages(keyring.hmacKey("list-cursor")) };
-    const keeper = buildKeeper({
+    const keeper = createMaintenance({
       config,
       edges,
       stores,
@@ -237,7 +247,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       return { kind: "command", handle, close: endAll };
     }
     const api = createApi(apiParts);
-    const receiver = buildReceiver({
+    const receiver = createInboundMail({
       ...shared,
       reportedRefusals,
       counts: counters.inbound,

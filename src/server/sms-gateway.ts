@@ -53,7 +53,7 @@ export interface TexterParts {
 /** What a stop gives it: 30 s for the answers that are missing, and twice 5 s for unbinding and the peer's end. */
 export const TEXTER_GRACE_MS = 41_000;
 
-export interface Texter {
+export interface SmsGateway {
   /** There is work for a route's links. */
   nudge(work: ReadyWork): void;
   /** What the operator held may go. */
@@ -75,7 +75,7 @@ export interface Texter {
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
-export function buildTexter(parts: TexterParts): Texter {
+export function createSmsGateway(parts: TexterParts): SmsGateway {
   const { config, edges, stores, committer, guard, pause: paused, resolver, record } = parts;
   const { random, log } = edges;
   const steady = edges.steady ?? edges.clock;
@@ -163,7 +163,7 @@ function lifeOf(of: {
   sweeper: Sweeper;
   writer: LinkEventQueue;
   unwritten: FailedSmsWrites;
-}): Pick<Texter, "start" | "stop"> {
+}): Pick<SmsGateway, "start" | "stop"> {
   const { recover, sms, dispatcher, links, trials, sweeper, writer, unwritten } = of;
   let isStarted = false;
   return {
@@ -219,7 +219,7 @@ function figuresOf(of: {
   waiting: WaitingCount;
   backlog: Pick<Backlog, "troubles">;
   unwritten: Pick<FailedSmsWrites, "trouble">;
-}): Pick<Texter, "figures" | "troubles"> {
+}): Pick<SmsGateway, "figures" | "troubles"> {
   const { routes, links, receipts, sms, clock, waiting, backlog, unwritten } = of;
   const look = {
     unboundMs: (route: string) => links.unboundMs(route),

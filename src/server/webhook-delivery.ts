@@ -47,7 +47,7 @@ export interface TellerParts {
   resolver: DnsClient;
 }
 
-export interface Teller {
+export interface WebhookDelivery {
   recorder: Recorder;
   listeners: Listeners;
   subscribers: Subscribers;
@@ -63,7 +63,7 @@ export interface Teller {
   stop(graceMs: number): Promise<number>;
 }
 
-export function buildTeller(parts: TellerParts): Teller {
+export function createWebhookDelivery(parts: TellerParts): WebhookDelivery {
   const { config, edges, db, stores, keyring, committer, guard, resolver } = parts;
   const { clock, random, log } = edges;
   const { commit } = committer;
