@@ -90,12 +90,11 @@ test("only store.ts files, platform/db/ and the files with a database of their o
   expect(trespasses).toEqual([]);
 });
 
-test("every RFC that src cites is in the table of ARCHITECTURE.md, and every RFC there is cited", () => {
+test("every RFC that src cites is in the table of docs/standards.md, and every RFC there is cited", () => {
   const cited = new Set(
     SRC.flatMap(({ text }) => [...text.matchAll(/\bRFC ?(\d{3,5})\b/g)].map(([, number]) => Number(number))),
   );
-  const { text } = readSource("ARCHITECTURE.md");
-  const table = text.slice(text.indexOf("\n## Standards")).split(/\n## (?!Standards)/)[0] ?? "";
+  const { text: table } = readSource("docs/standards.md");
   const listed = new Set(
     [...table.matchAll(/^\| RFC ([\d, ]+) \|/gm)].flatMap(([, numbers = ""]) => numbers.split(", ").map(Number)),
   );
@@ -104,6 +103,31 @@ test("every RFC that src cites is in the table of ARCHITECTURE.md, and every RFC
     notListed: [],
     notCited: [],
   });
+});
+
+test("every rule that a comment or test cites by its number is in docs/sending-rules.md, and every rule there is cited", () => {
+  const cited = new Set(CODE.flatMap(({ text }) => [...text.matchAll(/\bR(\d{1,2})\b/g)].map(([, number]) => number)));
+  const rules = readSource("docs/sending-rules.md").text.matchAll(/^\| R(\d+) \|/gm);
+  const listed = new Set([...rules].map(([, number]) => number));
+  expect({ notListed: [...cited.difference(listed)], notCited: [...listed.difference(cited)] }).toEqual({
+    notListed: [],
+    notCited: [],
+  });
+});
+
+test("every file and folder of src that the documents name is there", () => {
+  const places = new Set(
+    SRC.flatMap(({ path }) => path.split("/").map((_, at, all) => all.slice(1, at + 1).join("/"))),
+  );
+  const documents = [...pathsOf("docs"), "ARCHITECTURE.md", "CONTRIBUTING.md"].map(readSource);
+  const missing = documents.flatMap(({ path, text }) =>
+    [...text.matchAll(/`([a-z]+)(\/[a-z/-]+)(\.ts)?\/?`/g)]
+      .filter(([, room = ""]) => places.has(room))
+      .map(([, room = "", rest = "", ending = ""]) => `${room}${rest.replace(/\/$/, "")}${ending}`)
+      .filter((place) => !places.has(place))
+      .map((place) => `${path}: ${place}`),
+  );
+  expect(missing).toEqual([]);
 });
 
 test("no file is longer than 400 lines", () => {
