@@ -88,7 +88,7 @@ SystemCallErrorNumber=EPERM
 # Not MemoryDenyWriteExecute: the runtime compiles what it runs.
 
 LimitNOFILE=65536
-# The room for the bodies of requests follows this limit (see README), which leaves memory to the rest of the machine.
+# The room for the bodies of requests follows this limit (docs/operating.md, Memory), which leaves memory to the rest of the machine.
 MemoryMax=80%
 LimitCORE=0
 TasksMax=512

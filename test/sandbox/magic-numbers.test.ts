@@ -57,8 +57,8 @@ test.each([
   expect(row === undefined ? null : endOf(row)).toBe(words);
 });
 
-test("README names each magic number once, and none that is not there", () => {
-  const readme = readFileSync(join(import.meta.dir, "../../README.md"), "utf8");
+test("docs/sms.md names each magic number once, and none that is not there", () => {
+  const readme = readFileSync(join(import.meta.dir, "../../docs/sms.md"), "utf8");
   const named = [...readme.matchAll(/`…(\d\d)`/g)].map(([, ending = ""]) => ending);
   expect(named.toSorted()).toEqual(MAGIC_NUMBERS.map(({ ending }) => ending));
   expect(readme).toContain(`\`${SANDBOX_SENDERS.number}\``);

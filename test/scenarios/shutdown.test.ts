@@ -16,7 +16,7 @@ import { readEmails } from "./stored.ts";
 import { bugsOf, call, createWorld, emailTo, hasLogged, type Served, type World } from "./world.ts";
 
 const LIMIT_MS = 30_000;
-/** README, the unit, the Dockerfile: they give 90 s. */
+/** docs/operating.md, the unit, the Dockerfile: they give 90 s. */
 const EXIT_LIMIT_MS = 60_000;
 const NEVER_MS = 3_600_000;
 const CLIENTS = 4;

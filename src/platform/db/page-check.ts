@@ -15,7 +15,7 @@ export function cureOf(dataDir: string): string {
   return (
     `Keep ${dataDir} as it is under another name, and bring the database back into an empty one: from the replica with ` +
     "pombo restore --from URL --key-file FILE (the recovery key, or instance.key of the kept folder), or from a backup " +
-    "(README, Backup). For what neither has, try sqlite3's .recover on the kept pombo.db. See whether the disk fails " +
+    "(see Backup and restore in the documentation). For what neither has, try sqlite3's .recover on the kept pombo.db. See whether the disk fails " +
     "(journalctl -k, smartctl)."
   );
 }
