@@ -25,7 +25,7 @@ function requireSmallHeaders({ headers }: Request): void {
   });
 }
 
-export interface AdmitParts {
+export interface AdmitDeps {
   verifyKey: VerifyKey;
   rules: AuthRules;
   limiter: RateLimiter;
@@ -35,20 +35,20 @@ export interface AdmitParts {
  * Lets a request in, or throws, before its body is read: who calls (401), how often (429), and whether the
  * key is for this at all (403). `headers` are those of the answer.
  */
-export function admit(request: Request, headers: LimitedRequest["headers"], parts: AdmitParts): void {
+export function admit(request: Request, headers: LimitedRequest["headers"], deps: AdmitDeps): void {
   const asked = { request, path: pathOf(request), headers };
   // What an answer says is its asker's alone, and may hold a key.
   if (asked.path.startsWith("/api/")) headers["cache-control"] = "no-store";
   requireSmallHeaders(request);
-  const caller = knownCaller(asked, parts);
+  const caller = knownCaller(asked, deps);
   if (caller === null) return;
-  parts.limiter.count(caller, asked);
+  deps.limiter.count(caller, asked);
   const isOfDomain = caller.kind === "key" && caller.domainId !== null;
   if (isOfDomain && !isForDomainKeys(request.method, asked.path)) throw domainKeyElsewhere();
 }
 
 /** Null: nobody is asked who they are here. */
-function knownCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitParts): Caller | null {
+function knownCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitDeps): Caller | null {
   try {
     return authenticate(asked.request, verifyKey, rules);
   } catch (error) {

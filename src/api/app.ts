@@ -1,14 +1,14 @@
 import { type AnyElysia, Elysia } from "elysia";
-import { operatorDomainRoutes, type OperatorDomainParts } from "../modules/domains/operator-routes.ts";
+import { operatorDomainRoutes, type OperatorDomainDeps } from "../modules/domains/operator-routes.ts";
 import { docsRoutes } from "./docs/routes.ts";
-import { domainRoutes, type DomainParts } from "../modules/domains/routes.ts";
-import { type EmailParts, emailRoutes } from "../modules/emails/api/routes.ts";
+import { domainRoutes, type DomainDeps } from "../modules/domains/routes.ts";
+import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
 import type { Config } from "../config/config.ts";
-import { admit, type AdmitParts } from "./admit.ts";
+import { admit, type AdmitDeps } from "./admit.ts";
 import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
-import { eventRoutes, type EventParts } from "../modules/events/routes.ts";
-import { type InboxParts, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
-import { type BodyLimits, type BodyParts, bodyPlugin } from "../platform/http/body/read.ts";
+import { eventRoutes, type EventDeps } from "../modules/events/routes.ts";
+import { type InboxDeps, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
+import { type BodyLimits, type BodyDeps, bodyPlugin } from "../platform/http/body/read.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
 import { errorsPlugin, methodNotAllowed } from "../platform/http/errors.ts";
 import { instanceRoutes } from "./instance-routes.ts";
@@ -17,62 +17,62 @@ import { pathOf } from "../platform/http/path.ts";
 import { createRateLimiter } from "./rate-limit.ts";
 import { newId } from "../platform/uuid.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
-import { type OperatorSuppressionParts, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
-import { type SuppressionParts, suppressionRoutes } from "../modules/suppressions/routes.ts";
-import { type KeyParts, keyRoutes } from "../modules/api-keys/routes.ts";
+import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
+import { type SuppressionDeps, suppressionRoutes } from "../modules/suppressions/routes.ts";
+import { type KeyDeps, keyRoutes } from "../modules/api-keys/routes.ts";
 import { parseRanges } from "../platform/ip/address.ts";
 import type { LinkOverview } from "../modules/sms/api/link-overview.ts";
 import { linkRoutes } from "../modules/sms/api/operator-routes.ts";
-import { smsRoutes, type SmsParts } from "../modules/sms/api/routes.ts";
-import { trialRoutes, type TrialRouteParts } from "../modules/sms/link-test/routes.ts";
-import { operatorPauseRoutes, type PauseRouteParts } from "../modules/operator/pause-routes.ts";
-import { operatorQueueRoutes, type OperatorQueueParts } from "../modules/operator/queue-routes.ts";
-import type { StatusParts } from "../modules/operator/status.ts";
-import type { TraceParts } from "../modules/operator/trace.ts";
+import { smsRoutes, type SmsDeps } from "../modules/sms/api/routes.ts";
+import { trialRoutes, type TrialRouteDeps } from "../modules/sms/link-test/routes.ts";
+import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
+import { operatorQueueRoutes, type OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
+import type { StatusDeps } from "../modules/operator/status.ts";
+import type { TraceDeps } from "../modules/operator/trace.ts";
 import { operatorTraceRoutes } from "../modules/operator/trace-routes.ts";
 import { operatorStatusRoutes } from "../modules/operator/status-routes.ts";
-import { usageRoutes, type UsageParts } from "../modules/plans/routes.ts";
-import { type BlockParts, blockRoutes } from "../modules/workspaces/operator/block-routes.ts";
-import { type CreditParts, creditRoutes } from "../modules/workspaces/operator/credit-routes.ts";
-import { type DeleteRouteParts, deleteRoutes } from "../modules/workspaces/operator/delete-routes.ts";
-import { type OperatorKeyParts, operatorKeyRoutes } from "../modules/workspaces/operator/key-routes.ts";
-import { type OperatorWorkspaceParts, operatorWorkspaceRoutes } from "../modules/workspaces/operator/routes.ts";
-import { type SenderIdParts, senderIdRoutes } from "../modules/workspaces/operator/sender-id-routes.ts";
-import type { AgainParts } from "../modules/webhooks/api/redeliver.ts";
+import { usageRoutes, type UsageDeps } from "../modules/plans/routes.ts";
+import { type BlockDeps, blockRoutes } from "../modules/workspaces/operator/block-routes.ts";
+import { type CreditDeps, creditRoutes } from "../modules/workspaces/operator/credit-routes.ts";
+import { type DeleteRouteDeps, deleteRoutes } from "../modules/workspaces/operator/delete-routes.ts";
+import { type OperatorKeyDeps, operatorKeyRoutes } from "../modules/workspaces/operator/key-routes.ts";
+import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/routes.ts";
+import { type SenderIdDeps, senderIdRoutes } from "../modules/workspaces/operator/sender-id-routes.ts";
+import type { AgainDeps } from "../modules/webhooks/api/redeliver.ts";
 import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
-import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceParts } from "../modules/workspaces/routes.ts";
+import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceDeps } from "../modules/workspaces/routes.ts";
 
 // All routes in one application. Order of a request: its id, who calls and how often (before the body is
 // read), the route, the body, its fields, then the room.
 
 /** What the operator's routes need, by room. */
-export interface OperatorParts {
-  workspaces: OperatorWorkspaceParts & DeleteRouteParts & BlockParts & CreditParts & SenderIdParts & OperatorKeyParts;
-  suppressions: OperatorSuppressionParts;
-  domains: OperatorDomainParts;
-  inbox: InboxParts;
-  queue: OperatorQueueParts;
-  pause: PauseRouteParts;
-  status: StatusParts;
-  trace: TraceParts;
-  sms: TrialRouteParts & { overview: LinkOverview };
+export interface OperatorDeps {
+  workspaces: OperatorWorkspaceDeps & DeleteRouteDeps & BlockDeps & CreditDeps & SenderIdDeps & OperatorKeyDeps;
+  suppressions: OperatorSuppressionDeps;
+  domains: OperatorDomainDeps;
+  inbox: InboxDeps;
+  queue: OperatorQueueDeps;
+  pause: PauseRouteDeps;
+  status: StatusDeps;
+  trace: TraceDeps;
+  sms: TrialRouteDeps & { overview: LinkOverview };
 }
 
 /** All that the routes need, by room. */
-export interface ApiParts {
-  emails: EmailParts;
-  sms: SmsParts;
-  domains: DomainParts;
-  keys: KeyParts;
-  workspaces: WorkspaceParts;
-  suppressions: SuppressionParts;
-  operator: OperatorParts;
-  usage: UsageParts;
-  webhooks: AgainParts;
-  events: Omit<EventParts, "verifyKey">;
+export interface ApiDeps {
+  emails: EmailDeps;
+  sms: SmsDeps;
+  domains: DomainDeps;
+  keys: KeyDeps;
+  workspaces: WorkspaceDeps;
+  suppressions: SuppressionDeps;
+  operator: OperatorDeps;
+  usage: UsageDeps;
+  webhooks: AgainDeps;
+  events: Omit<EventDeps, "verifyKey">;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
-  bodies: Pick<BodyParts, "budget" | "clock">;
+  bodies: Pick<BodyDeps, "budget" | "clock">;
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
@@ -95,7 +95,7 @@ export function operatorRooms({
   status,
   trace,
   sms,
-}: OperatorParts): AnyElysia[] {
+}: OperatorDeps): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -115,7 +115,7 @@ export function operatorRooms({
   ];
 }
 
-export function createApi(parts: ApiParts): AnyElysia {
+export function createApi(deps: ApiDeps): AnyElysia {
   let document: Promise<unknown> | null = null;
   // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
   const writeDocument = async () => {
@@ -123,43 +123,43 @@ export function createApi(parts: ApiParts): AnyElysia {
     const { completeDocument } = await import("./docs/complete.ts");
     const { EVENT_PAYLOADS } = await import("./docs/event-payloads.ts");
     return completeDocument(await openApiDocument(rooms), {
-      exampleDomain: parts.exampleDomain,
-      planNames: parts.workspaces.planNames,
-      bodyLimits: parts.bodyLimits,
+      exampleDomain: deps.exampleDomain,
+      planNames: deps.workspaces.planNames,
+      bodyLimits: deps.bodyLimits,
       events: EVENT_PAYLOADS,
       isForOperator: (path) => admitParts.rules.isForOperator(path),
     });
   };
   const rooms: AnyElysia[] = [
-    emailRoutes(parts.emails),
-    smsRoutes(parts.sms),
-    domainRoutes(parts.domains),
-    workspaceRoutes(parts.workspaces),
-    usageRoutes(parts.usage),
-    keyRoutes(parts.keys),
-    suppressionRoutes(parts.suppressions),
-    ...operatorRooms(parts.operator),
-    webhookRoutes(parts.webhooks),
-    eventRoutes({ ...parts.events, verifyKey: parts.verifyKey }),
-    instanceRoutes({ troubles: parts.troubles, document: () => (document ??= writeDocument()) }),
+    emailRoutes(deps.emails),
+    smsRoutes(deps.sms),
+    domainRoutes(deps.domains),
+    workspaceRoutes(deps.workspaces),
+    usageRoutes(deps.usage),
+    keyRoutes(deps.keys),
+    suppressionRoutes(deps.suppressions),
+    ...operatorRooms(deps.operator),
+    webhookRoutes(deps.webhooks),
+    eventRoutes({ ...deps.events, verifyKey: deps.verifyKey }),
+    instanceRoutes({ troubles: deps.troubles, document: () => (document ??= writeDocument()) }),
     docsRoutes(),
   ];
-  const { random, clock, log } = parts.emails;
-  const trusted = parseRanges(parts.trustedProxies);
-  const limiter = createRateLimiter(parts.rateLimits, {
+  const { random, clock, log } = deps.emails;
+  const trusted = parseRanges(deps.trustedProxies);
+  const limiter = createRateLimiter(deps.rateLimits, {
     clock,
     networkOf: (request) => clientNetwork(request, trusted),
-    isCreationOpen: parts.workspaces.creation === "open",
+    isCreationOpen: deps.workspaces.creation === "open",
   });
-  const admitParts: AdmitParts = {
-    verifyKey: parts.verifyKey,
+  const admitParts: AdmitDeps = {
+    verifyKey: deps.verifyKey,
     limiter,
     rules: {
-      isOpen: (method, path) => parts.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH,
+      isOpen: (method, path) => deps.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH,
       isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS),
     },
   };
-  const arrived = (request: Request) => requireStillValid(request, parts.verifyKey);
+  const arrived = (request: Request) => requireStillValid(request, deps.verifyKey);
   let methods: MethodTable = methodTable([]);
 
   // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
@@ -173,9 +173,9 @@ export function createApi(parts: ApiParts): AnyElysia {
       const path = pathOf(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin(parts.bodyLimits, { ...parts.bodies, ownerOf, arrived }));
+    .use(bodyPlugin(deps.bodyLimits, { ...deps.bodies, ownerOf, arrived }));
   for (const room of rooms) app.use(room);
-  if (parts.beside !== null) app.use(parts.beside);
+  if (deps.beside !== null) app.use(deps.beside);
 
   methods = methodTable(app.routes);
   return app;

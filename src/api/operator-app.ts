@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from "elysia";
-import { type ApiParts, operatorRooms } from "./app.ts";
+import { type ApiDeps, operatorRooms } from "./app.ts";
 import { asOperator, OPERATOR_PATHS, ownerOf } from "../platform/http/auth.ts";
 import { bodyPlugin } from "../platform/http/body/read.ts";
 import { errorsPlugin, methodNotAllowed, notFound } from "../platform/http/errors.ts";
@@ -15,10 +15,10 @@ const BODY_BYTES = 1024 * 1024;
  * The operator's routes alone, without a key: for the socket in the data directory, and for commands while no
  * instance runs. What is not the operator's does not exist in it.
  */
-export function createOperatorApi(parts: ApiParts): AnyElysia {
-  const { random, clock, log } = parts.emails;
+export function createOperatorApi(deps: ApiDeps): AnyElysia {
+  const { random, clock, log } = deps.emails;
   let methods: MethodTable = methodTable([]);
-  const { bodyLimits } = parts;
+  const { bodyLimits } = deps;
   const otherBytes = Math.max(bodyLimits.otherBytes, BODY_BYTES);
   const app = new Elysia({ name: "operator-api", aot: false, normalize: false })
     .use(errorsPlugin(log, (path) => methods.of(path)))
@@ -31,8 +31,8 @@ export function createOperatorApi(parts: ApiParts): AnyElysia {
       asOperator(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin({ ...bodyLimits, otherBytes }, { ...parts.bodies, ownerOf }));
-  for (const room of [workspaceRoutes(parts.workspaces), ...operatorRooms(parts.operator)]) app.use(room);
+    .use(bodyPlugin({ ...bodyLimits, otherBytes }, { ...deps.bodies, ownerOf }));
+  for (const room of [workspaceRoutes(deps.workspaces), ...operatorRooms(deps.operator)]) app.use(room);
   methods = methodTable(app.routes);
   return app;
 }

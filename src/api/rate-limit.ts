@@ -45,7 +45,7 @@ interface Limit<Key> {
 
 const GO_SLOWER = "Wait as long as Retry-After says, then go on more slowly.";
 
-export interface LimiterParts {
+export interface LimiterDeps {
   /** Anybody may create workspaces. */
   isCreationOpen?: boolean;
   clock: Clock;
@@ -55,7 +55,7 @@ export interface LimiterParts {
 
 export function createRateLimiter(
   rates: Config["rateLimits"],
-  { clock, networkOf, isCreationOpen }: LimiterParts,
+  { clock, networkOf, isCreationOpen }: LimiterDeps,
 ): RateLimiter {
   const sends = ofWorkspace("sends", rates.sendsPerSecond, rates.sendsBurst);
   const writes = ofWorkspace("writes", rates.writesPerSecond, rates.writesBurst);

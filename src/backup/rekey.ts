@@ -14,7 +14,7 @@ import type { WebhookStore } from "../modules/webhooks/store.ts";
 // A database whose instance key is lost goes on under a new one. What the old key had sealed is made anew: the
 // signing keys, so that each domain's records must be published again, and the secrets of the webhooks.
 
-export interface RekeyParts {
+export interface RekeyDeps {
   db: Pick<Db, "sqlite">;
   domains: DomainStore;
   webhooks: Pick<WebhookStore, "everywhere" | "update">;
@@ -34,18 +34,18 @@ const PAGE = 500;
 /** Made side by side, on the threads of the runtime. */
 const ABREAST = 8;
 
-export async function rekey(keyring: Keyring, parts: RekeyParts): Promise<Rekeyed> {
-  const all = everyDomain(parts.domains);
+export async function rekey(keyring: Keyring, deps: RekeyDeps): Promise<Rekeyed> {
+  const all = everyDomain(deps.domains);
   const pairs: KeyPairs[] = [];
   for (let from = 0; from < all.length; from += ABREAST) {
-    pairs.push(...(await Promise.all(all.slice(from, from + ABREAST).map(() => parts.makeKeys()))));
+    pairs.push(...(await Promise.all(all.slice(from, from + ABREAST).map(() => deps.makeKeys()))));
   }
   let webhooks = 0;
-  parts.db.sqlite.transaction(() => {
-    for (const [index, domain] of all.entries()) renewDomain(domain, pairs[index], keyring, parts);
-    for (const webhook of parts.webhooks.everywhere()) {
-      const secret = Buffer.from(keyring.seal(makeSecret(parts.random), webhookContext(webhook.uid)));
-      parts.webhooks.update(webhook, { secret, oldSecrets: "[]" });
+  deps.db.sqlite.transaction(() => {
+    for (const [index, domain] of all.entries()) renewDomain(domain, pairs[index], keyring, deps);
+    for (const webhook of deps.webhooks.everywhere()) {
+      const secret = Buffer.from(keyring.seal(makeSecret(deps.random), webhookContext(webhook.uid)));
+      deps.webhooks.update(webhook, { secret, oldSecrets: "[]" });
       webhooks += 1;
     }
   })();
@@ -63,20 +63,20 @@ function everyDomain(domains: DomainStore): DomainRow[] {
   }
 }
 
-function renewDomain(domain: DomainRow, pairs: KeyPairs | undefined, keyring: Keyring, parts: RekeyParts): void {
+function renewDomain(domain: DomainRow, pairs: KeyPairs | undefined, keyring: Keyring, deps: RekeyDeps): void {
   if (pairs === undefined) throw new Error("a domain without new keys");
   const renew = (selector: string, { algorithm, publicKey, privateKeyPem }: KeyPair) => {
     const privateKey = Buffer.from(keyring.seal(Buffer.from(privateKeyPem), dkimContext(domain.uid, selector)));
-    parts.domains.replaceKey({ domainId: domain.id, selector, algorithm, publicKey, privateKey });
+    deps.domains.replaceKey({ domainId: domain.id, selector, algorithm, publicKey, privateKey });
   };
   renew(RSA_SELECTOR, pairs.rsa);
   renew(ED25519_SELECTOR, pairs.ed25519);
-  parts.domains.update(domain.id, {
+  deps.domains.update(domain.id, {
     // Not verified any more; what the operator suspended stays so.
     ...(domain.status === "suspended" ? {} : { status: "pending" as const }),
     signsEd25519: false,
     warningAt: null,
     lastCheck: null,
-    nextCheckAt: firstCheckAt(parts.clock.now()),
+    nextCheckAt: firstCheckAt(deps.clock.now()),
   });
 }

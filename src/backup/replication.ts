@@ -42,7 +42,7 @@ export interface ReplicaChoice {
   takeOver?: boolean;
 }
 
-export interface ReplicatorParts {
+export interface ReplicatorDeps {
   config: Config;
   databaseFile: string;
   edges: Environment;
@@ -86,19 +86,19 @@ export async function requireNoBackup(config: Config, databaseFile: string, choi
 }
 
 /** Writes this start down and begins to replicate. Throws StartError where the replica may not be written to. */
-export async function startReplicator(parts: ReplicatorParts): Promise<Replicator> {
-  const { config, edges, db, stores, commit, pause, registry } = parts;
+export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator> {
+  const { config, edges, db, stores, commit, pause, registry } = deps;
   const { clock } = edges;
   const { dataDir, replication } = config;
-  const tools = await toolsOf(parts);
-  const mark = await writeStart(parts, tools);
+  const tools = await toolsOf(deps);
+  const mark = await writeStart(deps, tools);
   const kept = new KeptMarker({
     dataDir,
     mark,
     changes: () => changesSoFar(db),
     write: (value) => {
       stores.workspaces.setFact("marker", value);
-      noteTime(parts);
+      noteTime(deps);
     },
     commit,
     ...edges,
@@ -107,7 +107,7 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   forgetPutBack(dataDir);
   const advice = sameDiskWords(replication.url ?? "", dataDir);
   if (advice !== null) edges.log.event("replication.same_disk", { words: advice }, "warn");
-  const supervisor = tools === null ? null : supervisorOf(parts, tools);
+  const supervisor = tools === null ? null : supervisorOf(deps, tools);
   const owner = {
     instance: stores.workspaces.fact("instance_id") ?? "",
     boot: mark.boots[0] ?? "",
@@ -117,7 +117,7 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
   };
   if (tools !== null) writeOwner(tools.places.owner, owner);
   supervisor?.start();
-  const drills = tools === null ? null : drillsOf(parts);
+  const drills = tools === null ? null : drillsOf(deps);
   drills?.start();
   const seen = {
     status: () => supervisor?.status ?? null,
@@ -146,7 +146,7 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
     },
   };
 
-  async function toolsOf({ databaseFile }: ReplicatorParts): Promise<DaemonTools | null> {
+  async function toolsOf({ databaseFile }: ReplicatorDeps): Promise<DaemonTools | null> {
     if (replication.url === null) return null;
     const opened = await openTools(replication, { dataDir, database: databaseFile });
     const orphan = await endOrphan(opened, controlBy(opened.places.socket), clock);
@@ -156,12 +156,12 @@ export async function startReplicator(parts: ReplicatorParts): Promise<Replicato
 }
 
 /** Commits this start's mark; of a database of an earlier time with delivery paused and what waits in it in doubt. */
-async function writeStart(parts: ReplicatorParts, tools: DaemonTools | null): Promise<Mark> {
-  const { config, edges, db, stores, commit, pause } = parts;
+async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Promise<Mark> {
+  const { config, edges, db, stores, commit, pause } = deps;
   const { dataDir } = config;
   const database = readMark(stores.workspaces.fact("marker"));
   const marker = readMarker(dataDir);
-  const behind = tools === null ? null : await behindReplica(parts, tools, database);
+  const behind = tools === null ? null : await behindReplica(deps, tools, database);
   // An update that went back: behind, and nothing was sent.
   const past = isPutBack(dataDir) ? null : (pastOf(database, marker) ?? behind);
   // The very first start: cut off behind its commit, it would leave a database without its marker.
@@ -171,7 +171,7 @@ async function writeStart(parts: ReplicatorParts, tools: DaemonTools | null): Pr
   const paused = past === null ? null : pause.begin(past);
   const written = commit(() => {
     stores.workspaces.setFact("marker", JSON.stringify(mark));
-    noteTime(parts);
+    noteTime(deps);
     if (past !== null) doubtWaiting(db.sqlite);
   });
   await Promise.all([paused, written]);
@@ -180,14 +180,14 @@ async function writeStart(parts: ReplicatorParts, tools: DaemonTools | null): Pr
 }
 
 /** It goes back only when all that waits has followed a clock that was set back: platform/clock-step-watch.ts. */
-function noteTime({ edges, stores: { workspaces } }: ReplicatorParts): void {
+function noteTime({ edges, stores: { workspaces } }: ReplicatorDeps): void {
   const lastAt = Number(workspaces.fact("last_at") ?? 0);
   workspaces.setFact("last_at", String(Math.max(lastAt, edges.clock.now())));
 }
 
 /** Why the replica shows this database to be one of an earlier time; null: it does not. */
 async function behindReplica(
-  { config, edges, stores, choice }: ReplicatorParts,
+  { config, edges, stores, choice }: ReplicatorDeps,
   tools: DaemonTools,
   database: Mark | null,
 ): Promise<string | null> {
@@ -226,7 +226,7 @@ async function ownerBeside(
   }
 }
 
-function drillsOf({ config, edges, openThread }: ReplicatorParts): WeeklyDrill {
+function drillsOf({ config, edges, openThread }: ReplicatorDeps): WeeklyDrill {
   return new WeeklyDrill({
     last: () => readDrill(config.dataDir),
     run: (signal) => drillReplica({ config, edges, openThread, signal }),
@@ -234,7 +234,7 @@ function drillsOf({ config, edges, openThread }: ReplicatorParts): WeeklyDrill {
   });
 }
 
-function supervisorOf({ databaseFile, edges, db }: ReplicatorParts, tools: DaemonTools): Supervisor {
+function supervisorOf({ databaseFile, edges, db }: ReplicatorDeps, tools: DaemonTools): Supervisor {
   const { places } = tools;
   return new Supervisor({
     prepare: async (isDamaged) => {

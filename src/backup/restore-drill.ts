@@ -19,7 +19,7 @@ import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 // A restore drill: what is in the replica is restored beside the database, checked whole, compared with what the
 // database holds, and removed. It reads the replica and the database alone, so that it may be made at any time.
 
-export interface DrillParts {
+export interface DrillDeps {
   config: Config;
   edges: Pick<Environment, "clock" | "readFree">;
   openThread: OpenThread;
@@ -33,16 +33,16 @@ const FREE_TIMES = 2;
 const MIB = 1024 * 1024;
 
 /** Makes a drill and writes it down. Throws StartError where one is under way. */
-export async function drillReplica(parts: DrillParts): Promise<Drill> {
-  const { config, edges, signal } = parts;
+export async function drillReplica(deps: DrillDeps): Promise<Drill> {
+  const { config, edges, signal } = deps;
   const { dataDir } = config;
   const lock = takeLock(dataDir, "command", "drill.lock");
   if (lock.kind === "held") throw new StartError("A restore drill is under way already: wait for its end.");
   const at = edges.clock.now();
   const before = readDrill(dataDir);
   try {
-    const shortage = shortageOf(parts);
-    const found = shortage === null ? await attempt(parts) : ({ outcome: "skipped", words: shortage } as const);
+    const shortage = shortageOf(deps);
+    const found = shortage === null ? await attempt(deps) : ({ outcome: "skipped", words: shortage } as const);
     const drill = {
       at,
       ...found,
@@ -56,14 +56,14 @@ export async function drillReplica(parts: DrillParts): Promise<Drill> {
   }
 }
 
-function shortageOf({ config, edges }: DrillParts): string | null {
+function shortageOf({ config, edges }: DrillDeps): string | null {
   const needed = FREE_TIMES * databaseBytes(databaseFile(config.dataDir));
   const { freeBytes } = (edges.readFree ?? freeSpaceOf(config.dataDir))();
   if (freeBytes >= needed) return null;
   return `It needs ${Math.ceil(needed / MIB)} MiB of free disk, twice the database, and there are ${Math.floor(freeBytes / MIB)} MiB.`;
 }
 
-async function attempt({ config, openThread, signal }: DrillParts): Promise<Pick<Drill, "outcome" | "words">> {
+async function attempt({ config, openThread, signal }: DrillDeps): Promise<Pick<Drill, "outcome" | "words">> {
   const { dataDir, replication } = config;
   const database = databaseFile(dataDir);
   // Of its own: what the running daemon reads is left alone.

@@ -19,7 +19,7 @@ export interface SetBack {
   toMs: number;
 }
 
-export interface ClockWatchParts {
+export interface ClockWatchDeps {
   clock: Clock;
   steady: Clock;
   log: Log;
@@ -28,20 +28,20 @@ export interface ClockWatchParts {
 }
 
 export class ClockWatch {
-  readonly #parts: ClockWatchParts;
+  readonly #deps: ClockWatchDeps;
   #offset: number;
   #told: { since: number; at: number; reason: string } | null = null;
   #cancel: (() => void) | null = null;
   #isStopped = false;
 
-  constructor(parts: ClockWatchParts) {
-    this.#parts = parts;
-    this.#offset = parts.clock.now() - parts.steady.now();
+  constructor(deps: ClockWatchDeps) {
+    this.#deps = deps;
+    this.#offset = deps.clock.now() - deps.steady.now();
   }
 
   /** `lastAt`: the last time that the run before has written down. Rejects when what waits cannot be brought near. */
   async start(lastAt: number | null): Promise<void> {
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     if (lastAt !== null && lastAt - now > STEP_MS) await this.#follow({ fromMs: lastAt, toMs: now }, true);
     this.#later();
   }
@@ -54,18 +54,18 @@ export class ClockWatch {
   /** Of the last step, for an hour. */
   get trouble(): HealthIssue | null {
     const told = this.#told;
-    if (told === null || this.#parts.steady.now() - told.at > TOLD_MS) return null;
+    if (told === null || this.#deps.steady.now() - told.at > TOLD_MS) return null;
     return { part: "clock", reason: told.reason, since: told.since, isAdvisory: true };
   }
 
   #later(): void {
     if (this.#isStopped) return;
-    this.#cancel = this.#parts.steady.after(LOOK_EVERY_MS, () => void this.#look().then(() => this.#later()));
+    this.#cancel = this.#deps.steady.after(LOOK_EVERY_MS, () => void this.#look().then(() => this.#later()));
   }
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { clock, steady, log } = this.#parts;
+    const { clock, steady, log } = this.#deps;
     const toMs = clock.now();
     const fromMs = Math.round(steady.now() + this.#offset);
     if (fromMs - toMs <= STEP_MS) {
@@ -83,7 +83,7 @@ export class ClockWatch {
   }
 
   #tellSetOn(fromMs: number, toMs: number): void {
-    const { steady, log } = this.#parts;
+    const { steady, log } = this.#deps;
     const [from, to] = [shown(fromMs), shown(toMs)];
     const reason =
       `The machine's clock was set on from ${from} to ${to}, or the machine slept. For an hour no email expires by ` +
@@ -93,7 +93,7 @@ export class ClockWatch {
   }
 
   async #follow(step: SetBack, isStart: boolean): Promise<void> {
-    const { steady, log, follow } = this.#parts;
+    const { steady, log, follow } = this.#deps;
     await follow(step, isStart);
     const [from, to] = [shown(step.fromMs), shown(step.toMs)];
     const reason =

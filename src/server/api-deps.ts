@@ -1,5 +1,5 @@
 import type { AnyElysia } from "elysia";
-import type { ApiParts } from "../api/app.ts";
+import type { ApiDeps } from "../api/app.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
@@ -32,12 +32,12 @@ type PlanOf = ReturnType<typeof planFinder>;
 export interface Built {
   config: Config;
   stores: Stores;
-  common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ApiParts["keys"]["pages"] };
+  common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ApiDeps["keys"]["pages"] };
   guard: DiskGuard;
   keyring: Keyring;
   keychain: Keychain;
   preparer: Preparer;
-  bodies: ApiParts["bodies"];
+  bodies: ApiDeps["bodies"];
   findRelay: FindRelay;
   teller: WebhookDelivery;
   verifier: Verifier;
@@ -46,7 +46,7 @@ export interface Built {
   rates: SendingRates;
   heldExpiry: HeldQueueExpiry;
   removal: WorkspacePurge;
-  troubles: ApiParts["troubles"];
+  troubles: ApiDeps["troubles"];
   exampleDomain: string;
   beside: AnyElysia | null;
   makeKeys: () => Promise<KeyPairs>;
@@ -55,7 +55,7 @@ export interface Built {
 }
 
 /** What each room of the API is handed. */
-export function apiPartsOf(built: Built): ApiParts {
+export function apiPartsOf(built: Built): ApiDeps {
   const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, troubles } = built;
   const { commit, clock, log } = common;
   const planOf = planFinder(config, stores);
@@ -115,7 +115,7 @@ export function apiPartsOf(built: Built): ApiParts {
   };
 }
 
-function domainPartsOf(built: Built, planOf: PlanOf): ApiParts["domains"] {
+function domainPartsOf(built: Built, planOf: PlanOf): ApiDeps["domains"] {
   const { config, stores, common, keyring, keychain, verifier, abandoner, makeKeys } = built;
   return {
     ...stores,
@@ -135,7 +135,7 @@ function settingsOf({ email }: Config) {
   return { bounceHost: email.bounceHost, dmarcRua: email.dmarcRua };
 }
 
-function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
+function smsPartsOf(built: Built, planOf: PlanOf): ApiDeps["sms"] {
   const { config, stores, common, guard, teller } = built;
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
   return {
@@ -151,7 +151,7 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiParts["sms"] {
   };
 }
 
-function operatorPartsOf(built: Built): ApiParts["operator"] {
+function operatorPartsOf(built: Built): ApiDeps["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
   return {
     ...operatorDeps({ ...built, ...built.overseen }),
@@ -182,7 +182,7 @@ function operatorPartsOf(built: Built): ApiParts["operator"] {
   };
 }
 
-function webhookPartsOf(built: Built, planOf: PlanOf): ApiParts["webhooks"] {
+function webhookPartsOf(built: Built, planOf: PlanOf): ApiDeps["webhooks"] {
   const { stores, common, keyring, teller } = built;
   const { subscribers, rules, look } = teller;
   return {

@@ -12,7 +12,7 @@ import { HeldQueueExpiry } from "../modules/emails/delivery/held-queue-expiry.ts
 import { ExpiryClock } from "../modules/emails/delivery/expiry-clock.ts";
 import { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
 import type { FindRelay } from "../modules/emails/delivery/relay.ts";
-import type { SettleParts } from "../modules/emails/delivery/record-result.ts";
+import type { SettleDeps } from "../modules/emails/delivery/record-result.ts";
 import type { EmailStore } from "../modules/emails/store/store.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { Log } from "../platform/log.ts";
@@ -55,7 +55,7 @@ function toRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfi
   };
 }
 
-export interface SenderParts {
+export interface SenderDeps {
   config: Config;
   edges: Environment;
   stores: SenderStores;
@@ -66,26 +66,26 @@ export interface SenderParts {
   resolver: DnsClient;
   findRelay: FindRelay;
   composer: Composer;
-  rates: SettleParts["rates"];
+  rates: SettleDeps["rates"];
   reportedRefusals: RefusalWatch;
-  reporters: SettleParts["reporters"];
+  reporters: SettleDeps["reporters"];
   tellOfEmail: TellOfEmail;
-  show: SettleParts["show"];
+  show: SettleDeps["show"];
 }
 
 /** What the handler is given of the parts as it stands. */
-function handlerParts({ composer, resolver, reportedRefusals, reporters, rates, tellOfEmail, findRelay }: SenderParts) {
+function handlerParts({ composer, resolver, reportedRefusals, reporters, rates, tellOfEmail, findRelay }: SenderDeps) {
   return { composer, resolver, reportedRefusals, reporters, rates, tellOfEmail, findRelay };
 }
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
-export function createEmailDelivery(parts: SenderParts) {
-  const { config, edges, stores, committer, guard } = parts;
+export function createEmailDelivery(deps: SenderDeps) {
+  const { config, edges, stores, committer, guard } = deps;
   const { clock, log } = edges;
   const steady = edges.steady ?? clock;
   const { email, hostname } = config;
   requireSources(email);
-  const keychain = openKeychain(stores.domains, parts.keyring);
+  const keychain = openKeychain(stores.domains, deps.keyring);
   const rules = [...config.site.map(toRules), ...PROVIDERS];
   const pool = new SessionPool({
     clock: steady,
@@ -105,7 +105,7 @@ export function createEmailDelivery(parts: SenderParts) {
     tell: siteTeller(stores.workspaces, log),
   });
   const slots = new SessionSlots({ perSite: (site) => sites.sessionsOf(site), total: email.maxSessions });
-  const { show } = parts;
+  const { show } = deps;
   const expiry = new ExpiryClock(clock, steady);
   const handler = emailHandler({
     ...stores,
@@ -115,7 +115,7 @@ export function createEmailDelivery(parts: SenderParts) {
     slots,
     expiry,
     refusals: new RefusalWatch(),
-    ...handlerParts(parts),
+    ...handlerParts(deps),
     allowed: parseRanges(email.allowAddresses),
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
     isIpv6Ready: email.sourceIpv6 !== null,
@@ -133,7 +133,7 @@ export function createEmailDelivery(parts: SenderParts) {
     // No more than sessions: a job that waits for one must not take the place of one that would not.
     maxJobs: email.maxSessions,
     maxJobsPerLane: email.sessionsPerDestination * LANE_JOBS_PER_SESSION,
-    pause: parts.pause,
+    pause: deps.pause,
     ...gatesOf(sites, stores.workspaces),
   });
   const heldExpiry = new HeldQueueExpiry({

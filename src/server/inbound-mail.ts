@@ -6,7 +6,7 @@ import type { DnsClient } from "../protocols/dns/client.ts";
 import type { Report } from "../protocols/dsn/parse.ts";
 import type { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
 import type { FindRelay } from "../modules/emails/delivery/relay.ts";
-import type { ReportParts } from "../modules/emails/reports/process.ts";
+import type { ReportDeps } from "../modules/emails/reports/process.ts";
 import { openCertificate } from "../modules/inbound-mail/server/certificate.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { purgeInbox } from "../modules/inbound-mail/purge.ts";
@@ -21,17 +21,17 @@ import { type OpenThread, ThreadLine } from "../platform/worker-threads/worker-t
 
 // The receiving half of the composition root: what is done with mail that comes in, and the port it comes in on.
 
-export interface ReceiverParts {
+export interface ReceiverDeps {
   config: Config;
   edges: Environment;
   stores: Stores;
   keyring: Keyring;
   committer: Committer;
   guard: DiskGuard;
-  rates: ReportParts["rates"];
+  rates: ReportDeps["rates"];
   reportedRefusals: RefusalWatch;
   findRelay: FindRelay;
-  show: ReportParts["show"];
+  show: ReportDeps["show"];
   counts: Counters["inbound"];
   openThread: OpenThread;
   reporters: KnownReporters;
@@ -43,8 +43,8 @@ export interface ReceiverParts {
 const PATIENCE = { silenceMs: 5_000, pauseMs: 100, maxPauseMs: 1_000 };
 
 /** `close` ends its thread and loops; a letter that is being read is put off. */
-export function createInboundMail(parts: ReceiverParts) {
-  const { edges, stores, keyring, committer, openThread, resolver, ...rest } = parts;
+export function createInboundMail(deps: ReceiverDeps) {
+  const { edges, stores, keyring, committer, openThread, resolver, ...rest } = deps;
   const { clock, random, log } = edges;
   const { commit } = committer;
   const tell = (why: string) => log.bug("thread", new Error(`the thread that reads letters was given up: ${why}`));
@@ -66,7 +66,7 @@ export function createInboundMail(parts: ReceiverParts) {
     receive,
     /** Takes mail on the configured port and hands it to `taking`; null: none is configured. */
     async listen(taking: Receive): Promise<Inbound | null> {
-      const { inbound, hostname, email } = parts.config;
+      const { inbound, hostname, email } = deps.config;
       if (inbound.listen === null) return null;
       return startInbound({
         listen: inbound.listen,
@@ -76,9 +76,9 @@ export function createInboundMail(parts: ReceiverParts) {
         find: (uid) => stores.emails.returnPathOf(uid),
         certificate: openCertificate({ config: inbound, hostname, clock, random, log }),
         receive: taking,
-        reporters: parts.reporters,
-        trouble: () => parts.guard.trouble,
-        counts: parts.counts,
+        reporters: deps.reporters,
+        trouble: () => deps.guard.trouble,
+        counts: deps.counts,
         clock,
         log,
       });

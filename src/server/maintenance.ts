@@ -14,7 +14,7 @@ import { WorkspacePurge } from "../modules/workspaces/purge.ts";
 // The keeping part of the composition root: who checks domains again and again, and ends what is left of domains
 // and workspaces that were deleted.
 
-export interface KeeperParts {
+export interface KeeperDeps {
   config: Config;
   edges: Environment;
   stores: Stores;
@@ -29,8 +29,8 @@ export interface KeeperParts {
 }
 
 /** Builds them; nothing begins to act before `begin`, or before the routes ask for it. */
-export function createMaintenance(parts: KeeperParts) {
-  const { config, edges, stores, committer, guard, keychain, resolver, record, forgetLanes } = parts;
+export function createMaintenance(deps: KeeperDeps) {
+  const { config, edges, stores, committer, guard, keychain, resolver, record, forgetLanes } = deps;
   const { clock, random, log } = edges;
   const common = { commit: committer.commit, clock, random, log };
   const removal = new WorkspacePurge({

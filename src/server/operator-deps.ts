@@ -11,11 +11,11 @@ import type { Counters } from "../platform/metrics/counters.ts";
 import { readFileSizes } from "../platform/metrics/process.ts";
 import { openCensusStore } from "../modules/emails/queue/depth-store.ts";
 import { openOverviewStore } from "../modules/operator/overview-store.ts";
-import type { PauseRouteParts } from "../modules/operator/pause-routes.ts";
-import type { OperatorQueueParts } from "../modules/operator/queue-routes.ts";
+import type { PauseRouteDeps } from "../modules/operator/pause-routes.ts";
+import type { OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
 import { openOperatorQueueStore } from "../modules/operator/queue-store.ts";
-import type { Replication, StatusParts } from "../modules/operator/status.ts";
-import type { TraceParts } from "../modules/operator/trace.ts";
+import type { Replication, StatusDeps } from "../modules/operator/status.ts";
+import type { TraceDeps } from "../modules/operator/trace.ts";
 import { openTraceStore } from "../modules/operator/trace-store.ts";
 import type { PageCheck } from "../platform/db/page-check.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
@@ -69,14 +69,14 @@ function replicationOf(replicator: ReturnType<Overseen["replicator"]>): Replicat
   };
 }
 
-export interface OverseerParts {
-  queue: OperatorQueueParts;
-  status: StatusParts;
-  trace: TraceParts;
-  pause: PauseRouteParts;
+export interface OverseerDeps {
+  queue: OperatorQueueDeps;
+  status: StatusDeps;
+  trace: TraceDeps;
+  pause: PauseRouteDeps;
 }
 
-export function operatorDeps(sources: OverseerSources): OverseerParts {
+export function operatorDeps(sources: OverseerSources): OverseerDeps {
   const { stores, common, worker, teller, config, guard, troubles } = sources;
   const { db, sites, texter, counters, pause, pages, replicator } = sources;
   const paused = () => pause.pause;

@@ -1,4 +1,4 @@
-import type { OperatorParts } from "../api/app.ts";
+import type { OperatorDeps } from "../api/app.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { SetBack } from "../platform/clock-step-watch.ts";
@@ -13,11 +13,11 @@ import { SubmitResponses } from "../modules/sms/gateway/submit-responses.ts";
 import { Backlog } from "../modules/sms/queue/backlog.ts";
 import { Dispatcher } from "../modules/sms/gateway/dispatch.ts";
 import { CircuitBreaker } from "../modules/sms/gateway/circuit-breaker.ts";
-import { answerHelp, type HelpParts } from "../modules/sms/inbound/help.ts";
+import { answerHelp, type HelpDeps } from "../modules/sms/inbound/help.ts";
 import { InvalidNumbers } from "../modules/sms/receipts/invalid-numbers.ts";
 import { linkOverview } from "../modules/sms/api/link-overview.ts";
 import { Links } from "../modules/sms/gateway/links.ts";
-import { type ReceiverParts, receiveText } from "../modules/sms/inbound/receive.ts";
+import { type ReceiverDeps, receiveText } from "../modules/sms/inbound/receive.ts";
 import { Receipts } from "../modules/sms/receipts/process.ts";
 import { DuplicateFilter } from "../modules/sms/inbound/duplicate-filter.ts";
 import { recoverTexts } from "../modules/sms/queue/recover.ts";
@@ -38,7 +38,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 // The texting half of the composition root: routes and their links, the dispatcher that feeds them, the line of
 // what they tell, and what time brings about.
 
-export interface TexterParts {
+export interface TexterDeps {
   config: Config;
   edges: Environment;
   stores: Stores;
@@ -71,12 +71,12 @@ export interface SmsGateway {
   figures(): TextFigures;
   /** Routes that are away while texts wait for them, or get more than they send. */
   troubles(): HealthIssue[];
-  operator: OperatorParts["sms"];
+  operator: OperatorDeps["sms"];
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
-export function createSmsGateway(parts: TexterParts): SmsGateway {
-  const { config, edges, stores, committer, guard, pause: paused, resolver, record } = parts;
+export function createSmsGateway(deps: TexterDeps): SmsGateway {
+  const { config, edges, stores, committer, guard, pause: paused, resolver, record } = deps;
   const { random, log } = edges;
   const steady = edges.steady ?? edges.clock;
   const clock = new TextClock(edges.clock, steady);
@@ -193,15 +193,15 @@ function lifeOf(of: {
 
 /** What is done with a subscriber's text. */
 function receiverOf(
-  of: Pick<TexterParts, "config" | "stores" | "record"> & Pick<HelpParts, "routes" | "random" | "log">,
-): ReceiverParts {
+  of: Pick<TexterDeps, "config" | "stores" | "record"> & Pick<HelpDeps, "routes" | "random" | "log">,
+): ReceiverDeps {
   const { routes, random } = of;
   const { sms, senderIds, suppressions } = of.stores;
   const help = helpPartsOf(of);
   return { sms, senderIds, suppressions, routes, random, answerHelp: (asked) => answerHelp(asked, help) };
 }
 
-function helpPartsOf(of: Parameters<typeof receiverOf>[0]): HelpParts {
+function helpPartsOf(of: Parameters<typeof receiverOf>[0]): HelpDeps {
   const { config, stores, ...rest } = of;
   const { helpText, prefixes } = config.sms;
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;

@@ -20,7 +20,7 @@ import { openOrphanStore } from "../modules/sms/receipts/orphan-store.ts";
 import { openReferenceStore } from "../modules/sms/queue/reference-store.ts";
 import { openSeenStore } from "../modules/sms/inbound/duplicate-store.ts";
 import { openSegmentStore, type SegmentStore } from "../modules/sms/queue/segment-store.ts";
-import { type SettleParts, settleMessage } from "../modules/sms/queue/settle-message.ts";
+import { type SettleDeps, settleMessage } from "../modules/sms/queue/settle-message.ts";
 import { openMessageStore } from "../modules/sms/queue/message-store.ts";
 import { openWorkStore } from "../modules/sms/queue/work-store.ts";
 import { openCreditStore } from "../modules/workspaces/credit-store.ts";
@@ -68,12 +68,12 @@ export function openStores(db: Db, counts: EmailCounts) {
 export type SmsStores = ReturnType<typeof openSmsStores>;
 
 /** The stores of the texts: what changes segments is settled with their message. */
-export function openSmsStores(db: Db, ledger: Pick<SettleParts, "workspaces" | "credits">) {
+export function openSmsStores(db: Db, ledger: Pick<SettleDeps, "workspaces" | "credits">) {
   const messages = openMessageStore(db);
   const facts = new AfterCommit();
   db.listeners.push(facts);
   const counted = { ended: { sent: 0, delivered: 0, undelivered: 0, failed: 0, expired: 0 }, possibleDuplicates: 0 };
-  const counts: SettleParts["counts"] = {
+  const counts: SettleDeps["counts"] = {
     changed: (status) => facts.run(() => void (counted.ended[status] += 1)),
     duplicated: () => facts.run(() => void (counted.possibleDuplicates += 1)),
   };

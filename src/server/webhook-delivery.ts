@@ -34,7 +34,7 @@ const STOP_GRACE_MS = 5_000;
 
 // The telling half of the composition root: facts, who wants them, and the worker that calls webhooks.
 
-export interface TellerParts {
+export interface TellerDeps {
   config: Config;
   edges: Environment;
   db: Db;
@@ -63,8 +63,8 @@ export interface WebhookDelivery {
   stop(graceMs: number): Promise<number>;
 }
 
-export function createWebhookDelivery(parts: TellerParts): WebhookDelivery {
-  const { config, edges, db, stores, keyring, committer, guard, resolver } = parts;
+export function createWebhookDelivery(deps: TellerDeps): WebhookDelivery {
+  const { config, edges, db, stores, keyring, committer, guard, resolver } = deps;
   const { clock, random, log } = edges;
   const { commit } = committer;
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
@@ -105,11 +105,11 @@ export function createWebhookDelivery(parts: TellerParts): WebhookDelivery {
     maxJobs: MAX_CALLS,
     maxJobsPerLane: JOBS_PER_WEBHOOK,
     gate: POOLS,
-    pause: parts.pause,
+    pause: deps.pause,
   });
   const tellOfEmail = createEmailEvents(stores.emails, recorder);
   followStores(stores, recorder, { clock, tellOfEmail });
-  const upkeep = upkeepOf(parts, (webhookId) => worker.forgetLanes([webhookId]));
+  const upkeep = upkeepOf(deps, (webhookId) => worker.forgetLanes([webhookId]));
   return {
     recorder,
     listeners,
@@ -140,7 +140,7 @@ function targetRules({ hostname, email, webhooks }: Config): TargetRules {
 }
 
 /** What is too old is forgotten, and what deleted webhooks leave is removed. */
-function upkeepOf({ config, edges, stores, committer }: TellerParts, removed: (webhookId: number) => void) {
+function upkeepOf({ config, edges, stores, committer }: TellerDeps, removed: (webhookId: number) => void) {
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
   const common = { webhooks, deliveries, commit: committer.commit, clock: edges.clock, log: edges.log };
   const removal = new WebhookRemoval({ ...common, jobs, removed });

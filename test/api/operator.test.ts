@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type OperatorParts, operatorRooms } from "../../src/api/app.ts";
+import { type OperatorDeps, operatorRooms } from "../../src/api/app.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { expectErrors, type ExpectedFault, omit, startHeld, TIMESTAMP, UNKNOWN_ID, UUID_V7 } from "./kit.ts";
 import { attempted, LATER, MINUTE, NOON, startAtNoon } from "./one-email.ts";
@@ -100,15 +100,15 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const { paths } = (await pombo.operator.call("GET", "/api/v1/openapi.json")).body;
   const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
   const rooms = operatorRooms({
-    workspaces: {} as OperatorParts["workspaces"],
-    suppressions: {} as OperatorParts["suppressions"],
-    domains: {} as OperatorParts["domains"],
-    inbox: {} as OperatorParts["inbox"],
-    queue: {} as OperatorParts["queue"],
-    pause: {} as OperatorParts["pause"],
-    status: {} as OperatorParts["status"],
-    trace: {} as OperatorParts["trace"],
-    sms: { prefixes: ["25884"] } as OperatorParts["sms"],
+    workspaces: {} as OperatorDeps["workspaces"],
+    suppressions: {} as OperatorDeps["suppressions"],
+    domains: {} as OperatorDeps["domains"],
+    inbox: {} as OperatorDeps["inbox"],
+    queue: {} as OperatorDeps["queue"],
+    pause: {} as OperatorDeps["pause"],
+    status: {} as OperatorDeps["status"],
+    trace: {} as OperatorDeps["trace"],
+    sms: { prefixes: ["25884"] } as OperatorDeps["sms"],
   });
   const routes = rooms.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());

@@ -3,7 +3,7 @@
 const COPY =
   "Return-Path: <b+x@bounce.loja.test>\nFrom: loja@loja.test\nTo: maria@example.com\nSubject: Pedido\nMessage-ID: <1@loja.test>";
 
-export interface MailParts {
+export interface MailDeps {
   from?: string;
   subject?: string;
   /** Further header lines. */
@@ -17,11 +17,11 @@ export function mail({
   subject = "Undelivered Mail Returned to Sender",
   headers = [],
   text,
-}: MailParts): Uint8Array {
+}: MailDeps): Uint8Array {
   return bytes([`From: ${from}`, `Subject: ${subject}`, "To: b+x@bounce.loja.test", ...headers, "", text].join("\n"));
 }
 
-export interface ReportParts extends Omit<MailParts, "text"> {
+export interface ReportDeps extends Omit<MailDeps, "text"> {
   text?: string;
   /** The groups of the delivery-status, each a text of lines. */
   groups: string[];
@@ -37,7 +37,7 @@ export function report({
   head = "Reporting-MTA: dns; mx.test",
   copy = COPY,
   ...rest
-}: ReportParts): Uint8Array {
+}: ReportDeps): Uint8Array {
   const parts = [
     `Content-Type: text/plain; charset=utf-8\n\n${text}\n`,
     `Content-Type: message/delivery-status\n\n${[head, ...groups].join("\n\n")}\n`,

@@ -39,7 +39,7 @@ export function toLoop(content: Uint8Array, changes: Partial<InboundMessage> = {
   return letter(content, { destinations: [{ kind: "complaint" }], envelopeFrom: "fbl@provider.test", ...changes });
 }
 
-export interface ComplaintParts {
+export interface ComplaintDeps {
   type?: string;
   /** Further lines of the machine-readable part. */
   fields?: string[];
@@ -48,7 +48,7 @@ export interface ComplaintParts {
 }
 
 /** An RFC 5965 report. */
-export function complaint({ type = "abuse", fields = [], copy = [] }: ComplaintParts): Uint8Array {
+export function complaint({ type = "abuse", fields = [], copy = [] }: ComplaintDeps): Uint8Array {
   const parts = [
     "Content-Type: text/plain\n\nThis is an abuse report.\n",
     ["Content-Type: message/feedback-report", "", `Feedback-Type: ${type}`, "User-Agent: Loop/1", ...fields, ""].join(

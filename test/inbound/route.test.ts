@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../src/platform/uuid.ts";
-import { route, type RouteParts, type SentEmail } from "../../src/modules/inbound-mail/server/recipients.ts";
+import { route, type RouteDeps, type SentEmail } from "../../src/modules/inbound-mail/server/recipients.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 
 const NOW = Date.UTC(2026, 0, 31);
@@ -11,7 +11,7 @@ const KEY = new Uint8Array(32).fill(1);
 const HOST = "bounce.loja.example";
 
 const emails = new Map<string, SentEmail>();
-const parts: RouteParts = {
+const parts: RouteDeps = {
   hostname: "mail.pombo.example",
   bounceHost: "returns.pombo.example",
   returnPathKey: KEY,

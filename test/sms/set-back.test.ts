@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Sweeper, type SweeperParts } from "../../src/modules/sms/gateway/sweep.ts";
+import { Sweeper, type SweeperDeps } from "../../src/modules/sms/gateway/sweep.ts";
 import { TextClock } from "../../src/modules/sms/queue/message-clock.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
@@ -39,7 +39,7 @@ test("a text that was accepted while the emails' queue followed a set-back clock
     commit,
     clock,
     log: { event: () => undefined, bug: (_: string, error: unknown) => expect(error).toBeUndefined() },
-  } as unknown as SweeperParts);
+  } as unknown as SweeperDeps);
   const before = await accept();
   steady.advance(MINUTE);
   offset -= HOUR;

@@ -3,7 +3,7 @@ import { defaultSmsRoute } from "../../src/config/config.ts";
 import type { Commit } from "../../src/platform/db/group-commit.ts";
 import { smsSegments } from "../../src/platform/db/schema/sms.ts";
 import { openRoutes, type Route } from "../../src/modules/sms/gateway/route-settings.ts";
-import { Sweeper, type SweeperParts } from "../../src/modules/sms/gateway/sweep.ts";
+import { Sweeper, type SweeperDeps } from "../../src/modules/sms/gateway/sweep.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
@@ -36,7 +36,7 @@ function sweeping(change: (parts: { commit: Commit; away: () => number }) => { c
     commit,
     clock,
     log: { event: () => undefined, bug: (_: string, error: unknown) => expect(error).toBeUndefined() },
-  } as unknown as SweeperParts;
+  } as unknown as SweeperDeps;
   const pin = () =>
     of.committer.commit(() => {
       of.db.orm.update(smsSegments).set({ link: "a" }).run();

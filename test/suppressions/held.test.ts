@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { applyHeld, dropHeld, type HeldParts } from "../../src/modules/suppressions/held.ts";
+import { applyHeld, dropHeld, type HeldDeps } from "../../src/modules/suppressions/held.ts";
 import { openHeldStore } from "../../src/modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
@@ -8,7 +8,7 @@ import { fakeClock } from "../fakes/clock.ts";
 const EVERYONE = { workspace: null, site: null };
 const workspace = (id: number) => ({ id, uid: `workspace ${id}` });
 
-function scene(count: number, commitOf: (commit: HeldParts["commit"]) => HeldParts["commit"] = (commit) => commit) {
+function scene(count: number, commitOf: (commit: HeldDeps["commit"]) => HeldDeps["commit"] = (commit) => commit) {
   const of = temporaryDatabase();
   const { db, committer } = of;
   const suppressions = openSuppressionStore(db);
@@ -24,7 +24,7 @@ function scene(count: number, commitOf: (commit: HeldParts["commit"]) => HeldPar
     for (let number = 0; number < count; number++) hold(number);
   })();
   const log = { event: () => undefined, bug: () => undefined };
-  const parts: HeldParts = {
+  const parts: HeldDeps = {
     ...{ suppressions, held: openHeldStore(db), clock: fakeClock(), log },
     commit: commitOf(committer.commit),
   };

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/platform/clock.ts";
-import { type CallerParts, type CallResult, createCaller } from "../../src/modules/webhooks/delivery/call.ts";
+import { type CallerDeps, type CallResult, createCaller } from "../../src/modules/webhooks/delivery/call.ts";
 import type { Target } from "../../src/modules/webhooks/delivery/target.ts";
 import { AUTHORITY, RELAY_CERTIFICATE } from "../fakes/certificates.ts";
 import { fakeClock } from "../fakes/clock.ts";
@@ -21,7 +21,7 @@ function targetAt(port: number, change: Partial<Target> = {}): Target {
   };
 }
 
-async function post(target: Target, parts: CallerParts = { clock: systemClock }): Promise<CallResult> {
+async function post(target: Target, parts: CallerDeps = { clock: systemClock }): Promise<CallResult> {
   const caller = createCaller(parts);
   const request = { target, address: "127.0.0.1", headers: { "webhook-id": "1" }, body: "{}" };
   const result = await caller.call(request, RUNNING);

@@ -44,7 +44,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
-export interface WeeklyDrillParts {
+export interface WeeklyDrillDeps {
   last: () => Drill | null;
   /** Makes one, and writes it down. */
   run: (signal: AbortSignal) => Promise<Drill>;
@@ -54,18 +54,18 @@ export interface WeeklyDrillParts {
 
 /** Has a drill made each week, and the day after one that did not go well. */
 export class WeeklyDrill {
-  readonly #parts: WeeklyDrillParts;
+  readonly #deps: WeeklyDrillDeps;
   readonly #stopping = new AbortController();
   #running: Promise<void> | null = null;
   #cancel: (() => void) | null = null;
 
-  constructor(parts: WeeklyDrillParts) {
-    this.#parts = parts;
+  constructor(deps: WeeklyDrillDeps) {
+    this.#deps = deps;
   }
 
   /** The first look is an hour after the start, which has enough to do. */
   start(): void {
-    this.#cancel = this.#parts.clock.after(HOUR_MS, () => {
+    this.#cancel = this.#deps.clock.after(HOUR_MS, () => {
       this.#running = this.#look().then(() => {
         this.#running = null;
         if (!this.#stopping.signal.aborted) this.start();
@@ -80,7 +80,7 @@ export class WeeklyDrill {
   }
 
   get last(): Drill | null {
-    return this.#parts.last();
+    return this.#deps.last();
   }
 
   /** A replica that cannot be restored is trouble, though mail goes on. */
@@ -92,7 +92,7 @@ export class WeeklyDrill {
   }
 
   async #look(): Promise<void> {
-    const { clock, log, run } = this.#parts;
+    const { clock, log, run } = this.#deps;
     const { last } = this;
     const ageMs = last === null ? WEEK_MS : clock.now() - last.at;
     // One of the future was made before the clock was set back.

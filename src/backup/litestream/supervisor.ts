@@ -46,7 +46,7 @@ export interface DaemonChild {
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-export interface SupervisorParts {
+export interface SupervisorDeps {
   /**
    * What must be done before each daemon runs. Null: it is; else why it cannot be done yet, in a sentence. `isDamaged`:
    * what the daemon has here has shown itself to be damaged.
@@ -89,7 +89,7 @@ export interface ReplicationStatus {
 }
 
 export class Supervisor {
-  readonly #parts: SupervisorParts;
+  readonly #deps: SupervisorDeps;
   /** By the steady clock, as the other two: when all was copied last, or the start. */
   #copiedAt: number;
   #child: DaemonChild | null = null;
@@ -118,13 +118,13 @@ export class Supervisor {
   #cancelLaunch: (() => void) | null = null;
   #cancelLook: (() => void) | null = null;
 
-  constructor(parts: SupervisorParts) {
-    this.#parts = parts;
-    this.#copiedAt = parts.steady.now();
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+    this.#copiedAt = deps.steady.now();
   }
 
   start(): void {
-    this.#parts.checkpoints.leave();
+    this.#deps.checkpoints.leave();
     this.#launch();
     this.#lookLater(FIRST_LOOK_MS);
   }
@@ -135,11 +135,11 @@ export class Supervisor {
       pid: this.#child?.pid ?? null,
       restarts: this.#restarts,
       lastSyncAt: this.#lastSyncAt,
-      lagMs: Math.round(this.#parts.steady.now() - this.#copiedAt),
+      lagMs: Math.round(this.#deps.steady.now() - this.#copiedAt),
       transaction: this.#state?.transaction ?? null,
       fault: this.#state === null ? this.#lastWords : this.#fault,
       checkpointsBy: this.#isOurs ? "pombo" : "litestream",
-      isRestorable: this.#parts.restorable.fault === null,
+      isRestorable: this.#deps.restorable.fault === null,
     };
   }
 
@@ -150,11 +150,11 @@ export class Supervisor {
     const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
     const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : stopped;
     const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
-    return { part: "replication", reason, since: this.#parts.clock.now() - lagMs, isAdvisory: true };
+    return { part: "replication", reason, since: this.#deps.clock.now() - lagMs, isAdvisory: true };
   }
 
   get #restoreTrouble(): HealthIssue | null {
-    const { fault } = this.#parts.restorable;
+    const { fault } = this.#deps.restorable;
     if (fault === null) return null;
     const reason = `Nothing can be restored from the replica: ${fault.reason}. Something removed files from it. A new snapshot is being taken; until it is there, a lost disk loses everything.`;
     return { part: "replication", reason, since: fault.since, isAdvisory: true };
@@ -162,7 +162,7 @@ export class Supervisor {
 
   /** Looks at once how far it is. */
   async look(): Promise<void> {
-    const { control, databases, steady, log } = this.#parts;
+    const { control, databases, steady, log } = this.#deps;
     const child = this.#child;
     const state = child === null ? null : await control.state(databases.main);
     if (child !== this.#child || this.#isStopping) return;
@@ -192,7 +192,7 @@ export class Supervisor {
     this.#isStopping = true;
     this.#cancelLook?.();
     this.#cancelLaunch?.();
-    const { control, databases, steady, log } = this.#parts;
+    const { control, databases, steady, log } = this.#deps;
     const startedAt = steady.now();
     // None is less than a second.
     const left = (atMost: number, forOthers = 0) =>
@@ -232,7 +232,7 @@ export class Supervisor {
   }
 
   async #begin(): Promise<void> {
-    const { prepare, steady, log } = this.#parts;
+    const { prepare, steady, log } = this.#deps;
     if (this.#child !== null || this.#isOver) return;
     const isDamaged = this.#isDamaged || this.#mute >= MUTE_LAUNCHES;
     let reason: string | null;
@@ -257,8 +257,8 @@ export class Supervisor {
   }
 
   #spawn(): void {
-    const { spawn, steady, log } = this.#parts;
-    const snapshotNow = this.#parts.restorable.startDaemon();
+    const { spawn, steady, log } = this.#deps;
+    const snapshotNow = this.#deps.restorable.startDaemon();
     const child = spawn(
       reader(log, steady, (words) => this.#heard(words)),
       snapshotNow,
@@ -273,7 +273,7 @@ export class Supervisor {
 
   #heard(words: string): void {
     this.#lastWords = words.slice(0, MAX_WORDS).toWellFormed();
-    if (this.#parts.isDamage(words)) this.#putAway(words);
+    if (this.#deps.isDamage(words)) this.#putAway(words);
   }
 
   /** What it says of itself, which holds only where it can read the database. */
@@ -283,12 +283,12 @@ export class Supervisor {
     this.#fault = fault;
     if (fault === null) {
       if (lastSyncAt !== null && lastSyncAt !== this.#lastSyncAt) this.#copied(lastSyncAt, sinceAnswerMs);
-    } else if (this.#parts.isDamage(fault)) this.#putAway(fault);
+    } else if (this.#deps.isDamage(fault)) this.#putAway(fault);
   }
 
   /** It was after the daemon's last answer, or that would have told of it, whatever the wall clock says. */
   #copied(at: number, sinceAnswerMs: number): void {
-    const { clock, steady } = this.#parts;
+    const { clock, steady } = this.#deps;
     this.#lastSyncAt = at;
     this.#copiedAt = steady.now() - Math.min(Math.max(0, clock.now() - at), sinceAnswerMs);
   }
@@ -297,7 +297,7 @@ export class Supervisor {
   async #checkReplica(state: DaemonState): Promise<void> {
     const child = this.#child;
     if (child === null || state.fault !== null || state.isAtIt) return;
-    const action = await this.#parts.restorable.observe(state);
+    const action = await this.#deps.restorable.observe(state);
     if (action === "restart" && child === this.#child && !this.#isStopping) child.kill("SIGKILL");
   }
 
@@ -305,13 +305,13 @@ export class Supervisor {
   #putAway(reason: string): void {
     if (this.#isDamaged || this.#isStopping) return;
     this.#isDamaged = true;
-    this.#parts.log.event("replication.damaged", { reason: reason.slice(0, MAX_WORDS).toWellFormed() }, "warn");
+    this.#deps.log.event("replication.damaged", { reason: reason.slice(0, MAX_WORDS).toWellFormed() }, "warn");
     this.#child?.kill("SIGKILL");
   }
 
   #ended(child: DaemonChild, code: number | null): void {
     if (this.#child !== child) return;
-    const { steady, log } = this.#parts;
+    const { steady, log } = this.#deps;
     this.#child = this.#state = null;
     if (this.#isStopping) return;
     // One that somebody else killed has said nothing of what it has here.
@@ -326,7 +326,7 @@ export class Supervisor {
 
   async #within(limitMs: number, what: Promise<void>): Promise<void> {
     const { promise: isOver, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#parts.steady.after(limitMs, resolve);
+    const cancel = this.#deps.steady.after(limitMs, resolve);
     await Promise.race([what, isOver]);
     cancel();
   }
@@ -338,15 +338,15 @@ export class Supervisor {
   }
 
   #lookLater(afterMs: number): void {
-    this.#cancelLook = this.#parts.steady.after(afterMs, () => {
+    this.#cancelLook = this.#deps.steady.after(afterMs, () => {
       void this.look()
-        .catch((error: unknown) => this.#parts.log.bug("replication", error))
+        .catch((error: unknown) => this.#deps.log.bug("replication", error))
         .then(() => (this.#isStopping ? undefined : this.#lookLater(LOOK_EVERY_MS)));
     });
   }
 
   #shareCheckpoints(): void {
-    const { checkpoints, log } = this.#parts;
+    const { checkpoints, log } = this.#deps;
     // One that cannot read the database does not bring the log in either.
     const isWell = this.#state !== null && this.#fault === null;
     if (isWell && this.#isOurs) {
@@ -364,7 +364,7 @@ export class Supervisor {
 
   /** A daemon that has just been started is waited for; where it had just ended there is one more, for what is left. */
   async #comeUp(limitMs: number): Promise<void> {
-    const { control, databases, steady } = this.#parts;
+    const { control, databases, steady } = this.#deps;
     if (this.#child === null) {
       this.#launch();
       await this.#within(limitMs, this.#launching);

@@ -9,7 +9,7 @@ import { type Mark, writeMarker } from "./marker.ts";
 
 const BEAT_MS = 10_000;
 
-export interface KeptMarkerParts {
+export interface KeptMarkerDeps {
   dataDir: string;
   /** As this start has committed it. */
   mark: Mark;
@@ -23,16 +23,16 @@ export interface KeptMarkerParts {
 }
 
 export class KeptMarker {
-  readonly #parts: KeptMarkerParts;
+  readonly #deps: KeptMarkerDeps;
   #mark: Mark;
   #seen: number;
   #cancel: (() => void) | null = null;
   #isStopped = false;
 
-  constructor(parts: KeptMarkerParts) {
-    this.#parts = parts;
-    this.#mark = parts.mark;
-    this.#seen = parts.changes();
+  constructor(deps: KeptMarkerDeps) {
+    this.#deps = deps;
+    this.#mark = deps.mark;
+    this.#seen = deps.changes();
   }
 
   /** Writes the file. */
@@ -49,13 +49,13 @@ export class KeptMarker {
   }
 
   #later(): void {
-    this.#cancel = this.#parts.clock.after(BEAT_MS, () => {
+    this.#cancel = this.#deps.clock.after(BEAT_MS, () => {
       void this.#beat().then(() => (this.#isStopped ? undefined : this.#later()));
     });
   }
 
   async #beat(): Promise<void> {
-    const { changes, write, commit, log } = this.#parts;
+    const { changes, write, commit, log } = this.#deps;
     if (changes() === this.#seen) return;
     const next = { ...this.#mark, transaction: this.#mark.transaction + 1 };
     try {
@@ -71,10 +71,10 @@ export class KeptMarker {
 
   #writeFile(): void {
     try {
-      writeMarker(this.#parts.dataDir, this.#mark);
+      writeMarker(this.#deps.dataDir, this.#mark);
     } catch (error) {
       // Behind the database it does no harm; a full disk is the guard's to tell.
-      this.#parts.log.event(
+      this.#deps.log.event(
         "marker.unwritten",
         { reason: error instanceof Error ? error.message : String(error) },
         "warn",

@@ -21,7 +21,7 @@ import type { KeyStore, ListedKey } from "./store.ts";
 const TAG = "API keys";
 const LIST = "keys";
 
-export interface KeyParts {
+export interface KeyDeps {
   pages: ListPages;
   keys: KeyStore;
   domains: DomainStore;
@@ -32,20 +32,20 @@ export interface KeyParts {
   planOf: (workspaceId: number) => Plan;
 }
 
-export function keyRoutes(parts: KeyParts) {
+export function keyRoutes(deps: KeyDeps) {
   return new Elysia({ name: "keys", prefix: "/api/v1/auth/keys" })
     .post(
       "",
       async ({ request, body, set }) => {
         const caller = wholeWorkspaceCaller(request);
-        const created = await parts.commit(() => {
+        const created = await deps.commit(() => {
           const domain =
             typeof body.domainId === "string"
-              ? parts.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
+              ? deps.domains.byUid(caller.workspaceId, body.domainId.toLowerCase())
               : null;
           if (domain === undefined) throw noSuchDomain();
-          refuseOverLimit(caller.workspaceId, parts);
-          return insertKey({ workspaceId: caller.workspaceId, name: body.name, domain }, parts);
+          refuseOverLimit(caller.workspaceId, deps);
+          return insertKey({ workspaceId: caller.workspaceId, name: body.name, domain }, deps);
         });
         set.status = 201;
         return { data: created };
@@ -66,8 +66,8 @@ export function keyRoutes(parts: KeyParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const page = parts.pages.page(parts.keys.list(workspaceId, before, limit), limit, LIST);
+        const { before, limit } = deps.pages.of(query, LIST);
+        const page = deps.pages.page(deps.keys.list(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map(inList), meta: page.meta };
       },
       {
@@ -86,7 +86,7 @@ export function keyRoutes(parts: KeyParts) {
       async ({ request, params }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const uid = params.id.toLowerCase();
-        if (!(await deleteKey({ workspaceId, uid }, parts))) throw noSuchKey();
+        if (!(await deleteKey({ workspaceId, uid }, deps))) throw noSuchKey();
         return { data: { id: uid, deleted: true } };
       },
       {
@@ -110,9 +110,9 @@ function noSuchDomain(): AppError {
   });
 }
 
-function refuseOverLimit(workspaceId: number, parts: KeyParts): void {
-  const limit = parts.planOf(workspaceId).apiKeys;
-  if (limit < 0 || parts.keys.countOf(workspaceId) < limit) return;
+function refuseOverLimit(workspaceId: number, deps: KeyDeps): void {
+  const limit = deps.planOf(workspaceId).apiKeys;
+  if (limit < 0 || deps.keys.countOf(workspaceId) < limit) return;
   throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} API ${limit === 1 ? "key" : "keys"}`, {
     hint: "Ask the operator to raise the plan's limits.",
   });

@@ -12,7 +12,7 @@ const TOUCH_EVERY_MS = 60_000;
 /** Keys whose last write is remembered. */
 const MAX_REMEMBERED = 10_000;
 
-export interface VerifyParts {
+export interface VerifyDeps {
   keys: KeyStore;
   /** SHA-256 of the operator key, hex, or null while there is none. */
   operatorKeyHash: () => string | null;
@@ -22,22 +22,22 @@ export interface VerifyParts {
 }
 
 /** Who a key belongs to; notes its use in passing. */
-export function keyVerifier(parts: VerifyParts): VerifyKey {
+export function keyVerifier(deps: VerifyDeps): VerifyKey {
   const touched = new Map<number, number>();
   return (key) => {
     const hash = hashKey(key);
-    const row = parts.keys.byHash(hash);
-    if (row === undefined) return isSame(hash, parts.operatorKeyHash()) ? { kind: "operator" } : null;
-    const now = parts.clock.now();
+    const row = deps.keys.byHash(hash);
+    if (row === undefined) return isSame(hash, deps.operatorKeyHash()) ? { kind: "operator" } : null;
+    const now = deps.clock.now();
     if (now - Math.max(row.lastUsedAt ?? 0, touched.get(row.id) ?? 0) >= TOUCH_EVERY_MS) {
       if (touched.size >= MAX_REMEMBERED) touched.clear();
       touched.set(row.id, now);
-      parts
-        .commit(() => parts.keys.touch(row.id, now))
+      deps
+        .commit(() => deps.keys.touch(row.id, now))
         .catch((error: unknown) => {
           // Not worth failing a request for; the next use tries again.
           touched.delete(row.id);
-          if (!isStorageError(error)) parts.log.bug("keys", error);
+          if (!isStorageError(error)) deps.log.bug("keys", error);
         });
     }
     return { kind: "key", keyId: row.id, workspaceId: row.workspaceId, domainId: row.domainId };

@@ -11,7 +11,7 @@ import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
 import { firstCheckAt } from "./status.ts";
 import type { DkimKeyRow, DomainRow, DomainStore } from "./store.ts";
 
-export interface CreateParts {
+export interface CreateDeps {
   domains: DomainStore;
   keyring: Keyring;
   commit: Commit;
@@ -28,49 +28,46 @@ export interface Created {
 }
 
 /** Registers a domain with fresh signing keys. Throws 409 for one the workspace has, 402 at the plan's limit. */
-export async function createDomain(
-  request: { workspaceId: number; name: string },
-  parts: CreateParts,
-): Promise<Created> {
-  refuseDomain(request, parts);
+export async function createDomain(request: { workspaceId: number; name: string }, deps: CreateDeps): Promise<Created> {
+  refuseDomain(request, deps);
   // Making an RSA key takes about a tenth of a second, off the main thread: not inside a transaction.
-  const pairs = await parts.makeKeys();
-  return parts.commit(() => {
-    refuseDomain(request, parts);
-    const now = parts.clock.now();
-    const domain = parts.domains.insert({
-      uid: newId(now, parts.random),
+  const pairs = await deps.makeKeys();
+  return deps.commit(() => {
+    refuseDomain(request, deps);
+    const now = deps.clock.now();
+    const domain = deps.domains.insert({
+      uid: newId(now, deps.random),
       workspaceId: request.workspaceId,
       name: request.name,
       status: "pending",
       createdAt: now,
       nextCheckAt: firstCheckAt(now),
     });
-    insertKey(domain, RSA_SELECTOR, pairs.rsa, parts);
-    insertKey(domain, ED25519_SELECTOR, pairs.ed25519, parts);
-    return { domain, keys: parts.domains.keysOf(domain.id) };
+    insertKey(domain, RSA_SELECTOR, pairs.rsa, deps);
+    insertKey(domain, ED25519_SELECTOR, pairs.ed25519, deps);
+    return { domain, keys: deps.domains.keysOf(domain.id) };
   });
 }
 
-function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string }, parts: CreateParts): void {
-  const own = parts.domains.byName(workspaceId, name);
+function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string }, deps: CreateDeps): void {
+  const own = deps.domains.byName(workspaceId, name);
   if (own !== undefined) {
     throw new AppError("DOMAIN_ALREADY_EXISTS", `${name} is registered in this workspace already`, {
       field: "domain",
       hint: `Its id is ${own.uid}; call its verification check, or delete it first.`,
     });
   }
-  const limit = parts.planOf(workspaceId).domains;
-  if (limit >= 0 && parts.domains.countOf(workspaceId) >= limit) {
+  const limit = deps.planOf(workspaceId).domains;
+  if (limit >= 0 && deps.domains.countOf(workspaceId) >= limit) {
     throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "domain" : "domains"}`, {
       hint: "Delete a domain that is not needed, or ask the operator to raise the plan's limits.",
     });
   }
 }
 
-function insertKey(domain: DomainRow, selector: string, pair: KeyPair, parts: CreateParts): void {
-  const sealed = parts.keyring.seal(Buffer.from(pair.privateKeyPem), sealContext(domain.uid, selector));
-  parts.domains.insertKey({
+function insertKey(domain: DomainRow, selector: string, pair: KeyPair, deps: CreateDeps): void {
+  const sealed = deps.keyring.seal(Buffer.from(pair.privateKeyPem), sealContext(domain.uid, selector));
+  deps.domains.insertKey({
     domainId: domain.id,
     selector,
     algorithm: pair.algorithm,

@@ -14,7 +14,7 @@ import { inList } from "./serialize.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 
-export interface OperatorDomainParts {
+export interface OperatorDomainDeps {
   pages: ListPages;
   domains: DomainStore;
   verifier: Verifier;
@@ -33,16 +33,16 @@ export interface OperatorDomainParts {
 const TAG = "Operator";
 const LIST = "all domains";
 
-export function operatorDomainRoutes(parts: OperatorDomainParts) {
+export function operatorDomainRoutes(deps: OperatorDomainDeps) {
   return new Elysia({ name: "operator-domains", prefix: "/api/v1/operator/domains" })
     .get(
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const workspaceId = query.workspaceId === undefined ? null : workspaceIdOf(query.workspaceId, parts);
-        const page = parts.pages.page(parts.domains.listEverywhere(workspaceId, before, limit), limit, LIST);
-        return { data: page.rows.map((domain) => toOperator(domain, parts)), meta: page.meta };
+        const { before, limit } = deps.pages.of(query, LIST);
+        const workspaceId = query.workspaceId === undefined ? null : workspaceIdOf(query.workspaceId, deps);
+        const page = deps.pages.page(deps.domains.listEverywhere(workspaceId, before, limit), limit, LIST);
+        return { data: page.rows.map((domain) => toOperator(domain, deps)), meta: page.meta };
       },
       {
         query: OperatorDomainQuery,
@@ -59,8 +59,8 @@ export function operatorDomainRoutes(parts: OperatorDomainParts) {
       "/:id",
       async ({ request, params, body }) => {
         operatorCaller(request);
-        const domain = await setSuspended(params.id.toLowerCase(), body.suspended, parts);
-        return { data: toOperator(domain, parts) };
+        const domain = await setSuspended(params.id.toLowerCase(), body.suspended, deps);
+        return { data: toOperator(domain, deps) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -78,15 +78,15 @@ export function operatorDomainRoutes(parts: OperatorDomainParts) {
     );
 }
 
-async function setSuspended(uid: string, suspended: boolean, parts: OperatorDomainParts): Promise<DomainRow> {
-  const { domains, commit, log } = parts;
+async function setSuspended(uid: string, suspended: boolean, deps: OperatorDomainDeps): Promise<DomainRow> {
+  const { domains, commit, log } = deps;
   const { domain, isChanged } = await commit(() => {
     const found = domains.byUidAnywhere(uid);
     if (found === undefined)
       throw notFound("There is no domain with this id", "GET /api/v1/operator/domains lists them.");
     if ((found.status === "suspended") === suspended) return { domain: found, isChanged: false };
     if (suspended && domains.isTakenElsewhere(found)) throw heldElsewhere(found);
-    const now = parts.clock.now();
+    const now = deps.clock.now();
     const change = suspended
       ? ({ status: "suspended", warningAt: null, nextCheckAt: null } as const)
       : // In the background too, should the check below be cut off.
@@ -96,8 +96,8 @@ async function setSuspended(uid: string, suspended: boolean, parts: OperatorDoma
   if (!isChanged) return domain;
   log.event(suspended ? "domain.suspended" : "domain.lifted", { id: domain.uid, domain: domain.name });
   if (suspended) return domain;
-  parts.lifted(domain);
-  return (await parts.verifier.verify(domain.id))?.domain ?? domain;
+  deps.lifted(domain);
+  return (await deps.verifier.verify(domain.id))?.domain ?? domain;
 }
 
 /** Of several workspaces' one may be verified or suspended, so that the name has one holder. */
@@ -111,13 +111,13 @@ function heldElsewhere({ name }: DomainRow): Error {
   ]);
 }
 
-function workspaceIdOf(uid: string, { workspaces }: OperatorDomainParts): number {
+function workspaceIdOf(uid: string, { workspaces }: OperatorDomainDeps): number {
   const workspace = workspaces.byUid(uid.toLowerCase());
   if (workspace === undefined) throw notFound("There is no workspace with this workspaceId");
   return workspace.id;
 }
 
-function toOperator(domain: DomainRow, { workspaces }: OperatorDomainParts): typeof OperatorDomain.static {
+function toOperator(domain: DomainRow, { workspaces }: OperatorDomainDeps): typeof OperatorDomain.static {
   const { id, ...rest } = inList(domain);
   const workspace = workspaces.byId(domain.workspaceId);
   if (workspace === undefined) throw new Error(`the domain ${domain.name} has no workspace`);

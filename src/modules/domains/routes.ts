@@ -9,7 +9,7 @@ import { requestBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/rules.ts";
 import { timeOrNull } from "../../platform/http/times.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
-import { createDomain, type CreateParts } from "./create.ts";
+import { createDomain, type CreateDeps } from "./create.ts";
 import type { Keychain } from "./signing-keys.ts";
 import { recordsOf } from "./records.ts";
 import { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
@@ -21,7 +21,7 @@ const TAG = "Domains";
 /** Of which its cursors are. */
 const LIST = "domains";
 
-export interface DomainParts extends CreateParts {
+export interface DomainDeps extends CreateDeps {
   pages: ListPages;
   verifier: Verifier;
   keychain: Keychain;
@@ -32,7 +32,7 @@ export interface DomainParts extends CreateParts {
   deleted: () => void;
 }
 
-export function domainRoutes(parts: DomainParts) {
+export function domainRoutes(deps: DomainDeps) {
   return new Elysia({ name: "domains", prefix: "/api/v1/domains" })
     .post(
       "",
@@ -40,9 +40,9 @@ export function domainRoutes(parts: DomainParts) {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const name = toAsciiDomain(body.domain);
         if (name === null) throw new Error("a domain passed its schema and not its parser");
-        const { domain, keys } = await createDomain({ workspaceId, name }, parts);
+        const { domain, keys } = await createDomain({ workspaceId, name }, deps);
         set.status = 201;
-        return { data: withDns(domain, recordsOf(domain, keys, parts.settings)) };
+        return { data: withDns(domain, recordsOf(domain, keys, deps.settings)) };
       },
       {
         body: requestBody(DomainCreate),
@@ -61,8 +61,8 @@ export function domainRoutes(parts: DomainParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const page = parts.pages.page(parts.domains.list(workspaceId, before, limit), limit, LIST);
+        const { before, limit } = deps.pages.of(query, LIST);
+        const page = deps.pages.page(deps.domains.list(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map(inList), meta: page.meta };
       },
       {
@@ -79,10 +79,10 @@ export function domainRoutes(parts: DomainParts) {
     .get(
       "/:id",
       ({ request, params }) => {
-        const domain = ownDomain(request, params.id, parts);
-        const records = recordsOf(domain, parts.domains.keysOf(domain.id), parts.settings);
-        const dns = withLastCheck(records, parseDns(parts.domains.lastCheckOf(domain.id)));
-        const isTaken = dns.dkim[0]?.status === "found" && parts.domains.isTakenElsewhere(domain);
+        const domain = ownDomain(request, params.id, deps);
+        const records = recordsOf(domain, deps.domains.keysOf(domain.id), deps.settings);
+        const dns = withLastCheck(records, parseDns(deps.domains.lastCheckOf(domain.id)));
+        const isTaken = dns.dkim[0]?.status === "found" && deps.domains.isTakenElsewhere(domain);
         const { checkedAt, nextCheckAt } = domain;
         const times = { lastCheckedAt: timeOrNull(checkedAt), nextCheckAt: timeOrNull(nextCheckAt) };
         return { data: { ...inList(domain), ...times, dns, ...hinted(hintFor(domain, dns, isTaken)) } };
@@ -101,8 +101,8 @@ export function domainRoutes(parts: DomainParts) {
     .post(
       "/:id/verification-checks",
       async ({ request, params }) => {
-        const domain = ownDomain(request, params.id, parts);
-        const verification = await parts.verifier.verify(domain.id);
+        const domain = ownDomain(request, params.id, deps);
+        const verification = await deps.verifier.verify(domain.id);
         if (verification === null) throw noSuchDomain();
         const { domain: checked, dns, isTaken } = verification;
         return { data: { ...withDns(checked, dns), ...hinted(hintFor(checked, dns, isTaken)) } };
@@ -122,14 +122,14 @@ export function domainRoutes(parts: DomainParts) {
     .delete(
       "/:id",
       async ({ request, params }) => {
-        const domain = ownDomain(request, params.id, parts);
-        await parts.commit(() => {
-          refuseSuspended(domain.id, parts);
-          parts.deleteKeysOf(domain.id);
-          parts.domains.delete(domain.id);
+        const domain = ownDomain(request, params.id, deps);
+        await deps.commit(() => {
+          refuseSuspended(domain.id, deps);
+          deps.deleteKeysOf(domain.id);
+          deps.domains.delete(domain.id);
         });
-        parts.keychain.forget(domain.id);
-        parts.deleted();
+        deps.keychain.forget(domain.id);
+        deps.deleted();
         return { data: { id: domain.uid, deleted: true } };
       },
       {
@@ -146,16 +146,16 @@ export function domainRoutes(parts: DomainParts) {
 }
 
 /** Registering it again would undo what the operator has done. */
-function refuseSuspended(id: number, { domains }: DomainParts): void {
+function refuseSuspended(id: number, { domains }: DomainDeps): void {
   if (domains.byId(id)?.status !== "suspended") return;
   throw new AppError("SENDING_BLOCKED", "The operator has suspended this domain, so it cannot be deleted", {
     hint: "Ask the operator to lift that first.",
   });
 }
 
-function ownDomain(request: Request, id: string, parts: DomainParts): DomainRow {
+function ownDomain(request: Request, id: string, deps: DomainDeps): DomainRow {
   const { workspaceId } = wholeWorkspaceCaller(request);
-  const domain = parts.domains.byUid(workspaceId, id.toLowerCase());
+  const domain = deps.domains.byUid(workspaceId, id.toLowerCase());
   if (domain === undefined) throw noSuchDomain();
   return domain;
 }

@@ -17,7 +17,7 @@ import type { DomainRow, DomainStore } from "./store.ts";
 // writes what was seen, what follows for the domain's life, and when it is looked at next. Of one
 // domain one check runs at a time, so that an answer of yesterday's zone never overtakes today's.
 
-export interface VerifyParts {
+export interface VerifyDeps {
   domains: DomainStore;
   keychain: Keychain;
   commit: Commit;
@@ -56,12 +56,12 @@ interface Asking {
   isOver: () => boolean;
 }
 
-export function createVerifier(parts: VerifyParts): Verifier {
+export function createVerifier(deps: VerifyDeps): Verifier {
   const running = new Map<number, Promise<Verification | null>>();
   const following = new Map<number, Promise<Verification | null>>();
 
   const begin = (id: number, asking: Asking) => {
-    const check = verifyDomain(id, asking, parts).finally(() => running.delete(id));
+    const check = verifyDomain(id, asking, deps).finally(() => running.delete(id));
     running.set(id, check);
     return check;
   };
@@ -91,18 +91,18 @@ export function createVerifier(parts: VerifyParts): Verifier {
   };
 }
 
-async function verifyDomain(id: number, asking: Asking, parts: VerifyParts): Promise<Verification | null> {
-  const domain = parts.domains.byId(id);
+async function verifyDomain(id: number, asking: Asking, deps: VerifyDeps): Promise<Verification | null> {
+  const domain = deps.domains.byId(id);
   if (domain === undefined) return null;
-  const records = recordsOf(domain, parts.domains.keysOf(id), parts.settings);
-  const seen = await checkDomain({ domain: domain.name, records, resolver: parts.resolver.fresh(0) });
-  const check = seen.rsa === "no" ? await doubted(domain, records, { seen, parts }) : seen;
+  const records = recordsOf(domain, deps.domains.keysOf(id), deps.settings);
+  const seen = await checkDomain({ domain: domain.name, records, resolver: deps.resolver.fresh(0) });
+  const check = seen.rsa === "no" ? await doubted(domain, records, { seen, parts: deps }) : seen;
   if (asking.isOver()) return null;
-  const recorded = await parts.commit(() => record(id, check, asking, parts));
-  parts.keychain.forget(id);
+  const recorded = await deps.commit(() => record(id, check, asking, deps));
+  deps.keychain.forget(id);
   if (recorded === null) return null;
   const { change, ...verification } = recorded;
-  if (change !== null) tell(change, verification, parts.log);
+  if (change !== null) tell(change, verification, deps.log);
   return verification;
 }
 
@@ -114,7 +114,7 @@ async function verifyDomain(id: number, asking: Asking, parts: VerifyParts): Pro
 async function doubted(
   domain: DomainRow,
   records: DomainRecords,
-  { seen, parts }: { seen: DomainCheck; parts: VerifyParts },
+  { seen, parts }: { seen: DomainCheck; parts: VerifyDeps },
 ): Promise<DomainCheck> {
   const { resolver, hostname, clock } = parts;
   const { change } = lifeAfterCheck(domain, { rsa: "no", isTakenElsewhere: false }, clock.now());
@@ -137,9 +137,9 @@ function record(
   id: number,
   check: DomainCheck,
   { isAskedFor }: Asking,
-  parts: VerifyParts,
+  deps: VerifyDeps,
 ): (Verification & { change: Change | null }) | null {
-  const { domains, clock, random } = parts;
+  const { domains, clock, random } = deps;
   const domain = domains.byId(id);
   if (domain === undefined) return null;
   const now = clock.now();
@@ -167,7 +167,7 @@ function record(
   });
   if (change !== null) {
     const { workspaceId, uid } = updated;
-    parts.record({ workspaceId, type: `domain.${change}`, resource: uid, at: now, data: () => inList(updated) });
+    deps.record({ workspaceId, type: `domain.${change}`, resource: uid, at: now, data: () => inList(updated) });
   }
   return { domain: updated, dns, isTaken: check.rsa === "yes" && isTakenElsewhere, change };
 }

@@ -32,7 +32,7 @@ export interface Recorder {
   isWanted(workspaceId: number, type: EventType): boolean;
 }
 
-export interface RecorderParts {
+export interface RecorderDeps {
   events: EventStore;
   random: Random;
   /** The id of a workspace as the API shows it; null: it is gone, and so are those who would be told. */
@@ -59,8 +59,8 @@ export interface Subscribers {
 /** Types that are written for those who want them alone. */
 const ON_DEMAND = /^(email|sms)\./;
 
-export function createRecorder(db: Db, parts: RecorderParts): Recorder {
-  const { events, random, workspaceUid, subscribers, recorded } = parts;
+export function createRecorder(db: Db, deps: RecorderDeps): Recorder {
+  const { events, random, workspaceUid, subscribers, recorded } = deps;
   const facts = new AfterCommit();
   db.listeners.push(facts);
 

@@ -16,7 +16,7 @@ const DEFAULT_LIMIT = 100;
 const MAX_WAIT_S = 25;
 const MAX_CURSOR = 100;
 
-export interface EventParts {
+export interface EventDeps {
   events: EventStore;
   listeners: Listeners;
   cursors: EventCursors;
@@ -58,12 +58,12 @@ const Event = named(
 );
 
 /** A workspace's events as they happen, for those whom a webhook cannot reach. */
-export function eventRoutes(parts: EventParts) {
+export function eventRoutes(deps: EventDeps) {
   return new Elysia({ name: "events", prefix: "/api/v1/events" }).get(
     "",
     async ({ request, query }) => {
       const { workspaceId } = wholeWorkspaceCaller(request);
-      const { events, listeners, cursors, verifyKey } = parts;
+      const { events, listeners, cursors, verifyKey } = deps;
       listeners.note(workspaceId);
       const last = events.lastOf(workspaceId);
       // A database that was restored from a backup counts from further back: nobody must wait until it has caught up.

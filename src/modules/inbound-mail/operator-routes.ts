@@ -18,22 +18,22 @@ import type { InboxStore, ListedMail } from "./store.ts";
 const TAG = "Operator";
 const LIST = "inbox";
 
-export interface InboxParts {
+export interface InboxDeps {
   pages: ListPages;
   inbox: InboxStore;
   commit: Commit;
   log: Log;
 }
 
-export function inboxRoutes(parts: InboxParts) {
+export function inboxRoutes(deps: InboxDeps) {
   return new Elysia({ name: "operator inbox", prefix: "/api/v1/operator/inbox" })
     .get(
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const rows = parts.inbox.list(before, limit).map((mail) => ({ ...mail, createdAt: mail.receivedAt }));
-        const page = parts.pages.page(rows, limit, LIST);
+        const { before, limit } = deps.pages.of(query, LIST);
+        const rows = deps.inbox.list(before, limit).map((mail) => ({ ...mail, createdAt: mail.receivedAt }));
+        const page = deps.pages.page(rows, limit, LIST);
         return { data: page.rows.map(showInList), meta: page.meta };
       },
       {
@@ -52,7 +52,7 @@ export function inboxRoutes(parts: InboxParts) {
       "/:id",
       ({ request, params }) => {
         operatorCaller(request);
-        const mail = parts.inbox.byUid(params.id.toLowerCase());
+        const mail = deps.inbox.byUid(params.id.toLowerCase());
         if (mail === undefined) throw noSuchMail();
         const { envelopeFrom, helo, clientAddress, isTls: tls, size } = mail;
         const content = contentOf(mail).toString("base64");
@@ -74,8 +74,8 @@ export function inboxRoutes(parts: InboxParts) {
       async ({ request, params }) => {
         operatorCaller(request);
         const id = params.id.toLowerCase();
-        if (!(await parts.commit(() => parts.inbox.delete(id)))) throw noSuchMail();
-        parts.log.event("inbox.deleted", { id });
+        if (!(await deps.commit(() => deps.inbox.delete(id)))) throw noSuchMail();
+        deps.log.event("inbox.deleted", { id });
         return { data: { id, deleted: true } };
       },
       {

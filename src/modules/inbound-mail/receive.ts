@@ -4,7 +4,7 @@ import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../../protocols/dsn/return-path.ts";
 import type { Report } from "../../protocols/dsn/parse.ts";
-import { type EmailReport, type ReportParts, takeReport } from "../emails/reports/process.ts";
+import { type EmailReport, type ReportDeps, takeReport } from "../emails/reports/process.ts";
 import type { Random } from "../../platform/random.ts";
 import { ThreadGone } from "../../platform/worker-threads/worker-thread.ts";
 import { keepFor } from "./keep.ts";
@@ -20,7 +20,7 @@ import type { InboxStore } from "./store.ts";
 // A bounce touches the email whose return path it came to, and no other; a complaint the one whose token
 // stands in it. Nothing here sends mail, whatever comes.
 
-export interface ReceiveParts extends ReportParts {
+export interface ReceiveDeps extends ReportDeps {
   inbox: InboxStore;
   read: ReadLetter;
   commit: Commit;
@@ -59,22 +59,22 @@ export interface Written {
   tell(): void;
 }
 
-export function createReceiver(parts: ReceiveParts): Receive {
+export function createReceiver(deps: ReceiveDeps): Receive {
   return async (letter) => {
     try {
       // A small record may still fit where those of running attempts would not.
-      if (parts.guard.failure !== null) throw new NotNow(parts.guard.failure);
+      if (deps.guard.failure !== null) throw new NotNow(deps.guard.failure);
       const steps: Step[] = [];
-      for (const destination of letter.destinations) steps.push(await stepFor(destination, letter, parts));
-      const written = await parts.commit(() => steps.map((step) => step()));
+      for (const destination of letter.destinations) steps.push(await stepFor(destination, letter, deps));
+      const written = await deps.commit(() => steps.map((step) => step()));
       for (const each of written) {
-        parts.counts.taken(each.result);
+        deps.counts.taken(each.result);
         each.tell();
       }
     } catch (error) {
-      parts.counts.taken("put_off");
+      deps.counts.taken("put_off");
       const isExpected = isStorageError(error) || error instanceof ThreadGone || error instanceof NotNow;
-      if (!isExpected) parts.log.bug("receive", error);
+      if (!isExpected) deps.log.bug("receive", error);
       throw error;
     }
   };
@@ -85,46 +85,46 @@ class NotNow extends Error {
   override readonly name = "NotNow";
 }
 
-function stepFor(destination: Destination, letter: InboundMessage, parts: ReceiveParts): Promise<Step> {
+function stepFor(destination: Destination, letter: InboundMessage, deps: ReceiveDeps): Promise<Step> {
   switch (destination.kind) {
     case "bounce":
-      return bounceStep(destination.emailUid, letter, parts);
+      return bounceStep(destination.emailUid, letter, deps);
     case "complaint":
-      return complaintStep(letter, parts);
+      return complaintStep(letter, deps);
     case "person":
-      return keepStep(destination.mailbox, letter, parts);
+      return keepStep(destination.mailbox, letter, deps);
   }
 }
 
 /** What came to an email's own return path. */
-async function bounceStep(uid: string, letter: InboundMessage, parts: ReceiveParts): Promise<Step> {
-  const email = parts.reports.emailOf(uid)?.email;
-  if (email === undefined) return ignore("the email is gone", uid, parts);
-  const reading = await parts.read({ bytes: letter.bytes, recipient: email.recipientAddress });
-  if (reading.kind === "unreadable") return keepStep("bounce", letter, parts);
+async function bounceStep(uid: string, letter: InboundMessage, deps: ReceiveDeps): Promise<Step> {
+  const email = deps.reports.emailOf(uid)?.email;
+  if (email === undefined) return ignore("the email is gone", uid, deps);
+  const reading = await deps.read({ bytes: letter.bytes, recipient: email.recipientAddress });
+  if (reading.kind === "unreadable") return keepStep("bounce", letter, deps);
   const { report } = reading;
   // R44: who reports a bounce has no address to answer to; a person who does means something else. Those
   // who report complaints have one.
-  if (letter.envelopeFrom !== "" && report.kind !== "complaint") return ignore("it has a sender", uid, parts);
-  return isBelieved(report) ? reportStep(email, report, letter, parts) : ignore(whyIgnored(report), uid, parts);
+  if (letter.envelopeFrom !== "" && report.kind !== "complaint") return ignore("it has a sender", uid, deps);
+  return isBelieved(report) ? reportStep(email, report, letter, deps) : ignore(whyIgnored(report), uid, deps);
 }
 
 /** What came to fbl@: which email it is about, its token alone tells. */
-async function complaintStep(letter: InboundMessage, parts: ReceiveParts): Promise<Step> {
-  const reading = await parts.read({ bytes: letter.bytes, recipient: null });
-  if (reading.kind === "unreadable") return keepStep("fbl", letter, parts);
+async function complaintStep(letter: InboundMessage, deps: ReceiveDeps): Promise<Step> {
+  const reading = await deps.read({ bytes: letter.bytes, recipient: null });
+  if (reading.kind === "unreadable") return keepStep("fbl", letter, deps);
   const { report } = reading;
-  if (report.kind === "auto_reply" || report.kind === "delayed") return ignore(whyIgnored(report), null, parts);
-  if (report.kind === "complaint" && !report.isUnwanted) return ignore(whyIgnored(report), null, parts);
+  if (report.kind === "auto_reply" || report.kind === "delayed") return ignore(whyIgnored(report), null, deps);
+  if (report.kind === "complaint" && !report.isUnwanted) return ignore(whyIgnored(report), null, deps);
   // Providers' questions about the feedback loop come here too, and bounces that somebody forwards to ask
   // about them: those that are meant come to the return path.
-  if (report.kind !== "complaint") return keepStep("fbl", letter, parts);
-  const email = findGenuine(report.traces.returnPaths, parts);
-  return email === null ? keepStep("fbl", letter, parts) : reportStep(email, report, letter, parts);
+  if (report.kind !== "complaint") return keepStep("fbl", letter, deps);
+  const email = findGenuine(report.traces.returnPaths, deps);
+  return email === null ? keepStep("fbl", letter, deps) : reportStep(email, report, letter, deps);
 }
 
 /** The email of the first token that was made here, for this email and recipient, and not too long ago. */
-function findGenuine(localParts: string[], { reports, returnPathKey, clock }: ReceiveParts) {
+function findGenuine(localParts: string[], { reports, returnPathKey, clock }: ReceiveDeps) {
   for (const localPart of localParts) {
     const token = readReturnPath(localPart);
     if (token.kind !== "token" || token.expiresAt <= clock.now()) continue;
@@ -161,17 +161,17 @@ async function reportStep(
   email: Reported,
   report: EmailReport,
   letter: InboundMessage,
-  parts: ReceiveParts,
+  deps: ReceiveDeps,
 ): Promise<Step> {
   const { uid } = email;
-  const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, letter, parts));
-  const reported = { report, reporter: letter.helo, at: parts.clock.now(), isFromProvider: isSigned };
+  const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, letter, deps));
+  const reported = { report, reporter: letter.helo, at: deps.clock.now(), isFromProvider: isSigned };
   return () => {
-    const taken = takeReport(uid, reported, parts);
+    const taken = takeReport(uid, reported, deps);
     return {
       result: taken.outcome,
       tell() {
-        parts.log.event("report.taken", {
+        deps.log.event("report.taken", {
           id: uid,
           kind: report.kind,
           outcome: taken.outcome,
@@ -179,7 +179,7 @@ async function reportStep(
           from: letter.clientAddress,
         });
         // An email ends once: with one token whoever has many networks makes one of them known, not all.
-        if (taken.outcome === "bounced" || taken.outcome === "complained") parts.reporters.note(letter.clientAddress);
+        if (taken.outcome === "bounced" || taken.outcome === "complained") deps.reporters.note(letter.clientAddress);
         taken.tell();
       },
     };
@@ -190,27 +190,27 @@ async function reportStep(
 async function isProvidersOwn(
   { id, recipientAddress: recipient }: Reported,
   { bytes }: InboundMessage,
-  parts: ReceiveParts,
+  deps: ReceiveDeps,
 ): Promise<boolean> {
-  const provider = providerOf(bytes, { recipient, mx: parts.reports.deliveredTo(id) });
-  return provider !== null && isFromProvider(provider, bytes, parts);
+  const provider = providerOf(bytes, { recipient, mx: deps.reports.deliveredTo(id) });
+  return provider !== null && isFromProvider(provider, bytes, deps);
 }
 
-function ignore(why: string, uid: string | null, { log }: ReceiveParts): Step {
+function ignore(why: string, uid: string | null, { log }: ReceiveDeps): Step {
   return () => ({ result: "ignored", tell: () => log.event("report.ignored", { id: uid, why }) });
 }
 
 async function keepStep(
   mailbox: Parameters<typeof keepFor>[0],
   letter: InboundMessage,
-  parts: ReceiveParts,
+  deps: ReceiveDeps,
 ): Promise<Step> {
   // Nobody waits for it as an email's end is waited for.
-  if (parts.guard.trouble !== null) throw new NotNow(parts.guard.trouble);
-  const mail = await keepFor(mailbox, letter, parts.random);
+  if (deps.guard.trouble !== null) throw new NotNow(deps.guard.trouble);
+  const mail = await keepFor(mailbox, letter, deps.random);
   return () => {
-    parts.inbox.add(mail);
+    deps.inbox.add(mail);
     const { uid: id, size: bytes } = mail;
-    return { result: "kept", tell: () => parts.log.event("inbox.received", { id, mailbox, bytes }) };
+    return { result: "kept", tell: () => deps.log.event("inbox.received", { id, mailbox, bytes }) };
   };
 }

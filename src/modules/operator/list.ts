@@ -16,7 +16,7 @@ type Message = Static<typeof QueuedMessage>;
 const SLICE_ROWS = 2_000;
 const WALK = "queue list";
 
-export interface ListParts {
+export interface ListDeps {
   waiting: OperatorQueueStore;
   segments: Pick<SegmentStore, "of">;
 }
@@ -25,20 +25,20 @@ export interface ListParts {
 export async function listQueue(
   { kinds, choice }: ResolvedFilter,
   page: { cursor: string | null; limit: number },
-  parts: ListParts,
+  deps: ListDeps,
 ): Promise<{ rows: Message[]; next: string | null }> {
   const kind = kinds[0] ?? "email";
   const last = { email: Infinity, sms: Infinity, webhook: Infinity };
   let place = page.cursor === null ? beginning([kind], last) : { ...readPlace(page.cursor, WALK), last };
   const ids: number[] = [];
   while (place !== null && ids.length < page.limit) {
-    const slice = parts.waiting.slice(kind, place.at, choice, SLICE_ROWS);
+    const slice = deps.waiting.slice(kind, place.at, choice, SLICE_ROWS);
     const room = page.limit - ids.length;
     if (slice.found.length > room) {
       // The slice is taken again from its last message that is on this page.
-      const taken = parts.waiting.slice(kind, place.at, choice, SLICE_ROWS).found.slice(0, room);
+      const taken = deps.waiting.slice(kind, place.at, choice, SLICE_ROWS).found.slice(0, room);
       ids.push(...taken.map(({ id }) => id));
-      place = { ...place, at: atOf(kind, place.at, taken.at(-1)?.id ?? 0, parts) };
+      place = { ...place, at: atOf(kind, place.at, taken.at(-1)?.id ?? 0, deps) };
       break;
     }
     ids.push(...slice.found.map(({ id }) => id));
@@ -46,18 +46,18 @@ export async function listQueue(
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   const none = { email: 0, sms: 0, webhook: 0 };
-  return { rows: show(kind, ids, parts), next: place === null ? null : placeText({ ...place, last: none }, WALK) };
+  return { rows: show(kind, ids, deps), next: place === null ? null : placeText({ ...place, last: none }, WALK) };
 }
 
-function atOf(kind: Kind, at: { stage: number; rank: number; id: number }, id: number, { waiting }: ListParts) {
+function atOf(kind: Kind, at: { stage: number; rank: number; id: number }, id: number, { waiting }: ListDeps) {
   if (kind !== "sms") return { ...at, id };
   return { ...at, rank: waiting.textsIn([id])[0]?.message.expiresAt ?? at.rank, id };
 }
 
-function show(kind: Kind, ids: number[], parts: ListParts): Message[] {
+function show(kind: Kind, ids: number[], deps: ListDeps): Message[] {
   switch (kind) {
     case "email":
-      return parts.waiting.emailsIn(ids).map(({ email, queue, workspaceUid }) => ({
+      return deps.waiting.emailsIn(ids).map(({ email, queue, workspaceUid }) => ({
         kind,
         id: email.uid,
         workspaceId: workspaceUid,
@@ -70,9 +70,9 @@ function show(kind: Kind, ids: number[], parts: ListParts): Message[] {
         lastReply: queue.lastReply,
       }));
     case "sms":
-      return showTexts(ids, parts);
+      return showTexts(ids, deps);
     case "webhook":
-      return parts.waiting.callsIn(ids).map(({ job, webhook, event, workspaceUid }) => ({
+      return deps.waiting.callsIn(ids).map(({ job, webhook, event, workspaceUid }) => ({
         kind,
         id: event.uid,
         workspaceId: workspaceUid,
@@ -87,7 +87,7 @@ function show(kind: Kind, ids: number[], parts: ListParts): Message[] {
   }
 }
 
-function showTexts(ids: number[], { waiting, segments }: ListParts): Message[] {
+function showTexts(ids: number[], { waiting, segments }: ListDeps): Message[] {
   const found = new Map(waiting.textsIn(ids).map((each) => [each.message.id, each]));
   return ids.flatMap((id) => {
     const text = found.get(id);

@@ -26,7 +26,7 @@ type Shown = Static<typeof QueuedDestination>;
 /** Since when all delivery is paused, and why; null: it is not. */
 export type Pause = { since: number; reason: string; restorePoint: number | null } | null;
 
-export interface OverviewParts {
+export interface OverviewDeps {
   overview: OverviewStore;
   census: Pick<CensusStore, "acceptedAt">;
   queue: Pick<QueueStore, "headOf">;
@@ -53,17 +53,17 @@ interface Counted {
 }
 
 /** The `limit` destinations where most emails wait, and all routes and webhooks. */
-export async function overviewOf(limit: number, parts: OverviewParts): Promise<Overview> {
-  const { counted, others } = await countEmails(parts);
+export async function overviewOf(limit: number, deps: OverviewDeps): Promise<Overview> {
+  const { counted, others } = await countEmails(deps);
   const running = new Map<number, number>();
-  for (const laneId of parts.overview.runningLanes()) running.set(laneId, (running.get(laneId) ?? 0) + 1);
+  for (const laneId of deps.overview.runningLanes()) running.set(laneId, (running.get(laneId) ?? 0) + 1);
   const deepest = [...counted.values()].toSorted((a, b) => b.depth - a.depth);
   const rest = deepest.slice(limit);
-  const destinations = deepest.slice(0, limit).map((each) => show(each, running, parts));
+  const destinations = deepest.slice(0, limit).map((each) => show(each, running, deps));
   const all = deepest.reduce((total, { depth }) => total + depth, others.waiting);
   const isRunning = [...running.values()].reduce((total, each) => total + each, 0);
   return {
-    paused: showPause(parts.paused()),
+    paused: showPause(deps.paused()),
     waiting: Math.max(0, all - isRunning),
     running: isRunning,
     destinations,
@@ -71,8 +71,8 @@ export async function overviewOf(limit: number, parts: OverviewParts): Promise<O
       destinations: rest.length + others.destinations,
       waiting: rest.reduce((total, { depth }) => total + depth, others.waiting),
     },
-    sms: await routesOf(parts),
-    webhooks: await webhooksOf(parts),
+    sms: await routesOf(deps),
+    webhooks: await webhooksOf(deps),
   };
 }
 
@@ -82,7 +82,7 @@ export function showPause(pause: Pause): Overview["paused"] {
   return { since: timeOf(since), reason, restorePoint: timeOrNull(restorePoint) };
 }
 
-async function countEmails({ overview, siteOf, isHeld }: OverviewParts) {
+async function countEmails({ overview, siteOf, isHeld }: OverviewDeps) {
   const counted = new Map<string, Counted>();
   const others = { destinations: 0, waiting: 0 };
   for (let place: number | null = 0; place !== null;) {
@@ -126,21 +126,18 @@ function forgetShallow(counted: Map<string, Counted>, others: { destinations: nu
   }
 }
 
-function show(counted: Counted, runningByLane: Map<number, number>, parts: OverviewParts): Shown {
+function show(counted: Counted, runningByLane: Map<number, number>, deps: OverviewDeps): Shown {
   const { to, site, depth, oldestId, lanes } = counted;
   const running = lanes.reduce((total, laneId) => total + (runningByLane.get(laneId) ?? 0), 0);
   const waiting = Math.max(0, depth - running);
   const held = Math.min(counted.held, waiting);
-  const nextAt = lanes.reduce<number | null>(
-    (first, laneId) => earlier(first, parts.queue.headOf(laneId)?.dueAt),
-    null,
-  );
+  const nextAt = lanes.reduce<number | null>((first, laneId) => earlier(first, deps.queue.headOf(laneId)?.dueAt), null);
   const said = lanes
-    .map((laneId) => parts.overview.lastReplyOf(laneId))
+    .map((laneId) => deps.overview.lastReplyOf(laneId))
     .reduce((last, each) => (each !== null && (last === null || each.at > last.at) ? each : last), null);
-  const block = site === null ? null : commonBlock(site, counted.workspaces, parts);
-  const isBlocked = block !== null && block.until > parts.clock.now();
-  const oldestAt = parts.census.acceptedAt(oldestId);
+  const block = site === null ? null : commonBlock(site, counted.workspaces, deps);
+  const isBlocked = block !== null && block.until > deps.clock.now();
+  const oldestAt = deps.census.acceptedAt(oldestId);
   return {
     to,
     site,
@@ -149,14 +146,14 @@ function show(counted: Counted, runningByLane: Map<number, number>, parts: Overv
     held,
     oldestAt: timeOrNull(oldestAt),
     nextAttemptAt: timeOrNull(nextAt),
-    state: stateOf({ waiting, running, held, nextAt, isBlocked }, parts),
+    state: stateOf({ waiting, running, held, nextAt, isBlocked }, deps),
     reason: isBlocked ? block.reason : (said?.reply ?? null),
     blockedUntil: isBlocked ? timeOf(block.until) : null,
   };
 }
 
 /** The block that ends first, where all that waits for the site is blocked. */
-function commonBlock(site: string, workspaces: Set<number>, { blockOf }: OverviewParts): ReturnType<typeof blockOf> {
+function commonBlock(site: string, workspaces: Set<number>, { blockOf }: OverviewDeps): ReturnType<typeof blockOf> {
   const blocks = [...workspaces].map((workspaceId) => blockOf(site, workspaceId));
   return blocks.reduce(
     (first, block) => (first === null || block === null ? null : block.until < first.until ? block : first),
@@ -166,7 +163,7 @@ function commonBlock(site: string, workspaces: Set<number>, { blockOf }: Overvie
 
 function stateOf(
   row: { waiting: number; running: number; held: number; nextAt: number | null; isBlocked: boolean },
-  { paused, clock }: OverviewParts,
+  { paused, clock }: OverviewDeps,
 ): Shown["state"] {
   if (row.waiting === 0) return "running";
   if (paused() !== null) return "paused";
@@ -184,7 +181,7 @@ interface Route {
   reason: string | null;
 }
 
-async function routesOf({ overview, troubleOf }: OverviewParts): Promise<Overview["sms"]> {
+async function routesOf({ overview, troubleOf }: OverviewDeps): Promise<Overview["sms"]> {
   const routes = new Map<string, Route>();
   const of = (name: string): Route => {
     const known = routes.get(name) ?? { waiting: 0, isMinimum: false, oldestAt: null, nextAt: null, reason: null };
@@ -217,7 +214,7 @@ async function routesOf({ overview, troubleOf }: OverviewParts): Promise<Overvie
   }));
 }
 
-async function webhooksOf({ overview, jobs }: OverviewParts): Promise<Overview["webhooks"]> {
+async function webhooksOf({ overview, jobs }: OverviewDeps): Promise<Overview["webhooks"]> {
   const shown: Overview["webhooks"] = [];
   let looked = 0;
   for (let id = overview.webhookAfter(0); id !== null; id = overview.webhookAfter(id)) {

@@ -8,7 +8,7 @@ import { showPause } from "./overview.ts";
 import { TAG } from "./queue-routes.ts";
 import { DeliveryState, QueuePause } from "./queue-schema.ts";
 
-export interface PauseRouteParts {
+export interface PauseRouteDeps {
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   log: Log;
 }
@@ -16,7 +16,7 @@ export interface PauseRouteParts {
 const NO_REASON = "The operator has paused it.";
 
 /** All delivery waits for the operator, and goes on. */
-export function operatorPauseRoutes({ pause, log }: PauseRouteParts) {
+export function operatorPauseRoutes({ pause, log }: PauseRouteDeps) {
   return new Elysia({ name: "operator pause", prefix: "/api/v1/operator/queue" })
     .post(
       "/pause",

@@ -7,7 +7,7 @@ import type { QueueStore } from "../emails/queue/store.ts";
 import { dropText, hastenText } from "../sms/queue/operator-actions.ts";
 import type { ReadyWork } from "../sms/queue/segment-read-store.ts";
 import type { SegmentStore } from "../sms/queue/segment-store.ts";
-import { type DropParts, dropCall } from "../webhooks/delivery/drop.ts";
+import { type DropDeps, dropCall } from "../webhooks/delivery/drop.ts";
 import type { ResolvedFilter } from "./queue-filter.ts";
 import { after, beginning, type Place, placeText, readPlace } from "./walk-cursor.ts";
 import { type RowFilter, type Kind, KINDS, type OperatorQueueStore } from "./queue-store.ts";
@@ -26,7 +26,7 @@ const MAX_CHANGED = 5_000;
 const MAX_SLICES = 500;
 const MAX_MS = 2_000;
 
-export interface ChangeParts extends DropParts {
+export interface ChangeDeps extends DropDeps {
   waiting: OperatorQueueStore;
   emails: EmailStore;
   queue: QueueStore;
@@ -69,16 +69,16 @@ export async function changeChosen(
   verb: QueueAction,
   { kinds, choice }: ResolvedFilter,
   cursor: string | null,
-  parts: ChangeParts,
+  deps: ChangeDeps,
 ): Promise<Changed> {
   const walk = `queue ${verb.kind}`;
-  const startedAt = parts.clock.now();
+  const startedAt = deps.clock.now();
   const done = { changed: none(), running: none() };
-  let place = cursor === null ? beginning(kinds, parts.waiting.lastIds()) : readPlace(cursor, walk);
+  let place = cursor === null ? beginning(kinds, deps.waiting.lastIds()) : readPlace(cursor, walk);
   for (let slices = 0; place !== null; slices += 1) {
-    const isEnough = sum(done.changed) >= MAX_CHANGED || slices >= MAX_SLICES || parts.clock.now() - startedAt > MAX_MS;
+    const isEnough = sum(done.changed) >= MAX_CHANGED || slices >= MAX_SLICES || deps.clock.now() - startedAt > MAX_MS;
     if (isEnough) break;
-    place = after(place, await changeSlice({ verb, place, choice, done }, parts), kinds);
+    place = after(place, await changeSlice({ verb, place, choice, done }, deps), kinds);
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   return { ...done, next: place === null ? null : placeText(place, walk) };
@@ -88,19 +88,19 @@ export async function changeChosen(
 export async function changeNamed(
   verb: QueueAction,
   ids: readonly string[],
-  parts: ChangeParts,
+  deps: ChangeDeps,
 ): Promise<Changed & { unknown: string[]; ended: string[] }> {
   const done = { changed: none(), running: none() };
   const unknown: string[] = [];
   const ended: string[] = [];
   for (const id of ids) {
-    const found = find(id.toLowerCase(), parts.waiting);
+    const found = find(id.toLowerCase(), deps.waiting);
     if (found === null) {
       unknown.push(id);
       continue;
     }
     const before = sum(done.changed) + sum(done.running);
-    await changeRows({ verb, kind: found.kind, rows: waitingOf(found, parts), done }, parts);
+    await changeRows({ verb, kind: found.kind, rows: waitingOf(found, deps), done }, deps);
     if (sum(done.changed) + sum(done.running) === before) ended.push(id);
   }
   return { ...done, next: null, unknown, ended };
@@ -116,7 +116,7 @@ function find(uid: string, waiting: OperatorQueueStore): { kind: Kind; rows: num
 }
 
 /** Of rows by their ids those that are in the queue. */
-function waitingOf({ kind, rows }: { kind: Kind; rows: number[] }, { waiting, segments }: ChangeParts) {
+function waitingOf({ kind, rows }: { kind: Kind; rows: number[] }, { waiting, segments }: ChangeDeps) {
   if (kind === "email") return waiting.emailsIn(rows).map(({ queue }) => ({ id: queue.id, isRunning: queue.inFlight }));
   if (kind === "webhook") return waiting.callsIn(rows).map(({ job }) => ({ id: job.id, isRunning: job.inFlight }));
   return rows.flatMap((id) => {
@@ -131,17 +131,17 @@ interface Part {
   done: Pick<Changed, "changed" | "running">;
 }
 
-async function changeSlice({ place, choice, ...part }: Part & { place: Place; choice: RowFilter }, parts: ChangeParts) {
+async function changeSlice({ place, choice, ...part }: Part & { place: Place; choice: RowFilter }, deps: ChangeDeps) {
   const { kind, at, last } = place;
-  const { found, end } = parts.waiting.slice(kind, at, choice, SLICE_ROWS);
+  const { found, end } = deps.waiting.slice(kind, at, choice, SLICE_ROWS);
   const rows = found.filter(({ id }) => id <= last[kind]);
-  await changeRows({ ...part, kind, rows }, parts);
+  await changeRows({ ...part, kind, rows }, deps);
   return end;
 }
 
 async function changeRows(
   { verb, kind, rows, done }: Part & { kind: Kind; rows: readonly { id: number; isRunning: boolean }[] },
-  parts: ChangeParts,
+  deps: ChangeDeps,
 ): Promise<void> {
   if (verb.kind === "count") {
     const running = rows.filter(({ isRunning }) => isRunning).length;
@@ -151,9 +151,9 @@ async function changeRows(
   }
   for (let from = 0; from < rows.length; from += SHARE) {
     const share = rows.slice(from, from + SHARE);
-    const outcomes = await parts.commit(() => {
-      const now = parts.clock.now();
-      return share.map(({ id }) => changeOne(verb, { kind, id, now }, parts));
+    const outcomes = await deps.commit(() => {
+      const now = deps.clock.now();
+      return share.map(({ id }) => changeOne(verb, { kind, id, now }, deps));
     });
     for (const { fate, nudge } of outcomes) {
       if (fate === "done") done.changed[kind] += 1;
@@ -166,31 +166,31 @@ async function changeRows(
 function changeOne(
   verb: Exclude<QueueAction, { kind: "count" }>,
   row: { kind: Kind; id: number; now: number },
-  parts: ChangeParts,
+  deps: ChangeDeps,
 ): Outcome {
-  if (verb.kind === "retry") return hasten(row, parts);
+  if (verb.kind === "retry") return hasten(row, deps);
   const { kind, id, now } = row;
   const end = { reason: verb.reason, now };
   const fate =
     kind === "email"
-      ? dropEmail(id, end, parts)
+      ? dropEmail(id, end, deps)
       : kind === "sms"
-        ? dropText(id, end, parts.segments)
-        : dropCall(id, end, parts);
+        ? dropText(id, end, deps.segments)
+        : dropCall(id, end, deps);
   return { fate: fate === "dropped" ? "done" : fate };
 }
 
 /** What waits for a time waits no more; what is due already, or under way, stays as it is. */
-function hasten({ kind, id, now }: { kind: Kind; id: number; now: number }, parts: ChangeParts): Outcome {
-  const { nudge } = parts;
+function hasten({ kind, id, now }: { kind: Kind; id: number; now: number }, deps: ChangeDeps): Outcome {
+  const { nudge } = deps;
   if (kind === "email") {
-    const row = parts.queue.retryNow(id, now);
+    const row = deps.queue.retryNow(id, now);
     if (row !== null) return { fate: "done", nudge: () => nudge.email(row.laneId, row.dueAt) };
   } else if (kind === "sms") {
-    const work = hastenText(id, now, parts.segments);
+    const work = hastenText(id, now, deps.segments);
     if (work !== null) return { fate: "done", nudge: () => nudge.sms(work) };
   } else {
-    const webhookId = parts.jobs.retryNow(id, now);
+    const webhookId = deps.jobs.retryNow(id, now);
     if (webhookId !== null) return { fate: "done", nudge: () => nudge.webhook(webhookId, now) };
   }
   return { fate: "gone" };

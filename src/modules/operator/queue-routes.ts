@@ -7,10 +7,10 @@ import { requestBody } from "../../platform/http/body/validate.ts";
 import { integerText } from "../../platform/http/rules.ts";
 import { DROPPED_AFTER_RESTORE } from "../../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { changeChosen, changeNamed, type Changed, type ChangeParts, sum, type QueueAction } from "./queue-actions.ts";
+import { changeChosen, changeNamed, type Changed, type ChangeDeps, sum, type QueueAction } from "./queue-actions.ts";
 import { type QueueFilter, readChoice } from "./queue-filter.ts";
-import { type ListParts, listQueue } from "./list.ts";
-import { overviewOf, type OverviewParts } from "./overview.ts";
+import { type ListDeps, listQueue } from "./list.ts";
+import { overviewOf, type OverviewDeps } from "./overview.ts";
 import { QueueChanged, QueuedMessage, QueueDrop, QueueListQuery, QueueOverview, QueueRetry } from "./queue-schema.ts";
 
 // The queues as the operator sees them, and takes messages out of them.
@@ -21,9 +21,9 @@ const DEFAULT_DESTINATIONS = 50;
 const MAX_DESTINATIONS = 1_000;
 const DEFAULT_MESSAGES = 20;
 
-export type OperatorQueueParts = ChangeParts &
-  OverviewParts &
-  ListParts & {
+export type OperatorQueueDeps = ChangeDeps &
+  OverviewDeps &
+  ListDeps & {
     workspaces: Pick<WorkspaceStore, "byUid">;
   };
 
@@ -38,19 +38,19 @@ const OverviewQuery = Type.Object({
   ),
 });
 
-export function operatorQueueRoutes(parts: OperatorQueueParts) {
+export function operatorQueueRoutes(deps: OperatorQueueDeps) {
   return new Elysia({ name: "operator queue", prefix: "/api/v1/operator/queue" })
-    .use(lookRoutes(parts))
-    .use(changeRoutes(parts));
+    .use(lookRoutes(deps))
+    .use(changeRoutes(deps));
 }
 
-function lookRoutes(parts: OperatorQueueParts) {
+function lookRoutes(deps: OperatorQueueDeps) {
   return new Elysia({ name: "operator queue looks" })
     .get(
       "",
       async ({ request, query }) => {
         operatorCaller(request);
-        return { data: await overviewOf(Number(query.limit ?? DEFAULT_DESTINATIONS), parts) };
+        return { data: await overviewOf(Number(query.limit ?? DEFAULT_DESTINATIONS), deps) };
       },
       {
         query: OverviewQuery,
@@ -68,8 +68,8 @@ function lookRoutes(parts: OperatorQueueParts) {
       async ({ request, query }) => {
         operatorCaller(request);
         const { kind, cursor = null, limit, ...given } = query;
-        const meant = readChoice({ ...given, ...(kind === undefined ? {} : { kinds: [kind] }) }, parts);
-        const page = await listQueue(meant, { cursor, limit: Number(limit ?? DEFAULT_MESSAGES) }, parts);
+        const meant = readChoice({ ...given, ...(kind === undefined ? {} : { kinds: [kind] }) }, deps);
+        const page = await listQueue(meant, { cursor, limit: Number(limit ?? DEFAULT_MESSAGES) }, deps);
         return { data: page.rows, meta: { has_more: page.next !== null, next_cursor: page.next } };
       },
       {
@@ -85,13 +85,13 @@ function lookRoutes(parts: OperatorQueueParts) {
     );
 }
 
-function changeRoutes(parts: OperatorQueueParts) {
+function changeRoutes(deps: OperatorQueueDeps) {
   return new Elysia({ name: "operator queue changes" })
     .post(
       "/retry",
       async ({ request, body }) => {
         operatorCaller(request);
-        return { data: await change({ kind: "retry" }, body, parts) };
+        return { data: await change({ kind: "retry" }, body, deps) };
       },
       {
         body: requestBody(QueueRetry),
@@ -111,8 +111,8 @@ function changeRoutes(parts: OperatorQueueParts) {
       async ({ request, body }) => {
         operatorCaller(request);
         const { reason, dryRun = false } = body;
-        const words = dropReason(reason, parts);
-        return { data: await change(dryRun ? { kind: "count" } : { kind: "drop", reason: words }, body, parts) };
+        const words = dropReason(reason, deps);
+        return { data: await change(dryRun ? { kind: "count" } : { kind: "drop", reason: words }, body, deps) };
       },
       {
         body: requestBody(QueueDrop),
@@ -130,7 +130,7 @@ function changeRoutes(parts: OperatorQueueParts) {
 }
 
 /** Where delivery waits because of a restore and nothing else is said, that is why. */
-function dropReason(given: string | undefined, { paused }: OperatorQueueParts): string {
+function dropReason(given: string | undefined, { paused }: OperatorQueueDeps): string {
   if (given !== undefined) return `Dropped by the operator: ${given}`;
   return (paused()?.restorePoint ?? null) === null ? "Dropped by the operator" : DROPPED_AFTER_RESTORE;
 }
@@ -138,17 +138,17 @@ function dropReason(given: string | undefined, { paused }: OperatorQueueParts): 
 async function change(
   verb: QueueAction,
   body: QueueFilter & { ids?: string[]; cursor?: string },
-  parts: OperatorQueueParts,
+  deps: OperatorQueueDeps,
 ) {
   const { ids, cursor = null } = body;
   if (ids !== undefined) {
-    const named = await changeNamed(verb, ids, parts);
-    tell(verb, { ids: ids.length }, named, parts);
+    const named = await changeNamed(verb, ids, deps);
+    tell(verb, { ids: ids.length }, named, deps);
     return named;
   }
-  const meant = readChoice(body, parts);
-  const chosen = await changeChosen(verb, meant, cursor, parts);
-  tell(verb, meant.words, chosen, parts);
+  const meant = readChoice(body, deps);
+  const chosen = await changeChosen(verb, meant, cursor, deps);
+  tell(verb, meant.words, chosen, deps);
   return { ...chosen, unknown: [], ended: [] };
 }
 
@@ -157,7 +157,7 @@ function tell(
   verb: QueueAction,
   words: Record<string, string | number>,
   { changed }: Changed,
-  { log }: ChangeParts,
+  { log }: ChangeDeps,
 ): void {
   if (verb.kind === "count" || sum(changed) === 0) return;
   const { email, sms, webhook } = changed;

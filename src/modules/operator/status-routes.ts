@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { TAG } from "./queue-routes.ts";
-import { statusOf, type StatusParts } from "./status.ts";
+import { statusOf, type StatusDeps } from "./status.ts";
 import { InstanceStatus } from "./status-schema.ts";
 
 const Query = Type.Object({
@@ -15,13 +15,13 @@ const Query = Type.Object({
   ),
 });
 
-export function operatorStatusRoutes(parts: StatusParts) {
+export function operatorStatusRoutes(deps: StatusDeps) {
   return new Elysia({ name: "operator status", prefix: "/api/v1/operator/status" }).get(
     "",
     async ({ request, query }) => {
       operatorCaller(request);
-      if (query.check === "true") await parts.checkPages();
-      return { data: statusOf(parts) };
+      if (query.check === "true") await deps.checkPages();
+      return { data: statusOf(deps) };
     },
     {
       query: Query,

@@ -38,7 +38,7 @@ export interface Replication {
 /** Emails by what became of them. */
 export type Rates = Omit<Status["lastMinutes"], "minutes">;
 
-export interface StatusParts {
+export interface StatusDeps {
   overview: OverviewStore;
   build: { version: string; commit: string };
   /** Unix ms. */
@@ -60,25 +60,25 @@ export interface StatusParts {
   clock: Pick<Clock, "now">;
 }
 
-export function statusOf(parts: StatusParts): Status {
-  const { overview, build } = parts;
+export function statusOf(deps: StatusDeps): Status {
+  const { overview, build } = deps;
   const { waiting, delayed } = overview.waitingEmails();
-  const running = parts.runningEmails();
-  const blocked = parts.blockedSites();
+  const running = deps.runningEmails();
+  const blocked = deps.blockedSites();
   const stopped = overview.stopped();
-  const pause = parts.paused();
-  const routes = routesOf(parts.links());
-  const replication = parts.replication();
-  const troubles = parts.troubles();
+  const pause = deps.paused();
+  const routes = routesOf(deps.links());
+  const replication = deps.replication();
+  const troubles = deps.troubles();
   const told = troubles.map(({ about }) => about);
   return {
     version: build.version,
     commit: build.commit,
-    startedAt: timeOf(parts.startedAt),
+    startedAt: timeOf(deps.startedAt),
     ready: isReadyWith(troubles),
     troubles: [
       ...troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
-      ...overview.reportWarnings(parts.clock.now() - REPORTS_TOLD_MS).map(reportTrouble),
+      ...overview.reportWarnings(deps.clock.now() - REPORTS_TOLD_MS).map(reportTrouble),
       ...routes.filter(({ route }) => !told.includes(route)).flatMap(routeTrouble),
     ],
     paused: showPause(pause),
@@ -93,8 +93,8 @@ export function statusOf(parts: StatusParts): Status {
       sms: counted(overview.waitingSegments(), overview.oldestTextAt()),
       webhooks: counted(overview.waitingCalls(), overview.oldestCallAt()),
     },
-    lastMinutes: parts.rates(),
-    disk: { freeBytes: parts.freeDiskBytes(), ...parts.files() },
+    lastMinutes: deps.rates(),
+    disk: { freeBytes: deps.freeDiskBytes(), ...deps.files() },
     blockedSites: {
       count: blocked.length,
       sites: blocked.slice(0, MAX_NAMED).map(({ until, ...rest }) => ({ ...rest, until: timeOf(until) })),

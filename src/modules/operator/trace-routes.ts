@@ -4,16 +4,16 @@ import { operatorCaller } from "../../platform/http/auth.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { uuid } from "../../platform/http/rules.ts";
 import { TAG } from "./queue-routes.ts";
-import { findMessages, type TraceParts, traceOf } from "./trace.ts";
+import { findMessages, type TraceDeps, traceOf } from "./trace.ts";
 import { Trace, TraceCandidate, TraceQuery } from "./trace-schema.ts";
 
-export function operatorTraceRoutes(parts: TraceParts) {
+export function operatorTraceRoutes(deps: TraceDeps) {
   return new Elysia({ name: "operator trace", prefix: "/api/v1/operator/trace" })
     .get(
       "",
       async ({ request, query }) => {
         operatorCaller(request);
-        return { data: await findMessages(query.find ?? null, parts) };
+        return { data: await findMessages(query.find ?? null, deps) };
       },
       {
         query: TraceQuery,
@@ -30,7 +30,7 @@ export function operatorTraceRoutes(parts: TraceParts) {
       "/:id",
       ({ request, params }) => {
         operatorCaller(request);
-        return { data: traceOf(params.id, parts) };
+        return { data: traceOf(params.id, deps) };
       },
       {
         params: Type.Object({ id: uuid("Of an email or a text, or of an event or a webhook delivery about one.") }),

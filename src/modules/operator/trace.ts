@@ -30,7 +30,7 @@ type Traced = Static<typeof Trace>;
 type Candidate = Static<typeof TraceCandidate>;
 type Segment = NonNullable<Traced["sms"]>["parts"][number];
 
-export interface TraceParts {
+export interface TraceDeps {
   traces: TraceStore;
   emails: EmailStore;
   reports: Pick<ReportStore, "of">;
@@ -39,13 +39,13 @@ export interface TraceParts {
 }
 
 /** Messages that may be meant, newest first; null: of all. Throws for what is neither id, address nor number. */
-export async function findMessages(find: string | null, parts: TraceParts): Promise<Candidate[]> {
-  const { traces } = parts;
-  if (find === null) return beginningWith("", parts);
-  if (NUMBER.test(find)) return traces.textsTo(find, MAX_FOUND).map((row) => candidate("sms", row, parts));
+export async function findMessages(find: string | null, deps: TraceDeps): Promise<Candidate[]> {
+  const { traces } = deps;
+  if (find === null) return beginningWith("", deps);
+  if (NUMBER.test(find)) return traces.textsTo(find, MAX_FOUND).map((row) => candidate("sms", row, deps));
   const parsed = find.includes("@") ? parseAddress(find) : null;
-  if (parsed?.kind === "mailbox") return await emailsTo(comparableAddress(parsed.mailbox), parts);
-  if (PREFIX.test(find)) return beginningWith(find.toLowerCase(), parts);
+  if (parsed?.kind === "mailbox") return await emailsTo(comparableAddress(parsed.mailbox), deps);
+  if (PREFIX.test(find)) return beginningWith(find.toLowerCase(), deps);
   throw validationError([
     {
       path: ["find"],
@@ -55,18 +55,18 @@ export async function findMessages(find: string | null, parts: TraceParts): Prom
   ]);
 }
 
-function beginningWith(prefix: string, parts: TraceParts): Candidate[] {
+function beginningWith(prefix: string, deps: TraceDeps): Candidate[] {
   return newest([
-    ...parts.traces.emailsFrom(prefix, MAX_FOUND).map((row) => candidate("email", row, parts)),
-    ...parts.traces.textsFrom(prefix, MAX_FOUND).map((row) => candidate("sms", row, parts)),
+    ...deps.traces.emailsFrom(prefix, MAX_FOUND).map((row) => candidate("email", row, deps)),
+    ...deps.traces.textsFrom(prefix, MAX_FOUND).map((row) => candidate("sms", row, deps)),
   ]);
 }
 
-async function emailsTo(address: string, parts: TraceParts): Promise<Candidate[]> {
+async function emailsTo(address: string, deps: TraceDeps): Promise<Candidate[]> {
   let found: Candidate[] = [];
-  for (const [index, id] of parts.traces.workspaceIds().entries()) {
-    const rows = parts.traces.emailsTo(id, address, MAX_FOUND);
-    found = newest([...found, ...rows.map((row) => candidate("email", row, parts))]);
+  for (const [index, id] of deps.traces.workspaceIds().entries()) {
+    const rows = deps.traces.emailsTo(id, address, MAX_FOUND);
+    found = newest([...found, ...rows.map((row) => candidate("email", row, deps))]);
     if (index % TURN === TURN - 1) await new Promise<void>((resolve) => setImmediate(resolve));
   }
   return found;
@@ -81,7 +81,7 @@ function newest(found: Candidate[]): Candidate[] {
 function candidate(
   kind: Candidate["kind"],
   row: { uid: string; workspaceId: number; from: string; to: string; status: string; createdAt: number },
-  { workspaces }: TraceParts,
+  { workspaces }: TraceDeps,
 ): Candidate {
   const { uid, workspaceId, from, to, status, createdAt } = row;
   return {
@@ -96,13 +96,13 @@ function candidate(
 }
 
 /** The trace of a message, by its id or that of an event or call about it. Throws NOT_FOUND. */
-export function traceOf(id: string, parts: TraceParts): Traced {
+export function traceOf(id: string, deps: TraceDeps): Traced {
   const uid = id.toLowerCase();
-  const own = traceMessage(uid, parts);
+  const own = traceMessage(uid, deps);
   if (own !== null) return own;
-  const about = parts.traces.resourceOf(uid);
+  const about = deps.traces.resourceOf(uid);
   if (about === null) throw nothingHas();
-  const found = traceMessage(about.resource, parts);
+  const found = traceMessage(about.resource, deps);
   if (found === null) throw notFound(`The event is about no message that is still there, but ${about.type}`);
   return found;
 }
@@ -114,23 +114,23 @@ function nothingHas(): AppError {
   );
 }
 
-function traceMessage(uid: string, parts: TraceParts): Traced | null {
-  const email = parts.traces.emailOf(uid);
-  if (email !== null) return traceEmail(email, parts);
-  return traceText(uid, parts);
+function traceMessage(uid: string, deps: TraceDeps): Traced | null {
+  const email = deps.traces.emailOf(uid);
+  if (email !== null) return traceEmail(email, deps);
+  return traceText(uid, deps);
 }
 
-function traceEmail(id: number, parts: TraceParts): Traced | null {
-  const state = parts.emails.stateById(id);
+function traceEmail(id: number, deps: TraceDeps): Traced | null {
+  const state = deps.emails.stateById(id);
   if (state === undefined) return null;
   const { email, queue } = state;
-  const attempts = parts.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS);
+  const attempts = deps.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS);
   const dialogues = new Map(attempts.map(({ number, dialogue }) => [number, dialogue]));
-  const timeline = showTimeline(state, attempts, parts.reports.of(id)).map((entry) =>
+  const timeline = showTimeline(state, attempts, deps.reports.of(id)).map((entry) =>
     entry.attempt === undefined ? entry : { ...entry, dialogue: dialogues.get(entry.attempt) ?? null },
   );
   return {
-    ...frameOf("email", email, email.recipientAddress, parts),
+    ...frameOf("email", email, email.recipientAddress, deps),
     email: {
       ...showState(state),
       returnPath: email.returnPath,
@@ -141,16 +141,16 @@ function traceEmail(id: number, parts: TraceParts): Traced | null {
   };
 }
 
-function traceText(uid: string, parts: TraceParts): Traced | null {
-  const message = parts.traces.textOf(uid);
+function traceText(uid: string, deps: TraceDeps): Traced | null {
+  const message = deps.traces.textOf(uid);
   if (message === null) return null;
   return {
-    ...frameOf("sms", message, message.recipient, parts),
+    ...frameOf("sms", message, message.recipient, deps),
     email: null,
     sms: {
       ...withoutBody(message),
       expiresAt: timeOf(message.expiresAt),
-      parts: parts.segments.of(message.id).map(showSegment),
+      parts: deps.segments.of(message.id).map(showSegment),
     },
   };
 }
@@ -159,20 +159,20 @@ function frameOf(
   kind: Traced["kind"],
   { uid, workspaceId }: { uid: string; workspaceId: number },
   address: string,
-  parts: TraceParts,
+  deps: TraceDeps,
 ): Omit<Traced, "email" | "sms"> {
-  const workspace = parts.workspaces.byId(workspaceId);
+  const workspace = deps.workspaces.byId(workspaceId);
   return {
     kind,
     id: uid,
     workspaceId: workspace?.uid ?? null,
     workspaceName: workspace?.name ?? null,
-    suppressions: parts.traces.suppressionsOf(workspaceId, address).map(showSuppression),
-    events: eventsOf(workspaceId, uid, parts),
+    suppressions: deps.traces.suppressionsOf(workspaceId, address).map(showSuppression),
+    events: eventsOf(workspaceId, uid, deps),
   };
 }
 
-function eventsOf(workspaceId: number, uid: string, { traces }: TraceParts): Traced["events"] {
+function eventsOf(workspaceId: number, uid: string, { traces }: TraceDeps): Traced["events"] {
   const hooks = new Map(traces.webhooksOf(workspaceId).map((hook) => [hook.id, hook]));
   const ids = [...hooks.keys()];
   const of = (webhookId: number) => ({

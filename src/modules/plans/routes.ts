@@ -12,7 +12,7 @@ interface Counting {
   countOf(workspaceId: number): number;
 }
 
-export interface UsageParts {
+export interface UsageDeps {
   usage: UsageStore;
   domains: Counting;
   keys: Counting;
@@ -24,10 +24,10 @@ export interface UsageParts {
 }
 
 /** What a workspace uses of its plan. */
-export function usageRoutes(parts: UsageParts) {
+export function usageRoutes(deps: UsageDeps) {
   return new Elysia({ name: "usage", prefix: "/api/v1/workspace/usage" }).get(
     "",
-    ({ request }) => ({ data: reportOf(wholeWorkspaceCaller(request).workspaceId, parts) }),
+    ({ request }) => ({ data: reportOf(wholeWorkspaceCaller(request).workspaceId, deps) }),
     {
       query: Type.Object({}),
       detail: describe({
@@ -42,10 +42,10 @@ export function usageRoutes(parts: UsageParts) {
 }
 
 /** Read in one turn, between two transactions: the numbers are of one moment. */
-function reportOf(workspaceId: number, parts: UsageParts): typeof UsageReport.static {
-  const { usage, domains, keys, workspaces } = parts;
-  const { name, plan } = parts.namedPlanOf(workspaceId);
-  const { day, month } = periodsAt(parts.clock.now());
+function reportOf(workspaceId: number, deps: UsageDeps): typeof UsageReport.static {
+  const { usage, domains, keys, workspaces } = deps;
+  const { name, plan } = deps.namedPlanOf(workspaceId);
+  const { day, month } = periodsAt(deps.clock.now());
   const { emailsPerMonth, emailsPerDay, apiKeys, webhooks, members, storage: storageBytes } = plan;
   return {
     plan: name.toLowerCase(),
@@ -57,7 +57,7 @@ function reportOf(workspaceId: number, parts: UsageParts): typeof UsageReport.st
       smsCreditsBalance: workspaces.byId(workspaceId)?.smsCredits ?? 0,
       domains: domains.countOf(workspaceId),
       apiKeys: keys.countOf(workspaceId),
-      webhooks: parts.webhooks.countOf(workspaceId),
+      webhooks: deps.webhooks.countOf(workspaceId),
       // There are none yet.
       members: 0,
       storageBytes: usage.storedBytes(workspaceId),

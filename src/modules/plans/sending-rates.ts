@@ -98,7 +98,7 @@ export interface RateNotice {
   at: number;
 }
 
-interface RateParts {
+interface RateDeps {
   usage: UsageStore;
   workspaces: {
     /** As the running transaction sees it; undefined: it was deleted. */
@@ -132,13 +132,13 @@ interface Counter {
 
 /** Counts the outcomes of emails and blocks who has too many bad ones. A follower of the transactions. */
 export class SendingRates implements TransactionListener {
-  readonly #parts: RateParts;
+  readonly #deps: RateDeps;
   readonly #tally: Tally<Pick<Counter, keyof Counter>>;
   readonly #changed = new Set<number>();
   readonly #toTell: { event: (typeof EVENTS)[keyof typeof EVENTS]; workspace: string; reason: string }[] = [];
 
-  constructor(parts: RateParts) {
-    this.#parts = parts;
+  constructor(deps: RateDeps) {
+    this.#deps = deps;
     this.#tally = new Tally((counter, amount) => {
       this.#write(counter, amount);
       this.#changed.add(counter.workspaceId);
@@ -147,7 +147,7 @@ export class SendingRates implements TransactionListener {
 
   /** Inside the transaction that ends an email: its recipient's own server has answered about it. */
   answered(workspaceId: number, isHardBounce: boolean): void {
-    const day = dayAt(this.#parts.clock.now());
+    const day = dayAt(this.#deps.clock.now());
     this.#tally.add({ workspaceId, name: "answered", domain: "", day }, 1);
     if (isHardBounce) this.#tally.add({ workspaceId, name: "hard_bounces", domain: "", day }, 1);
   }
@@ -157,17 +157,17 @@ export class SendingRates implements TransactionListener {
    * answered, beside the mail that it is about: last week's campaign must not weigh on today's few emails.
    */
   reported(workspaceId: number, { name, domain, answeredAt }: ReportedOutcome): void {
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     const day = dayAt(answeredAt ?? now);
     if (answeredAt === null) this.#tally.add({ workspaceId, name: "answered", domain: "", day }, 1);
     // What went through a relay was not counted, and what was before a lift, or the window, is forgotten.
-    else if (day < windowAt(now).first || this.#parts.usage.ofDay(workspaceId, "answered", day) === 0) return;
+    else if (day < windowAt(now).first || this.#deps.usage.ofDay(workspaceId, "answered", day) === 0) return;
     this.#tally.add({ workspaceId, name, domain: domain ?? "", day }, 1);
   }
 
   /** Inside a transaction: lifts the block and starts a new window. */
   forgetRates(workspaceId: number): void {
-    const { usage, workspaces } = this.#parts;
+    const { usage, workspaces } = this.#deps;
     this.#tally.drop((counter) => counter.workspaceId === workspaceId);
     usage.forgetRates(workspaceId);
     const warned = { rateWarnedAt: null, reportsWarnedAt: null, reportsWarning: null };
@@ -195,12 +195,12 @@ export class SendingRates implements TransactionListener {
   }
 
   onCommit(): void {
-    for (const { event, ...facts } of this.#toTell) this.#parts.log.event(event, facts, "warn");
+    for (const { event, ...facts } of this.#toTell) this.#deps.log.event(event, facts, "warn");
     this.#toTell.length = 0;
   }
 
   #write({ workspaceId, name, domain, day }: Counter, amount: number): void {
-    const { usage, clock } = this.#parts;
+    const { usage, clock } = this.#deps;
     if (domain === "" || name === "answered") return usage.add({ workspaceId, name, day }, amount);
     const { first } = windowAt(clock.now());
     // Of those that count, and not of all: so it never counts too many, whatever window is looked at later.
@@ -213,7 +213,7 @@ export class SendingRates implements TransactionListener {
   }
 
   #decide(workspaceId: number): void {
-    const { usage, workspaces, clock, isBlocking } = this.#parts;
+    const { usage, workspaces, clock, isBlocking } = this.#deps;
     if (!isBlocking) return;
     const now = clock.now();
     const { first, last } = windowAt(now);
@@ -231,7 +231,7 @@ export class SendingRates implements TransactionListener {
     const { uid: workspace, rateWarnedAt, reportsWarnedAt } = state;
     const isDue = (warnedAt: number | null) => warnedAt === null || dayAt(warnedAt) !== last;
     const notify = (kind: RateNotice["kind"], reason: string) => {
-      this.#parts.notify({ kind, workspaceId, workspace, reason, at: now });
+      this.#deps.notify({ kind, workspaceId, workspace, reason, at: now });
       this.#toTell.push({ event: EVENTS[kind], workspace, reason });
     };
     if (verdict.kind === "blocked") {
@@ -253,7 +253,7 @@ export class SendingRates implements TransactionListener {
   /** The domain about whose recipients most was reported, for the operator. */
   #whoseReports(workspaceId: number, sums: RateSums, first: string): string {
     const name = sums.capped_complaints > 0 ? "complaints" : "hard_bounces";
-    const most = this.#parts.usage.mostReported(workspaceId, name, first);
+    const most = this.#deps.usage.mostReported(workspaceId, name, first);
     if (most === undefined) return "";
     const what = name === "complaints" ? "complaints" : "hard bounces";
     return `; ${most.count} ${what} came by mail about recipients at ${most.domain}, and ${CAPS[name]} of a domain count`;

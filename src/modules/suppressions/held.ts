@@ -12,7 +12,7 @@ import type { SuppressionStore } from "./store.ts";
 /** Rows looked at in one transaction: some milliseconds. */
 const SHARE = 300;
 
-export interface HeldParts {
+export interface HeldDeps {
   suppressions: SuppressionStore;
   held: HeldStore;
   commit: Commit;
@@ -21,25 +21,25 @@ export interface HeldParts {
 }
 
 /** Suppresses whom `filter` means; how many rows that were. */
-export async function applyHeld(filter: HeldFilter, parts: HeldParts): Promise<number> {
-  const createdAt = parts.clock.now();
-  const count = await inShares(filter, parts, ({ workspaceId, channel, address, reason }) => {
+export async function applyHeld(filter: HeldFilter, deps: HeldDeps): Promise<number> {
+  const createdAt = deps.clock.now();
+  const count = await inShares(filter, deps, ({ workspaceId, channel, address, reason }) => {
     // By hand or otherwise it may be suppressed already: that reason stays.
-    parts.suppressions.insert({ workspaceId, channel, address, reason, createdAt });
+    deps.suppressions.insert({ workspaceId, channel, address, reason, createdAt });
   });
-  parts.log.event("suppressions.applied", { count, ...inWords(filter) });
+  deps.log.event("suppressions.applied", { count, ...inWords(filter) });
   return count;
 }
 
 /** Forgets whom `filter` means; how many rows that were. */
-export async function dropHeld(filter: HeldFilter, parts: HeldParts): Promise<number> {
-  const count = await inShares(filter, parts, () => undefined);
-  parts.log.event("suppressions.dropped", { count, ...inWords(filter) });
+export async function dropHeld(filter: HeldFilter, deps: HeldDeps): Promise<number> {
+  const count = await inShares(filter, deps, () => undefined);
+  deps.log.event("suppressions.dropped", { count, ...inWords(filter) });
   return count;
 }
 
-async function inShares(filter: HeldFilter, parts: HeldParts, move: (row: HeldRow) => void): Promise<number> {
-  const { held, commit } = parts;
+async function inShares(filter: HeldFilter, deps: HeldDeps, move: (row: HeldRow) => void): Promise<number> {
+  const { held, commit } = deps;
   const last = held.lastId();
   let count = 0;
   for (let from: number | null = 0; from !== null;) {

@@ -8,7 +8,7 @@ import { requestBody } from "../../platform/http/body/validate.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import { findWorkspace, WorkspacePath } from "../workspaces/find.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { applyHeld, dropHeld, type HeldParts } from "./held.ts";
+import { applyHeld, dropHeld, type HeldDeps } from "./held.ts";
 import type { HeldFilter, HeldRow } from "./held-store.ts";
 import { importSuppressions } from "./import.ts";
 import {
@@ -34,27 +34,27 @@ const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 const LONG_HELD_MS = 30 * 86_400_000;
 const LONG_HELD = "Held for more than 30 days: apply it or drop it.";
 
-export interface OperatorSuppressionParts extends HeldParts {
+export interface OperatorSuppressionDeps extends HeldDeps {
   pages: ListPages;
   workspaces: Pick<WorkspaceStore, "byUid">;
 }
 
-export function operatorSuppressionRoutes(parts: OperatorSuppressionParts) {
+export function operatorSuppressionRoutes(deps: OperatorSuppressionDeps) {
   return new Elysia({ name: "operator suppressions", prefix: "/api/v1/operator" })
-    .use(listRoutes(parts))
-    .use(heldRoutes(parts));
+    .use(listRoutes(deps))
+    .use(heldRoutes(deps));
 }
 
-function listRoutes(parts: OperatorSuppressionParts) {
-  const SuppressionImport = suppressionImport(() => parts.clock.now());
+function listRoutes(deps: OperatorSuppressionDeps) {
+  const SuppressionImport = suppressionImport(() => deps.clock.now());
   return new Elysia({ name: "operator suppression lists" })
     .get(
       "/workspaces/:id/suppressions",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const of = { workspaceId: findWorkspace(params.id, parts).id, channel: query.channel ?? null };
-        const page = parts.pages.page(parts.suppressions.list(of, before, limit), limit, LIST);
+        const { before, limit } = deps.pages.of(query, LIST);
+        const of = { workspaceId: findWorkspace(params.id, deps).id, channel: query.channel ?? null };
+        const page = deps.pages.page(deps.suppressions.list(of, before, limit), limit, LIST);
         return { data: page.rows.map(showSuppression), meta: page.meta };
       },
       {
@@ -73,7 +73,7 @@ function listRoutes(parts: OperatorSuppressionParts) {
       "/workspaces/:id/suppressions/import",
       async ({ request, params, body }) => {
         operatorCaller(request);
-        return { data: await importSuppressions(params.id, body.suppressions, parts) };
+        return { data: await importSuppressions(params.id, body.suppressions, deps) };
       },
       {
         params: WorkspacePath,
@@ -90,16 +90,16 @@ function listRoutes(parts: OperatorSuppressionParts) {
     );
 }
 
-function heldRoutes(parts: OperatorSuppressionParts) {
+function heldRoutes(deps: OperatorSuppressionDeps) {
   return new Elysia({ name: "operator held suppressions", prefix: "/held-suppressions" })
     .get(
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query, HELD_LIST);
-        const rows = parts.held.list(filterOf(query, parts), before, limit).map((row) => ({ ...row.held, ...row }));
-        const page = parts.pages.page(rows, limit, HELD_LIST);
-        const now = parts.clock.now();
+        const { before, limit } = deps.pages.of(query, HELD_LIST);
+        const rows = deps.held.list(filterOf(query, deps), before, limit).map((row) => ({ ...row.held, ...row }));
+        const page = deps.pages.page(rows, limit, HELD_LIST);
+        const now = deps.clock.now();
         return { data: page.rows.map((row) => showHeld(row, now)), meta: page.meta };
       },
       {
@@ -118,7 +118,7 @@ function heldRoutes(parts: OperatorSuppressionParts) {
       "/apply",
       async ({ request, body }) => {
         operatorCaller(request);
-        return { data: { applied: await applyHeld(filterOf(body, parts), parts) } };
+        return { data: { applied: await applyHeld(filterOf(body, deps), deps) } };
       },
       {
         body: requestBody(HeldChoice),
@@ -136,7 +136,7 @@ function heldRoutes(parts: OperatorSuppressionParts) {
       "/drop",
       async ({ request, body }) => {
         operatorCaller(request);
-        return { data: { dropped: await dropHeld(filterOf(body, parts), parts) } };
+        return { data: { dropped: await dropHeld(filterOf(body, deps), deps) } };
       },
       {
         body: requestBody(HeldChoice),
@@ -152,10 +152,10 @@ function heldRoutes(parts: OperatorSuppressionParts) {
     );
 }
 
-function filterOf(given: { workspaceId?: string; site?: string }, parts: OperatorSuppressionParts): HeldFilter {
+function filterOf(given: { workspaceId?: string; site?: string }, deps: OperatorSuppressionDeps): HeldFilter {
   const { workspaceId, site = null } = given;
   if (workspaceId === undefined) return { workspace: null, site };
-  const workspace = parts.workspaces.byUid(workspaceId.toLowerCase());
+  const workspace = deps.workspaces.byUid(workspaceId.toLowerCase());
   if (workspace === undefined)
     throw new AppError("NOT_FOUND", "There is no workspace with this workspaceId", { field: "workspaceId" });
   return { workspace, site };

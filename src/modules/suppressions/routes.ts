@@ -26,7 +26,7 @@ import type { SuppressionStore } from "./store.ts";
 const TAG = "Suppressions";
 const LIST = "suppressions";
 
-export interface SuppressionParts {
+export interface SuppressionDeps {
   pages: ListPages;
   /** Undefined: it is gone. */
   workspaces: { byId(id: number): object | undefined };
@@ -35,15 +35,15 @@ export interface SuppressionParts {
   clock: Clock;
 }
 
-export function suppressionRoutes(parts: SuppressionParts) {
+export function suppressionRoutes(deps: SuppressionDeps) {
   return new Elysia({ name: "suppressions", prefix: "/api/v1/suppressions" })
     .get(
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const rows = parts.suppressions.list({ workspaceId, channel: query.channel ?? null }, before, limit);
-        const page = parts.pages.page(rows, limit, LIST);
+        const { before, limit } = deps.pages.of(query, LIST);
+        const rows = deps.suppressions.list({ workspaceId, channel: query.channel ?? null }, before, limit);
+        const page = deps.pages.page(rows, limit, LIST);
         return { data: page.rows.map(showSuppression), meta: page.meta };
       },
       {
@@ -62,18 +62,18 @@ export function suppressionRoutes(parts: SuppressionParts) {
       async ({ request, body, set }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const { address, channel } = understood(body.address);
-        const { row, isNew } = await parts.commit(() => {
+        const { row, isNew } = await deps.commit(() => {
           // The workspace may have been deleted while the body came.
-          if (parts.workspaces.byId(workspaceId) === undefined) throw notFound("There is no such workspace any more");
-          const createdAt = parts.clock.now();
-          const isInserted = parts.suppressions.insert({
+          if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("There is no such workspace any more");
+          const createdAt = deps.clock.now();
+          const isInserted = deps.suppressions.insert({
             workspaceId,
             channel,
             address,
             reason: body.reason ?? "manual",
             createdAt,
           });
-          const found = parts.suppressions.find({ workspaceId, channel, address });
+          const found = deps.suppressions.find({ workspaceId, channel, address });
           if (found === undefined) throw new Error("a suppression is not there after it was written");
           return { row: found, isNew: isInserted };
         });
@@ -104,7 +104,7 @@ export function suppressionRoutes(parts: SuppressionParts) {
         const read = readAddress(params.address);
         // Lower case can be longer: what the list shows is found even where it is too long for an address.
         const address = read.kind === "address" ? read.address : params.address.toLowerCase().normalize("NFC");
-        const isLifted = await parts.commit(() => parts.suppressions.delete({ workspaceId, address, channel }));
+        const isLifted = await deps.commit(() => deps.suppressions.delete({ workspaceId, address, channel }));
         if (isLifted) return { data: { address, deleted: true } };
         if (read.kind === "fault") throw validationError([{ path: ["address"], message: read.message }]);
         throw noSuchSuppression(address, channel);

@@ -13,7 +13,7 @@ export interface GoneWorkspace {
   domainIds: number[];
 }
 
-export interface DeleteParts {
+export interface DeleteDeps {
   workspaces: WorkspaceStore;
   keys: KeyStore;
   domains: DomainStore;
@@ -23,11 +23,11 @@ export interface DeleteParts {
 }
 
 /** Inside a transaction. */
-export function deleteWorkspace(workspace: WorkspaceRow, parts: DeleteParts): GoneWorkspace {
+export function deleteWorkspace(workspace: WorkspaceRow, deps: DeleteDeps): GoneWorkspace {
   const { id } = workspace;
-  parts.keys.deleteOfWorkspace(id);
-  parts.webhooks.deleteOfWorkspace(id);
-  const domainIds = parts.domains.deleteOfWorkspace(id);
-  parts.workspaces.update(id, { deletedAt: parts.clock.now() });
+  deps.keys.deleteOfWorkspace(id);
+  deps.webhooks.deleteOfWorkspace(id);
+  const domainIds = deps.domains.deleteOfWorkspace(id);
+  deps.workspaces.update(id, { deletedAt: deps.clock.now() });
   return { workspace, domainIds };
 }

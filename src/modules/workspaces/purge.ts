@@ -20,7 +20,7 @@ const BUSY_MS = 1_000;
 /** After trouble with the storage. */
 const AGAIN_MS = 60_000;
 
-export interface RemovalParts {
+export interface RemovalDeps {
   removals: RemovalStore;
   workspaces: WorkspaceStore;
   keys: KeyStore;
@@ -40,7 +40,7 @@ type Share =
 
 /** Removes what belonged to deleted workspaces. */
 export class WorkspacePurge {
-  readonly #parts: RemovalParts;
+  readonly #deps: RemovalDeps;
   #isLooking = false;
   #isAsked = false;
   #isStopped = false;
@@ -48,8 +48,8 @@ export class WorkspacePurge {
   #wake: () => void = () => undefined;
   #cancel: () => void = () => undefined;
 
-  constructor(parts: RemovalParts) {
-    this.#parts = parts;
+  constructor(deps: RemovalDeps) {
+    this.#deps = deps;
   }
 
   /** There may be something to remove. */
@@ -62,7 +62,7 @@ export class WorkspacePurge {
       this.#isLooking = false;
       if (this.#isStopped) return;
       if (this.#isAsked) return this.look();
-      if (againMs !== null) this.#cancel = this.#parts.clock.after(againMs, () => this.look());
+      if (againMs !== null) this.#cancel = this.#deps.clock.after(againMs, () => this.look());
     });
   }
 
@@ -74,7 +74,7 @@ export class WorkspacePurge {
 
   /** When to look again; null: there is nothing left. Never rejects. */
   async #lookAll(): Promise<number | null> {
-    const { workspaces, log } = this.#parts;
+    const { workspaces, log } = this.#deps;
     this.#isAsked = false;
     let isBusy = false;
     try {
@@ -91,9 +91,9 @@ export class WorkspacePurge {
   }
 
   async #remove(workspaceId: number): Promise<"gone" | "busy"> {
-    const { commit, forgetLanes } = this.#parts;
+    const { commit, forgetLanes } = this.#deps;
     while (!this.#isStopped) {
-      const share = await commit(() => removeShare(workspaceId, this.#parts));
+      const share = await commit(() => removeShare(workspaceId, this.#deps));
       if (share.kind !== "more") return share.kind;
       if (share.laneIds !== undefined) forgetLanes(workspaceId, share.laneIds);
       await this.#pause();
@@ -103,7 +103,7 @@ export class WorkspacePurge {
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.#parts.clock.after(PAUSE_MS, resolve);
+      const cancel = this.#deps.clock.after(PAUSE_MS, resolve);
       this.#wake = () => {
         cancel();
         resolve();
@@ -112,8 +112,8 @@ export class WorkspacePurge {
   }
 }
 
-function removeShare(workspaceId: number, parts: RemovalParts): Share {
-  const { removals, keys, domains, workspaces } = parts;
+function removeShare(workspaceId: number, deps: RemovalDeps): Share {
+  const { removals, keys, domains, workspaces } = deps;
   // Counters come in a later transaction than the last email: those of this one are written at its end.
   if (removals.removeEmails(workspaceId) > 0) return { kind: "more" };
   if (removals.isQueued(workspaceId)) return { kind: "busy" };

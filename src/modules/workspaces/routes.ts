@@ -14,7 +14,7 @@ import { requirePlan } from "./plan.ts";
 import { CreatedWorkspace, WorkspaceCreate } from "./schema.ts";
 import type { WorkspaceStore } from "./store.ts";
 
-export interface WorkspaceParts {
+export interface WorkspaceDeps {
   workspaces: WorkspaceStore;
   keys: KeyStore;
   commit: Commit;
@@ -29,15 +29,15 @@ export interface WorkspaceParts {
 
 export const WORKSPACES_PATH = "/api/v1/workspaces";
 
-export function workspaceRoutes(parts: WorkspaceParts) {
+export function workspaceRoutes(deps: WorkspaceDeps) {
   return new Elysia({ name: "workspaces", prefix: WORKSPACES_PATH }).post(
     "",
     async ({ request, body, set }) => {
       const caller = callerOf(request);
-      requireMayCreate(caller, parts.creation);
-      const plan = choosePlan(body.plan, caller, parts);
-      const created = await parts.commit(() => insertWorkspace({ name: body.name, plan }, parts));
-      parts.log.event("workspace.created", { workspace: created.workspaceId, plan });
+      requireMayCreate(caller, deps.creation);
+      const plan = choosePlan(body.plan, caller, deps);
+      const created = await deps.commit(() => insertWorkspace({ name: body.name, plan }, deps));
+      deps.log.event("workspace.created", { workspace: created.workspaceId, plan });
       set.status = 201;
       return { data: created };
     },
@@ -49,15 +49,15 @@ export function workspaceRoutes(parts: WorkspaceParts) {
         tag: "Workspace",
         summary: "Make a workspace and its first API key",
         description: "By default only the operator key may; the key of the workspace is shown in this answer only.",
-        ...(parts.creation === "open" ? { isOpen: true } : {}),
-        ...(parts.creation === "any_key" ? { keys: ["operatorKey", "apiKey"] } : {}),
+        ...(deps.creation === "open" ? { isOpen: true } : {}),
+        ...(deps.creation === "any_key" ? { keys: ["operatorKey", "apiKey"] } : {}),
         responses: answers(201, CreatedWorkspace, [400, 401, 403, 413, 415, 422, 503]),
       }),
     },
   );
 }
 
-function requireMayCreate(caller: Caller, creation: WorkspaceParts["creation"]): void {
+function requireMayCreate(caller: Caller, creation: WorkspaceDeps["creation"]): void {
   const isWholeWorkspace = caller.kind === "key" && caller.domainId === null;
   if (caller.kind === "operator" || creation === "open" || (creation === "any_key" && isWholeWorkspace)) return;
   if (creation === "any_key") {
@@ -70,13 +70,13 @@ function requireMayCreate(caller: Caller, creation: WorkspaceParts["creation"]):
   });
 }
 
-function choosePlan(wanted: string | undefined, caller: Caller, parts: WorkspaceParts): string {
-  if (wanted === undefined) return parts.defaultPlan;
+function choosePlan(wanted: string | undefined, caller: Caller, deps: WorkspaceDeps): string {
+  if (wanted === undefined) return deps.defaultPlan;
   if (caller.kind !== "operator") {
     throw validationError([
       { path: ["plan"], message: "can be chosen with the operator key only", hint: "Leave it out." },
     ]);
   }
-  requirePlan(wanted, parts.planNames);
+  requirePlan(wanted, deps.planNames);
   return wanted;
 }

@@ -41,7 +41,7 @@ export async function findDamageAside(
   }
 }
 
-export interface PageCheckParts {
+export interface PageCheckDeps {
   dataDir: string;
   databaseFile: string;
   openThread: OpenThread;
@@ -51,13 +51,13 @@ export interface PageCheckParts {
 
 /** The check that `pombo status --check` asks for. What it has found is told until a later one finds it whole. */
 export class PageCheck {
-  readonly #parts: PageCheckParts;
+  readonly #deps: PageCheckDeps;
   readonly #stopping = new AbortController();
   #running: Promise<void> | null = null;
   #found: { words: string; at: number } | null = null;
 
-  constructor(parts: PageCheckParts) {
-    this.#parts = parts;
+  constructor(deps: PageCheckDeps) {
+    this.#deps = deps;
   }
 
   /** Rejects with UNAVAILABLE when it could not be made, and says nothing of the pages then. */
@@ -72,12 +72,12 @@ export class PageCheck {
   get trouble(): HealthIssue | null {
     if (this.#found === null) return null;
     const { words, at } = this.#found;
-    const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${cureOf(this.#parts.dataDir)}`;
+    const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${cureOf(this.#deps.dataDir)}`;
     return { part: "database", reason, since: at, isAdvisory: true };
   }
 
   async #check(): Promise<void> {
-    const { databaseFile, openThread, clock, log } = this.#parts;
+    const { databaseFile, openThread, clock, log } = this.#deps;
     const startedAt = clock.now();
     const found = await findDamageAside(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);

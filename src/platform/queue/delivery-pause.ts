@@ -22,7 +22,7 @@ export interface Pause {
 /** Why a message that is dropped during such a pause was not sent. */
 export const DROPPED_AFTER_RESTORE = "dropped after a restore; may have been delivered";
 
-export interface PauseParts {
+export interface PauseDeps {
   /** The fact delivery_paused; null or "": there is no pause. */
   read: () => string | null;
   /** Inside a transaction. */
@@ -39,13 +39,13 @@ export interface PauseView {
 }
 
 export class DeliveryPause implements PauseView {
-  readonly #parts: PauseParts;
+  readonly #deps: PauseDeps;
   readonly #waiters = new Set<() => void>();
   #pause: Pause | null;
 
-  constructor(parts: PauseParts) {
-    this.#parts = parts;
-    this.#pause = parsePause(parts.read());
+  constructor(deps: PauseDeps) {
+    this.#deps = deps;
+    this.#pause = parsePause(deps.read());
   }
 
   get pause(): Pause | null {
@@ -68,28 +68,28 @@ export class DeliveryPause implements PauseView {
    * that stays as it is.
    */
   async begin(reason: string): Promise<void> {
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     // Of what was queued in this very millisecond too it is not known.
     const pause = { reason, since: now, restorePoint: now + 1 };
-    await this.#parts.commit(() => {
-      if ((parsePause(this.#parts.read())?.restorePoint ?? null) === null) this.#parts.write(pauseFact(pause));
+    await this.#deps.commit(() => {
+      if ((parsePause(this.#deps.read())?.restorePoint ?? null) === null) this.#deps.write(pauseFact(pause));
     });
-    this.#pause = parsePause(this.#parts.read());
+    this.#pause = parsePause(this.#deps.read());
   }
 
   /** The operator pauses delivery: what is under way ends, nothing else begins. A pause after a restore stays one. */
   async hold(reason: string): Promise<void> {
-    const now = this.#parts.clock.now();
-    await this.#parts.commit(() => {
-      const { since = now, restorePoint = null } = parsePause(this.#parts.read()) ?? {};
-      this.#parts.write(pauseFact({ reason, since, restorePoint }));
+    const now = this.#deps.clock.now();
+    await this.#deps.commit(() => {
+      const { since = now, restorePoint = null } = parsePause(this.#deps.read()) ?? {};
+      this.#deps.write(pauseFact({ reason, since, restorePoint }));
     });
-    this.#pause = parsePause(this.#parts.read());
+    this.#pause = parsePause(this.#deps.read());
   }
 
   /** Delivery goes on. */
   async resume(): Promise<void> {
-    await this.#parts.commit(() => this.#parts.write(""));
+    await this.#deps.commit(() => this.#deps.write(""));
     this.#pause = null;
     for (const run of this.#waiters) run();
   }

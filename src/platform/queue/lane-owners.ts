@@ -1,7 +1,7 @@
 import type { Log } from "../log.ts";
 import type { WorkerQueue } from "./job.ts";
 
-interface OwnerParts {
+interface OwnerDeps {
   queue: Pick<WorkerQueue, "workspaceOf">;
   isHeld?: (workspaceId: number) => boolean;
   log: Log;
@@ -12,7 +12,7 @@ interface OwnerParts {
  * commit, and between two claims. A lane whose workspace cannot be read shares with its like; what cannot
  * be read is not held for that.
  */
-export function lookUpOwners({ queue, isHeld, log }: OwnerParts) {
+export function lookUpOwners({ queue, isHeld, log }: OwnerDeps) {
   const orElse = <T>(otherwise: T, ask: () => T): T => {
     try {
       return ask();

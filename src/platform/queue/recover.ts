@@ -18,7 +18,7 @@ const TRUSTED_ATTEMPTS = 2;
 /** Interrupted attempts that certainly sent nothing start again within this time. */
 const RESTART_SPREAD_MS = 1_000;
 
-export interface RecoverParts {
+export interface RecoverDeps {
   queue: WorkerQueue;
   handler: Pick<JobHandler, "recordUncertain">;
   commit: Commit;
@@ -31,14 +31,14 @@ export interface RecoverParts {
 }
 
 /** Boot: frees what a crash left in flight, then answers where work waits. Rejects with StorageError. */
-export async function freeInterrupted(parts: RecoverParts): Promise<LaneHead[]> {
-  const { queue, commit, clock, random, log } = parts;
+export async function freeInterrupted(deps: RecoverDeps): Promise<LaneHead[]> {
+  const { queue, commit, clock, random, log } = deps;
   // Read in a transaction too: if the storage fails then, the guard closes, and calls when it opens.
   const found = await commit(() => queue.inFlight());
-  const interrupted = found.filter(({ id }) => !parts.unwritten.has(id));
+  const interrupted = found.filter(({ id }) => !deps.unwritten.has(id));
   const soon = () => clock.now() + Math.floor(RESTART_SPREAD_MS * random.unit());
   await Promise.all(
-    interrupted.map((row) => free(row, row.dotAt === null && row.attempts <= TRUSTED_ATTEMPTS ? soon() : null, parts)),
+    interrupted.map((row) => free(row, row.dotAt === null && row.attempts <= TRUSTED_ATTEMPTS ? soon() : null, deps)),
   );
   if (interrupted.length > 0) {
     const unknown = interrupted.filter((row) => row.dotAt !== null).length;
@@ -48,31 +48,31 @@ export async function freeInterrupted(parts: RecoverParts): Promise<LaneHead[]> 
 }
 
 /** Rows in flight that nobody here works on would wait for ever: a bug, told and mended. */
-export function mendLost(isRunning: (id: number) => boolean, parts: RecoverParts): void {
-  const { queue, unwritten, log } = parts;
+export function mendLost(isRunning: (id: number) => boolean, deps: RecoverDeps): void {
+  const { queue, unwritten, log } = deps;
   try {
     const lost = queue.inFlight().filter(({ id }) => !isRunning(id) && !unwritten.has(id));
     if (lost.length === 0) return;
     log.bug("watch", new Error(`${lost.length} rows in flight without an attempt`));
-    void freeLost(lost, parts).then(parts.freed);
+    void freeLost(lost, deps).then(deps.freed);
   } catch (error) {
     log.bug("watch", error);
   }
 }
 
 /** Each after the delay of its claim. Never rejects. */
-async function freeLost(lost: InterruptedJob[], parts: RecoverParts): Promise<LaneHead[]> {
+async function freeLost(lost: InterruptedJob[], deps: RecoverDeps): Promise<LaneHead[]> {
   try {
-    await Promise.all(lost.map((row) => free(row, null, parts)));
-    return await parts.commit(() => parts.queue.heads());
+    await Promise.all(lost.map((row) => free(row, null, deps)));
+    return await deps.commit(() => deps.queue.heads());
   } catch (error) {
-    parts.log.bug("watch", error); // it looks again in a minute
+    deps.log.bug("watch", error); // it looks again in a minute
     return [];
   }
 }
 
-async function free(row: InterruptedJob, nextAt: number | null, parts: RecoverParts): Promise<void> {
-  const { queue, handler, commit, log, unwritten } = parts;
+async function free(row: InterruptedJob, nextAt: number | null, deps: RecoverDeps): Promise<void> {
+  const { queue, handler, commit, log, unwritten } = deps;
   const { id, attempts, startedAt, dotAt } = row;
   const write = () =>
     commit(() => {
@@ -90,7 +90,7 @@ async function free(row: InterruptedJob, nextAt: number | null, parts: RecoverPa
     unwritten.keep(id, async () => {
       const freed = await write();
       // Nothing that may fail follows: it would be written again, beside the next attempt.
-      if (freed !== null) parts.freed([freed]);
+      if (freed !== null) deps.freed([freed]);
     });
   }
 }

@@ -11,7 +11,7 @@ import { DueTimer } from "./due-timer.ts";
 import { Lanes } from "./lanes.ts";
 import type { Lane } from "./lane.ts";
 import { lookUpOwners } from "./lane-owners.ts";
-import { freeInterrupted, mendLost, type RecoverParts } from "./recover.ts";
+import { freeInterrupted, mendLost, type RecoverDeps } from "./recover.ts";
 import { nextRetryAt } from "./retry-delay.ts";
 import type { PauseView } from "./delivery-pause.ts";
 import type { SiteGate } from "./site-limits.ts";
@@ -173,7 +173,7 @@ export class Worker {
     return this.#unrecorded;
   }
 
-  get #recoverParts(): RecoverParts {
+  get #recoverParts(): RecoverDeps {
     const freed = (heads: LaneHead[]) => {
       for (const head of heads) this.nudge(head.laneId, head.dueAt);
     };

@@ -20,7 +20,7 @@ export type Settled =
   /** The new executable had accepted or sent something: its database stays. */
   | "kept";
 
-export interface StartingParts {
+export interface StartingDeps {
   dataDir: string;
   databaseFile: string;
   /** Takes the lock that an update holds from its beginning to its end. */
@@ -37,8 +37,8 @@ export interface StartingParts {
 export type EndDaemon = () => Promise<unknown>;
 
 /** Before the database is opened, with the directory's lock held. Throws StartError while an update forbids it. */
-export async function settleUpdate(parts: StartingParts): Promise<Settled | null> {
-  const { dataDir, log, updateId } = parts;
+export async function settleUpdate(deps: StartingDeps): Promise<Settled | null> {
+  const { dataDir, log, updateId } = deps;
   const journal = readJournal(dataDir);
   if (updateId !== null) {
     if (journal?.id === updateId && journal.stage === "probing") return null;
@@ -46,14 +46,14 @@ export async function settleUpdate(parts: StartingParts): Promise<Settled | null
     throw new StartError("The update that this probe belongs to is over. Nothing was done.");
   }
   if (journal === null) return null;
-  const isNew = (await parts.ownSha256()) === journal.sha256;
-  const lock = parts.takeUpdateLock();
+  const isNew = (await deps.ownSha256()) === journal.sha256;
+  const lock = deps.takeUpdateLock();
   if (lock.kind === "held") {
     if (journal.stage === "starting" && isNew) return null;
     throw updateUnderWay(lock.pid);
   }
   try {
-    const settled = await settle(journal, isNew, parts);
+    const settled = await settle(journal, isNew, deps);
     log.event("update.settled", { stage: journal.stage, from: journal.from, to: journal.to, outcome: settled }, "warn");
     return settled;
   } finally {
@@ -65,11 +65,11 @@ export async function settleUpdate(parts: StartingParts): Promise<Settled | null
 export async function settle(
   journal: Journal,
   isNew: boolean,
-  parts: Pick<StartingParts, "dataDir" | "databaseFile" | "endDaemon">,
+  deps: Pick<StartingDeps, "dataDir" | "databaseFile" | "endDaemon">,
 ): Promise<Settled> {
-  const { dataDir, databaseFile } = parts;
+  const { dataDir, databaseFile } = deps;
   const outcome = outcomeOf(journal, isNew, databaseFile);
-  if (outcome === "back") await putBack(parts);
+  if (outcome === "back") await putBack(deps);
   removeJournal(dataDir);
   return outcome;
 }
@@ -98,7 +98,7 @@ export async function putBack({
   dataDir,
   databaseFile,
   endDaemon,
-}: Pick<StartingParts, "dataDir" | "databaseFile" | "endDaemon">): Promise<void> {
+}: Pick<StartingDeps, "dataDir" | "databaseFile" | "endDaemon">): Promise<void> {
   // One of a new executable that was killed reads the file that goes, and would write of both to the replica.
   await endDaemon();
   // First: whoever starts on the database of before must find it.

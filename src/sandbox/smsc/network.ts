@@ -21,7 +21,7 @@ const MAX_AHEAD = 100_000;
 /** Octets that make ids of this run unlike those of the last. */
 const RUN_OCTETS = 4;
 
-export interface NetworkParts {
+export interface NetworkDeps {
   handsets: Handsets;
   clock: Clock;
   random: Random;
@@ -41,15 +41,15 @@ export interface Submission {
 }
 
 export class Network {
-  readonly #parts: NetworkParts;
+  readonly #deps: NetworkDeps;
   readonly #tries = new Tries();
   readonly #ahead = new Set<() => void>();
   readonly #run: string;
   #count = 0;
 
-  constructor(parts: NetworkParts) {
-    this.#parts = parts;
-    this.#run = Buffer.from(parts.random.bytes(RUN_OCTETS)).toString("hex");
+  constructor(deps: NetworkDeps) {
+    this.#deps = deps;
+    this.#run = Buffer.from(deps.random.bytes(RUN_OCTETS)).toString("hex");
   }
 
   take(submission: Submission): void {
@@ -78,7 +78,7 @@ export class Network {
           this.#tries.forget(key);
           return this.#accept(submission, DELIVERED_STEPS);
         }
-        this.#parts.handsets.arrive(submit);
+        this.#deps.handsets.arrive(submit);
         this.#tell(submit, "arrived, and the connection dropped before the answer");
         return answering.drop();
       }
@@ -108,7 +108,7 @@ export class Network {
   }
 
   #follow({ account, submit }: Submission, reported: Reported, { isShown, receipt }: Step): void {
-    const { handsets, clock, deliver } = this.#parts;
+    const { handsets, clock, deliver } = this.#deps;
     if (isShown) handsets.arrive(submit);
     this.#tell(submit, receipt?.stat ?? "arrived, no receipt");
     if (receipt === null) return;
@@ -122,18 +122,18 @@ export class Network {
     if (!NUMBER.test(submit.source))
       return this.#tell(submit, `nothing is written back: "${submit.source}" is a name, which no phone can answer`);
     const [phone, to] = [toE164(submit.destination), submit.source];
-    this.#later(WRITES_BACK_MS, () => this.#parts.writeBack(phone, to, body));
+    this.#later(WRITES_BACK_MS, () => this.#deps.writeBack(phone, to, body));
   }
 
   #report(submit: Submit): Reported {
     this.#count += 1;
     // Letters beyond F: nobody takes it for a number that could be written otherwise.
-    return { submit, id: `sx-${this.#run}-${this.#count}`, takenAt: this.#parts.clock.now() };
+    return { submit, id: `sx-${this.#run}-${this.#count}`, takenAt: this.#deps.clock.now() };
   }
 
   #later(afterMs: number, run: () => void): void {
     if (this.#ahead.size >= MAX_AHEAD) return run();
-    const cancel = this.#parts.clock.after(afterMs, () => {
+    const cancel = this.#deps.clock.after(afterMs, () => {
       this.#ahead.delete(cancel);
       run();
     });
@@ -143,7 +143,7 @@ export class Network {
   #tell(submit: Submit, what: string): void {
     const { seq, total } = placeOf(submit);
     const part = total > 1 ? ` (${seq} of ${total})` : "";
-    this.#parts.onEvent(`${what}  ${toE164(submit.destination)}${part}`);
+    this.#deps.onEvent(`${what}  ${toE164(submit.destination)}${part}`);
   }
 }
 

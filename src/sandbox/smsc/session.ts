@@ -43,7 +43,7 @@ export interface Answering {
   drop(): void;
 }
 
-export interface SessionParts {
+export interface SessionDeps {
   socket: Socket;
   clock: Clock;
   /** The status for a bind: 0 lets it in. */
@@ -54,7 +54,7 @@ export interface SessionParts {
 }
 
 export class SmscSession {
-  readonly #parts: SessionParts;
+  readonly #deps: SessionDeps;
   readonly #framer = new Framer();
   readonly #asked = new Map<number, { answered: (status: number | null) => void; cancel: () => void }>();
   readonly #cancelBind: () => void;
@@ -64,9 +64,9 @@ export class SmscSession {
   #unanswered = 0;
   #isClosed = false;
 
-  constructor(parts: SessionParts) {
-    this.#parts = parts;
-    const { socket, clock } = parts;
+  constructor(deps: SessionDeps) {
+    this.#deps = deps;
+    const { socket, clock } = deps;
     this.#cancelBind = clock.after(BIND_TIMEOUT_MS, () => this.close());
     socket.setNoDelay(true);
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
@@ -91,7 +91,7 @@ export class SmscSession {
 
   /** Its deliver_sm is answered with `status`; null: not, and the connection may be gone. */
   deliver(message: Deliver): Promise<number | null> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const { promise, resolve } = Promise.withResolvers<number | null>();
     if (!this.isReceiving) return Promise.resolve(null);
     this.#sequence = (this.#sequence % 0x7fff_ffff) + 1;
@@ -110,9 +110,9 @@ export class SmscSession {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#cancelBind();
-    this.#parts.socket.destroy();
+    this.#deps.socket.destroy();
     for (const { answered } of this.#asked.values()) answered(null);
-    this.#parts.closed(this);
+    this.#deps.closed(this);
   }
 
   #read(chunk: Buffer): void {
@@ -152,7 +152,7 @@ export class SmscSession {
       case COMMAND.submitSm: {
         if (this.#role === null || this.#role === "receiver") return this.#answer(id, sequence, STATUS.wrongBindState);
         const submit = readSubmit(bytes);
-        return this.#parts.submitted(this, submit, this.#answering(sequence));
+        return this.#deps.submitted(this, submit, this.#answering(sequence));
       }
       default:
         this.#write(pdu({ id: COMMAND.genericNack, status: STATUS.invalidCommand, sequence }));
@@ -162,7 +162,7 @@ export class SmscSession {
   #bind(role: Role, { id, sequence }: Pick<Head, "id" | "sequence">, bytes: Buffer): void {
     if (this.#role !== null) return this.#answer(id, sequence, STATUS.alreadyBound);
     const { systemId, password } = readBind(bytes);
-    const status = this.#parts.judge(systemId, password);
+    const status = this.#deps.judge(systemId, password);
     if (status !== STATUS.ok) {
       this.#answer(id, sequence, status);
       return this.#end();
@@ -171,7 +171,7 @@ export class SmscSession {
     this.#role = role;
     this.#systemId = systemId;
     this.#answer(id, sequence, STATUS.ok, cstring(SYSTEM_ID));
-    this.#parts.bound(this);
+    this.#deps.bound(this);
   }
 
   #answering(sequence: number): Answering {
@@ -192,7 +192,7 @@ export class SmscSession {
   }
 
   #write(bytes: Buffer): void {
-    const { socket } = this.#parts;
+    const { socket } = this.#deps;
     if (this.#isClosed || !socket.writable) return;
     socket.write(bytes);
     if (socket.writableLength > MAX_UNSENT_BYTES) this.close();
@@ -200,6 +200,6 @@ export class SmscSession {
 
   /** What was written last leaves first. */
   #end(): void {
-    this.#parts.socket.end(() => this.close());
+    this.#deps.socket.end(() => this.close());
   }
 }

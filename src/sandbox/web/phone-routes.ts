@@ -16,22 +16,22 @@ const MAX_BODY = 1_600;
 const SUBSCRIBER = new RegExp(`^\\+(?:${DEFAULT_SMS_PREFIXES.join("|")})\\d{7}$`);
 const ANSWERABLE = /^\+?\d{3,15}$/;
 
-export interface PhoneParts {
+export interface PhoneDeps {
   texts: Texts;
   smsc: Pick<SandboxSmsc, "writeBack">;
   /** The workspace's number, which texts go back to unless another is named. */
   ownNumber: string;
 }
 
-export function phoneRoutes(parts: PhoneParts) {
-  const { texts } = parts;
+export function phoneRoutes(deps: PhoneDeps) {
+  const { texts } = deps;
   return new Elysia({ name: "sandbox phones", aot: false, detail: { hide: true } })
     .onBeforeHandle(({ request }) => {
       const refusal = refusalOf(request);
       return refusal === null ? undefined : faultAnswer(403, { code: "FORBIDDEN", message: refusal });
     })
     .get("/sandbox/texts", ({ request }) => listTexts(texts, new URL(request.url)))
-    .post("/sandbox/texts", ({ body }) => writeBack(body, parts), { parse: "json" })
+    .post("/sandbox/texts", ({ body }) => writeBack(body, deps), { parse: "json" })
     .delete("/sandbox/texts", () => Response.json({ deleted: texts.clear() }, { headers: GUARDING_HEADERS }), {
       parse: "none",
     });
@@ -54,7 +54,7 @@ function toView({ id, from, to, body, segments, encoding, receivedAt }: StoredTe
   return { id, from, to, body, segments, encoding, receivedAt: new Date(receivedAt).toISOString() };
 }
 
-async function writeBack(given: unknown, { smsc, ownNumber }: PhoneParts): Promise<Response> {
+async function writeBack(given: unknown, { smsc, ownNumber }: PhoneDeps): Promise<Response> {
   if (!isObject(given)) {
     const message = 'The body must be JSON, such as {"from": "+258841234567", "body": "Olá"}';
     return faultAnswer(400, { code: "BAD_REQUEST", message });

@@ -10,7 +10,7 @@ import { refusalOf } from "./guard.ts";
 import { DEFAULT_LIST_LIMIT } from "../mx/inbox.ts";
 import type { Inbox, StoredMessage } from "../mx/inbox.ts";
 import { buildPage } from "./page.ts";
-import { phoneRoutes, type PhoneParts } from "./phone-routes.ts";
+import { phoneRoutes, type PhoneDeps } from "./phone-routes.ts";
 import { readMessage, sourceText, withoutHints } from "../mx/parse.ts";
 
 /** Messages that one list can ask for. */
@@ -21,7 +21,7 @@ interface SandboxPageOptions {
   /** The ready workspace's verified domain, for the curl line to copy. */
   domain?: string;
   /** What is texted, where there is an SMSC; its routes come with it. */
-  phone?: PhoneParts;
+  phone?: PhoneDeps;
 }
 
 /** The routes under /sandbox, and the way there from /, to be mounted by `pombo dev` only. */

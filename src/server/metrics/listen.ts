@@ -11,7 +11,7 @@ const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 const PATH = "/metrics";
 const PLAIN = { "content-type": "text/plain; charset=utf-8" };
 
-export interface MetricsParts {
+export interface MetricsDeps {
   listen: HostPort;
   /** All metrics as they are now. */
   text: () => Promise<string>;
@@ -19,7 +19,7 @@ export interface MetricsParts {
 }
 
 /** Binds the metrics' address. Throws StartError when it cannot be had. */
-export function listenForMetrics({ listen, text, log }: MetricsParts): Listener {
+export function listenForMetrics({ listen, text, log }: MetricsDeps): Listener {
   const place = {
     ...listen,
     key: "[metrics] listen",

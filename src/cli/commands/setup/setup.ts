@@ -19,7 +19,7 @@ export interface NewInstance {
   recoveryKey: string;
 }
 
-export interface SetUpParts {
+export interface SetUpDeps {
   random: Random;
   now: number;
   /** An instance key to use instead of a new one written to a file: it comes from the environment. */
@@ -27,18 +27,18 @@ export interface SetUpParts {
 }
 
 /** Makes the data directory of a new instance: instance key, database, operator key. Never touches an existing one. */
-export function setUpInstance(config: Config, parts: SetUpParts): NewInstance {
+export function setUpInstance(config: Config, deps: SetUpDeps): NewInstance {
   makeDirectory(config.dataDir);
   const lock = takeLock(config.dataDir);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
   try {
-    return setUpLocked(config, parts);
+    return setUpLocked(config, deps);
   } finally {
     lock.release();
   }
 }
 
-function setUpLocked(config: Config, { random, now, givenKey }: SetUpParts): NewInstance {
+function setUpLocked(config: Config, { random, now, givenKey }: SetUpDeps): NewInstance {
   const file = databaseFile(config.dataDir);
   if (existsSync(file)) {
     throw new StartError(

@@ -31,7 +31,7 @@ import type { EmailStore } from "../store/store.ts";
 // closure decides and writes everything: the replay of an idempotent answer, the workspace's blocks, domain,
 // suppression, quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
 
-export interface AcceptParts {
+export interface AcceptDeps {
   emails: EmailStore;
   queue: QueueStore;
   domains: DomainStore;
@@ -78,22 +78,22 @@ interface Decision extends SendAnswer {
 }
 
 /** Accepts all of `items` or none; resolves once that is durable. Throws AppError. */
-export async function acceptEmails(request: AcceptRequest, parts: AcceptParts): Promise<SendAnswer> {
-  if (parts.guard.trouble !== null) {
+export async function acceptEmails(request: AcceptRequest, deps: AcceptDeps): Promise<SendAnswer> {
+  if (deps.guard.trouble !== null) {
     throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
       hint: "Send the same request again later.",
       retryAfterS: 5,
     });
   }
-  const prepared = await prepareAll(request.items, parts.preparer);
-  const decision = await parts.commit(() => decide(request, prepared, parts));
+  const prepared = await prepareAll(request.items, deps.preparer);
+  const decision = await deps.commit(() => decide(request, prepared, deps));
   for (const [laneId, destination] of decision.lanes) {
-    parts.queue.rememberLane(request.caller.workspaceId, destination, laneId);
-    parts.nudge(laneId, decision.dueAt, decision.dueAt + parts.settings.lifetimeMs);
+    deps.queue.rememberLane(request.caller.workspaceId, destination, laneId);
+    deps.nudge(laneId, decision.dueAt, decision.dueAt + deps.settings.lifetimeMs);
   }
   if (decision.isMismatch) {
     const facts = { workspace: request.caller.workspaceId, operation: request.operation };
-    parts.log.event("idempotency.mismatch", facts, "warn");
+    deps.log.event("idempotency.mismatch", facts, "warn");
   }
   return decision;
 }
@@ -117,37 +117,37 @@ function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
   throw new Error(`an address passed its schema and not its parser: ${parsed.message}`);
 }
 
-function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): Decision {
-  const now = parts.clock.now();
+function decide(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps): Decision {
+  const now = deps.clock.now();
   const scope = scopeOf(request);
   const { idempotency } = request;
-  const replay = replayOf({ scope, idempotency }, now - parts.settings.keepAnswersMs, parts.idempotency);
+  const replay = replayOf({ scope, idempotency }, now - deps.settings.keepAnswersMs, deps.idempotency);
   if (replay !== null) return { ...replay, lanes: new Map(), dueAt: now };
 
   const { caller } = request;
-  const blocked = refusalOf(parts.standingOf(caller.workspaceId));
+  const blocked = refusalOf(deps.standingOf(caller.workspaceId));
   if (blocked !== null) throw blocked;
-  const senders = chooseDomains(request, prepared, parts);
-  refuseSuppressed(request, prepared, parts);
-  const plan = parts.planOf(caller.workspaceId);
+  const senders = chooseDomains(request, prepared, deps);
+  refuseSuppressed(request, prepared, deps);
+  const plan = deps.planOf(caller.workspaceId);
   const quota = { workspaceId: caller.workspaceId, plan, amount: prepared.length, now };
-  const warnings = takeEmailQuota(quota, parts.usage);
+  const warnings = takeEmailQuota(quota, deps.usage);
   const bytes = prepared.reduce((sum, { body }) => sum + body.content.length, 0);
-  takeStorage({ workspaceId: caller.workspaceId, plan, bytes }, parts.usage);
-  if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, parts);
+  takeStorage({ workspaceId: caller.workspaceId, plan, bytes }, deps.usage);
+  if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, deps);
 
   const lanes = new Map<number, string>();
-  const uids = newIds(prepared.length, now, parts.random);
+  const uids = newIds(prepared.length, now, deps.random);
   const accepted = prepared.map((email, index) => {
     const domain = senders[index];
     const uid = uids[index];
     if (domain === undefined || uid === undefined) throw new Error("an email has no domain");
-    write(email, domain, { uid, now, lanes, parts });
+    write(email, domain, { uid, now, lanes, parts: deps });
     return { id: uid, status: "queued" };
   });
   const body = JSON.stringify({ data: request.operation === "emails" ? accepted[0] : accepted });
   if (request.idempotency !== null) {
-    parts.idempotency.insert(
+    deps.idempotency.insert(
       { ...scope, key: request.idempotency.key },
       { requestHash: request.idempotency.requestHash, response: body },
       now,
@@ -156,10 +156,10 @@ function decide(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts
   return { body, isReplay: false, isMismatch: false, lanes, dueAt: now };
 }
 
-function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, parts: AcceptParts): void {
-  const resource = parts.standingOf(workspaceId)?.uid ?? "";
+function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, deps: AcceptDeps): void {
+  const resource = deps.standingOf(workspaceId)?.uid ?? "";
   for (const warning of warnings)
-    parts.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
+    deps.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
 }
 
 function scopeOf(request: AcceptRequest): Omit<IdempotencyScope, "key"> {
@@ -168,7 +168,7 @@ function scopeOf(request: AcceptRequest): Omit<IdempotencyScope, "key"> {
 }
 
 /** The verified domain of each email's From; throws with every item at fault. */
-function chooseDomains(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): DomainRow[] {
+function chooseDomains(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps): DomainRow[] {
   const { workspaceId, domainId } = request.caller;
   const byName = new Map<string, DomainRow | null>();
   const chosen: DomainRow[] = [];
@@ -176,7 +176,7 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], parts: Acce
   for (const [index, { from }] of prepared.entries()) {
     let domain = byName.get(from.domain);
     if (domain === undefined) {
-      domain = parts.domains.senderNamed(workspaceId, from.domain) ?? null;
+      domain = deps.domains.senderNamed(workspaceId, from.domain) ?? null;
       byName.set(from.domain, domain);
     }
     if (domainId !== null && domain?.id !== domainId) {
@@ -201,11 +201,11 @@ function hintFor(domain: DomainRow | null, from: Mailbox): string {
   return `Publish the records of ${name} and call POST /api/v1/domains/${domain.uid}/verification-checks.`;
 }
 
-function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], parts: AcceptParts): void {
+function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps): void {
   const faults: ErrorItem[] = [];
   for (const [index, { to }] of prepared.entries()) {
     const address = comparableAddress(to);
-    const reason = parts.suppressions.reasonFor(request.caller.workspaceId, address);
+    const reason = deps.suppressions.reasonFor(request.caller.workspaceId, address);
     if (reason === null) continue;
     faults.push({
       message: `The recipient is suppressed (${reason})`,
@@ -223,7 +223,7 @@ function placeOf(request: AcceptRequest, index: number, field: string): { field:
 function write(
   email: Prepared,
   domain: DomainRow,
-  context: { uid: string; now: number; lanes: Map<number, string>; parts: AcceptParts },
+  context: { uid: string; now: number; lanes: Map<number, string>; parts: AcceptDeps },
 ): void {
   const { uid, now, lanes, parts } = context;
   const { settings } = parts;

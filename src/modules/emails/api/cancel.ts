@@ -1,5 +1,5 @@
 import { AppError } from "../../../platform/errors.ts";
-import type { AcceptParts } from "./accept.ts";
+import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { stateOf } from "./serialize.ts";
 import type { EmailScope, EmailState } from "../store/read-store.ts";
@@ -8,31 +8,31 @@ import type { EmailScope, EmailState } from "../store/read-store.ts";
 // the transactions, the claim of an attempt or the cancel, the other sees it. A row in flight is not
 // removed, a removed row is not claimed, so what was answered `canceled` is never sent any more.
 
-export type CancelParts = Pick<AcceptParts, "emails" | "queue" | "commit" | "clock" | "log">;
+export type CancelDeps = Pick<AcceptDeps, "emails" | "queue" | "commit" | "clock" | "log">;
 
 /** For the 200 of an email whose last answer was lost. */
 export const MAY_HAVE_ARRIVED =
   "The answer to an attempt was lost before this: the email may have been delivered all the same.";
 
 /** Ends a waiting email; its record then, or null when the scope has no such email. Throws NOT_CANCELABLE. */
-export async function cancelEmail(scope: EmailScope, uid: string, parts: CancelParts) {
-  const canceled = await parts.commit(() => {
-    const found = parts.emails.state(scope, uid);
+export async function cancelEmail(scope: EmailScope, uid: string, deps: CancelDeps) {
+  const canceled = await deps.commit(() => {
+    const found = deps.emails.state(scope, uid);
     if (found === undefined) return null;
-    const attempts = found.email.status === "queued" ? parts.queue.removeWaiting(found.email.id) : null;
+    const attempts = found.email.status === "queued" ? deps.queue.removeWaiting(found.email.id) : null;
     if (attempts === null) throw notCancelable(found);
-    parts.emails.end(found.email.id, {
+    deps.emails.end(found.email.id, {
       status: "canceled",
-      endedAt: parts.clock.now(),
+      endedAt: deps.clock.now(),
       sentAt: null,
       deliveredAt: null,
       failedReason: null,
       bounce: null,
       attempts,
     });
-    return parts.emails.record(scope, uid) ?? null;
+    return deps.emails.record(scope, uid) ?? null;
   });
-  if (canceled !== null) parts.log.event("email.canceled", { id: uid, attempts: canceled.email.attempts });
+  if (canceled !== null) deps.log.event("email.canceled", { id: uid, attempts: canceled.email.attempts });
   return canceled;
 }
 

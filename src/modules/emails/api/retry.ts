@@ -1,5 +1,5 @@
 import { AppError } from "../../../platform/errors.ts";
-import type { AcceptParts } from "./accept.ts";
+import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { stateOf } from "./serialize.ts";
 import type { EmailScope, EmailState } from "../store/read-store.ts";
@@ -9,27 +9,27 @@ import type { EmailScope, EmailState } from "../store/read-store.ts";
 // site that is held stays held, and a row in flight is left alone, so that asking again and again
 // never has two attempts run.
 
-export type RetryParts = Pick<AcceptParts, "emails" | "queue" | "commit" | "clock" | "log" | "nudge">;
+export type RetryDeps = Pick<AcceptDeps, "emails" | "queue" | "commit" | "clock" | "log" | "nudge">;
 
 /** For the 202 of an email whose last answer was lost. */
 export const MAY_COME_TWICE =
   "The answer to an attempt was lost before this: if that one was delivered, the recipient gets the email twice.";
 
 /** Makes a delayed email due as soon as it may be; its record then, or null when the scope has no such email. Throws NOT_RETRYABLE. */
-export async function retryEmail(scope: EmailScope, uid: string, parts: RetryParts) {
-  const retried = await parts.commit(() => {
-    const found = parts.emails.state(scope, uid);
+export async function retryEmail(scope: EmailScope, uid: string, deps: RetryDeps) {
+  const retried = await deps.commit(() => {
+    const found = deps.emails.state(scope, uid);
     if (found === undefined) return null;
-    const now = parts.clock.now();
-    const row = found.email.status === "queued" ? parts.queue.retryNow(found.email.id, now) : null;
+    const now = deps.clock.now();
+    const row = found.email.status === "queued" ? deps.queue.retryNow(found.email.id, now) : null;
     if (row === null) throw notRetryable(found);
-    const record = parts.emails.record(scope, uid);
+    const record = deps.emails.record(scope, uid);
     return record === undefined ? null : { record, ...row };
   });
   if (retried === null) return null;
   const { record, laneId, dueAt } = retried;
-  parts.nudge(laneId, dueAt);
-  parts.log.event("email.retry_asked", { id: uid, attempts: record.queue?.attempts ?? null });
+  deps.nudge(laneId, dueAt);
+  deps.log.event("email.retry_asked", { id: uid, attempts: record.queue?.attempts ?? null });
   return record;
 }
 

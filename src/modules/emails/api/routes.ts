@@ -8,7 +8,7 @@ import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/rules.ts";
 import { idempotencyOf } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
-import { acceptEmails, type AcceptParts } from "./accept.ts";
+import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { listEmails } from "./list.ts";
 import { MAX_LOOKED_AT } from "../store/range-store.ts";
@@ -33,18 +33,18 @@ const TAG = "Emails";
 const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
 const CHANGE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 422, 503];
 
-export interface EmailParts extends AcceptParts {
+export interface EmailDeps extends AcceptDeps {
   reports: Pick<ReportStore, "of">;
 }
 
-export function emailRoutes(parts: EmailParts) {
+export function emailRoutes(deps: EmailDeps) {
   return new Elysia({ name: "emails", prefix: "/api/v1/emails" })
     .post(
       "",
       async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
         const idempotency = idempotencyOf(request);
-        return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, parts), set);
+        return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, deps), set);
       },
       {
         body: requestBody(EmailSend),
@@ -64,11 +64,11 @@ export function emailRoutes(parts: EmailParts) {
       "/batch",
       async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
-        const allowed = parts.planOf(caller.workspaceId).batch;
+        const allowed = deps.planOf(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
         const idempotency = idempotencyOf(request);
         const send = { caller, operation: "emails.batch", items: body.emails, idempotency } as const;
-        return answerSend(await acceptEmails(send, parts), set);
+        return answerSend(await acceptEmails(send, deps), set);
       },
       {
         body: requestBody(EmailBatch),
@@ -83,7 +83,7 @@ export function emailRoutes(parts: EmailParts) {
         }),
       },
     )
-    .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, parts.emails), {
+    .get("", ({ request, query }) => listEmails(workspaceCaller(request), query, deps.emails), {
       query: EmailQuery,
       detail: describe({
         id: "listEmails",
@@ -98,7 +98,7 @@ export function emailRoutes(parts: EmailParts) {
     .get(
       "/:id",
       ({ request, params }) => {
-        const found = parts.emails.record(workspaceCaller(request), params.id.toLowerCase());
+        const found = deps.emails.record(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         return { data: showRecord(found) };
       },
@@ -116,10 +116,10 @@ export function emailRoutes(parts: EmailParts) {
     .get(
       "/:id/events",
       ({ request, params }) => {
-        const found = parts.emails.state(workspaceCaller(request), params.id.toLowerCase());
+        const found = deps.emails.state(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         const { id } = found.email;
-        return { data: showTimeline(found, parts.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS), parts.reports.of(id)) };
+        return { data: showTimeline(found, deps.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS), deps.reports.of(id)) };
       },
       {
         params: Type.Object({ id: uuid() }),
@@ -137,7 +137,7 @@ export function emailRoutes(parts: EmailParts) {
     .post(
       "/:id/cancel",
       async ({ request, params }) => {
-        const canceled = await cancelEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), parts);
+        const canceled = await cancelEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), deps);
         if (canceled === null) throw noSuchEmail();
         return { data: withHint(canceled, MAY_HAVE_ARRIVED) };
       },
@@ -157,7 +157,7 @@ export function emailRoutes(parts: EmailParts) {
     .post(
       "/:id/retry",
       async ({ request, params, set }) => {
-        const retried = await retryEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), parts);
+        const retried = await retryEmail(wholeWorkspaceCaller(request), params.id.toLowerCase(), deps);
         if (retried === null) throw noSuchEmail();
         set.status = 202;
         return { data: withHint(retried, MAY_COME_TWICE) };

@@ -16,7 +16,7 @@ const SHARE = 500;
 /** While attempts run, or after trouble with the storage. */
 const AGAIN_MS = 60_000;
 
-export interface AbandonParts {
+export interface AbandonDeps {
   emails: EmailStore;
   queue: QueueStore;
   commit: Commit;
@@ -30,7 +30,7 @@ export interface DeletedDomainSweep {
   stop(): void;
 }
 
-export function createDeletedDomainSweep(parts: AbandonParts): DeletedDomainSweep {
+export function createDeletedDomainSweep(deps: AbandonDeps): DeletedDomainSweep {
   let isStopped = false;
   let isRunning = false;
   let isWanted = false;
@@ -47,14 +47,14 @@ export function createDeletedDomainSweep(parts: AbandonParts): DeletedDomainSwee
     try {
       while (isWanted) {
         isWanted = false;
-        isLeft = await failAll(parts, () => isStopped);
+        isLeft = await failAll(deps, () => isStopped);
       }
     } catch (error) {
       isWanted = false;
-      if (!isStorageError(error)) parts.log.bug("abandon", error);
+      if (!isStorageError(error)) deps.log.bug("abandon", error);
     }
     isRunning = false;
-    if (isLeft && !isStopped) cancelTimer = parts.clock.after(AGAIN_MS, begin);
+    if (isLeft && !isStopped) cancelTimer = deps.clock.after(AGAIN_MS, begin);
   };
   return {
     begin,
@@ -66,30 +66,30 @@ export function createDeletedDomainSweep(parts: AbandonParts): DeletedDomainSwee
 }
 
 /** Whether something is left. */
-async function failAll(parts: AbandonParts, isStopped: () => boolean): Promise<boolean> {
-  for (const domain of parts.emails.deletedDomainsWithMail()) {
+async function failAll(deps: AbandonDeps, isStopped: () => boolean): Promise<boolean> {
+  for (const domain of deps.emails.deletedDomainsWithMail()) {
     let failed = 0;
     let name: string | null = null;
     for (;;) {
       if (isStopped()) return true;
-      const share = await parts.commit(() => failShare(domain, parts));
+      const share = await deps.commit(() => failShare(domain, deps));
       failed += share.failed;
       name ??= share.name;
       if (share.failed < SHARE) break;
     }
-    if (failed > 0) parts.log.event("domain.deleted_with_mail", { domain: name, failed });
+    if (failed > 0) deps.log.event("domain.deleted_with_mail", { domain: name, failed });
   }
-  return !isStopped() && parts.emails.deletedDomainsWithMail().length > 0;
+  return !isStopped() && deps.emails.deletedDomainsWithMail().length > 0;
 }
 
-function failShare(domain: DomainOfWorkspace, parts: AbandonParts): { failed: number; name: string | null } {
-  const waiting = parts.emails.waitingOfDomain(domain, SHARE);
+function failShare(domain: DomainOfWorkspace, deps: AbandonDeps): { failed: number; name: string | null } {
+  const waiting = deps.emails.waitingOfDomain(domain, SHARE);
   for (const { id } of waiting) {
-    const attempts = parts.queue.removeWaiting(id);
+    const attempts = deps.queue.removeWaiting(id);
     if (attempts === null) continue;
-    parts.emails.end(id, {
+    deps.emails.end(id, {
       status: "failed",
-      endedAt: parts.clock.now(),
+      endedAt: deps.clock.now(),
       sentAt: null,
       deliveredAt: null,
       failedReason: DOMAIN_DELETED,

@@ -14,9 +14,9 @@ import { storedBody, type StoredBody } from "../content/body.ts";
 import type { Composed } from "../content/compose.ts";
 import type { Composer } from "../content/composer.ts";
 import { expiredReason } from "./held-queue-expiry.ts";
-import { type Addressed, DNS_SITE, type Ending, settle, type SettleParts } from "./record-result.ts";
+import { type Addressed, DNS_SITE, type Ending, settle, type SettleDeps } from "./record-result.ts";
 import { messageIdOf } from "../api/serialize.ts";
-import { findDeliveryRoute, type DeliveryRoute, type WayParts } from "./route.ts";
+import { findDeliveryRoute, type DeliveryRoute, type WayDeps } from "./route.ts";
 
 // One attempt at one email: load it, look once more whether it may still go, find the way, compose
 // and sign, send. Nothing is written here: every way out is a value that record-result.ts turns into rows,
@@ -30,7 +30,7 @@ const LONG_WAIT_MS = 1_000;
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";
 const ORPHANED: Ending = { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
 
-export interface DeliverParts extends SettleParts, WayParts {
+export interface DeliverDeps extends SettleDeps, WayDeps {
   domains: DomainStore;
   suppressions: SuppressionStore;
   keychain: Keychain;
@@ -44,16 +44,16 @@ export interface DeliverParts extends SettleParts, WayParts {
 }
 
 /** The worker's handler for emails. */
-export function emailHandler(parts: DeliverParts): JobHandler {
+export function emailHandler(deps: DeliverDeps): JobHandler {
   return {
     async attempt(job, context) {
-      const loaded = loadOrGiveUp(job, parts);
-      if (loaded === "unreadable") return abandon(job, parts);
+      const loaded = loadOrGiveUp(job, deps);
+      if (loaded === "unreadable") return abandon(job, deps);
       if (loaded === null) return { action: { kind: "finish" }, isReached: null, record: () => undefined };
-      return settle({ job, ...loaded }, await attempt(job, loaded, context, parts), parts);
+      return settle({ job, ...loaded }, await attempt(job, loaded, context, deps), deps);
     },
     recordUncertain(job) {
-      parts.emails.insertAttempt({
+      deps.emails.insertAttempt({
         emailId: job.id,
         number: job.attempts,
         startedAt: job.startedAt,
@@ -70,10 +70,10 @@ export function emailHandler(parts: DeliverParts): JobHandler {
         tries: null,
         dialogue: null,
       });
-      parts.emails.setSentAt(job.id, job.dotAt);
-      parts.emails.setPossibleDuplicate(job.id);
+      deps.emails.setSentAt(job.id, job.dotAt);
+      deps.emails.setPossibleDuplicate(job.id);
     },
-    nameOf: (id) => parts.emails.stateById(id)?.email.uid ?? null,
+    nameOf: (id) => deps.emails.stateById(id)?.email.uid ?? null,
   };
 }
 
@@ -87,31 +87,31 @@ interface Loaded extends Addressed {
 }
 
 /** A stored email that cannot be read is a bug, tried again as every other, but not past its life. */
-function loadOrGiveUp(job: Job, parts: DeliverParts): Loaded | null | "unreadable" {
+function loadOrGiveUp(job: Job, deps: DeliverDeps): Loaded | null | "unreadable" {
   try {
-    return load(job, parts);
+    return load(job, deps);
   } catch (error) {
-    if (parts.expiry.now() < job.expiresAt) throw error;
-    parts.log.bug("load", error);
+    if (deps.expiry.now() < job.expiresAt) throw error;
+    deps.log.bug("load", error);
     return "unreadable";
   }
 }
 
-function abandon(job: Job, parts: DeliverParts): JobResult {
+function abandon(job: Job, deps: DeliverDeps): JobResult {
   const failedReason = "4.4.7 Not delivered in its time: pombo could not read it from its database";
-  const endedAt = parts.clock.now();
+  const endedAt = deps.clock.now();
   const end = { endedAt, sentAt: null, deliveredAt: null, failedReason, bounce: null, attempts: job.attempt - 1 };
   return {
     action: { kind: "finish" },
     isReached: null,
     record(ownsRow) {
-      if (ownsRow) parts.emails.end(job.id, { status: "failed", ...end });
+      if (ownsRow) deps.emails.end(job.id, { status: "failed", ...end });
     },
   };
 }
 
-function load(job: Job, parts: DeliverParts): Loaded | null {
-  const found = parts.emails.forDelivery(job.id);
+function load(job: Job, deps: DeliverDeps): Loaded | null {
+  const found = deps.emails.forDelivery(job.id);
   if (found === undefined) return null;
   const { email, body } = found;
   // A report has ended it between its claim and now.
@@ -122,13 +122,13 @@ function load(job: Job, parts: DeliverParts): Loaded | null {
     email,
     to: mailbox(parseAddress(email.recipient)),
     body: storedBody(body),
-    domain: parts.domains.byId(email.domainId) ?? null,
+    domain: deps.domains.byId(email.domainId) ?? null,
   };
 }
 
-async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts: DeliverParts): Promise<Ending> {
+async function attempt(job: Job, loaded: Loaded, context: AttemptContext, deps: DeliverDeps): Promise<Ending> {
   const { email, to, domain } = loaded;
-  const refused = refuse(job, loaded, parts);
+  const refused = refuse(job, loaded, deps);
   if (refused !== null) return refused;
   if (domain === null) return ORPHANED;
   // Held, not failed: the operator may well lift it.
@@ -140,32 +140,32 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
   const route = await findDeliveryRoute(
     job,
     { from: email.senderDomain, to: to.domain, workspaceId: email.workspaceId },
-    parts,
+    deps,
   );
   if (route.kind !== "hosts") return route;
   context.locate(route.site);
-  if (route.relay === null) parts.refusals.noteReply(DNS_SITE, email.workspaceId, parts.clock.now());
-  if (parts.sites.blockOf(route.site, email.workspaceId) !== null) return { kind: "unbegun" };
+  if (route.relay === null) deps.refusals.noteReply(DNS_SITE, email.workspaceId, deps.clock.now());
+  if (deps.sites.blockOf(route.site, email.workspaceId) !== null) return { kind: "unbegun" };
 
-  const signed = await composeAndSign(loaded, domain, parts);
+  const signed = await composeAndSign(loaded, domain, deps);
   if (signed.kind === "unsigned")
     return { kind: "trouble", reason: signed.reason, stage: null, category: "unknown", badDomainAt: null };
 
-  const waitsFrom = parts.clock.now();
-  const release = await parts.slots.take(route.site, context.stopping);
+  const waitsFrom = deps.clock.now();
+  const release = await deps.slots.take(route.site, context.stopping);
   if (release === null) return { kind: "unbegun" };
   try {
-    if (parts.sites.blockOf(route.site, email.workspaceId) !== null) return { kind: "unbegun" };
-    if (parts.clock.now() - waitsFrom > LONG_WAIT_MS) {
-      const refusedMeanwhile = refuse(job, loaded, parts);
+    if (deps.sites.blockOf(route.site, email.workspaceId) !== null) return { kind: "unbegun" };
+    if (deps.clock.now() - waitsFrom > LONG_WAIT_MS) {
+      const refusedMeanwhile = refuse(job, loaded, deps);
       if (refusedMeanwhile !== null) return refusedMeanwhile;
-      if (parts.domains.byId(domain.id) === undefined) return ORPHANED;
+      if (deps.domains.byId(domain.id) === undefined) return ORPHANED;
     }
-    parts.sites.begin(route.site, email.workspaceId);
-    const { transmission, envelopeAcceptedAt, isTaken } = await transmit({ email, to, signed }, route, context, parts);
+    deps.sites.begin(route.site, email.workspaceId);
+    const { transmission, envelopeAcceptedAt, isTaken } = await transmit({ email, to, signed }, route, context, deps);
     // A report ended the email before all of it was sent: its server is not to blame that we broke off.
     if (isTaken) return { kind: "unbegun" };
-    parts.sites.learn(route.site, email.workspaceId, transmission);
+    deps.sites.learn(route.site, email.workspaceId, transmission);
     const { relay } = route;
     return {
       kind: "transmitted",
@@ -173,7 +173,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, parts:
       relay,
       isCutOff: context.cutOff.aborted,
       site: route.site,
-      endedAt: parts.clock.now(),
+      endedAt: deps.clock.now(),
       envelopeAcceptedAt,
     };
   } finally {
@@ -186,7 +186,7 @@ async function transmit(
   { email, to, signed }: Addressed & { signed: Signed },
   route: Extract<DeliveryRoute, { kind: "hosts" }>,
   context: AttemptContext,
-  parts: DeliverParts,
+  deps: DeliverDeps,
 ) {
   let envelopeAcceptedAt: number | null = null;
   let isTaken = false;
@@ -195,16 +195,16 @@ async function transmit(
   context.cutOff.addEventListener("abort", cutOff, { once: true });
   if (context.cutOff.aborted) cutOff();
   try {
-    const messagesPerSession = parts.sites.messagesPerSession(route.site);
+    const messagesPerSession = deps.sites.messagesPerSession(route.site);
     const transmission = await deliverVia(
-      parts.pool,
+      deps.pool,
       { ...route, messagesPerSession },
       {
         envelope: { from: email.returnPath, to: to.address, needsSmtpUtf8: signed.needsSmtpUtf8 },
         header: headerOf(email),
         content: signed.message,
         async beforeDot() {
-          envelopeAcceptedAt = parts.clock.now();
+          envelopeAcceptedAt = deps.clock.now();
           try {
             await context.markPointOfNoReturn();
           } catch (error) {
@@ -231,30 +231,30 @@ function headerOf({ sender, replyTo, subject }: Addressed["email"]): Mail["heade
 }
 
 /** Why the email must not go now, as an end of it; null when it may. */
-function refuse(job: Job, { email, to }: Loaded, parts: DeliverParts): Ending | null {
-  if (parts.expiry.now() >= job.expiresAt) {
+function refuse(job: Job, { email, to }: Loaded, deps: DeliverDeps): Ending | null {
+  if (deps.expiry.now() >= job.expiresAt) {
     const reason = expiredReason({ createdAt: email.createdAt, expiresAt: job.expiresAt, lastReply: job.lastReply });
     return { kind: "refused", status: "failed", category: "expired", reason };
   }
-  const suppressed = parts.suppressions.reasonFor(email.workspaceId, comparableAddress(to));
+  const suppressed = deps.suppressions.reasonFor(email.workspaceId, comparableAddress(to));
   if (suppressed === null) return null;
   const reason = `The recipient became suppressed (${suppressed}) after the email was accepted`;
   return { kind: "refused", status: "suppressed", category: "policy", reason };
 }
 
-async function composeAndSign({ email, body }: Loaded, domain: DomainRow, parts: DeliverParts): Promise<Composed> {
+async function composeAndSign({ email, body }: Loaded, domain: DomainRow, deps: DeliverDeps): Promise<Composed> {
   let keys: PlainKey[];
   try {
-    keys = parts.keychain.keysFor(domain);
+    keys = deps.keychain.keysFor(domain);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { kind: "unsigned", reason: `Not sent, because it could not be signed: ${why}` };
   }
   const { uid, workspaceId, createdAt, sender, recipient, replyTo, subject, returnPath } = email;
-  return parts.composer({
+  return deps.composer({
     uid,
     // Gone with a deletion: then the email's own rows go too.
-    workspaceUid: parts.workspaces.byId(workspaceId)?.uid ?? "",
+    workspaceUid: deps.workspaces.byId(workspaceId)?.uid ?? "",
     createdAt,
     sender,
     recipient,
@@ -265,7 +265,7 @@ async function composeAndSign({ email, body }: Loaded, domain: DomainRow, parts:
     domain: domain.name,
     body,
     keys,
-    at: parts.clock.now(),
+    at: deps.clock.now(),
   });
 }
 

@@ -26,7 +26,7 @@ export function expiredReason(email: { createdAt: number; expiresAt: number; las
   return shorten(`4.4.7 Not delivered within ${hours} h${last}`, MAX_REASON);
 }
 
-export interface HeldExpiryParts {
+export interface HeldExpiryDeps {
   emails: EmailStore;
   queue: QueueStore;
   /** Whose queues are held. */
@@ -53,14 +53,14 @@ interface Share {
 
 /** Fails what expires in queues that are held, on its time. */
 export class HeldQueueExpiry {
-  readonly #parts: HeldExpiryParts;
+  readonly #deps: HeldExpiryDeps;
   #cancel: () => void = () => undefined;
   #isLooking = false;
   #isAsked = false;
   #isStopped = false;
 
-  constructor(parts: HeldExpiryParts) {
-    this.#parts = parts;
+  constructor(deps: HeldExpiryDeps) {
+    this.#deps = deps;
   }
 
   /** Looks now, and from then on by itself. */
@@ -73,8 +73,8 @@ export class HeldQueueExpiry {
       this.#isLooking = false;
       if (this.#isStopped) return;
       if (this.#isAsked) return this.look();
-      const delayMs = Math.max(0, nextAt - this.#parts.clock.now());
-      this.#cancel = this.#parts.clock.after(delayMs, () => this.look());
+      const delayMs = Math.max(0, nextAt - this.#deps.clock.now());
+      this.#cancel = this.#deps.clock.after(delayMs, () => this.look());
     });
   }
 
@@ -85,13 +85,13 @@ export class HeldQueueExpiry {
 
   /** When to look again. Never rejects. */
   async #lookAll(): Promise<number> {
-    const { heldWorkspaces, commit, clock, log } = this.#parts;
+    const { heldWorkspaces, commit, clock, log } = this.#deps;
     let nextAt = clock.now() + LOOK_EVERY_MS;
     this.#isAsked = false;
     try {
       for (const workspaceId of heldWorkspaces()) {
         for (let isMore = true; isMore && !this.#isStopped;) {
-          const share = await commit(() => expireShare(workspaceId, this.#parts));
+          const share = await commit(() => expireShare(workspaceId, this.#deps));
           this.#tell(share.ended);
           isMore = share.isMore;
           nextAt = Math.min(nextAt, share.nextAt ?? nextAt);
@@ -104,7 +104,7 @@ export class HeldQueueExpiry {
   }
 
   #tell(ended: Ended[]): void {
-    const { log, show } = this.#parts;
+    const { log, show } = this.#deps;
     for (const { uid, recipient, attempts, reason } of ended) {
       const facts = { id: uid, to: show(recipient, recipient), attempt: attempts, detail: show(reason, recipient) };
       log.event("email.failed", facts);
@@ -112,7 +112,7 @@ export class HeldQueueExpiry {
   }
 }
 
-function expireShare(workspaceId: number, { emails, queue, clock }: HeldExpiryParts): Share {
+function expireShare(workspaceId: number, { emails, queue, clock }: HeldExpiryDeps): Share {
   const now = clock.now();
   const share: Share = { ended: [], isMore: false, nextAt: null };
   for (const state of ["queued", "delivery_delayed"] as const) {

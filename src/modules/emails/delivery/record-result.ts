@@ -62,7 +62,7 @@ export type Ending =
       envelopeAcceptedAt: number | null;
     };
 
-export interface SettleParts {
+export interface SettleDeps {
   emails: EmailStore;
   suppressions: SuppressionStore;
   refusals: RefusalWatch;
@@ -79,25 +79,25 @@ export interface SettleParts {
   show: (words: string, recipient: string) => string;
 }
 
-export function settle(ended: Ended, ending: Ending, parts: SettleParts): JobResult {
+export function settle(ended: Ended, ending: Ending, deps: SettleDeps): JobResult {
   switch (ending.kind) {
     case "unbegun":
       return { action: { kind: "give_back" }, isReached: null, record: () => undefined };
     case "refused":
-      return settleRefused(ended, ending, parts);
+      return settleRefused(ended, ending, deps);
     case "trouble":
-      return settleTrouble(ended, ending, parts);
+      return settleTrouble(ended, ending, deps);
     case "bad_domain":
-      return settleBadDomain(ended, ending, parts);
+      return settleBadDomain(ended, ending, deps);
     case "transmitted":
-      return settleTransmitted(ended, ending, parts);
+      return settleTransmitted(ended, ending, deps);
   }
 }
 
-function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, parts: SettleParts): JobResult {
+function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, deps: SettleDeps): JobResult {
   const { job } = ended;
   const { status, category, reason } = ending;
-  const endedAt = parts.clock.now();
+  const endedAt = deps.clock.now();
   const bounce: Bounce = {
     type: category === "expired" ? "transient" : "undetermined",
     category,
@@ -113,7 +113,7 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
       // Nothing was begun by this attempt, so it does not count.
       const attempts = job.attempt - 1;
       const failure = status === "failed" ? JSON.stringify(bounce) : null;
-      parts.emails.end(job.id, {
+      deps.emails.end(job.id, {
         status,
         endedAt,
         sentAt: null,
@@ -123,39 +123,39 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
         attempts,
       });
     },
-    committed: () => tell(parts, `email.${status}`, ended, reason),
+    committed: () => tell(deps, `email.${status}`, ended, reason),
   };
 }
 
-function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }>, parts: SettleParts): JobResult {
+function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }>, deps: SettleDeps): JobResult {
   const { job } = ended;
   const { reason, stage, category, badDomainAt } = ending;
-  const endedAt = parts.clock.now();
+  const endedAt = deps.clock.now();
   return {
     action: { kind: "defer", at: null, lastReply: reason, badDomainAt },
     // DNS and signing say nothing of the destination's servers.
     isReached: null,
     record(ownsRow) {
-      parts.emails.insertAttempt({
+      deps.emails.insertAttempt({
         ...blankAttempt(job, endedAt),
         stage,
         reply: reason,
         outcome: "deferred",
         category,
       });
-      if (ownsRow) tellDelayed(ended, endedAt, parts);
+      if (ownsRow) tellDelayed(ended, endedAt, deps);
     },
-    committed: () => tell(parts, "email.delivery_delayed", ended, reason),
+    committed: () => tell(deps, "email.delivery_delayed", ended, reason),
   };
 }
 
-function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_domain" }>, parts: SettleParts): JobResult {
+function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_domain" }>, deps: SettleDeps): JobResult {
   const { job, email, to } = ended;
   const { reason, enhancedCode } = ending;
-  const endedAt = parts.clock.now();
+  const endedAt = deps.clock.now();
   const bounce: Bounce = { type: "permanent", category: "bad_domain", smtpCode: null, enhancedCode, mx: null };
   const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
-  const suppression = suppressFor({ site: DNS_SITE, recipient, now: endedAt }, parts);
+  const suppression = suppressFor({ site: DNS_SITE, recipient, now: endedAt }, deps);
   return {
     action: { kind: "finish" },
     isReached: null,
@@ -167,14 +167,14 @@ function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_doma
         reply: reason,
         category: "bad_domain",
       };
-      parts.emails.insertAttempt({ ...attempt, outcome: "bounced" });
+      deps.emails.insertAttempt({ ...attempt, outcome: "bounced" });
       if (!ownsRow) return;
       const end = { deliveredAt: null, failedReason: reason, bounce: JSON.stringify(bounce), attempts: job.attempt };
-      parts.emails.end(job.id, { status: "bounced", endedAt, sentAt: null, ...end });
+      deps.emails.end(job.id, { status: "bounced", endedAt, sentAt: null, ...end });
       suppression.write();
     },
     committed() {
-      tell(parts, "email.bounced", ended, reason);
+      tell(deps, "email.bounced", ended, reason);
       suppression.tell();
     },
   };
@@ -183,15 +183,15 @@ function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_doma
 function settleTransmitted(
   ended: Ended,
   ending: Extract<Ending, { kind: "transmitted" }>,
-  parts: SettleParts,
+  deps: SettleDeps,
 ): JobResult {
   const { job, email } = ended;
   const { transmission, endedAt } = ending;
   const { result } = transmission;
   const sentAt = transmission.isReached ? (ending.envelopeAcceptedAt ?? endedAt) : null;
   if (result.kind === "accepted") {
-    parts.refusals.noteReply(ending.site, email.workspaceId, endedAt);
-    parts.reportedRefusals.noteReply(reportSite(email.recipientAddress), email.workspaceId, endedAt);
+    deps.refusals.noteReply(ending.site, email.workspaceId, endedAt);
+    deps.reportedRefusals.noteReply(reportSite(email.recipientAddress), email.workspaceId, endedAt);
     // A relay has yet to deliver it.
     const status = ending.relay === null ? "delivered" : "sent";
     const deliveredAt = ending.relay === null ? endedAt : null;
@@ -199,30 +199,30 @@ function settleTransmitted(
       action: { kind: "finish" },
       isReached: true,
       record(ownsRow) {
-        parts.emails.insertAttempt(attemptOf(job, ending, { outcome: status, category: null }));
+        deps.emails.insertAttempt(attemptOf(job, ending, { outcome: status, category: null }));
         const end = { deliveredAt, failedReason: null, bounce: null, attempts: job.attempt };
         if (ownsRow) {
-          parts.emails.end(job.id, { status, endedAt, sentAt, ...end });
-          if (ending.relay === null) parts.rates.answered(email.workspaceId, false);
-        } else noteLate(job, { sentAt, deliveredAt }, parts);
+          deps.emails.end(job.id, { status, endedAt, sentAt, ...end });
+          if (ending.relay === null) deps.rates.answered(email.workspaceId, false);
+        } else noteLate(job, { sentAt, deliveredAt }, deps);
       },
       committed() {
-        if (ending.relay === null && transmission.address !== null) parts.reporters.note(transmission.address);
-        tell(parts, `email.${status}`, ended, describeTransmission(transmission));
+        if (ending.relay === null && transmission.address !== null) deps.reporters.note(transmission.address);
+        tell(deps, `email.${status}`, ended, describeTransmission(transmission));
       },
     };
   }
   const judgement = classify(transmission, ending.relay);
   if (!judgement.verdict.isHard && transmission.lastReply !== null)
-    parts.refusals.noteReply(ending.site, email.workspaceId, endedAt);
+    deps.refusals.noteReply(ending.site, email.workspaceId, endedAt);
   return judgement.verdict.kind === "bounced"
-    ? settleBounced(ended, ending, { ...judgement, sentAt, parts })
-    : settleDeferred(ended, ending, { ...judgement, sentAt, parts });
+    ? settleBounced(ended, ending, { ...judgement, sentAt, parts: deps })
+    : settleDeferred(ended, ending, { ...judgement, sentAt, parts: deps });
 }
 
 interface Judged extends RelayOutcome {
   sentAt: number | null;
-  parts: SettleParts;
+  parts: SettleDeps;
 }
 
 function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): JobResult {
@@ -286,15 +286,15 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
 function noteLate(
   job: Job,
   times: { sentAt: number | null; deliveredAt: number | null },
-  { emails }: SettleParts,
+  { emails }: SettleDeps,
 ): void {
   if (times.sentAt !== null) emails.setSentAt(job.id, times.sentAt);
   if (times.deliveredAt !== null) emails.setDeliveredAt(job.id, times.deliveredAt);
 }
 
 /** Inside the transaction, after the queue's row was put off. */
-function tellDelayed({ job, email }: Ended, at: number, parts: SettleParts): void {
-  parts.tellOfEmail({ id: job.id, workspaceId: email.workspaceId, type: "email.delivery_delayed", at });
+function tellDelayed({ job, email }: Ended, at: number, deps: SettleDeps): void {
+  deps.tellOfEmail({ id: job.id, workspaceId: email.workspaceId, type: "email.delivery_delayed", at });
 }
 
 /** It may have arrived as often as it was sent: sending it for three days would fill somebody's inbox. */
@@ -357,13 +357,13 @@ function attemptOf(
   };
 }
 
-function tell(parts: SettleParts, event: string, { email, job }: Ended, detail: string): void {
+function tell(deps: SettleDeps, event: string, { email, job }: Ended, detail: string): void {
   const { recipient } = email;
-  parts.log.event(event, {
+  deps.log.event(event, {
     id: email.uid,
-    to: parts.show(recipient, recipient),
+    to: deps.show(recipient, recipient),
     attempt: job.attempt,
     // A server's words may hold the address too.
-    detail: parts.show(detail, recipient),
+    detail: deps.show(detail, recipient),
   });
 }

@@ -14,7 +14,7 @@ import type { Ending } from "./record-result.ts";
 /** A domain that DNS says does not exist is believed after two such answers this far apart (decisions §4). */
 const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;
 
-export interface WayParts {
+export interface WayDeps {
   resolver: Pick<DnsClient, "by">;
   allowed: AddressRanges;
   clock: Pick<Clock, "now">;
@@ -28,7 +28,7 @@ export interface WayParts {
   isIpv6Ready: boolean;
 }
 
-type MxParts = Omit<WayParts, "resolver"> & { resolver: ReturnType<DnsClient["by"]> };
+type MxDeps = Omit<WayDeps, "resolver"> & { resolver: ReturnType<DnsClient["by"]> };
 
 type NoWay = Extract<Ending, { kind: "trouble" | "bad_domain" }>;
 
@@ -39,12 +39,12 @@ export type DeliveryRoute = (Extract<Route, { kind: "hosts" }> & { access?: Acce
 export async function findDeliveryRoute(
   job: Job,
   { from, to, workspaceId }: { from: string; to: string; workspaceId: number },
-  parts: WayParts,
+  deps: WayDeps,
 ): Promise<DeliveryRoute> {
-  const relay = parts.findRelay(from);
-  const resolver = parts.resolver.by(workspaceId);
+  const relay = deps.findRelay(from);
+  const resolver = deps.resolver.by(workspaceId);
   if (relay !== null) return await findRelayWay(relay, resolver);
-  const route = await findMx(job, to, { ...parts, resolver });
+  const route = await findMx(job, to, { ...deps, resolver });
   return route.kind === "hosts" ? { ...route, relay: null } : route;
 }
 
@@ -59,24 +59,24 @@ async function findRelayWay(relay: Relay, resolver: Resolver): Promise<DeliveryR
   return { kind: "hosts", hosts, site: relay.site, access: relay.access, relay };
 }
 
-async function findMx(job: Job, domain: string, parts: MxParts): Promise<Extract<Route, { kind: "hosts" }> | NoWay> {
-  const { allowed, random, own, isIpv6Ready } = parts;
+async function findMx(job: Job, domain: string, deps: MxDeps): Promise<Extract<Route, { kind: "hosts" }> | NoWay> {
+  const { allowed, random, own, isIpv6Ready } = deps;
   const options = { random, allowed, own, isIpv6Ready };
   // A name that was missing before is asked for anew, from another server where there is one.
-  const resolver = job.badDomainAt === null ? parts.resolver : parts.resolver.fresh(job.attempt);
+  const resolver = job.badDomainAt === null ? deps.resolver : deps.resolver.fresh(job.attempt);
   const route = await findRoute(domain, { resolver, ...options });
   if (route.kind === "hosts") return route;
   if (route.kind === "trouble") {
     return { kind: "trouble", reason: route.reason, stage: "dns", category: "no_answer", badDomainAt: job.badDomainAt };
   }
-  const now = parts.clock.now();
+  const now = deps.clock.now();
   const firstAt = job.badDomainAt ?? now;
-  if (now - firstAt >= CONFIRM_BAD_DOMAIN_MS && (await ownNameResolves(parts))) {
+  if (now - firstAt >= CONFIRM_BAD_DOMAIN_MS && (await ownNameResolves(deps))) {
     // Once more from the next server, where there are two: one that lies must not be its own witness.
-    const other = await findRoute(domain, { resolver: parts.resolver.fresh(job.attempt + 1), ...options });
+    const other = await findRoute(domain, { resolver: deps.resolver.fresh(job.attempt + 1), ...options });
     if (other.kind === "hosts") return other;
     // A server that does not answer is stood in for by the first, which would then be its own witness all the same.
-    const isAlone = other.kind === "bad_domain" && parts.resolver.serverCount > 1 && other.server === route.server;
+    const isAlone = other.kind === "bad_domain" && deps.resolver.serverCount > 1 && other.server === route.server;
     if (other.kind === "trouble" || isAlone) {
       const reason = isAlone ? `${route.reason}, says one DNS server; no other has said so yet` : other.reason;
       return { kind: "trouble", reason, stage: "dns", category: "no_answer", badDomainAt: firstAt };
@@ -89,8 +89,8 @@ async function findMx(job: Job, domain: string, parts: MxParts): Promise<Extract
 }
 
 /** A resolver that cannot find ourselves is not believed about others. */
-async function ownNameResolves(parts: MxParts): Promise<boolean> {
-  const resolver = parts.resolver.fresh(0);
-  const answers = await Promise.all([resolver.a(parts.hostname), resolver.aaaa(parts.hostname)]);
+async function ownNameResolves(deps: MxDeps): Promise<boolean> {
+  const resolver = deps.resolver.fresh(0);
+  const answers = await Promise.all([resolver.a(deps.hostname), resolver.aaaa(deps.hostname)]);
   return answers.some((answer) => answer.kind === "found");
 }

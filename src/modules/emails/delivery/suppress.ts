@@ -5,7 +5,7 @@ import type { RefusalWatch, RefusedRecipient } from "./mass-refusals.ts";
 // A hard bounce suppresses its recipient, unless its site refuses in masses (mass-refusals.ts): then it is
 // kept for the operator, and so are those that were suppressed before the mass could be seen.
 
-export interface SuppressParts {
+export interface SuppressDeps {
   suppressions: SuppressionStore;
   refusals: RefusalWatch;
   log: Log;
@@ -21,10 +21,10 @@ export interface Suppression {
 /** Of the hard answer that `site` gave at `now` about a recipient. */
 export function suppressFor(
   hard: { site: string; recipient: RefusedRecipient; now: number },
-  parts: SuppressParts,
+  deps: SuppressDeps,
 ): Suppression {
   const { site, recipient, now } = hard;
-  const { suppressions, refusals, log } = parts;
+  const { suppressions, refusals, log } = deps;
   refusals.noteHard(site, recipient.workspaceId, now);
   const row = { channel: "email", reason: "hard_bounce", createdAt: now } as const;
   /** Null: nobody was held. */

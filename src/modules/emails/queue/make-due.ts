@@ -8,7 +8,7 @@ import type { QueueStore } from "./store.ts";
 /** Rows changed in one transaction. */
 const SHARE = 500;
 
-export interface HastenParts {
+export interface HastenDeps {
   queue: QueueStore;
   commit: Commit;
   clock: Pick<Clock, "now">;
@@ -21,16 +21,16 @@ export interface HastenParts {
  * What kept a domain's mail is over: what waits for another attempt is tried now, a share at a time. Cut
  * off, the rest comes at its own time.
  */
-export async function makeMailDueNow(domain: DomainRow, parts: HastenParts): Promise<void> {
-  const now = parts.clock.now();
+export async function makeMailDueNow(domain: DomainRow, deps: HastenDeps): Promise<void> {
+  const now = deps.clock.now();
   const { id: domainId, workspaceId } = domain;
   try {
     for (;;) {
-      const laneIds = await parts.commit(() => parts.queue.hastenDomain({ workspaceId, domainId }, now, SHARE));
-      for (const laneId of new Set(laneIds)) parts.nudge(laneId, now);
+      const laneIds = await deps.commit(() => deps.queue.hastenDomain({ workspaceId, domainId }, now, SHARE));
+      for (const laneId of new Set(laneIds)) deps.nudge(laneId, now);
       if (laneIds.length < SHARE) return;
     }
   } catch (error) {
-    if (!isStorageError(error)) parts.log.bug("hasten", error);
+    if (!isStorageError(error)) deps.log.bug("hasten", error);
   }
 }

@@ -37,7 +37,7 @@ export interface Reported {
   watched?: { suppression: Suppression | null };
 }
 
-export interface ReportParts {
+export interface ReportDeps {
   emails: EmailStore;
   reports: ReportStore;
   queue: Pick<QueueStore, "remove">;
@@ -64,70 +64,70 @@ export interface ReportTaken {
 }
 
 /** Inside a transaction: writes all that follows from a report about the email `uid`. */
-export function takeReport(uid: string, reported: Reported, parts: ReportParts): ReportTaken {
-  const found = parts.reports.emailOf(uid);
-  if (found === undefined || parts.standingOf(found.email.workspaceId) === undefined)
+export function takeReport(uid: string, reported: Reported, deps: ReportDeps): ReportTaken {
+  const found = deps.reports.emailOf(uid);
+  if (found === undefined || deps.standingOf(found.email.workspaceId) === undefined)
     return { outcome: "gone", tell: () => undefined };
   const { report } = reported;
-  if (report.kind === "bounce" && report.isPermanent) return takeBounce(found, report, reported, parts);
-  if (report.kind === "complaint" && report.isUnwanted) return takeComplaint(found, reported, parts);
-  return { outcome: note(found, reported, parts), tell: () => undefined };
+  if (report.kind === "bounce" && report.isPermanent) return takeBounce(found, report, reported, deps);
+  if (report.kind === "complaint" && report.isUnwanted) return takeComplaint(found, reported, deps);
+  return { outcome: note(found, reported, deps), tell: () => undefined };
 }
 
 type BounceReport = Extract<EmailReport, { kind: "bounce" }>;
 
-function takeBounce(found: EmailState, report: BounceReport, reported: Reported, parts: ReportParts): ReportTaken {
+function takeBounce(found: EmailState, report: BounceReport, reported: Reported, deps: ReportDeps): ReportTaken {
   const { email } = found;
-  const noted = note(found, reported, parts);
+  const noted = note(found, reported, deps);
   const { type, category, smtpCode, status: enhancedCode, remoteMta: mx } = report;
   const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
   const failedReason = reasonOf(report);
-  const changed = end(found, { status: "bounced", failedReason, bounce: JSON.stringify(bounce) }, reported.at, parts);
+  const changed = end(found, { status: "bounced", failedReason, bounce: JSON.stringify(bounce) }, reported.at, deps);
   if (changed === null) return { outcome: noted, tell: () => undefined };
-  countBounce(email, changed, report.isHard, parts);
-  reported.watched ??= { suppression: watch(email, reported, parts) };
+  countBounce(email, changed, report.isHard, deps);
+  reported.watched ??= { suppression: watch(email, reported, deps) };
   const { suppression } = reported.watched;
   suppression?.write();
   return {
     outcome: "bounced",
     tell() {
-      tell("email.bounced", found, failedReason, parts);
+      tell("email.bounced", found, failedReason, deps);
       suppression?.tell();
     },
   };
 }
 
 /** What a hard bounce suppresses, or holds; null: it suppresses nobody. */
-function watch(email: EmailRow, { report, at }: Reported, parts: ReportParts): Suppression | null {
+function watch(email: EmailRow, { report, at }: Reported, deps: ReportDeps): Suppression | null {
   // By the domain: a server that took the mail and then finds its recipients gone in masses is to be
   // asked about as one that refuses them is.
   const site = reportSite(email.recipientAddress);
   if (report.kind === "bounce" && report.isHard) {
     const recipient = { workspaceId: email.workspaceId, address: email.recipientAddress };
-    return suppressFor({ site, recipient, now: at }, { ...parts, refusals: parts.reportedRefusals });
+    return suppressFor({ site, recipient, now: at }, { ...deps, refusals: deps.reportedRefusals });
   }
-  parts.reportedRefusals.noteReply(site, email.workspaceId, at);
+  deps.reportedRefusals.noteReply(site, email.workspaceId, at);
   return null;
 }
 
-function takeComplaint(found: EmailState, reported: Reported, parts: ReportParts): ReportTaken {
+function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps): ReportTaken {
   const { email } = found;
-  const isFirst = !parts.reports.of(email.id).some(({ kind }) => kind === "complaint");
-  const noted = note(found, reported, parts);
-  const changed = end(found, { status: "complained", failedReason: null, bounce: null }, reported.at, parts);
+  const isFirst = !deps.reports.of(email.id).some(({ kind }) => kind === "complaint");
+  const noted = note(found, reported, deps);
+  const changed = end(found, { status: "complained", failedReason: null, bounce: null }, reported.at, deps);
   // Who complains is not written to any more, however the email ended; but by one complaint once, so that it
   // does not bring back what somebody has lifted.
   if (changed === null && !(isFirst && noted === "noted")) return { outcome: noted, tell: () => undefined };
   const { workspaceId, recipientAddress: address } = email;
   const row = { workspaceId, channel: "email", address, reason: "complaint", createdAt: reported.at } as const;
   // One person may complain about all that has arrived: only the first of these counts as a provider's.
-  const isFirstOfPerson = !parts.suppressions.hasComplained(workspaceId, address);
-  const isNew = parts.suppressions.insert(row);
+  const isFirstOfPerson = !deps.suppressions.hasComplained(workspaceId, address);
+  const isNew = deps.suppressions.insert(row);
   const isFromProvider = reported.isFromProvider && isNew && isFirstOfPerson;
-  countComplaint(email, changed, { ...reported, isFromProvider }, parts);
+  countComplaint(email, changed, { ...reported, isFromProvider }, deps);
   return {
     outcome: changed === null ? noted : "complained",
-    tell: () => (changed === null ? undefined : tell("email.complained", found, null, parts)),
+    tell: () => (changed === null ? undefined : tell("email.complained", found, null, deps)),
   };
 }
 
@@ -139,7 +139,7 @@ function end(
   { email }: EmailState,
   change: { status: "bounced" | "complained"; failedReason: string | null; bounce: string | null },
   endedAt: number,
-  { emails, queue }: ReportParts,
+  { emails, queue }: ReportDeps,
 ): Before | null {
   const { status: before } = email;
   if (before !== "queued" && before !== "delivered" && before !== "sent") return null;
@@ -149,7 +149,7 @@ function end(
 }
 
 /** As at sending: of what goes through a relay the recipients' own servers have said nothing to us. */
-function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findRelay }: ReportParts): void {
+function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findRelay }: ReportDeps): void {
   const { workspaceId, deliveredAt: answeredAt } = email;
   const bounced = { name: "hard_bounces", domain: domainOf(email) } as const;
   if (before === "delivered" && isHard && answeredAt !== null) rates.reported(workspaceId, { ...bounced, answeredAt });
@@ -162,7 +162,7 @@ function countComplaint(
   email: EmailRow,
   before: Before | null,
   { at, isFromProvider }: Reported,
-  { rates, findRelay }: ReportParts,
+  { rates, findRelay }: ReportDeps,
 ): void {
   const { workspaceId, deliveredAt, sentAt, status, senderDomain } = email;
   if (deliveredAt === null && findRelay(senderDomain) !== null) return;
@@ -191,7 +191,7 @@ function reasonOf({ diagnostic, status, smtpCode, remoteMta }: BounceReport): st
   return shorten(said, MAX_REASON - server.length) + server;
 }
 
-function note({ email }: EmailState, { report, reporter, at }: Reported, { reports }: ReportParts) {
+function note({ email }: EmailState, { report, reporter, at }: Reported, { reports }: ReportDeps) {
   return reports.note({
     ...BLANK,
     emailId: email.id,
@@ -224,7 +224,7 @@ function rowOf(report: EmailReport): Pick<ReportRow, "kind"> & Partial<ReportRow
   }
 }
 
-function tell(event: string, { email }: EmailState, detail: string | null, { log, show }: ReportParts): void {
+function tell(event: string, { email }: EmailState, detail: string | null, { log, show }: ReportDeps): void {
   const { uid, recipient } = email;
   const words = detail === null ? {} : { detail: show(detail, recipient) };
   log.event(event, { id: uid, to: show(recipient, recipient), by: "report", ...words });

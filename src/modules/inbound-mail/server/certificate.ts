@@ -15,7 +15,7 @@ import { type PemPair, selfSigned } from "./self-signed.ts";
 const LOOK_EVERY_MS = 60_000;
 const FILE_MAX_BYTES = 1_048_576;
 
-export interface CertificateParts {
+export interface CertificateDeps {
   config: Config["inbound"];
   hostname: string;
   clock: Clock;
@@ -35,8 +35,8 @@ interface Files {
 }
 
 /** Throws StartError when the configured files cannot be used. */
-export function openCertificate(parts: CertificateParts): Certificate {
-  const { config, hostname, clock, random } = parts;
+export function openCertificate(deps: CertificateDeps): Certificate {
+  const { config, hostname, clock, random } = deps;
   const { certificateFile, keyFile } = config;
   if (certificateFile === null || keyFile === null) {
     const pair = selfSigned(hostname, { now: clock.now(), serial: random.bytes(16) });
@@ -46,7 +46,7 @@ export function openCertificate(parts: CertificateParts): Certificate {
   // The look comes first: what is written in between is found changed.
   const state = stateOf(files);
   const pair = readPair(files);
-  return { pair, follow: (use) => follow(files, { ...parts, state, use }) };
+  return { pair, follow: (use) => follow(files, { ...deps, state, use }) };
 }
 
 /** Reads the two files, which must fit each other. Throws StartError with the cure. */
@@ -96,7 +96,7 @@ function parsed<T>(read: () => T, { file, key, what }: { file: string; key: stri
 
 function follow(
   files: Files,
-  { clock, log, use, ...rest }: CertificateParts & { state: string; use: (pair: PemPair) => void },
+  { clock, log, use, ...rest }: CertificateDeps & { state: string; use: (pair: PemPair) => void },
 ): () => void {
   let { state } = rest;
   let toldOf = "";

@@ -10,7 +10,7 @@ type Connection = SMTPServer["connections"] extends Set<infer Each> ? Each : nev
 /** What ends a connection whose client neither goes nor lets go: the library ends most after five seconds. */
 const END_WITHIN_MS = 10_000;
 
-export interface ClientParts {
+export interface ClientDeps {
   id: string;
   /** Given back once the connection is gone. */
   place: Place;
@@ -48,7 +48,7 @@ export class Client {
   readonly #cancelSession: () => void;
   #cancelEnd = () => {};
 
-  constructor({ id, place, socket, clock, limits, gone }: ClientParts) {
+  constructor({ id, place, socket, clock, limits, gone }: ClientDeps) {
     this.id = id;
     this.place = place;
     this.#clock = clock;

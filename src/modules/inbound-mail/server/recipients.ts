@@ -29,7 +29,7 @@ export interface SentEmail {
   returnPath: string;
 }
 
-export interface RouteParts {
+export interface RouteDeps {
   hostname: string;
   bounceHost: string;
   returnPathKey: Uint8Array;
@@ -42,17 +42,17 @@ const MAILBOXES = ["postmaster", "abuse"] as const;
 const COMPLAINTS = "fbl";
 
 /** What mail to `address`, as RCPT names it, is for; `now` in Unix ms. */
-export function route(address: string, parts: RouteParts, now: number): Route {
+export function route(address: string, deps: RouteDeps, now: number): Route {
   const at = address.lastIndexOf("@");
   // RFC 5321 §4.5.1: postmaster may stand without a domain.
   const local = (at < 0 ? address : address.slice(0, at)).toLowerCase();
   if (at < 0) return local === "postmaster" ? person("postmaster") : stranger("unknown");
   const host = domainToASCII(address.slice(at + 1));
   const token = readReturnPath(local);
-  if (token.kind === "token") return routeToken(token, { local, host, now }, parts);
-  const isOwn = host === parts.hostname || host === parts.bounceHost;
+  if (token.kind === "token") return routeToken(token, { local, host, now }, deps);
+  const isOwn = host === deps.hostname || host === deps.bounceHost;
   if (!isOwn) return stranger("foreign");
-  if (local === COMPLAINTS && host === parts.bounceHost) return taken({ kind: "complaint" });
+  if (local === COMPLAINTS && host === deps.bounceHost) return taken({ kind: "complaint" });
   const mailbox = MAILBOXES.find((name) => name === local);
   return mailbox === undefined ? stranger("unknown") : person(mailbox);
 }
@@ -60,7 +60,7 @@ export function route(address: string, parts: RouteParts, now: number): Route {
 function routeToken(
   token: { id: string; mac: Uint8Array; expiresAt: number },
   { local, host, now }: { local: string; host: string; now: number },
-  { find, returnPathKey, bounceHost }: RouteParts,
+  { find, returnPathKey, bounceHost }: RouteDeps,
 ): Route {
   if (now >= token.expiresAt) return stranger("expired");
   const email = find(token.id);

@@ -22,9 +22,9 @@ import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
 import { type Place, Places } from "./connection-limits.ts";
 import { type Crowd, type InboundCounts, Refusals } from "./refusals.ts";
 import { refusal, smtpOptions } from "./replies.ts";
-import type { RouteParts } from "./recipients.ts";
+import type { RouteDeps } from "./recipients.ts";
 
-export interface InboundParts extends RouteParts {
+export interface InboundDeps extends RouteDeps {
   listen: HostPort;
   certificate: Certificate;
   receive: Receive;
@@ -52,15 +52,15 @@ export interface Inbound {
 const GO_WITHIN_MS = 1_000;
 
 /** Starts to listen. Throws StartError when the address cannot be had. */
-export async function startInbound(parts: InboundParts): Promise<Inbound> {
-  const inbound = new InboundServer(parts);
+export async function startInbound(deps: InboundDeps): Promise<Inbound> {
+  const inbound = new InboundServer(deps);
   await inbound.open();
   return inbound;
 }
 
 class InboundServer implements Inbound {
   address = "";
-  readonly #parts: InboundParts;
+  readonly #deps: InboundDeps;
   readonly #limits: InboundLimits;
   readonly #smtp: SMTPServer;
   readonly #listener: Server;
@@ -75,15 +75,15 @@ class InboundServer implements Inbound {
   #isStopping = false;
   #emptied: (() => void) | null = null;
 
-  constructor(parts: InboundParts) {
-    this.#parts = parts;
-    this.#limits = parts.limits ?? INBOUND_LIMITS;
-    this.#refusals = new Refusals(parts);
+  constructor(deps: InboundDeps) {
+    this.#deps = deps;
+    this.#limits = deps.limits ?? INBOUND_LIMITS;
+    this.#refusals = new Refusals(deps);
     this.#places = new Places(this.#limits);
-    this.#intake = new Intake({ ...parts, limits: this.#limits, refusals: this.#refusals });
+    this.#intake = new Intake({ ...deps, limits: this.#limits, refusals: this.#refusals });
     this.#smtp = new SMTPServer({
-      ...smtpOptions(parts.hostname, this.#limits),
-      ...parts.certificate.pair,
+      ...smtpOptions(deps.hostname, this.#limits),
+      ...deps.certificate.pair,
       onSecure: (socket, session, done) => {
         this.#clients.get(session.id)?.secured(socket);
         done();
@@ -103,7 +103,7 @@ class InboundServer implements Inbound {
     // Clients that break off, or fail the handshake: a stranger's trouble, with nothing to be done about it here.
     this.#smtp.on("error", () => undefined);
     this.#listener = createServer((socket) => this.#admit(socket));
-    this.#endFollow = parts.certificate.follow((pair) => this.#smtp.updateSecureContext(pair));
+    this.#endFollow = deps.certificate.follow((pair) => this.#smtp.updateSecureContext(pair));
   }
 
   get clientCount(): number {
@@ -112,16 +112,16 @@ class InboundServer implements Inbound {
 
   async open(): Promise<void> {
     try {
-      this.address = await bind(this.#listener, this.#parts.listen);
+      this.address = await bind(this.#listener, this.#deps.listen);
     } catch (error) {
       this.#endFollow();
       throw error;
     }
-    this.#listener.on("error", (error) => this.#parts.log.bug("inbound listener", error));
+    this.#listener.on("error", (error) => this.#deps.log.bug("inbound listener", error));
   }
 
   async stop(graceMs: number): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     this.#isStopping = true;
     this.#endFollow();
     this.#listener.close();
@@ -150,14 +150,14 @@ class InboundServer implements Inbound {
 
   #admit(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
-    const visitor = { networks: networksOf(address), timesHeard: this.#parts.reporters.timesHeard(address) };
+    const visitor = { networks: networksOf(address), timesHeard: this.#deps.reporters.timesHeard(address) };
     const place: Place | Crowd = this.#isStopping ? "stopping" : this.#places.take(visitor);
     if (typeof place === "string") {
       this.#refusals.client(place);
       return this.#turnAway(socket);
     }
     const id = String(++this.#lastId);
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const gone = () => this.#forget(id);
     const client = new Client({ id, place, socket, clock, limits: this.#limits, gone });
     this.#clients.set(id, client);
@@ -172,19 +172,19 @@ class InboundServer implements Inbound {
       return;
     }
     this.#refused.add(socket);
-    const cancel = this.#parts.clock.after(GO_WITHIN_MS, () => socket.destroy());
+    const cancel = this.#deps.clock.after(GO_WITHIN_MS, () => socket.destroy());
     socket.once("close", () => {
       cancel();
       this.#refused.delete(socket);
     });
     // What it says meanwhile is let go: closed with words unread, the connection would be reset, and 421 lost.
     socket.resume();
-    socket.end(`421 ${this.#parts.hostname} Too many connections, come back later\r\n`);
+    socket.end(`421 ${this.#deps.hostname} Too many connections, come back later\r\n`);
   }
 
   #refusalOfMail(session: SMTPServerSession): Error | null {
     if (session.transaction > this.#limits.messages) return refusal(421, "Too many messages in one session");
-    return this.#parts.trouble() === null ? null : refusal(451, "Nothing can be kept at the moment, come back later");
+    return this.#deps.trouble() === null ? null : refusal(451, "Nothing can be kept at the moment, come back later");
   }
 
   #forget(id: string): void {

@@ -8,12 +8,12 @@ import type { Destination, InboundMessage, Receive } from "../inbound-message.ts
 import type { InboundLimits } from "./limits.ts";
 import type { InboundCounts, Refusals } from "./refusals.ts";
 import { COME_BACK, FAULTS, NOBODY, refusal } from "./replies.ts";
-import { route, type RouteParts } from "./recipients.ts";
+import { route, type RouteDeps } from "./recipients.ts";
 
 // What a client brings: RCPT judged (recipients.ts) → the message's raw bytes (content.ts, content-scan.ts) → `receive`, and
 // 250 only when that has resolved, which is after the commit.
 
-export interface IntakeParts extends RouteParts {
+export interface IntakeDeps extends RouteDeps {
   receive: Receive;
   /** Why nothing may be accepted now; null: all is well. */
   trouble: () => string | null;
@@ -32,19 +32,19 @@ export interface Arrival {
 }
 
 export class Intake {
-  readonly #parts: IntakeParts;
+  readonly #deps: IntakeDeps;
   /** What the recipients of messages under way are for, as it was judged at RCPT. */
   readonly #destinations = new WeakMap<SMTPServerAddress, Destination>();
 
-  constructor(parts: IntakeParts) {
-    this.#parts = parts;
+  constructor(deps: IntakeDeps) {
+    this.#deps = deps;
   }
 
   /** Null: mail to this recipient is taken. */
   judge(recipient: SMTPServerAddress): Error | null {
-    const { clock, log, refusals } = this.#parts;
+    const { clock, log, refusals } = this.#deps;
     try {
-      const routed = route(recipient.address, this.#parts, clock.now());
+      const routed = route(recipient.address, this.#deps, clock.now());
       if (routed.kind === "taken") {
         this.#destinations.set(recipient, routed.destination);
         return null;
@@ -61,7 +61,7 @@ export class Intake {
 
   /** Calls `done` once, after the final dot; not at all when the connection ends before. Null: the message is kept. */
   read({ stream, session, client }: Arrival, done: (why: Error | null) => void): void {
-    const { limits, refusals } = this.#parts;
+    const { limits, refusals } = this.#deps;
     const content = new Content(limits, client.place);
     client.startsMessage();
     stream.on("data", (piece: Uint8Array) => {
@@ -90,7 +90,7 @@ export class Intake {
 
   /** Never rejects. */
   async #keep(content: Content, session: SMTPServerSession): Promise<Error | null> {
-    const { clock, limits, refusals, trouble } = this.#parts;
+    const { clock, limits, refusals, trouble } = this.#deps;
     const bytes = content.end();
     if (bytes === null) {
       const fault = content.fault ?? "bare_line_end";
@@ -116,7 +116,7 @@ export class Intake {
 
   async #receive(letter: InboundMessage): Promise<boolean> {
     try {
-      await this.#parts.receive(letter);
+      await this.#deps.receive(letter);
       return true;
     } catch {
       // Whoever takes letters tells of what goes wrong with them.
@@ -137,20 +137,20 @@ export class Intake {
       clientAddress: session.remoteAddress,
       helo: session.hostNameAppearsAs,
       isTls: session.secure,
-      receivedAt: this.#parts.clock.now(),
+      receivedAt: this.#deps.clock.now(),
       bytes,
     };
   }
 
   #tellOf({ destinations, bytes, isTls, clientAddress }: InboundMessage): void {
     const kinds = [...new Set(destinations.map(({ kind }) => kind))];
-    for (const kind of kinds) this.#parts.counts.letter(kind);
+    for (const kind of kinds) this.#deps.counts.letter(kind);
     const fields = { for: kinds.join(" "), bytes: bytes.length, tls: isTls, client: clientAddress };
-    this.#parts.log.event("inbound.letter", fields);
+    this.#deps.log.event("inbound.letter", fields);
   }
 
   #troubled(): Error {
-    this.#parts.refusals.letter("trouble");
+    this.#deps.refusals.letter("trouble");
     return COME_BACK();
   }
 }

@@ -34,7 +34,7 @@ import type { MessageStore, NewMessage } from "../queue/message-store.ts";
 // stored answer. The text is encoded and split here, once: what is sent, sent again and paid for is settled
 // with the 202.
 
-export interface SmsAcceptParts {
+export interface SmsAcceptDeps {
   sms: { messages: MessageStore; segments: SegmentStore; references: ReferenceStore };
   senderIds: Pick<SenderIdStore, "of">;
   suppressions: Pick<SuppressionStore, "reasonForNumber">;
@@ -68,50 +68,50 @@ type Decision = SendAnswer & { work: ReadyWork | null };
 const UMR_STEP = 1_021;
 
 /** Accepts a text; resolves once that is durable. Throws AppError. */
-export async function acceptSms(request: SmsAcceptRequest, parts: SmsAcceptParts): Promise<SendAnswer> {
-  if (parts.guard.trouble !== null) {
+export async function acceptSms(request: SmsAcceptRequest, deps: SmsAcceptDeps): Promise<SendAnswer> {
+  if (deps.guard.trouble !== null) {
     throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
       hint: "Send the same request again later.",
       retryAfterS: 5,
     });
   }
-  const decision = await parts.commit(() => decide(request, parts));
-  if (decision.work !== null) parts.nudge(decision.work);
+  const decision = await deps.commit(() => decide(request, deps));
+  if (decision.work !== null) deps.nudge(decision.work);
   if (decision.isMismatch)
-    parts.log.event("idempotency.mismatch", { workspace: request.caller.workspaceId, operation: "sms" }, "warn");
+    deps.log.event("idempotency.mismatch", { workspace: request.caller.workspaceId, operation: "sms" }, "warn");
   return decision;
 }
 
-function decide({ caller, item, idempotency }: SmsAcceptRequest, parts: SmsAcceptParts): Decision {
-  const now = parts.clock.now();
+function decide({ caller, item, idempotency }: SmsAcceptRequest, deps: SmsAcceptDeps): Decision {
+  const now = deps.clock.now();
   const { workspaceId } = caller;
   const scope = { workspaceId, domainId: caller.domainId ?? 0, operation: "sms" } as const;
-  const replay = replayOf({ scope, idempotency }, now - parts.settings.keepAnswersMs, parts.idempotency);
+  const replay = replayOf({ scope, idempotency }, now - deps.settings.keepAnswersMs, deps.idempotency);
   if (replay !== null) return { ...replay, work: null };
 
-  const workspace = parts.workspaces.byId(workspaceId);
+  const workspace = deps.workspaces.byId(workspaceId);
   if (workspace === undefined) throw workspaceGone();
   // Bounces and complaints of its email block its email alone.
   const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
   if (blocked !== null) throw blocked;
   // Before anything that a plan with SMS alone can put right.
-  if (!parts.planOf(workspaceId).sms) throw notInPlan();
-  const sender = chooseSender(workspaceId, item.from, parts);
-  refuseSuppressed(workspaceId, item.to, parts);
-  const route = parts.routing.find(item.to);
+  if (!deps.planOf(workspaceId).sms) throw notInPlan();
+  const sender = chooseSender(workspaceId, item.from, deps);
+  refuseSuppressed(workspaceId, item.to, deps);
+  const route = deps.routing.find(item.to);
   if (route === null) throw noRoute(item.to);
   const text = prepareText(item.body, { coding: route.coding, folding: workspace.smsFolding });
-  const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now }, parts);
+  const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now }, deps);
   const body = JSON.stringify({ data: { id: uid, status: "queued" } });
   if (idempotency !== null) {
     const answer = { requestHash: idempotency.requestHash, response: body };
-    parts.idempotency.insert({ ...scope, key: idempotency.key }, answer, now);
+    deps.idempotency.insert({ ...scope, key: idempotency.key }, answer, now);
   }
   return { body, isReplay: false, isMismatch: false, work };
 }
 
-function chooseSender(workspaceId: number, from: string | undefined, parts: SmsAcceptParts): SenderIdRow {
-  const all = parts.senderIds.of(workspaceId);
+function chooseSender(workspaceId: number, from: string | undefined, deps: SmsAcceptDeps): SenderIdRow {
+  const all = deps.senderIds.of(workspaceId);
   const chosen = all.find(({ name, isDefault }) => (from === undefined ? isDefault : name === from));
   if (chosen !== undefined) return chosen;
   const [first] = all;
@@ -127,8 +127,8 @@ function chooseSender(workspaceId: number, from: string | undefined, parts: SmsA
   });
 }
 
-function refuseSuppressed(workspaceId: number, to: string, parts: SmsAcceptParts): void {
-  const reason = parts.suppressions.reasonForNumber(workspaceId, to);
+function refuseSuppressed(workspaceId: number, to: string, deps: SmsAcceptDeps): void {
+  const reason = deps.suppressions.reasonForNumber(workspaceId, to);
   if (reason === null) return;
   throw new AppError("RECIPIENT_SUPPRESSED", `The recipient is suppressed (${reason})`, {
     field: "to",
@@ -166,19 +166,19 @@ export interface Decided {
   now: number;
 }
 
-type WriteParts = Pick<SmsAcceptParts, "sms" | "credits" | "workspaces" | "usage" | "random" | "record" | "settings">;
+type WriteDeps = Pick<SmsAcceptDeps, "sms" | "credits" | "workspaces" | "usage" | "random" | "record" | "settings">;
 
 /** Inside a transaction: writes it, and takes the credits. Throws AppError where there are too few. */
-export function writeText(decided: Decided, parts: WriteParts): { uid: string; work: ReadyWork } {
+export function writeText(decided: Decided, deps: WriteDeps): { uid: string; work: ReadyWork } {
   const { item, isHelp, workspace, sender, route, text, now } = decided;
-  const { messages } = parts.sms;
+  const { messages } = deps.sms;
   const { id: workspaceId } = workspace;
   const { segments } = text;
   // Before anything is written; the entry below is what counts.
   if (workspace.smsCredits < segments) throw tooFewCredits(workspace.smsCredits, segments);
   const priority = sender.priority ?? workspace.smsPriority;
   const row: NewMessage = {
-    uid: newId(now, parts.random),
+    uid: newId(now, deps.random),
     workspaceId,
     recipient: item.to,
     sender: sender.name,
@@ -187,33 +187,33 @@ export function writeText(decided: Decided, parts: WriteParts): { uid: string; w
     encoding: text.split.encoding,
     alphabet: text.split.alphabet,
     segments,
-    expiresAt: now + parts.settings.lifetimesMs[priority],
+    expiresAt: now + deps.settings.lifetimesMs[priority],
     createdAt: now,
     isHelp,
   };
   const messageId = messages.insert(row);
   const work: ReadyWork = { route: route.name, priority, workspaceId, nextAt: now };
-  writeSegments(messageId, { ...decided, work }, parts);
+  writeSegments(messageId, { ...decided, work }, deps);
   const entry = { workspaceId, kind: "reservation", amount: -segments, messageId, segments } as const;
-  const balance = changeCredits({ ...entry, note: null, createdAt: now }, parts);
+  const balance = changeCredits({ ...entry, note: null, createdAt: now }, deps);
   if (balance === null) throw tooFewCredits(workspace.smsCredits, segments);
-  parts.usage.add({ workspaceId, name: "sms", day: dayAt(now) }, 1);
+  deps.usage.add({ workspaceId, name: "sms", day: dayAt(now) }, 1);
   const { uid } = row;
   const data = () => {
     const written = messages.byId(messageId);
     return written === undefined ? { id: uid } : withoutBody(written);
   };
-  parts.record({ workspaceId, type: "sms.queued", resource: uid, at: now, data });
+  deps.record({ workspaceId, type: "sms.queued", resource: uid, at: now, data });
   return { uid, work };
 }
 
-function writeSegments(messageId: number, { item, text, work }: Decided & { work: ReadyWork }, parts: WriteParts) {
+function writeSegments(messageId: number, { item, text, work }: Decided & { work: ReadyWork }, deps: WriteDeps) {
   const payloads = text.split.parts;
   const isAlone = payloads.length === 1;
-  const reference = isAlone ? null : parts.sms.references.next(item.to);
+  const reference = isAlone ? null : deps.sms.references.next(item.to);
   for (const [index, payload] of payloads.entries()) {
     const umr = (messageId + index * UMR_STEP) & 0xffff;
-    parts.sms.segments.insert({
+    deps.sms.segments.insert({
       ...work,
       messageId,
       seq: index + 1,

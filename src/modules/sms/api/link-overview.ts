@@ -9,7 +9,7 @@ import { LEARNED } from "../receipts/process.ts";
 
 // The links of all routes as the operator sees them: as configured, and as they stand where an instance runs.
 
-export interface LinkOverviewParts {
+export interface LinkOverviewDeps {
   routes: ReadonlyMap<string, Route>;
   links: Pick<Links, "views" | "pdusOf">;
   store: Pick<LinkStore, "learned" | "eventsOf">;
@@ -19,7 +19,7 @@ export interface LinkOverviewParts {
 
 export type LinkOverview = ReturnType<typeof linkOverview>;
 
-export function linkOverview({ routes, links, store, isAllShown }: LinkOverviewParts) {
+export function linkOverview({ routes, links, store, isAllShown }: LinkOverviewDeps) {
   return {
     /** In the order of the configuration. */
     links(): (typeof OperatorLink.static)[] {

@@ -9,7 +9,7 @@ import { uuid } from "../../../platform/http/rules.ts";
 import { idempotencyOf } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
 import { workspaceGone } from "../../plans/block.ts";
-import { acceptSms, noRoute, type SmsAcceptParts } from "./accept.ts";
+import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
 import type { InboundStore } from "../inbound/store.ts";
 import { preview } from "./preview.ts";
@@ -24,21 +24,21 @@ const MESSAGE_LIST = "sms";
 /** Where no route is configured yet. */
 const COMMON_CODING: Coding = { method: "udh8", nli: "off", dcs0Charset: "gsm7" };
 
-export interface SmsParts extends SmsAcceptParts {
+export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;
-  sms: SmsAcceptParts["sms"] & { inbound: Pick<InboundStore, "list"> };
+  sms: SmsAcceptDeps["sms"] & { inbound: Pick<InboundStore, "list"> };
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
 }
 
-export function smsRoutes(parts: SmsParts) {
-  const { prefixes } = parts;
+export function smsRoutes(deps: SmsDeps) {
+  const { prefixes } = deps;
   return new Elysia({ name: "sms", prefix: "/api/v1/sms" })
     .post(
       "",
       async ({ request, body, set }) => {
         const caller = wholeWorkspaceCaller(request);
-        return answerSend(await acceptSms({ caller, item: body, idempotency: idempotencyOf(request) }, parts), set);
+        return answerSend(await acceptSms({ caller, item: body, idempotency: idempotencyOf(request) }, deps), set);
       },
       {
         body: requestBody(smsSend(prefixes)),
@@ -59,9 +59,9 @@ export function smsRoutes(parts: SmsParts) {
       "/preview",
       ({ request, body }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const workspace = parts.workspaces.byId(workspaceId);
+        const workspace = deps.workspaces.byId(workspaceId);
         if (workspace === undefined) throw workspaceGone();
-        const route = body.to === undefined ? parts.routing.usual : parts.routing.find(body.to);
+        const route = body.to === undefined ? deps.routing.usual : deps.routing.find(body.to);
         if (route === null && body.to !== undefined) throw noRoute(body.to);
         const coding = route?.coding ?? COMMON_CODING;
         return { data: preview(body.body, { coding, folding: workspace.smsFolding }) };
@@ -83,9 +83,9 @@ export function smsRoutes(parts: SmsParts) {
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
         const { status = null, to = null } = query;
-        const { before, limit } = parts.pages.of(query, MESSAGE_LIST);
-        const rows = parts.sms.messages.list(workspaceId, { status, to }, before, limit);
-        const page = parts.pages.page(rows, limit, MESSAGE_LIST);
+        const { before, limit } = deps.pages.of(query, MESSAGE_LIST);
+        const rows = deps.sms.messages.list(workspaceId, { status, to }, before, limit);
+        const page = deps.pages.page(rows, limit, MESSAGE_LIST);
         return { data: page.rows.map(showMessage), meta: page.meta };
       },
       {
@@ -103,11 +103,11 @@ export function smsRoutes(parts: SmsParts) {
       "/inbound",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = parts.pages.of(query, INBOUND_LIST);
-        const rows = parts.sms.inbound
+        const { before, limit } = deps.pages.of(query, INBOUND_LIST);
+        const rows = deps.sms.inbound
           .list(workspaceId, before, limit)
           .map((row) => ({ ...row, createdAt: row.receivedAt }));
-        const page = parts.pages.page(rows, limit, INBOUND_LIST);
+        const page = deps.pages.page(rows, limit, INBOUND_LIST);
         return { data: page.rows.map(showInbound), meta: page.meta };
       },
       {
@@ -125,7 +125,7 @@ export function smsRoutes(parts: SmsParts) {
       "/:id",
       ({ request, params }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const found = parts.sms.messages.byUid(workspaceId, params.id.toLowerCase());
+        const found = deps.sms.messages.byUid(workspaceId, params.id.toLowerCase());
         if (found === undefined) throw notFound("There is no SMS with this id in this workspace");
         return { data: showMessage(found) };
       },

@@ -33,7 +33,7 @@ interface Circuit {
   good: number;
 }
 
-export interface HealthParts {
+export interface HealthDeps {
   routes: ReadonlyMap<string, Pick<Route, "config">>;
   /** Of spans. */
   steady: Pick<Clock, "now">;
@@ -43,13 +43,13 @@ export interface HealthParts {
 }
 
 export class CircuitBreaker {
-  readonly #parts: HealthParts;
+  readonly #deps: HealthDeps;
   readonly #answers = new Map<string, Kind[]>();
   /** Of routes whose circuit is open. */
   readonly #open = new Map<string, Circuit>();
 
-  constructor(parts: HealthParts) {
-    this.#parts = parts;
+  constructor(deps: HealthDeps) {
+    this.#deps = deps;
   }
 
   /** A submit was answered. */
@@ -79,8 +79,8 @@ export class CircuitBreaker {
   allowance(route: string): number {
     const circuit = this.#open.get(route);
     if (circuit === undefined) return Infinity;
-    const since = this.#parts.steady.now() - circuit.untilMs;
-    if (since > TRIAL_MS) Object.assign(circuit, { untilMs: this.#parts.steady.now(), sent: 0, good: 0 });
+    const since = this.#deps.steady.now() - circuit.untilMs;
+    if (since > TRIAL_MS) Object.assign(circuit, { untilMs: this.#deps.steady.now(), sent: 0, good: 0 });
     return since < 0 ? 0 : Math.max(0, PROBES - circuit.sent);
   }
 
@@ -104,7 +104,7 @@ export class CircuitBreaker {
   }
 
   #break(route: string, pauseMs: number): void {
-    const { routes, steady, log, pause } = this.#parts;
+    const { routes, steady, log, pause } = this.#deps;
     // Where nothing stands in, an SMSC that errs is better than none.
     if ((routes.get(route)?.config.failover.length ?? 0) === 0) return;
     this.#open.set(route, { pauseMs, untilMs: steady.now() + pauseMs, sent: 0, good: 0 });
@@ -115,13 +115,13 @@ export class CircuitBreaker {
 
   /** What was on its way when it opened says nothing new. */
   #tried(route: string, circuit: Circuit, isGood: boolean): void {
-    if (circuit.sent === 0 || this.#parts.steady.now() < circuit.untilMs) return;
+    if (circuit.sent === 0 || this.#deps.steady.now() < circuit.untilMs) return;
     if (!isGood) return this.#break(route, Math.min(MAX_PAUSE_MS, circuit.pauseMs * 2));
     circuit.good += 1;
     if (circuit.good < PROBES) return;
     this.#open.delete(route);
     // Those of its links that had no part in the trial ask for more as well.
-    this.#parts.pause(route, 0);
-    this.#parts.log.event("sms.circuit_closed", { route });
+    this.#deps.pause(route, 0);
+    this.#deps.log.event("sms.circuit_closed", { route });
   }
 }

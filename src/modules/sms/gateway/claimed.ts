@@ -10,7 +10,7 @@ import type { WorkStore } from "../queue/work-store.ts";
 
 // What a claim has brought: flights, and segments that are not to be sent any more.
 
-export interface ClaimedParts {
+export interface ClaimedDeps {
   sms: {
     segments: SegmentStore;
     messages: Pick<MessageStore, "byId">;
@@ -28,8 +28,8 @@ interface ClaimedBy {
 }
 
 /** Of claimed segments those that can still be sent, inside the transaction of their claim; the others end here. */
-export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, parts: ClaimedParts): Submission[] {
-  const { sms } = parts;
+export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, deps: ClaimedDeps): Submission[] {
+  const { sms } = deps;
   const isWhole = route.config.segmentation === "payload";
   const flights: Submission[] = [];
   const done = new Set<number>();
@@ -37,9 +37,9 @@ export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, pa
   for (const row of rows) {
     if (done.has(row.messageId)) continue;
     if (message?.id !== row.messageId) message = sms.messages.byId(row.messageId);
-    const whole = isWhole && row.parts > 1 ? wholeOf(row, rows, claim, parts) : [row];
+    const whole = isWhole && row.parts > 1 ? wholeOf(row, rows, claim, deps) : [row];
     if (isWhole) done.add(row.messageId);
-    const why = message === undefined ? GONE : objectionTo(row, message, claim.now, parts);
+    const why = message === undefined ? GONE : objectionTo(row, message, claim.now, deps);
     if (message === undefined || why !== null) {
       const { state, ...said } = why ?? GONE;
       for (const part of whole) sms.segments.end(part, { state, now: claim.now }, said);
@@ -50,14 +50,14 @@ export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, pa
     } catch (error) {
       const said = { ...SILENT, category: "internal_error" } as const;
       for (const part of whole) sms.segments.end(part, { state: "failed", now: claim.now }, said);
-      sms.facts.run(() => parts.log.bug("sms submit", error, { message: row.messageId, seq: row.seq }));
+      sms.facts.run(() => deps.log.bug("sms submit", error, { message: row.messageId, seq: row.seq }));
     }
   }
   return flights;
 }
 
 /** All parts of a text, those that the claim left among them. */
-function wholeOf(row: SegmentRow, rows: SegmentRow[], claim: ClaimedBy, { sms }: ClaimedParts): SegmentRow[] {
+function wholeOf(row: SegmentRow, rows: SegmentRow[], claim: ClaimedBy, { sms }: ClaimedDeps): SegmentRow[] {
   const claimed = rows.filter(({ messageId }) => messageId === row.messageId);
   const rest = sms.work.claimRest(row.messageId, claim);
   return [...claimed, ...rest].toSorted((a, b) => a.seq - b.seq);
@@ -68,7 +68,7 @@ function objectionTo(
   row: SegmentRow,
   message: MessageRow,
   now: number,
-  { suppressions }: ClaimedParts,
+  { suppressions }: ClaimedDeps,
 ): (Words & { state: "failed" | "expired" }) | null {
   const { providerStatus, providerCode, reason, category } = row;
   if (message.expiresAt <= now)

@@ -2,7 +2,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { PauseView } from "../../../platform/queue/delivery-pause.ts";
-import { type ClaimedParts, flightsOf } from "./claimed.ts";
+import { type ClaimedDeps, flightsOf } from "./claimed.ts";
 import type { Submission } from "./submission.ts";
 import { ReadyWorks, type Waiting } from "../queue/ready-work.ts";
 import type { Route } from "./route-settings.ts";
@@ -22,7 +22,7 @@ export interface DispatchTarget {
   send(flights: Submission[]): void;
 }
 
-export interface DispatcherParts extends ClaimedParts {
+export interface DispatcherDeps extends ClaimedDeps {
   /** Whether the operator holds what a workspace has waiting. */
   isHeld: (workspaceId: number) => boolean;
   commit: Commit;
@@ -38,7 +38,7 @@ interface Claimed {
 }
 
 export class Dispatcher {
-  readonly #parts: DispatcherParts;
+  readonly #deps: DispatcherDeps;
   readonly #outlets: DispatchTarget[] = [];
   readonly #ready: ReadyWorks;
   readonly #claiming = new Map<DispatchTarget, Promise<boolean>>();
@@ -52,11 +52,11 @@ export class Dispatcher {
   #lease = 0;
   #isStopped = false;
 
-  constructor(parts: DispatcherParts) {
-    this.#parts = parts;
-    this.#ready = new ReadyWorks(parts.isHeld);
-    const forgetGuard = parts.guard.whenOpen(() => this.#offerAll());
-    const forgetPause = parts.pause?.whenResumed(() => this.#offerAll());
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+    this.#ready = new ReadyWorks(deps.isHeld);
+    const forgetGuard = deps.guard.whenOpen(() => this.#offerAll());
+    const forgetPause = deps.pause?.whenResumed(() => this.#offerAll());
     this.#forget = () => {
       forgetGuard();
       forgetPause?.();
@@ -83,7 +83,7 @@ export class Dispatcher {
   offer(outlet: DispatchTarget): void {
     if (this.#isStopped || this.#claiming.has(outlet) || outlet.free < 1 || !this.#mayClaim) return;
     const route = outlet.route.config.name;
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     if (this.#ready.due(route, outlet.name, now).length === 0) return this.#wakeAt(outlet, now);
     const claiming = this.#claim(outlet);
     this.#claiming.set(outlet, claiming);
@@ -115,7 +115,7 @@ export class Dispatcher {
           this.#handOver(outlet, claimed);
         } catch (error) {
           // The others' flights would be in flight for good.
-          this.#parts.log.bug("sms claim", error, { link: outlet.name });
+          this.#deps.log.bug("sms claim", error, { link: outlet.name });
         }
       }
     };
@@ -137,7 +137,7 @@ export class Dispatcher {
   }
 
   get #mayClaim(): boolean {
-    const { guard, pause } = this.#parts;
+    const { guard, pause } = this.#deps;
     return guard.failure === null && pause?.isPaused !== true;
   }
 
@@ -160,7 +160,7 @@ export class Dispatcher {
     if (at <= now && !this.#later.has(outlet)) this.#offerLater(outlet);
     if (at === Infinity || at <= now || (known !== undefined && known.at <= at)) return;
     known?.cancel();
-    const cancel = this.#parts.clock.after(Math.min(at - now, MAX_TIMER_MS), () => {
+    const cancel = this.#deps.clock.after(Math.min(at - now, MAX_TIMER_MS), () => {
       this.#timers.delete(route);
       for (const each of this.#outlets) if (each.route.config.name === route) this.offer(each);
     });
@@ -172,7 +172,7 @@ export class Dispatcher {
     const careful = this.#careful.get(outlet);
     const tried: SegmentRow[] = [];
     try {
-      const claimed = await this.#parts.commit(() => {
+      const claimed = await this.#deps.commit(() => {
         tried.length = 0;
         return this.#claimNow(outlet, careful === undefined ? outlet.free : Math.min(1, outlet.free), tried);
       });
@@ -189,7 +189,7 @@ export class Dispatcher {
 
   /** One of these texts cannot be claimed: the next claims are of one each, and the one that is alone waits, as all others go on. */
   async #narrow(outlet: DispatchTarget, tried: SegmentRow[], bug: unknown): Promise<void> {
-    const { sms, clock, commit, log } = this.#parts;
+    const { sms, clock, commit, log } = this.#deps;
     const [text, ...others] = new Set(tried.map(({ messageId }) => messageId));
     if (text === undefined || others.length > 0) {
       log.bug("sms claim", bug, { link: outlet.name });
@@ -216,7 +216,7 @@ export class Dispatcher {
   #bar(outlet: DispatchTarget, seen: Claimed["seen"]): void {
     const elsewhere = seen.filter(({ isElsewhere }) => isElsewhere);
     if (elsewhere.length === 0) return;
-    const until = this.#parts.clock.now() + LATER_MS;
+    const until = this.#deps.clock.now() + LATER_MS;
     for (const { work } of elsewhere) this.#ready.bar(work, outlet.name, until);
     this.#offerLater(outlet);
   }
@@ -224,7 +224,7 @@ export class Dispatcher {
   #offerLater(outlet: DispatchTarget): void {
     if (this.#isStopped) return;
     this.#later.get(outlet)?.();
-    const cancel = this.#parts.clock.after(LATER_MS, () => {
+    const cancel = this.#deps.clock.after(LATER_MS, () => {
       this.#later.delete(outlet);
       this.offer(outlet);
     });
@@ -233,7 +233,7 @@ export class Dispatcher {
 
   /** Inside the transaction. `tried`: takes what it claims, also where it throws then. */
   #claimNow(outlet: DispatchTarget, places: number, tried?: SegmentRow[]): Claimed {
-    const { clock, sms } = this.#parts;
+    const { clock, sms } = this.#deps;
     const now = clock.now();
     const route = outlet.route.config.name;
     // A part that was refused in the same transaction ends the parts behind it.
@@ -252,7 +252,7 @@ export class Dispatcher {
           const { priority, workspaceId } = work;
           const rows = sms.segments.claim({ ...claim, priority, workspaceId, limit });
           tried?.push(...rows);
-          const flights = flightsOf(rows, outlet.route, claim, this.#parts);
+          const flights = flightsOf(rows, outlet.route, claim, this.#deps);
           claimed.flights.push(...flights);
           free -= flights.length;
           if (rows.length === limit) further.push(work);

@@ -33,7 +33,7 @@ export interface QueuedLinkEvent {
   refuse?(): void;
 }
 
-export interface WriterParts {
+export interface WriterDeps {
   commit: Commit;
   guard: { failure: string | null; whenOpen(run: () => void): () => void };
   clock: Clock;
@@ -46,7 +46,7 @@ export interface WriterParts {
 }
 
 export class LinkEventQueue {
-  readonly #parts: WriterParts;
+  readonly #deps: WriterDeps;
   readonly #forget: () => void;
   #items: QueuedLinkEvent[] = [];
   #isFlushing = false;
@@ -54,9 +54,9 @@ export class LinkEventQueue {
   #cancel: (() => void) | null = null;
   readonly #idle: (() => void)[] = [];
 
-  constructor(parts: WriterParts) {
-    this.#parts = parts;
-    this.#forget = parts.guard.whenOpen(() => this.#soon(0));
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
+    this.#forget = deps.guard.whenOpen(() => this.#soon(0));
   }
 
   get length(): number {
@@ -64,7 +64,7 @@ export class LinkEventQueue {
   }
 
   push(item: QueuedLinkEvent): void {
-    if (item.refuse !== undefined && this.#parts.guard.failure !== null) return item.refuse();
+    if (item.refuse !== undefined && this.#deps.guard.failure !== null) return item.refuse();
     this.#items.push(item);
     this.#press();
     // While one is written others gather; what could not be written is tried again in its time.
@@ -89,7 +89,7 @@ export class LinkEventQueue {
       this.#cancel = null;
       return void this.#flush();
     }
-    this.#cancel ??= this.#parts.clock.after(inMs, () => {
+    this.#cancel ??= this.#deps.clock.after(inMs, () => {
       this.#cancel = null;
       void this.#flush();
     });
@@ -103,10 +103,10 @@ export class LinkEventQueue {
     let follow = () => {};
     try {
       // What comes before the transaction begins is in it.
-      await this.#parts.commit(() => {
+      await this.#deps.commit(() => {
         taken = this.#items.slice(0, MAX_ITEMS);
         for (const item of taken) item.write();
-        follow = this.#parts.freeing(placesOf(taken));
+        follow = this.#deps.freeing(placesOf(taken));
       });
       this.#items.splice(0, taken.length);
       for (const item of taken) this.#tell(item);
@@ -127,7 +127,7 @@ export class LinkEventQueue {
   async #writeApart(items: QueuedLinkEvent[]): Promise<void> {
     for (const item of items) {
       try {
-        await this.#parts.commit(() => item.write());
+        await this.#deps.commit(() => item.write());
       } catch (error) {
         // The others come again in their order.
         if (isStorageError(error)) return this.#refuse();
@@ -142,7 +142,7 @@ export class LinkEventQueue {
 
   /** What it tells cannot be written. Its place is given back all the same. */
   async #giveUp(item: QueuedLinkEvent, bug: unknown): Promise<void> {
-    const { log, unwritten, commit } = this.#parts;
+    const { log, unwritten, commit } = this.#deps;
     const { messageId, seqs: [seq] = [] } = item.flight ?? {};
     if (messageId === undefined || seq === undefined) log.bug("sms writer", bug);
     else {
@@ -169,7 +169,7 @@ export class LinkEventQueue {
     try {
       act();
     } catch (error) {
-      this.#parts.log.bug("sms writer", error);
+      this.#deps.log.bug("sms writer", error);
     }
   }
 
@@ -187,7 +187,7 @@ export class LinkEventQueue {
     const isPressed = this.#items.length > (this.#isPressed ? FEW_AGAIN : TOO_MANY);
     if (isPressed === this.#isPressed) return;
     this.#isPressed = isPressed;
-    this.#parts.pressed(isPressed);
+    this.#deps.pressed(isPressed);
   }
 }
 

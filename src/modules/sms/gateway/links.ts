@@ -22,7 +22,7 @@ import type { QueuedLinkEvent, LinkEventQueue } from "./link-event-queue.ts";
 // The links of all routes: what they tell is written in the order in which they tell it, and only then is a place
 // in a window free, or a message acknowledged.
 
-export interface LinksParts {
+export interface LinksDeps {
   routes: ReadonlyMap<string, Route>;
   writer: LinkEventQueue;
   answers: SubmitResponses;
@@ -72,18 +72,18 @@ export interface LinkView extends LinkSight {
 }
 
 export class Links {
-  readonly #parts: LinksParts;
+  readonly #deps: LinksDeps;
   readonly #open: Open[] = [];
   /** Who tries a link at the moment. */
   #guest: LinkTestObserver | null = null;
 
-  constructor(parts: LinksParts) {
-    this.#parts = parts;
+  constructor(deps: LinksDeps) {
+    this.#deps = deps;
   }
 
   /** Connects all of them. */
   start(): void {
-    for (const route of this.#parts.routes.values()) for (const settings of route.links) this.#start(route, settings);
+    for (const route of this.#deps.routes.values()) for (const settings of route.links) this.#start(route, settings);
   }
 
   /** How long no link of a route could send, ms; 0: one can. */
@@ -98,7 +98,7 @@ export class Links {
   }
 
   #unboundMsOf({ unboundSince }: Open): number {
-    return unboundSince === null ? 0 : this.#parts.steady.now() - unboundSince;
+    return unboundSince === null ? 0 : this.#deps.steady.now() - unboundSince;
   }
 
   pause(route: string, ms: number): void {
@@ -136,7 +136,7 @@ export class Links {
 
   /** Waits for the answers that are missing, unbinds, closes; after `graceMs` it just closes. */
   async close(graceMs: number): Promise<void> {
-    const cancel = this.#parts.steady.after(graceMs, () => {
+    const cancel = this.#deps.steady.after(graceMs, () => {
       for (const { link } of this.#open) link.reconnect("the time to stop is over");
     });
     await Promise.all(this.#open.map(({ link }) => link.close()));
@@ -148,7 +148,7 @@ export class Links {
   }
 
   #start(route: Route, settings: LinkSettings): void {
-    const { dispatcher, answers, health, clock, steady, unit, lookUp, log } = this.#parts;
+    const { dispatcher, answers, health, clock, steady, unit, lookUp, log } = this.#deps;
     const name = route.config.name;
     const watch = new LinkWatch(route, clock);
     // What came back without an answer is written down before anything more is claimed: a part must not overtake the
@@ -232,7 +232,7 @@ export class Links {
 
   #answered(answer: Answer<Submission | Probe>, outlet: DispatchTarget, watch: LinkWatch): void {
     const { segment, status, messageId, bytes, isPresent } = answer;
-    const { answers } = this.#parts;
+    const { answers } = this.#deps;
     if (isOfGuest(segment)) {
       watch.answered(status);
       segment.guest.answered(segment, { status, messageId, bytes });
@@ -253,7 +253,7 @@ export class Links {
     watch: LinkWatch,
     written: () => void = () => undefined,
   ): void {
-    const { answers } = this.#parts;
+    const { answers } = this.#deps;
     watch.unknown(outcome);
     if (isOfGuest(segment)) {
       segment.guest.unanswered(segment, outcome);
@@ -266,7 +266,7 @@ export class Links {
   /** What happened to a link; null: nothing worth keeping. */
   #note(link: string, event: LinkEvent | null): void {
     if (event === null) return;
-    const { note } = this.#parts;
+    const { note } = this.#deps;
     this.#write((now) => {
       note(link, event, now);
       return [];
@@ -275,7 +275,7 @@ export class Links {
   }
 
   #write(write: (now: number) => ReadyWork[], { flight, frees, settled }: Fate = {}): void {
-    const { writer, dispatcher, clock, answers } = this.#parts;
+    const { writer, dispatcher, clock, answers } = this.#deps;
     let work: ReadyWork[] = [];
     let free = settled;
     writer.push({
@@ -299,7 +299,7 @@ export class Links {
     { route, watch }: Pick<Open, "watch" | "route">,
     ...[message, acknowledge, origin]: Parameters<LinkEvents<Submission | Probe>["received"]>
   ): void {
-    const { writer, receipts, receive, repeats, dispatcher, clock } = this.#parts;
+    const { writer, receipts, receive, repeats, dispatcher, clock } = this.#deps;
     const receipt = readReceipt(message);
     const pass = () => {
       let work: ReadyWork[] = [];
@@ -323,14 +323,14 @@ export class Links {
       watch.told(receipt.state);
       acknowledge(STATUS.ok);
     };
-    if (!this.#parts.offerReceipt({ route, receipt, message, taken, pass })) pass();
+    if (!this.#deps.offerReceipt({ route, receipt, message, taken, pass })) pass();
   }
 
   /** Asked in a moment: the link's own state follows what it tells. */
   #noteBinds(open: Open): void {
     queueMicrotask(() => {
       if (open.link.isSending) open.unboundSince = null;
-      else open.unboundSince ??= this.#parts.steady.now();
+      else open.unboundSince ??= this.#deps.steady.now();
     });
   }
 }

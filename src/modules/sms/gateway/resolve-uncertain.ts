@@ -8,7 +8,7 @@ import type { Share } from "../queue/failed-writes.ts";
 // was killed. A text of one segment is sent once more, marked, under the same user_message_reference; any
 // other is held for a while, since its answer may come late and its receipt tell of it, and then given up.
 
-export interface UnknownParts {
+export interface UnknownDeps {
   sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
   routes: ReadonlyMap<string, Route>;
   /** Applies receipts that came before; null: there are none. */
@@ -17,12 +17,12 @@ export interface UnknownParts {
 }
 
 /** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
-export function resolveUncertain(row: SegmentRow, now: number, parts: UnknownParts): ReadyWork[] {
-  const { segments, messages } = parts.sms;
-  const proved = parts.prove(row, now);
+export function resolveUncertain(row: SegmentRow, now: number, deps: UnknownDeps): ReadyWork[] {
+  const { segments, messages } = deps.sms;
+  const proved = deps.prove(row, now);
   if (proved !== null) return proved;
   if (acceptFirst(row, now, segments)) return releaseParts(row, now, segments);
-  if (isSentAgain(row, parts)) {
+  if (isSentAgain(row, deps)) {
     const { route, priority, workspaceId, messageId } = row;
     // At the head of its line: as old as it is.
     const nextAt = Math.min(now, messages.byId(messageId)?.createdAt ?? now);
@@ -34,7 +34,7 @@ export function resolveUncertain(row: SegmentRow, now: number, parts: UnknownPar
   // Its waiting begins when it is looked at first.
   const isDelayed = row.nextAt > (row.changedAt ?? 0);
   if (!isDelayed) {
-    const giveUpAt = now + parts.unknownWaitMs;
+    const giveUpAt = now + deps.unknownWaitMs;
     segments.unknown(row, { now, giveUpAt });
     // The parts behind it are worth nothing without it. Until the text's own end: they go on, or are ended, with what
     // becomes known of it, and not at the moment at which that is decided.
@@ -47,13 +47,13 @@ export function resolveUncertain(row: SegmentRow, now: number, parts: UnknownPar
   return [];
 }
 
-interface DoubtParts {
+interface DoubtDeps {
   sms: { segments: Pick<SegmentStore, "unknownDue" | "one"> };
   answers: { decide(row: SegmentRow, now: number): ReadyWork[] };
 }
 
 /** Those that are to be decided by now. */
-export function dueDoubts(now: number, { sms, answers }: DoubtParts): Share<SegmentRow> {
+export function dueDoubts(now: number, { sms, answers }: DoubtDeps): Share<SegmentRow> {
   return {
     where: "sms decide",
     find: (limit) => sms.segments.unknownDue(now, limit),
@@ -90,7 +90,7 @@ export function releaseParts(
  * Inside a transaction: when a part that waits again is due, which was to be at `nextAt`. While another part of its
  * text is in doubt that is the text's own end, as for those behind it: what is decided of it releases all of them.
  */
-export function dueBeside(row: SegmentRow, nextAt: number, { segments, messages }: UnknownParts["sms"]): number {
+export function dueBeside(row: SegmentRow, nextAt: number, { segments, messages }: UnknownDeps["sms"]): number {
   if (row.parts === 1 || !isBesideDoubt(row, segments)) return nextAt;
   return Math.max(nextAt, messages.byId(row.messageId)?.expiresAt ?? nextAt);
 }
@@ -100,7 +100,7 @@ function isBesideDoubt({ messageId, seq }: SegmentRow, segments: Pick<SegmentSto
   return segments.of(messageId).some((other) => other.seq !== seq && other.state === "unknown");
 }
 
-function isSentAgain({ route, resends, parts: total, priority }: SegmentRow, { routes }: UnknownParts): boolean {
+function isSentAgain({ route, resends, parts: total, priority }: SegmentRow, { routes }: UnknownDeps): boolean {
   const policy = routes.get(route)?.config.unknown ?? "hold";
   if (resends > 0 || policy === "hold") return false;
   return policy === "retry" || (total === 1 && priority !== "bulk");

@@ -17,7 +17,7 @@ import type { WorkStore } from "../queue/work-store.ts";
 // What becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
 // all. Everything here is inside a transaction, and tells the work that waits again.
 
-export interface AnswersParts {
+export interface AnswersDeps {
   sms: {
     segments: SegmentStore;
     messages: Pick<MessageStore, "byId">;
@@ -39,21 +39,21 @@ export interface GivenAnswer {
 }
 
 export class SubmitResponses {
-  readonly #parts: AnswersParts;
+  readonly #deps: AnswersDeps;
 
-  constructor(parts: AnswersParts) {
-    this.#parts = parts;
+  constructor(deps: AnswersDeps) {
+    this.#deps = deps;
   }
 
   /** Outside of transactions, which may be run again: what an answer says of the SMSC; `status` null: it did not come. */
   heard(route: string, status: number | null): void {
-    const { routes, health } = this.#parts;
+    const { routes, health } = this.#deps;
     if (status === null) health.unanswered(route);
     else health.answered(route, outcomeOf(status, routes.get(route)?.statuses));
   }
 
   answered(flight: Submission, answer: GivenAnswer, now: number): ReadyWork[] {
-    const { routes, sms } = this.#parts;
+    const { routes, sms } = this.#deps;
     const rule = outcomeOf(answer.status, routes.get(flight.route)?.statuses);
     if (rule.action === "accept") {
       return this.#accept(flight, answer.messageId, now);
@@ -68,7 +68,7 @@ export class SubmitResponses {
 
   /** The connection is gone, or the answer did not come in time. */
   unanswered(flight: Submission, now: number): ReadyWork[] {
-    const { segments } = this.#parts.sms;
+    const { segments } = this.#deps.sms;
     const giveUpAt = now;
     const lost = flight.seqs.map((seq) => segments.unknown(fence(flight, seq), { now, giveUpAt }));
     return flight.seqs.flatMap((seq, index) => {
@@ -80,7 +80,7 @@ export class SubmitResponses {
 
   /** Of a segment that is `unknown`. */
   decide(row: SegmentRow, now: number): ReadyWork[] {
-    const { sms, routes, receipts, unknownWaitMs } = this.#parts;
+    const { sms, routes, receipts, unknownWaitMs } = this.#deps;
     return resolveUncertain(row, now, {
       sms,
       routes,
@@ -91,7 +91,7 @@ export class SubmitResponses {
 
   /** Nothing of it was written: `reason` null, it waits as before; else it never can be. */
   unsent(flight: Submission, reason: string | null, now: number): ReadyWork[] {
-    const { sms, log } = this.#parts;
+    const { sms, log } = this.#deps;
     const { segments, facts } = sms;
     return flight.seqs.flatMap((seq) => {
       const row = segments.one(flight.messageId, seq);
@@ -111,10 +111,10 @@ export class SubmitResponses {
   }
 
   #accept(flight: Submission, id: string, now: number): ReadyWork[] {
-    const { segments, messages } = this.#parts.sms;
+    const { segments, messages } = this.#deps.sms;
     const smscIdKey = idKey(id);
     const smscId = smscIdKey === null ? null : id.trim().slice(0, MAX_ID);
-    const route = this.#parts.routes.get(flight.route);
+    const route = this.#deps.routes.get(flight.route);
     const rows = flight.seqs.flatMap((seq) => segments.one(flight.messageId, seq) ?? []);
     for (const row of rows) {
       const expectsReceipt = smscIdKey !== null && route !== undefined && isReported(route, row);
@@ -127,7 +127,7 @@ export class SubmitResponses {
     }
     const released = rows.flatMap((row) => releaseParts(row, now, segments));
     if (smscId === null || rows.length === 0) return released;
-    this.#parts.receipts.join(rows, () => messages.byId(flight.messageId)?.recipient ?? "", smscId, now);
+    this.#deps.receipts.join(rows, () => messages.byId(flight.messageId)?.recipient ?? "", smscId, now);
     return released;
   }
 
@@ -135,7 +135,7 @@ export class SubmitResponses {
   #refused(rows: SegmentRow[], rule: StatusRule, status: number, now: number): ReadyWork[] {
     const [first] = rows;
     if (first === undefined) return [];
-    const { sms, log } = this.#parts;
+    const { sms, log } = this.#deps;
     const code = statusText(status);
     const told = { route: first.route, status: rule.name, code };
     if (rule.isAlarming) sms.facts.run(() => log.event("sms.refused", told, "warn"));
@@ -155,14 +155,14 @@ export class SubmitResponses {
     row: SegmentRow,
     { step, said, status, to, now }: { step: Step; said: Words; status: number; to: string | null; now: number },
   ): ReadyWork[] {
-    const { segments } = this.#parts.sms;
+    const { segments } = this.#deps.sms;
     const { messageId, priority, workspaceId } = row;
     if (acceptFirst(row, now, segments)) return [];
     const proved = row.resends === 0 ? null : this.#proveFirst(row, now);
     if (proved !== null) return proved;
     switch (step.kind) {
       case "retry": {
-        const nextAt = dueBeside(row, now + step.afterMs, this.#parts.sms);
+        const nextAt = dueBeside(row, now + step.afterMs, this.#deps.sms);
         const { isCounted } = step;
         const retries = isCounted ? { ...row.retries, [status]: (row.retries?.[status] ?? 0) + 1 } : undefined;
         segments.retry(row, { now, nextAt, isCounted, isResend: false, ...(retries && { retries }) }, said);
@@ -189,13 +189,13 @@ export class SubmitResponses {
 
   /** The second submit was refused; a receipt of the first may have come meanwhile. */
   #proveFirst(row: SegmentRow, now: number): ReadyWork[] | null {
-    const { receipts, sms } = this.#parts;
+    const { receipts, sms } = this.#deps;
     return receipts.prove(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
   }
 
   /** The route that takes a refused text over, which happens once. */
   #standIn({ route, reroutes }: SegmentRow): string | null {
-    const { routes, health } = this.#parts;
+    const { routes, health } = this.#deps;
     if (reroutes > 0) return null;
     const others = (routes.get(route)?.config.failover ?? []).filter((name) => routes.has(name));
     return others.find((name) => !health.isOpen(name)) ?? others[0] ?? null;
@@ -203,7 +203,7 @@ export class SubmitResponses {
 
   /** The text in UTF-16, where that takes as many parts: they are paid for. */
   #recoded({ messageId, route, parts }: SegmentRow): Uint8Array[] | null {
-    const { sms, routes } = this.#parts;
+    const { sms, routes } = this.#deps;
     const message = sms.messages.byId(messageId);
     const config = routes.get(route)?.config;
     if (message === undefined || message.encoding === "ucs2" || config?.reencode !== true) return null;
@@ -213,7 +213,7 @@ export class SubmitResponses {
 
   #rest(route: string, { pausesRoute }: StatusRule, step: Step): void {
     if (pausesRoute !== "when_frequent" || step.kind !== "retry") return;
-    if (this.#parts.health.isMostlyFull(route)) this.#parts.pause(route, step.afterMs);
+    if (this.#deps.health.isMostlyFull(route)) this.#deps.pause(route, step.afterMs);
   }
 }
 

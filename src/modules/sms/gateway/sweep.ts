@@ -4,7 +4,7 @@ import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { SubmitResponses } from "./submit-responses.ts";
 import type { Backlog } from "../queue/backlog.ts";
-import { finishText, type ReceiverParts } from "../inbound/receive.ts";
+import { finishText, type ReceiverDeps } from "../inbound/receive.ts";
 import type { Receipts } from "../receipts/process.ts";
 import type { DuplicateFilter } from "../inbound/duplicate-filter.ts";
 import { isLast } from "../receipts/parse.ts";
@@ -40,7 +40,7 @@ const UNOWNED_MS = 30 * 86_400_000;
 type FirstPart = Pick<SegmentRow, "messageId" | "seq">;
 const firstPart = (messageId: number): FirstPart => ({ messageId, seq: 1 });
 
-export interface SweeperParts {
+export interface SweeperDeps {
   sms: {
     segments: SegmentStore;
     messages: MessageStore;
@@ -52,7 +52,7 @@ export interface SweeperParts {
   routes: ReadonlyMap<string, Route>;
   answers: SubmitResponses;
   receipts: Receipts;
-  receiver: ReceiverParts;
+  receiver: ReceiverDeps;
   repeats: DuplicateFilter;
   receiptGraceMs: number;
   links: Pick<Links, "unboundMs" | "linkUnboundMs">;
@@ -67,18 +67,18 @@ export interface SweeperParts {
 }
 
 export class Sweeper {
-  readonly #parts: SweeperParts;
+  readonly #deps: SweeperDeps;
   #cancel: () => void = () => undefined;
   #isStopped = false;
   #cleanedAt: number | undefined;
   readonly #freedAt = new Map<string, number>();
 
-  constructor(parts: SweeperParts) {
-    this.#parts = parts;
+  constructor(deps: SweeperDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
-    this.#cancel = this.#parts.clock.after(EVERY_MS, () => {
+    this.#cancel = this.#deps.clock.after(EVERY_MS, () => {
       void this.sweep().then(() => {
         if (!this.#isStopped) this.start();
       });
@@ -92,7 +92,7 @@ export class Sweeper {
 
   /** Once over everything. */
   async sweep(): Promise<void> {
-    const { commit, log, nudge, receipts, clock, unwritten } = this.#parts;
+    const { commit, log, nudge, receipts, clock, unwritten } = this.#deps;
     const step = (act: () => ReadyWork[]) => async () => {
       for (const work of await commit(act)) nudge(work);
     };
@@ -103,13 +103,13 @@ export class Sweeper {
       () => unwritten.run(this.#expired("sending")),
       () => unwritten.run(this.#overdue()),
       // Answers that did not come.
-      () => unwritten.run(dueDoubts(clock.now(), this.#parts)),
+      () => unwritten.run(dueDoubts(clock.now(), this.#deps)),
       step(() => this.#finishTexts()),
-      ...[...this.#parts.routes.keys()].flatMap((route) => [
+      ...[...this.#deps.routes.keys()].flatMap((route) => [
         step(() => this.#standIn(route)),
         step(() => this.#freePinned(route)),
       ]),
-      () => Promise.resolve(this.#parts.backlog.look()),
+      () => Promise.resolve(this.#deps.backlog.look()),
       async () => {
         if (!isTime(this.#cleanedAt, CLEAN_EVERY_MS, clock.now())) return;
         await this.#clean();
@@ -131,14 +131,14 @@ export class Sweeper {
 
   /** The clock was set back; `note` is written with what follows from that. Rejects with StorageError. */
   async followSetBack(note: () => void): Promise<void> {
-    const { clock, commit } = this.#parts;
+    const { clock, commit } = this.#deps;
     const { jump } = clock;
     await (jump !== null && jump.byMs < 0 ? this.#follow(jump, note) : commit(note));
   }
 
   /** The wall clock was put right: the stored times go with it. */
   async #follow(jump: Jump, note: () => void): Promise<void> {
-    const { sms, clock, log, commit, nudge, dispatcher } = this.#parts;
+    const { sms, clock, log, commit, nudge, dispatcher } = this.#deps;
     await commit(() => {
       sms.work.moveTimes(jump);
       note();
@@ -151,7 +151,7 @@ export class Sweeper {
 
   /** Texts that were not sent in their time. */
   #expired(status: "queued" | "sending"): Share<FirstPart> {
-    const { sms, clock } = this.#parts;
+    const { sms, clock } = this.#deps;
     const now = clock.now();
     return {
       where: "sms expire",
@@ -170,7 +170,7 @@ export class Sweeper {
 
   /** Whether nobody is there to send it. */
   #isAway({ state, route, parts, link }: SegmentRow): boolean {
-    const { routes, links } = this.#parts;
+    const { routes, links } = this.#deps;
     if (state !== "ready") return false;
     return (
       !routes.has(route) || links.unboundMs(route) > 0 || (parts > 1 && link !== null && links.linkUnboundMs(link) > 0)
@@ -179,7 +179,7 @@ export class Sweeper {
 
   /** Receipts that did not come. */
   #overdue(): Share<FirstPart> {
-    const { sms, clock, routes, receiptGraceMs } = this.#parts;
+    const { sms, clock, routes, receiptGraceMs } = this.#deps;
     const now = clock.now();
     return {
       where: "sms overdue",
@@ -196,7 +196,7 @@ export class Sweeper {
   }
 
   #finishTexts(): ReadyWork[] {
-    const { clock, receiver } = this.#parts;
+    const { clock, receiver } = this.#deps;
     const now = clock.now();
     return receiver.sms.inbound
       .waitingSince(now - PARTS_MS, SHARE)
@@ -205,7 +205,7 @@ export class Sweeper {
 
   /** Texts of a route that is away, or errs, go by the next that is and does not. */
   #standIn(name: string): ReadyWork[] {
-    const { sms, routes, links, health } = this.#parts;
+    const { sms, routes, links, health } = this.#deps;
     const { config } = routes.get(name) ?? {};
     if (config === undefined || config.failover.length === 0) return [];
     if (links.unboundMs(name) < config.failoverAfterMs && !health.isOpen(name)) return [];
@@ -223,7 +223,7 @@ export class Sweeper {
    * text has gone out, any other may have it; where a part has, it waits: one text goes one way.
    */
   #freePinned(name: string): ReadyWork[] {
-    const { sms, routes, links, clock } = this.#parts;
+    const { sms, routes, links, clock } = this.#deps;
     const route = routes.get(name);
     if (route === undefined || route.links.length < 2 || links.unboundMs(name) > 0) return [];
     const away = route.links
@@ -237,7 +237,7 @@ export class Sweeper {
 
   /** Now and then. */
   async #clean(): Promise<void> {
-    const { sms, clock, receiver, repeats, commit } = this.#parts;
+    const { sms, clock, receiver, repeats, commit } = this.#deps;
     const now = clock.now();
     repeats.forget();
     await commit(() => sms.seen.purge(repeats.oldest));

@@ -14,7 +14,7 @@ const LOOK_BACK_MS = 5 * 60_000;
 /** So soon after a text its connection broke, and the next one was bound before it came again. */
 const SOON_MS = 60_000;
 
-export interface RepeatsParts {
+export interface RepeatsDeps {
   seen: SeenStore;
   /** Of stored times, and of spans. */
   clock: Pick<Clock, "now">;
@@ -22,20 +22,20 @@ export interface RepeatsParts {
 }
 
 export class DuplicateFilter {
-  readonly #parts: RepeatsParts;
+  readonly #deps: RepeatsDeps;
   readonly #startedAt: number;
   /** By the name under which their texts are stored. */
   readonly #sessions = new Map<string, Origin["session"]>();
   readonly #names = new WeakMap<Origin["session"], string>();
 
-  constructor(parts: RepeatsParts) {
-    this.#parts = parts;
-    this.#startedAt = parts.clock.now();
+  constructor(deps: RepeatsDeps) {
+    this.#deps = deps;
+    this.#startedAt = deps.clock.now();
   }
 
   /** Inside the transaction that takes a text: whether it was taken before; it is remembered. */
   isRepeat(route: string, message: Inbound, { session, sequence }: Origin): boolean {
-    const { seen, clock } = this.#parts;
+    const { seen, clock } = this.#deps;
     const now = clock.now();
     const name = this.#nameOf(session);
     const reference = message.receiptedMessageId;
@@ -53,13 +53,13 @@ export class DuplicateFilter {
 
   /** Outside of transactions, now and then. */
   forget(): void {
-    const now = this.#parts.steady.now();
+    const now = this.#deps.steady.now();
     for (const [name, { endedAt }] of this.#sessions)
       if (endedAt !== null && now - endedAt > LOOK_BACK_MS) this.#sessions.delete(name);
   }
 
   get oldest(): number {
-    return this.#parts.clock.now() - LOOK_BACK_MS;
+    return this.#deps.clock.now() - LOOK_BACK_MS;
   }
 
   #nameOf(session: Origin["session"]): string {
@@ -72,14 +72,14 @@ export class DuplicateFilter {
   }
 
   #ageOf({ beganAt }: Origin["session"]): number {
-    return this.#parts.steady.now() - beganAt;
+    return this.#deps.steady.now() - beganAt;
   }
 
   /** By the clock of stored times; null: it is there still. One of an earlier run ended before this one began. */
   #brokeAt(name: string, now: number): number | null {
     const session = this.#sessions.get(name);
     if (session === undefined) return this.#startedAt;
-    return session.endedAt === null ? null : now - (this.#parts.steady.now() - session.endedAt);
+    return session.endedAt === null ? null : now - (this.#deps.steady.now() - session.endedAt);
   }
 }
 

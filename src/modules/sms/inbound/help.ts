@@ -1,6 +1,6 @@
 import type { Log } from "../../../platform/log.ts";
 import { refusalOf } from "../../plans/block.ts";
-import { type SmsAcceptParts, writeText } from "../api/accept.ts";
+import { type SmsAcceptDeps, writeText } from "../api/accept.ts";
 import { prepareText } from "../api/prepare.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
@@ -11,8 +11,8 @@ import type { ReadyWork } from "../queue/segment-read-store.ts";
 
 const AGAIN_MS = 86_400_000;
 
-export interface HelpParts extends Omit<
-  SmsAcceptParts,
+export interface HelpDeps extends Omit<
+  SmsAcceptDeps,
   "commit" | "guard" | "idempotency" | "clock" | "routing" | "nudge"
 > {
   /** Null: HELP is not answered. */
@@ -36,9 +36,9 @@ export interface AskedForHelp {
 /** Inside the transaction that keeps what was asked; the work that the answer makes. */
 export function answerHelp(
   { workspaceId, from, to, route: routeName, now }: AskedForHelp,
-  parts: HelpParts,
+  deps: HelpDeps,
 ): ReadyWork[] {
-  const { helpText, routes, prefixes, workspaces, senderIds, sms, log } = parts;
+  const { helpText, routes, prefixes, workspaces, senderIds, sms, log } = deps;
   const config = routes.get(routeName)?.config;
   if (helpText === null || config === undefined || !prefixes.some((each) => from.startsWith(`+${each}`))) return [];
   const workspace = workspaces.byId(workspaceId);
@@ -49,12 +49,12 @@ export function answerHelp(
   const route = { name, coding: { method, nli, dcs0Charset } };
   const text = prepareText(helpText, { coding: route.coding, folding: workspace.smsFolding });
   const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
-  const isPaid = parts.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;
+  const isPaid = deps.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;
   if (blocked || !isPaid) {
     log.event("sms.help_unanswered", { workspace: workspace.uid, why: blocked ? "blocked" : "credits" }, "warn");
     return [];
   }
   return [
-    writeText({ item: { to: from, body: helpText }, isHelp: true, workspace, sender, route, text, now }, parts).work,
+    writeText({ item: { to: from, body: helpText }, isHelp: true, workspace, sender, route, text, now }, deps).work,
   ];
 }

@@ -21,7 +21,7 @@ const ANSWER_MS = 72 * 3_600_000;
 /** A workspace that texted from a number within so much is stopped by a STOP to it. */
 const USED_MS = 90 * 86_400_000;
 
-export interface ReceiverParts {
+export interface ReceiverDeps {
   sms: { messages: Pick<MessageStore, "textedFrom">; inbound: InboundStore };
   senderIds: Pick<SenderIdStore, "ownersOf">;
   suppressions: Pick<SuppressionStore, "insert" | "find" | "delete">;
@@ -41,20 +41,20 @@ interface Whole {
 }
 
 /** A text, or a part of one, that came by a link of the route; the work that it makes. */
-export function receiveText(route: string, message: Inbound, now: number, parts: ReceiverParts): ReadyWork[] {
+export function receiveText(route: string, message: Inbound, now: number, deps: ReceiverDeps): ReadyWork[] {
   const { esmClass, dataCoding, shortMessage, messagePayload, sar } = message;
   const bytes = shortMessage.length > 0 ? shortMessage : (messagePayload ?? shortMessage);
   const place = sar === null ? null : { reference: sar.reference, total: sar.total, seq: sar.part };
   const part = readPart({ esmClass, dataCoding, message: bytes, sar: place });
   const from = { route, source: message.source.address, destination: message.destination.address };
   if (part.place === null) {
-    const text = reassemble([part], true, charsetOf(route, parts)) ?? { text: null, missing: [] };
-    return takeWhole({ ...from, text, raw: text.text === null ? bytes : null, now }, parts);
+    const text = reassemble([part], true, charsetOf(route, deps)) ?? { text: null, missing: [] };
+    return takeWhole({ ...from, text, raw: text.text === null ? bytes : null, now }, deps);
   }
   const { scheme, reference, total, seq } = part.place;
   const key: InboundKey = { ...from, scheme, reference, total };
   const { alphabet, userData } = part;
-  parts.sms.inbound.insertPart({
+  deps.sms.inbound.insertPart({
     ...key,
     seq,
     dataCoding,
@@ -62,34 +62,34 @@ export function receiveText(route: string, message: Inbound, now: number, parts:
     payload: Buffer.from(userData),
     receivedAt: now,
   });
-  return finishText(key, { isOver: false, now }, parts);
+  return finishText(key, { isOver: false, now }, deps);
 }
 
 /** Makes a text of its parts, when all are there or no more are waited for; the work that it makes. */
-export function finishText(key: InboundKey, when: { isOver: boolean; now: number }, parts: ReceiverParts): ReadyWork[] {
-  const rows = parts.sms.inbound.partsOf(key);
-  const text = reassemble(rows.map(toPart), when.isOver, charsetOf(key.route, parts));
+export function finishText(key: InboundKey, when: { isOver: boolean; now: number }, deps: ReceiverDeps): ReadyWork[] {
+  const rows = deps.sms.inbound.partsOf(key);
+  const text = reassemble(rows.map(toPart), when.isOver, charsetOf(key.route, deps));
   if (text === null) return [];
-  parts.sms.inbound.removeParts(key);
+  deps.sms.inbound.removeParts(key);
   const { route, source, destination } = key;
   const raw = text.text === null ? Buffer.concat(rows.map(({ payload }) => payload)) : null;
-  return takeWhole({ route, source, destination, text, raw, now: when.now }, parts);
+  return takeWhole({ route, source, destination, text, raw, now: when.now }, deps);
 }
 
 function toPart({ scheme, reference, total, seq, dataCoding, alphabet, payload }: InboundPartRow): InboundPart {
   return { place: { scheme, reference, total, seq }, dataCoding, alphabet, userData: payload };
 }
 
-function charsetOf(route: string, { routes }: ReceiverParts) {
+function charsetOf(route: string, { routes }: ReceiverDeps) {
   return routes.get(route)?.config.dcs0Charset ?? "gsm7";
 }
 
-function takeWhole({ route, source, destination, text, raw, now }: Whole, parts: ReceiverParts): ReadyWork[] {
+function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: ReceiverDeps): ReadyWork[] {
   const subscriber = toE164(source);
-  const own = [destination, ...renamed(route, destination, parts)].flatMap(ownFormsOf);
-  const workspaceId = ownerOf(subscriber, own, now, parts);
-  parts.sms.inbound.insert({
-    uid: newId(now, parts.random),
+  const own = [destination, ...renamed(route, destination, deps)].flatMap(ownFormsOf);
+  const workspaceId = ownerOf(subscriber, own, now, deps);
+  deps.sms.inbound.insert({
+    uid: newId(now, deps.random),
     workspaceId,
     route,
     sender: subscriber,
@@ -102,15 +102,15 @@ function takeWhole({ route, source, destination, text, raw, now }: Whole, parts:
   const keyword = text.text === null ? null : readKeyword(text.text);
   if (keyword === null) return [];
   if (keyword === "help")
-    return workspaceId === null ? [] : parts.answerHelp({ workspaceId, from: subscriber, to: own, route, now });
-  const used = own.flatMap((name) => parts.sms.messages.textedFrom(subscriber, name, now - USED_MS));
+    return workspaceId === null ? [] : deps.answerHelp({ workspaceId, from: subscriber, to: own, route, now });
+  const used = own.flatMap((name) => deps.sms.messages.textedFrom(subscriber, name, now - USED_MS));
   const concerned = new Set([...used.map((each) => each.workspaceId), ...(workspaceId === null ? [] : [workspaceId])]);
-  for (const each of concerned) obey(keyword, each, { address: subscriber, now }, parts);
+  for (const each of concerned) obey(keyword, each, { address: subscriber, now }, deps);
   return [];
 }
 
 /** The sender ids that the route's SMSC knows by this name. */
-function renamed(route: string, destination: string, { routes }: ReceiverParts): string[] {
+function renamed(route: string, destination: string, { routes }: ReceiverDeps): string[] {
   const senders = routes.get(route)?.config.senders ?? [];
   return senders.filter(({ as }) => ownFormsOf(destination).includes(as)).map(({ name }) => name);
 }
@@ -121,11 +121,11 @@ function ownFormsOf(destination: string): string[] {
   return [...new Set([destination, digits, `+${digits}`, toE164(destination), toE164(destination).slice(1)])];
 }
 
-function ownerOf(subscriber: string, own: string[], now: number, parts: ReceiverParts): number | null {
-  const owners = new Set(own.flatMap((name) => parts.senderIds.ownersOf(name)));
+function ownerOf(subscriber: string, own: string[], now: number, deps: ReceiverDeps): number | null {
+  const owners = new Set(own.flatMap((name) => deps.senderIds.ownersOf(name)));
   if (owners.size <= 1) return [...owners][0] ?? null;
   const texted = own
-    .flatMap((name) => parts.sms.messages.textedFrom(subscriber, name, now - ANSWER_MS))
+    .flatMap((name) => deps.sms.messages.textedFrom(subscriber, name, now - ANSWER_MS))
     .filter(({ workspaceId }) => owners.has(workspaceId))
     .toSorted((a, b) => b.lastAt - a.lastAt);
   return texted[0]?.workspaceId ?? null;
@@ -135,7 +135,7 @@ function obey(
   keyword: "opt_out" | "opt_in",
   workspaceId: number,
   { address, now }: { address: string; now: number },
-  { suppressions }: ReceiverParts,
+  { suppressions }: ReceiverDeps,
 ): void {
   const of = { workspaceId, channel: "sms", address } as const;
   if (keyword === "opt_out") suppressions.insert({ ...of, reason: "opt_out", createdAt: now });

@@ -58,7 +58,7 @@ export interface TrialLine {
 /** `refused`: the link's bind. `down`: it was not bound, and could not be. `no_link`: the route has none. */
 export type TrialEnd = "complete" | "time" | "stopped" | "refused" | "down" | "no_link";
 
-export interface TrialParts {
+export interface TrialDeps {
   id: string;
   route: Route;
   /** Null: the route has none. */
@@ -84,7 +84,7 @@ const MAX_HELD = 20;
 const MAX_LINES = 200;
 
 export class LinkTest implements LinkTestObserver {
-  readonly #parts: TrialParts;
+  readonly #deps: TrialDeps;
   readonly #probes: OwnProbe[];
   readonly lines: TrialLine[] = [];
   readonly #held: OfferedReceipt[] = [];
@@ -94,9 +94,9 @@ export class LinkTest implements LinkTestObserver {
   /** The link was not bound when it began. */
   #beganUnbound = false;
 
-  constructor(parts: TrialParts) {
-    this.#parts = parts;
-    this.#probes = parts.submits.map(({ submit, ...rest }) => ({
+  constructor(deps: TrialDeps) {
+    this.#deps = deps;
+    this.#probes = deps.submits.map(({ submit, ...rest }) => ({
       submit,
       guest: this,
       writtenAt: null,
@@ -105,23 +105,23 @@ export class LinkTest implements LinkTestObserver {
   }
 
   get id(): string {
-    return this.#parts.id;
+    return this.#deps.id;
   }
 
   get route(): Route {
-    return this.#parts.route;
+    return this.#deps.route;
   }
 
   get link(): string {
-    return this.#parts.link ?? "";
+    return this.#deps.link ?? "";
   }
 
   get waitMs(): number {
-    return this.#parts.waitMs;
+    return this.#deps.waitMs;
   }
 
   get to(): string {
-    return this.#parts.to;
+    return this.#deps.to;
   }
 
   /** Why it ended; null: it goes on. */
@@ -140,10 +140,10 @@ export class LinkTest implements LinkTestObserver {
 
   /** Its time begins. */
   start(): void {
-    const { steady, waitMs, link } = this.#parts;
+    const { steady, waitMs, link } = this.#deps;
     if (link === null) return this.finish("no_link");
     this.#cancel = steady.after(waitMs, () => this.finish("time"));
-    const state = this.#parts.view()?.state;
+    const state = this.#deps.view()?.state;
     this.#beganUnbound = state !== "bound" && state !== "partly";
     this.#seeLink(true);
   }
@@ -153,7 +153,7 @@ export class LinkTest implements LinkTestObserver {
     this.#end = end;
     this.#cancel();
     for (const { pass } of this.#held.splice(0)) pass();
-    this.#parts.ended(this);
+    this.#deps.ended(this);
   }
 
   take(room: number): Probe[] {
@@ -171,18 +171,18 @@ export class LinkTest implements LinkTestObserver {
   written(probe: Probe, pdu: Buffer): void {
     const own = this.#own(probe);
     own.tried.outcome = "written";
-    own.writtenAt = this.#parts.steady.now();
+    own.writtenAt = this.#deps.steady.now();
     const { dataCoding, esmClass } = probe.submit;
     this.#note("submit", own.tried, { ...rawOf(pdu), dataCoding, esmClass, words: "written" });
   }
 
   answered(probe: Probe, { status, messageId, bytes }: { status: number; messageId: string; bytes: Buffer }): void {
     const { tried, writtenAt } = this.#own(probe);
-    const { name: statusName, action } = outcomeOf(status, this.#parts.route.statuses);
+    const { name: statusName, action } = outcomeOf(status, this.#deps.route.statuses);
     tried.outcome = action === "accept" ? "accepted" : "refused";
     tried.status = status;
     tried.messageId = messageId;
-    const ms = writtenAt === null ? null : Math.round(this.#parts.steady.now() - writtenAt);
+    const ms = writtenAt === null ? null : Math.round(this.#deps.steady.now() - writtenAt);
     const words = tried.outcome === "accepted" ? "the SMSC has it" : "the SMSC refuses it";
     this.#note("answer", tried, { ...rawOf(bytes), status, statusName, messageId, ms, words });
     this.#offerAgain();
@@ -199,13 +199,13 @@ export class LinkTest implements LinkTestObserver {
   }
 
   linkChanged(link: string): void {
-    if (link === this.#parts.link && this.#end === null) this.#seeLink(false);
+    if (link === this.#deps.link && this.#end === null) this.#seeLink(false);
   }
 
   #seeLink(isBegin: boolean): void {
     // In a moment: the link's own state follows what it tells.
     queueMicrotask(() => {
-      const view = this.#parts.view();
+      const view = this.#deps.view();
       if (view === null || this.#end !== null) return;
       this.#note("link", null, { words: linkWords(view), statusName: view.error?.statusName ?? null });
       // It is tried again in a minute at the earliest, and somebody has to change something before that.
@@ -213,16 +213,16 @@ export class LinkTest implements LinkTestObserver {
       if (view.state === "refused" && isUntouched) this.finish("refused");
       if (view.state !== "waiting" || !isUntouched || !this.#beganUnbound) return;
       // Where it was down before, one more attempt is waited for, if it comes in time.
-      const endsAt = this.#parts.clock.now() + this.#parts.waitMs;
+      const endsAt = this.#deps.clock.now() + this.#deps.waitMs;
       if (!isBegin || (view.retryAt ?? 0) > endsAt) this.finish("down");
     });
   }
 
   /** True: it is taken, or held until it is known whose it is. */
   offer(offered: OfferedReceipt): boolean {
-    if (this.#end !== null || offered.route !== this.#parts.route.config.name) return false;
+    if (this.#end !== null || offered.route !== this.#deps.route.config.name) return false;
     const { source, destination } = offered.message;
-    if (![source, destination].some(({ address }) => isSameNumber(address, this.#parts.to))) return false;
+    if (![source, destination].some(({ address }) => isSameNumber(address, this.#deps.to))) return false;
     if (this.#apply(offered)) return true;
     if (!this.#isAnswerOpen || this.#held.length >= MAX_HELD) {
       this.#noteStrange(offered);
@@ -298,7 +298,7 @@ export class LinkTest implements LinkTestObserver {
     if (this.#end !== null || this.lines.length >= MAX_LINES) return;
     const nothing = { sequence: null, dataCoding: null, esmClass: null, status: null, statusName: null };
     const of = { text: tried?.text ?? null, part: tried?.part ?? null };
-    const at = this.#parts.clock.now();
+    const at = this.#deps.clock.now();
     const none = { ...nothing, messageId: null, ms: null, receipt: null, raw: null };
     this.lines.push({ no: this.lines.length + 1, at, kind, ...of, ...none, ...said });
   }

@@ -19,7 +19,7 @@ import { trialSubmits } from "./messages.ts";
 // The operator's trials of links, one at a time: a new one ends the one before. Receipts of a trial that is over are
 // still taken: among those of customers' texts they would fit nothing, or, worse, the wrong one.
 
-export interface TrialsParts {
+export interface TrialsDeps {
   routes: ReadonlyMap<string, Route>;
   routing: Routing;
   references: Pick<ReferenceStore, "next">;
@@ -52,13 +52,13 @@ interface Past {
 const MAX_PAST = 1_000;
 
 export class LinkTests {
-  readonly #parts: TrialsParts;
+  readonly #deps: TrialsDeps;
   #isRunning = false;
   #current: LinkTest | null = null;
   readonly #past: Past[] = [];
 
-  constructor(parts: TrialsParts) {
-    this.#parts = parts;
+  constructor(deps: TrialsDeps) {
+    this.#deps = deps;
   }
 
   /** From now on there are links. */
@@ -79,7 +79,7 @@ export class LinkTests {
   /** Throws AppError. */
   async begin({ to, from, route: routeName, link, waitMs }: TrialRequest): Promise<LinkTest> {
     this.#assertRunning();
-    const { routes, routing, references, commit, clock, steady, random, log } = this.#parts;
+    const { routes, routing, references, commit, clock, steady, random, log } = this.#deps;
     const name = routeName ?? routing.find(to)?.name;
     if (name === undefined) throw noRoute(to);
     const route = routes.get(name);
@@ -102,14 +102,14 @@ export class LinkTests {
       view: () => this.#viewOf(linkName),
       ended: () => {
         this.#remember(trial);
-        if (this.#current === trial) this.#parts.links().invite(null);
+        if (this.#current === trial) this.#deps.links().invite(null);
         log.event("sms.trial_ended", { route: name, link: linkName, why: trial.end });
       },
     });
     log.event("sms.trial", { route: name, link: linkName });
     this.#current = trial;
     trial.start();
-    if (trial.end === null) this.#parts.links().invite(trial);
+    if (trial.end === null) this.#deps.links().invite(trial);
     return trial;
   }
 
@@ -145,7 +145,7 @@ export class LinkTests {
 
   #viewOf(link: string | null) {
     return (
-      this.#parts
+      this.#deps
         .links()
         .views()
         .find(({ name }) => name === link) ?? null

@@ -16,13 +16,13 @@ const DEFAULT_FROM = "Pombo";
 const DEFAULT_WAIT_S = 60;
 const LastTrial = Type.Union([TrialRecord, Type.Null()], { description: "Null: none was made since the start." });
 
-export interface TrialRouteParts {
+export interface TrialRouteDeps {
   trials: LinkTests;
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
 }
 
-export function trialRoutes({ trials, prefixes }: TrialRouteParts) {
+export function trialRoutes({ trials, prefixes }: TrialRouteDeps) {
   return new Elysia({ name: "operator trials", prefix: "/api/v1/operator/sms" })
     .post(
       "/trial",

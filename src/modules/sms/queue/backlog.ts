@@ -14,7 +14,7 @@ const LOOKS = 6;
 /** Fewer segments are gone in moments. */
 const FEW = 100;
 
-export interface BacklogParts {
+export interface BacklogDeps {
   routes: ReadonlyMap<string, Route>;
   waiting: Pick<WaitingCount, "of" | "isAtLimit">;
   links: { unboundMs: (route: string) => number; views: () => LinkView[] };
@@ -33,18 +33,18 @@ interface Watched {
 }
 
 export class Backlog {
-  readonly #parts: BacklogParts;
+  readonly #deps: BacklogDeps;
   readonly #watched = new Map<string, Watched>();
   #lookedAt: number;
 
-  constructor(parts: BacklogParts) {
-    this.#parts = parts;
-    this.#lookedAt = parts.steady.now();
+  constructor(deps: BacklogDeps) {
+    this.#deps = deps;
+    this.#lookedAt = deps.steady.now();
   }
 
   /** Now and then: looks once a minute. */
   look(): void {
-    const { routes, steady } = this.#parts;
+    const { routes, steady } = this.#deps;
     if (steady.now() - this.#lookedAt < LOOK_EVERY_MS) return;
     this.#lookedAt = steady.now();
     for (const name of routes.keys()) this.#lookAt(name);
@@ -57,7 +57,7 @@ export class Backlog {
   }
 
   #lookAt(route: string): void {
-    const { waiting, links, isPaused, clock } = this.#parts;
+    const { waiting, links, isPaused, clock } = this.#deps;
     // A link that is away, and a pause, are told of by themselves.
     if (isPaused() || links.unboundMs(route) > 0) return void this.#watched.delete(route);
     const before = this.#watched.get(route);
@@ -69,9 +69,9 @@ export class Backlog {
 
   #trouble(route: string, counts: number[], since: number): HealthIssue {
     const [first = 0, last = 0] = [counts[0], counts.at(-1)];
-    const own = this.#parts.links.views().filter((view) => view.route === route);
+    const own = this.#deps.links.views().filter((view) => view.route === route);
     const now = rounded(own.reduce((sum, { ratePerSecond }) => sum + ratePerSecond, 0));
-    const links = this.#parts.routes.get(route)?.links ?? [];
+    const links = this.#deps.routes.get(route)?.links ?? [];
     const configured = rounded(links.reduce((sum, { ratePerSecond }) => sum + ratePerSecond, 0));
     const why =
       now < configured

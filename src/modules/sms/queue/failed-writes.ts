@@ -9,7 +9,7 @@ import type { MessageStore } from "./message-store.ts";
 
 // What a bug keeps from being written of texts: of those alone, whoever shares a transaction with them.
 
-export interface UnwrittenTextsParts {
+export interface UnwrittenTextsDeps {
   messages: Pick<MessageStore, "byId">;
   commit: Commit;
   clock: Clock;
@@ -36,16 +36,16 @@ export interface Share<T extends Segment> {
 
 /** By message and part; each stays meanwhile as it was: in flight, unknown, waiting. */
 export class FailedSmsWrites extends FailedWrites<string> {
-  readonly #parts: UnwrittenTextsParts;
+  readonly #deps: UnwrittenTextsDeps;
 
-  constructor(parts: UnwrittenTextsParts) {
-    super(parts.clock);
-    this.#parts = parts;
+  constructor(deps: UnwrittenTextsDeps) {
+    super(deps.clock);
+    this.#deps = deps;
   }
 
   /** Up to 500 in one transaction; where one has a bug, each goes alone, and that one is kept. How many there were. */
   async run<T extends Segment>({ where, find, act }: Share<T>): Promise<number> {
-    const { commit, nudge } = this.#parts;
+    const { commit, nudge } = this.#deps;
     const open = () => {
       const found = find(SHARE + Math.min(this.size, MAX_KEPT));
       return found.filter((each) => !this.has(keyOf(each))).slice(0, SHARE);
@@ -82,7 +82,7 @@ export class FailedSmsWrites extends FailedWrites<string> {
   }
 
   tellBug(where: string, error: unknown, { messageId, seq }: Segment): void {
-    this.#parts.log.bug(where, error, { id: this.#nameOf(messageId), seq });
+    this.#deps.log.bug(where, error, { id: this.#nameOf(messageId), seq });
   }
 
   get trouble(): HealthIssue | null {
@@ -100,7 +100,7 @@ export class FailedSmsWrites extends FailedWrites<string> {
   /** As the operator knows it; never throws. */
   #nameOf(messageId: number): string {
     try {
-      return this.#parts.messages.byId(messageId)?.uid ?? `message ${messageId}`;
+      return this.#deps.messages.byId(messageId)?.uid ?? `message ${messageId}`;
     } catch {
       return `message ${messageId}`;
     }

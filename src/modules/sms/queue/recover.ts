@@ -22,7 +22,7 @@ const ROUTE_GONE: Words = {
   reason: "Its route was taken out of the configuration",
 };
 
-export interface RecoverParts {
+export interface RecoverDeps {
   sms: { segments: SegmentStore; messages: MessageStore; work: WorkStore };
   routes: ReadonlyMap<string, Route>;
   routing: Routing;
@@ -33,15 +33,15 @@ export interface RecoverParts {
   unwritten: Pick<FailedSmsWrites, "run">;
 }
 
-export async function recoverTexts(parts: RecoverParts): Promise<void> {
-  const { sms, commit, routes, log } = parts;
-  const found = await markUnknown(parts);
-  const unknown = await decideAll(parts);
+export async function recoverTexts(deps: RecoverDeps): Promise<void> {
+  const { sms, commit, routes, log } = deps;
+  const found = await markUnknown(deps);
+  const unknown = await decideAll(deps);
   if (found > 0) log.event("sms.recovered", { inFlight: found, unknown });
   if (routes.size === 0) return;
   const links = [...routes.values()].flatMap((route) => route.links.map(({ name }) => name));
   await commit(() => sms.work.unpin(links));
-  const strayed = await runAll(() => commit(() => moveShare(parts)));
+  const strayed = await runAll(() => commit(() => moveShare(deps)));
   if (strayed > 0) log.event("sms.routes_gone", { texts: strayed }, "warn");
 }
 
@@ -55,7 +55,7 @@ async function runAll(share: () => Promise<number>): Promise<number> {
   }
 }
 
-async function markUnknown({ sms, commit, now, unwritten }: RecoverParts): Promise<number> {
+async function markUnknown({ sms, commit, now, unwritten }: RecoverDeps): Promise<number> {
   const at = now();
   try {
     return await commit(() => sms.segments.markInFlightUnknown(at, at));
@@ -70,12 +70,12 @@ async function markUnknown({ sms, commit, now, unwritten }: RecoverParts): Promi
   return runAll(() => unwritten.run({ where: "sms recover", find: () => sms.segments.inFlight(), act }));
 }
 
-function decideAll(parts: RecoverParts): Promise<number> {
+function decideAll(deps: RecoverDeps): Promise<number> {
   // Those that are held have a time of their own, after this one.
-  return runAll(() => parts.unwritten.run(dueDoubts(parts.now(), parts)));
+  return runAll(() => deps.unwritten.run(dueDoubts(deps.now(), deps)));
 }
 
-function moveShare({ sms, routes, routing, now }: RecoverParts): number {
+function moveShare({ sms, routes, routing, now }: RecoverDeps): number {
   const at = now();
   const ids = sms.work.strayed([...routes.keys()], SHARE);
   for (const id of ids) {

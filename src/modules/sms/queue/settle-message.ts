@@ -11,7 +11,7 @@ import type { MessageChange, MessageRow, MessageStore, PublicState } from "./mes
 // ended, credits of segments that never reached the SMSC are given back, and who follows is told. The store
 // of the segments sees to it that this cannot be forgotten, nor happen twice.
 
-export interface SettleParts {
+export interface SettleDeps {
   messages: Pick<MessageStore, "byId" | "setState" | "changed">;
   segments: Pick<SegmentStore, "of" | "abandonReady" | "setCredit">;
   workspaces: Pick<WorkspaceStore, "addCredits">;
@@ -21,21 +21,21 @@ export interface SettleParts {
 }
 
 /** Of a message whose workspace was deleted nothing is left to settle. */
-export function settleMessage(messageId: number, parts: SettleParts): void {
-  const before = parts.messages.byId(messageId);
+export function settleMessage(messageId: number, deps: SettleDeps): void {
+  const before = deps.messages.byId(messageId);
   if (before === undefined) return;
-  const rows = parts.segments.of(messageId);
+  const rows = deps.segments.of(messageId);
   if (rows.length === 0) return;
   const overdue = rows.find((row) => row.overdue !== null)?.overdue ?? "sent";
   const state = stateOf(rows.map(asSegment), overdue);
   const at = rows.reduce((last, { changedAt }) => Math.max(last, changedAt ?? 0), before.createdAt);
-  if (state.abandoned.length > 0) parts.segments.abandonReady(messageId, at, abandonedBy(state));
-  settleCredits(before, { rows, refunded: state.refunded, at }, parts);
+  if (state.abandoned.length > 0) deps.segments.abandonReady(messageId, at, abandonedBy(state));
+  settleCredits(before, { rows, refunded: state.refunded, at }, deps);
   const after = publicState(state, rows);
   if (isSame(before, after)) return;
-  const message = parts.messages.setState(before, { ...after, lastEventAt: at });
-  if (after.possibleDuplicate && !before.possibleDuplicate) parts.counts.duplicated();
-  tellOf(before, message, at, parts);
+  const message = deps.messages.setState(before, { ...after, lastEventAt: at });
+  if (after.possibleDuplicate && !before.possibleDuplicate) deps.counts.duplicated();
+  tellOf(before, message, at, deps);
 }
 
 function asSegment(row: SegmentRow): Segment {
@@ -66,7 +66,7 @@ function abandonedBy({ failureCategory }: MessageState): Words {
 function settleCredits(
   message: MessageRow,
   { rows, refunded, at }: { rows: SegmentRow[]; refunded: number[]; at: number },
-  parts: SettleParts,
+  deps: SettleDeps,
 ): void {
   const lost = rows.filter(({ credit, acceptedAt }) => credit === "refunded" && acceptedAt !== null);
   const returned = rows.filter(({ seq }) => refunded.includes(seq));
@@ -76,10 +76,10 @@ function settleCredits(
   ] as const) {
     const count = segments.length;
     if (count === 0) continue;
-    for (const segment of segments) parts.segments.setCredit(segment, credit);
+    for (const segment of segments) deps.segments.setCredit(segment, credit);
     const amount = kind === "refund" ? count : 0;
     const { id: messageId, workspaceId } = message;
-    changeCredits({ workspaceId, kind, amount, messageId, segments: count, note: null, createdAt: at }, parts);
+    changeCredits({ workspaceId, kind, amount, messageId, segments: count, note: null, createdAt: at }, deps);
   }
 }
 
@@ -155,7 +155,7 @@ function isSame(before: MessageRow, after: Omit<PublicState, "lastEventAt">): bo
 }
 
 /** That it was sent is told also where its receipt came in the same transaction. */
-function tellOf(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleParts): void {
+function tellOf(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleDeps): void {
   const tell = (status: MessageChange["status"]) => {
     messages.changed({ message, status, at });
     counts.changed(status);

@@ -19,7 +19,7 @@ export interface LastWord {
 
 type Recipient = Pick<LastWord, "workspaceId" | "address">;
 
-export interface InvalidNumbersParts {
+export interface InvalidNumbersDeps {
   /** Whether a site refuses in masses, each workspace for itself; a route is a site here. */
   refusals: {
     noteReply(site: string, workspaceId: number, now: number): void;
@@ -35,10 +35,10 @@ export interface InvalidNumbersParts {
 }
 
 export class InvalidNumbers {
-  readonly #parts: InvalidNumbersParts;
+  readonly #deps: InvalidNumbersDeps;
 
-  constructor(parts: InvalidNumbersParts) {
-    this.#parts = parts;
+  constructor(deps: InvalidNumbersDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -46,7 +46,7 @@ export class InvalidNumbers {
    * A crash before that is written costs one more text, whose receipt says the same.
    */
   told({ route, workspaceId, address, isInvalid, at }: LastWord): void {
-    const { refusals } = this.#parts;
+    const { refusals } = this.#deps;
     const site = `sms:${route}`;
     if (!isInvalid) return refusals.noteReply(site, workspaceId, at);
     refusals.noteHard(site, workspaceId, at);
@@ -54,7 +54,7 @@ export class InvalidNumbers {
   }
 
   async #suppress(site: string, recipient: Recipient, now: number): Promise<void> {
-    const { refusals, suppressions, isThere, commit, log } = this.#parts;
+    const { refusals, suppressions, isThere, commit, log } = this.#deps;
     const row = { channel: "sms", reason: "invalid_number" } as const;
     try {
       const held = await commit(() => {

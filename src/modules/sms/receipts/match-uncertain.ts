@@ -15,7 +15,7 @@ import type { WorkStore } from "../queue/work-store.ts";
 /** How far back a segment without an answer may have been sent. */
 const LOOK_BACK_MS = 72 * 3_600_000;
 
-export interface UncertainParts {
+export interface UncertainDeps {
   sms: {
     segments: Pick<SegmentStore, "one">;
     work: Pick<WorkStore, "openTo">;
@@ -49,12 +49,12 @@ interface Candidate {
 }
 
 export class Uncertain {
-  readonly #parts: UncertainParts;
+  readonly #deps: UncertainDeps;
   /** By route: how far its submit dates are ahead of our clock, by the last receipt whose id was known. */
   readonly #offsets = new Map<string, number>();
 
-  constructor(parts: UncertainParts) {
-    this.#parts = parts;
+  constructor(deps: UncertainDeps) {
+    this.#deps = deps;
   }
 
   /** A receipt whose id was known: when the SMSC says that the segment came, and when it went. */
@@ -65,7 +65,7 @@ export class Uncertain {
 
   /** Its texts go in one submit each, whatever their segments: one id, one receipt. */
   isWhole(route: string): boolean {
-    return this.#parts.routes.get(route)?.config.segmentation === "payload";
+    return this.#deps.routes.get(route)?.config.segmentation === "payload";
   }
 
   /** Whether something for the number is in flight. */
@@ -84,7 +84,7 @@ export class Uncertain {
 
   /** Kept receipts that are about a segment whose outcome is unknown; empty: it cannot be told. */
   proofs(row: SegmentRow, recipient: string, now: number): OrphanRow[] {
-    const { segments, messages } = this.#parts.sms;
+    const { segments, messages } = this.#deps.sms;
     const number = numberKey(recipient);
     if (number === null) return [];
     const isTwice = row.resends > 0;
@@ -130,16 +130,16 @@ export class Uncertain {
 
   /** In the order in which they came. */
   #kept(route: string, number: string, since: number): OrphanRow[] {
-    return this.#parts.sms.orphans.byNumber(route, number, since).toSorted((a, b) => a.id - b.id);
+    return this.#deps.sms.orphans.byNumber(route, number, since).toSorted((a, b) => a.id - b.id);
   }
 
   /** In the order of their parts. */
   #openTo(route: string, recipients: string[], now: number): SegmentRow[] {
-    const { work } = this.#parts.sms;
+    const { work } = this.#deps.sms;
     const found: FoundSegment[] = recipients.flatMap((each) => work.openTo(route, toE164(each), now - LOOK_BACK_MS));
     return found
       .map(({ segment }) => segment)
-      .filter((row) => isDoubtful(row) || !this.#parts.areIdsKnown(route) || row.smscIdKey === null)
+      .filter((row) => isDoubtful(row) || !this.#deps.areIdsKnown(route) || row.smscIdKey === null)
       .toSorted((a, b) => a.messageId - b.messageId || a.seq - b.seq);
   }
 
@@ -163,7 +163,7 @@ export class Uncertain {
   #fitting(route: string, { receipt, addresses }: Told, rows: SegmentRow[]): Candidate[] {
     const offset = this.#offsets.get(route) ?? null;
     return rows.flatMap((segment) => {
-      const message = this.#parts.sms.messages.byId(segment.messageId);
+      const message = this.#deps.sms.messages.byId(segment.messageId);
       if (message === undefined) return [];
       const begins = isAbout(receipt.text, message.sentText ?? message.body);
       // A later part does not begin as its text does.
@@ -178,7 +178,7 @@ export class Uncertain {
   }
 
   #isFrom(addresses: string[], sender: string, route: string): boolean {
-    const { senders = [] } = this.#parts.routes.get(route)?.config ?? {};
+    const { senders = [] } = this.#deps.routes.get(route)?.config ?? {};
     const names = [sender, ...senders.filter(({ name }) => name === sender).map(({ as }) => as)];
     return addresses.some((address) => names.some((name) => isSameSender(address, name)));
   }

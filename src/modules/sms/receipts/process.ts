@@ -24,7 +24,7 @@ const AGREEING = 20;
 /** What is learned of a route: its conversion. */
 export const LEARNED = "ids";
 
-export interface ReceiptParts {
+export interface ReceiptDeps {
   sms: {
     segments: SegmentStore;
     work: Pick<WorkStore, "openTo">;
@@ -42,7 +42,7 @@ export interface ReceiptParts {
 export type ReceiptPdu = Pick<Inbound, "source" | "destination" | "userMessageReference" | "bytes">;
 
 export class Receipts {
-  readonly #parts: ReceiptParts;
+  readonly #deps: ReceiptDeps;
   /** How many orphans each route may have; none is common, and then nothing is looked up. */
   readonly #orphans = new Map<string, number>();
   /** This and what was learned: of receipts that are durable. */
@@ -50,10 +50,10 @@ export class Receipts {
   readonly #learned = new Map<string, Conversion | null>();
   readonly #uncertain: Uncertain;
 
-  constructor(parts: ReceiptParts) {
-    this.#parts = parts;
-    this.#uncertain = new Uncertain({ ...parts, areIdsKnown: (route) => this.#conversionOf(route) !== null });
-    for (const { route, count } of parts.sms.orphans.counts()) this.#orphans.set(route, count);
+  constructor(deps: ReceiptDeps) {
+    this.#deps = deps;
+    this.#uncertain = new Uncertain({ ...deps, areIdsKnown: (route) => this.#conversionOf(route) !== null });
+    for (const { route, count } of deps.sms.orphans.counts()) this.#orphans.set(route, count);
   }
 
   /** A receipt that came by a link of the route; the work that waited for it. */
@@ -72,7 +72,7 @@ export class Receipts {
   join(rows: SegmentRow[], recipientOf: () => string, smscId: string, now: number): void {
     const [first] = rows;
     if (first === undefined || !this.#mayHaveOrphans(first.route)) return;
-    const { orphans, segments } = this.#parts.sms;
+    const { orphans, segments } = this.#deps.sms;
     const recipient = recipientOf();
     const number = numberKey(recipient);
     const kept = candidateKeys(smscId).flatMap(({ key }) => orphans.bySmscId(first.route, key));
@@ -89,7 +89,7 @@ export class Receipts {
   /** Whether kept receipts tell what became of a segment whose outcome is unknown; then that is applied. Null: none does. */
   prove(row: SegmentRow, recipient: string | null, now: number): ReadyWork[] | null {
     if (recipient === null || !this.#mayHaveOrphans(row.route)) return null;
-    const { segments } = this.#parts.sms;
+    const { segments } = this.#deps.sms;
     const orphans = this.#uncertain.proofs(row, recipient, now);
     const rows = this.#uncertain.isWhole(row.route)
       ? segments
@@ -105,7 +105,7 @@ export class Receipts {
 
   /** An orphan is about these. */
   #settle(rows: SegmentRow[], orphan: OrphanRow, now: number): ReadyWork[] {
-    const { segments } = this.#parts.sms;
+    const { segments } = this.#deps.sms;
     const receipt = JSON.parse(orphan.receipt) as Receipt;
     const work = rows.flatMap(({ messageId, seq }) => {
       // As the orphan before left it.
@@ -124,7 +124,7 @@ export class Receipts {
     const { id } = receipt;
     if (id === null) return null;
     for (const { key, conversion } of this.#inOrder(routeName, candidateKeys(id))) {
-      const found = this.#parts.sms.segments
+      const found = this.#deps.sms.segments
         .bySmscId(routeName, key)
         .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
       const [best] = [...found.filter(({ segment }) => !isOver(segment)), ...found];
@@ -148,18 +148,18 @@ export class Receipts {
   }
 
   #conversionOf(routeName: string): Conversion | null {
-    const configured = this.#parts.routes.get(routeName)?.config.ids ?? "auto";
+    const configured = this.#deps.routes.get(routeName)?.config.ids ?? "auto";
     if (configured !== "auto") return configured;
     const known = this.#learned.get(routeName);
     if (known !== undefined) return known;
-    const stored = this.#parts.sms.links.learned(routeName, LEARNED) as Conversion | null;
+    const stored = this.#deps.sms.links.learned(routeName, LEARNED) as Conversion | null;
     this.#learned.set(routeName, stored);
     return stored;
   }
 
   #learn(routeName: string, conversion: Conversion, now: number): void {
     if (this.#conversionOf(routeName) === conversion) return;
-    const { links, facts } = this.#parts.sms;
+    const { links, facts } = this.#deps.sms;
     const agreed = () => {
       const before = this.#agreeing.get(routeName);
       return before?.conversion === conversion ? before.count + 1 : 1;
@@ -179,7 +179,7 @@ export class Receipts {
     const told = { receipt, addresses, recipients: addresses, umr: pdu.userMessageReference };
     const meant = this.#uncertain.meant(routeName, told, now);
     const key = receipt.id === null ? null : idKey(receipt.id);
-    if (key !== null) for (const { messageId, seq } of meant ?? []) this.#parts.sms.segments.addId(messageId, seq, key);
+    if (key !== null) for (const { messageId, seq } of meant ?? []) this.#deps.sms.segments.addId(messageId, seq, key);
     return meant;
   }
 
@@ -189,7 +189,7 @@ export class Receipts {
     const isSecondCopy = row.resends > 0 && receipt.state === "delivered" && row.receiptState !== "delivered";
     const next = advance(row.receiptState, receipt.state) ?? (isProof || isSecondCopy ? receipt.state : null);
     if (next === null) return [];
-    const { errors } = this.#parts.routes.get(row.route) ?? {};
+    const { errors } = this.#deps.routes.get(row.route) ?? {};
     const isBad = isLast(next) && next !== "delivered";
     const said: Words = {
       providerStatus: receipt.word ?? next.toUpperCase(),
@@ -198,13 +198,13 @@ export class Receipts {
       reason: null,
     };
     if (isLast(next)) this.#tellEnd(row, receipt, now);
-    this.#parts.sms.segments.receipt(row, { state: segmentStateOf(next), receiptState: next, now }, said);
-    return releaseParts(row, now, this.#parts.sms.segments);
+    this.#deps.sms.segments.receipt(row, { state: segmentStateOf(next), receiptState: next, now }, said);
+    return releaseParts(row, now, this.#deps.sms.segments);
   }
 
   /** Once a message, however many parts it has. */
   #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
-    const { sms, routes, ended } = this.#parts;
+    const { sms, routes, ended } = this.#deps;
     const address = sms.messages.byId(messageId)?.recipient;
     if (ended === undefined || address === undefined || sms.segments.of(messageId).some(isOver)) return;
     const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
@@ -213,7 +213,7 @@ export class Receipts {
   }
 
   #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
-    this.#parts.sms.orphans.insert({
+    this.#deps.sms.orphans.insert({
       route,
       smscId: receipt.id,
       smscIdKey: receipt.id === null ? null : idKey(receipt.id),
@@ -230,7 +230,7 @@ export class Receipts {
 
   /** Its route's count stays: too high a one costs a look, too low a one would lose receipts. */
   #remove({ id }: OrphanRow): void {
-    this.#parts.sms.orphans.remove(id);
+    this.#deps.sms.orphans.remove(id);
   }
 
   #mayHaveOrphans(route: string): boolean {
@@ -245,7 +245,7 @@ export class Receipts {
   /** Outside of transactions, now and then: how many there really are. */
   recount(): void {
     this.#orphans.clear();
-    for (const { route, count } of this.#parts.sms.orphans.counts()) this.#orphans.set(route, count);
+    for (const { route, count } of this.#deps.sms.orphans.counts()) this.#orphans.set(route, count);
   }
 }
 

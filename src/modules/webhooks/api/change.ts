@@ -17,7 +17,7 @@ import { type Look, parseTarget, reach, type TargetRules } from "../delivery/tar
 
 // What the owner of a workspace does to its webhooks: make, change, give a new secret.
 
-export interface WebhookParts {
+export interface WebhookDeps {
   webhooks: WebhookStore;
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
@@ -49,22 +49,22 @@ export interface WithSecret {
 export async function createWebhook(
   workspaceId: number,
   request: WebhookRequest,
-  parts: WebhookParts,
+  deps: WebhookDeps,
 ): Promise<WithSecret> {
-  await requireCallable(request.url, parts);
-  return parts.commit(() => {
-    refuseOverLimit(workspaceId, parts);
-    const now = parts.clock.now();
-    const uid = newId(now, parts.random);
-    const secret = makeSecret(parts.random);
-    const webhook = parts.webhooks.insert({
+  await requireCallable(request.url, deps);
+  return deps.commit(() => {
+    refuseOverLimit(workspaceId, deps);
+    const now = deps.clock.now();
+    const uid = newId(now, deps.random);
+    const secret = makeSecret(deps.random);
+    const webhook = deps.webhooks.insert({
       uid,
       workspaceId,
       url: request.url,
       events: JSON.stringify([...new Set(request.events)]),
       description: request.description ?? null,
       isEnabled: request.enabled ?? true,
-      secret: Buffer.from(parts.keyring.seal(secret, sealContext(uid))),
+      secret: Buffer.from(deps.keyring.seal(secret, sealContext(uid))),
       createdAt: now,
     });
     return { webhook, secret: showSecret(secret) };
@@ -75,14 +75,14 @@ export async function createWebhook(
 export async function changeWebhook(
   place: { workspaceId: number; uid: string },
   change: Partial<WebhookRequest>,
-  parts: WebhookParts,
+  deps: WebhookDeps,
 ): Promise<WebhookRow | null> {
-  if (change.url !== undefined) await requireCallable(change.url, parts);
-  return parts.commit(() => {
-    const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
+  if (change.url !== undefined) await requireCallable(change.url, deps);
+  return deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
     if (webhook === undefined) return null;
     const { url, events, description, enabled } = change;
-    return parts.webhooks.update(webhook, {
+    return deps.webhooks.update(webhook, {
       ...(url === undefined ? {} : { url }),
       ...(events === undefined ? {} : { events: JSON.stringify([...new Set(events)]) }),
       ...(description === undefined ? {} : { description }),
@@ -100,15 +100,15 @@ export async function changeWebhook(
 export async function rotateSecret(
   place: { workspaceId: number; uid: string },
   graceHours: number,
-  parts: WebhookParts,
+  deps: WebhookDeps,
 ): Promise<WithSecret | null> {
-  return parts.commit(() => {
-    const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
+  return deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
     if (webhook === undefined) return null;
-    const oldSecrets = graceHours > 0 ? replacedSecrets(webhook, graceHours, parts) : [];
-    const secret = makeSecret(parts.random);
-    const updated = parts.webhooks.update(webhook, {
-      secret: Buffer.from(parts.keyring.seal(secret, sealContext(webhook.uid))),
+    const oldSecrets = graceHours > 0 ? replacedSecrets(webhook, graceHours, deps) : [];
+    const secret = makeSecret(deps.random);
+    const updated = deps.webhooks.update(webhook, {
+      secret: Buffer.from(deps.keyring.seal(secret, sealContext(webhook.uid))),
       oldSecrets: JSON.stringify(oldSecrets),
     });
     return { webhook: updated, secret: showSecret(secret) };
@@ -116,7 +116,7 @@ export async function rotateSecret(
 }
 
 /** The secrets that still sign beside a new one. */
-function replacedSecrets(webhook: WebhookRow, graceHours: number, { clock }: WebhookParts): OldSecret[] {
+function replacedSecrets(webhook: WebhookRow, graceHours: number, { clock }: WebhookDeps): OldSecret[] {
   const now = clock.now();
   const earlier = oldSecretsOf(webhook, now);
   if (earlier.length >= MAX_OLD_SECRETS) {
@@ -134,7 +134,7 @@ function replacedSecrets(webhook: WebhookRow, graceHours: number, { clock }: Web
 }
 
 /** A name that DNS does not know now may come to be: only what is known to be wrong is refused. */
-async function requireCallable(url: string, { rules, look }: WebhookParts): Promise<void> {
+async function requireCallable(url: string, { rules, look }: WebhookDeps): Promise<void> {
   const parsed = parseTarget(url, rules);
   if (parsed.kind === "fault") {
     const { message, hint } = parsed;
@@ -152,9 +152,9 @@ async function requireCallable(url: string, { rules, look }: WebhookParts): Prom
   }
 }
 
-function refuseOverLimit(workspaceId: number, parts: WebhookParts): void {
-  const limit = parts.planOf(workspaceId).webhooks;
-  if (limit < 0 || parts.webhooks.countOf(workspaceId) < limit) return;
+function refuseOverLimit(workspaceId: number, deps: WebhookDeps): void {
+  const limit = deps.planOf(workspaceId).webhooks;
+  if (limit < 0 || deps.webhooks.countOf(workspaceId) < limit) return;
   throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "webhook" : "webhooks"}`, {
     hint: "Delete a webhook that is not needed, or ask the operator to raise the plan's limits.",
   });

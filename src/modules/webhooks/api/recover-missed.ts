@@ -1,5 +1,5 @@
 import type { EventType } from "../../events/schema.ts";
-import { type AgainParts, type Place, requireEnabled } from "./redeliver.ts";
+import { type AgainDeps, type Place, requireEnabled } from "./redeliver.ts";
 import type { EventPlace } from "../delivery/delivery-store.ts";
 import type { WebhookRow } from "../store.ts";
 import { isSubscribed } from "../subscribed.ts";
@@ -19,20 +19,20 @@ interface Line {
 export type Recover = (place: Place, since: number) => Promise<number | null>;
 
 /** Queues every event from `since` (Unix ms) on that a webhook wants and has never got; how many, or null: there is none. */
-export function createRecover(parts: AgainParts): Recover {
+export function createRecover(deps: AgainDeps): Recover {
   const lines = new Map<number, Line>();
 
   const begin = (webhook: WebhookRow, since: number): Promise<number | null> => {
     const line: Line = { next: null };
     lines.set(webhook.id, line);
-    return recover(webhook, since, parts).finally(() => {
+    return recover(webhook, since, deps).finally(() => {
       lines.delete(webhook.id);
       line.next?.start();
     });
   };
 
   return async ({ workspaceId, uid }, since) => {
-    const webhook = parts.webhooks.byUid(workspaceId, uid);
+    const webhook = deps.webhooks.byUid(workspaceId, uid);
     if (webhook === undefined) return null;
     requireEnabled(webhook);
     const line = lines.get(webhook.id);
@@ -47,29 +47,28 @@ export function createRecover(parts: AgainParts): Recover {
   };
 }
 
-async function recover({ id, workspaceId }: WebhookRow, since: number, parts: AgainParts): Promise<number | null> {
+async function recover({ id, workspaceId }: WebhookRow, since: number, deps: AgainDeps): Promise<number | null> {
   let queued = 0;
   // What happens from now on is queued by itself.
-  const upTo = parts.events.lastOf(workspaceId);
+  const upTo = deps.events.lastOf(workspaceId);
   for (let after: EventPlace | null = { createdAt: since, id: 0 }; after !== null;) {
     const from = after;
-    const share = await parts.commit(() => {
+    const share = await deps.commit(() => {
       // It may have been deleted, changed or turned off between two shares.
-      const webhook = parts.webhooks.byId(id);
+      const webhook = deps.webhooks.byId(id);
       if (webhook === undefined) return null;
       requireEnabled(webhook);
       const names = JSON.parse(webhook.events) as string[];
-      const { missed, last } = parts.deliveries.missedBy(webhook, from, { upTo, limit: SHARE });
+      const { missed, last } = deps.deliveries.missedBy(webhook, from, { upTo, limit: SHARE });
       const wanted = missed.filter(({ type }) => isSubscribed(names, type as EventType));
-      const now = parts.clock.now();
-      for (const event of wanted)
-        parts.jobs.add({ webhookId: id, eventId: event.id, nextAt: now, again: "on_failure" });
+      const now = deps.clock.now();
+      for (const event of wanted) deps.jobs.add({ webhookId: id, eventId: event.id, nextAt: now, again: "on_failure" });
       return { count: wanted.length, last, now };
     });
     if (share === null) return null;
     queued += share.count;
     after = share.last;
-    if (share.count > 0) parts.subscribers.nudge(id, share.now);
+    if (share.count > 0) deps.subscribers.nudge(id, share.now);
   }
   return queued;
 }

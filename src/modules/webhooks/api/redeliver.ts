@@ -3,13 +3,13 @@ import { newId } from "../../../platform/uuid.ts";
 import type { EventStore } from "../../events/store.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { timeOf } from "../../../platform/http/times.ts";
-import type { WebhookParts } from "./change.ts";
+import type { WebhookDeps } from "./change.ts";
 import { showWebhook } from "./serialize.ts";
 import type { WebhookRow } from "../store.ts";
 
 // Deliveries by hand: a test, one event once more. (All that were missed: recover-missed.ts.)
 
-export interface AgainParts extends WebhookParts {
+export interface AgainDeps extends WebhookDeps {
   pages: ListPages;
   events: EventStore;
   workspaceUid: (workspaceId: number) => string | null;
@@ -24,20 +24,20 @@ export interface Place {
 }
 
 /** Sends the event webhook.test to this webhook alone; its id, or null when there is no such webhook. */
-export async function testWebhook(place: Place, parts: AgainParts): Promise<string | null> {
-  const queued = await parts.commit(() => {
-    const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
+export async function testWebhook(place: Place, deps: AgainDeps): Promise<string | null> {
+  const queued = await deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
     if (webhook === undefined) return null;
     requireEnabled(webhook);
-    const now = parts.clock.now();
-    const uid = newId(now, parts.random);
+    const now = deps.clock.now();
+    const uid = newId(now, deps.random);
     const body = {
       type: "webhook.test",
       timestamp: timeOf(now),
-      workspaceId: parts.workspaceUid(webhook.workspaceId),
+      workspaceId: deps.workspaceUid(webhook.workspaceId),
       data: showWebhook(webhook),
     };
-    const eventId = parts.events.insert({
+    const eventId = deps.events.insert({
       uid,
       workspaceId: webhook.workspaceId,
       type: body.type,
@@ -45,29 +45,29 @@ export async function testWebhook(place: Place, parts: AgainParts): Promise<stri
       body: JSON.stringify(body),
       createdAt: now,
     });
-    parts.jobs.add({ webhookId: webhook.id, eventId, nextAt: now, again: "always" });
+    deps.jobs.add({ webhookId: webhook.id, eventId, nextAt: now, again: "always" });
     return { uid, webhookId: webhook.id, at: now };
   });
   if (queued === null) return null;
-  parts.subscribers.nudge(queued.webhookId, queued.at);
-  parts.recorded(place.workspaceId);
+  deps.subscribers.nudge(queued.webhookId, queued.at);
+  deps.recorded(place.workspaceId);
   return queued.uid;
 }
 
 /** Delivers the event of one delivery once more; its id, or null when there is no such webhook or delivery. */
-export async function replayDelivery(place: Place, deliveryUid: string, parts: AgainParts): Promise<string | null> {
-  const queued = await parts.commit(() => {
-    const webhook = parts.webhooks.byUid(place.workspaceId, place.uid);
-    const delivery = webhook === undefined ? undefined : parts.deliveries.byUid(webhook.id, deliveryUid);
+export async function replayDelivery(place: Place, deliveryUid: string, deps: AgainDeps): Promise<string | null> {
+  const queued = await deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
+    const delivery = webhook === undefined ? undefined : deps.deliveries.byUid(webhook.id, deliveryUid);
     if (webhook === undefined || delivery === undefined) return null;
     requireEnabled(webhook);
-    const event = parts.events.byId(delivery.eventId);
+    const event = deps.events.byId(delivery.eventId);
     if (event === undefined) return null;
-    const now = parts.clock.now();
-    parts.jobs.add({ webhookId: webhook.id, eventId: event.id, nextAt: now, again: "always" });
+    const now = deps.clock.now();
+    deps.jobs.add({ webhookId: webhook.id, eventId: event.id, nextAt: now, again: "always" });
     return { uid: event.uid, webhookId: webhook.id, at: now };
   });
-  if (queued !== null) parts.subscribers.nudge(queued.webhookId, queued.at);
+  if (queued !== null) deps.subscribers.nudge(queued.webhookId, queued.at);
   return queued?.uid ?? null;
 }
 

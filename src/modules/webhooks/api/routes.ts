@@ -6,7 +6,7 @@ import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/rules.ts";
-import { type AgainParts, replayDelivery, testWebhook } from "./redeliver.ts";
+import { type AgainDeps, replayDelivery, testWebhook } from "./redeliver.ts";
 import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
 import { createRecover } from "./recover-missed.ts";
 import {
@@ -30,19 +30,19 @@ const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 
 const OneWebhook = Type.Object({ id: uuid() });
 
-export function webhookRoutes(parts: AgainParts) {
-  const recover = createRecover(parts);
+export function webhookRoutes(deps: AgainDeps) {
+  const recover = createRecover(deps);
   return new Elysia({ name: "webhooks", prefix: "/api/v1/webhooks" })
     .post(
       "",
       async ({ request, body, set }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const created = await createWebhook(workspaceId, body, parts);
+        const created = await createWebhook(workspaceId, body, deps);
         set.status = 201;
         return { data: withSecret(created) };
       },
       {
-        body: requestBody(webhookCreate(parts.rules)),
+        body: requestBody(webhookCreate(deps.rules)),
         parse: "json",
         detail: describe({
           id: "createWebhook",
@@ -61,8 +61,8 @@ export function webhookRoutes(parts: AgainParts) {
       "",
       ({ request, query }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const page = parts.pages.page(parts.webhooks.list(workspaceId, before, limit), limit, LIST);
+        const { before, limit } = deps.pages.of(query, LIST);
+        const page = deps.pages.page(deps.webhooks.list(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map(showWebhook), meta: page.meta };
       },
       {
@@ -79,13 +79,13 @@ export function webhookRoutes(parts: AgainParts) {
     .patch(
       "/:id",
       async ({ request, params, body }) => {
-        const changed = await changeWebhook(placeOf(request, params.id), body, parts);
+        const changed = await changeWebhook(placeOf(request, params.id), body, deps);
         if (changed === null) throw noSuchWebhook();
         return { data: showWebhook(changed) };
       },
       {
         params: OneWebhook,
-        body: requestBody(webhookPatch(parts.rules)),
+        body: requestBody(webhookPatch(deps.rules)),
         parse: "json",
         detail: describe({
           id: "updateWebhook",
@@ -101,8 +101,8 @@ export function webhookRoutes(parts: AgainParts) {
     .delete(
       "/:id",
       async ({ request, params }) => {
-        const webhook = ownWebhook(request, params.id, parts);
-        await parts.commit(() => parts.webhooks.delete(webhook));
+        const webhook = ownWebhook(request, params.id, deps);
+        await deps.commit(() => deps.webhooks.delete(webhook));
         return { data: { id: webhook.uid, deleted: true } };
       },
       {
@@ -119,10 +119,10 @@ export function webhookRoutes(parts: AgainParts) {
     .get(
       "/:id/deliveries",
       ({ request, params, query }) => {
-        const webhook = ownWebhook(request, params.id, parts);
+        const webhook = ownWebhook(request, params.id, deps);
         const page = pageOf(query);
         const total = webhook.deliveryCount;
-        const rows = page.offset < total ? parts.deliveries.list(webhook.id, page.limit, page.offset) : [];
+        const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
         return { data: rows.map(showDelivery), meta: pageMeta(total, page) };
       },
       {
@@ -140,7 +140,7 @@ export function webhookRoutes(parts: AgainParts) {
     .post(
       "/:id/test",
       async ({ request, params, set }) => {
-        const eventId = await testWebhook(placeOf(request, params.id), parts);
+        const eventId = await testWebhook(placeOf(request, params.id), deps);
         if (eventId === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { eventId } };
@@ -159,7 +159,7 @@ export function webhookRoutes(parts: AgainParts) {
     .post(
       "/:id/rotate-secret",
       async ({ request, params, body }) => {
-        const rotated = await rotateSecret(placeOf(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, parts);
+        const rotated = await rotateSecret(placeOf(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
         if (rotated === null) throw noSuchWebhook();
         return { data: withSecret(rotated) };
       },
@@ -180,7 +180,7 @@ export function webhookRoutes(parts: AgainParts) {
     .post(
       "/:id/deliveries/:deliveryId/replay",
       async ({ request, params, set }) => {
-        const eventId = await replayDelivery(placeOf(request, params.id), params.deliveryId.toLowerCase(), parts);
+        const eventId = await replayDelivery(placeOf(request, params.id), params.deliveryId.toLowerCase(), deps);
         if (eventId === null)
           throw notFound("There is no such delivery of a webhook of this workspace, or its event is not kept any more");
         set.status = 202;
@@ -226,9 +226,9 @@ function placeOf(request: Request, id: string): { workspaceId: number; uid: stri
   return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
 }
 
-function ownWebhook(request: Request, id: string, parts: AgainParts): WebhookRow {
+function ownWebhook(request: Request, id: string, deps: AgainDeps): WebhookRow {
   const { workspaceId, uid } = placeOf(request, id);
-  const webhook = parts.webhooks.byUid(workspaceId, uid);
+  const webhook = deps.webhooks.byUid(workspaceId, uid);
   if (webhook === undefined) throw noSuchWebhook();
   return webhook;
 }

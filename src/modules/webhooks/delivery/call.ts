@@ -38,7 +38,7 @@ export interface Caller {
   close(): void;
 }
 
-export interface CallerParts {
+export interface CallerDeps {
   clock: Pick<Clock, "after">;
   /** For laboratories: further authorities, PEM. */
   authorities?: string;
@@ -46,19 +46,19 @@ export interface CallerParts {
 
 // By node:http and not by fetch, of which the runtime lets no more than 256 be under way at once: nine
 // hundred receivers that hang would stop all others. It knows no proxies either, which would dial for us.
-export function createCaller(parts: CallerParts): Caller {
+export function createCaller(deps: CallerDeps): Caller {
   const options = { keepAlive: true, maxFreeSockets: MAX_IDLE, timeout: IDLE_MS };
   const agents = { plain: new HttpAgent(options), secure: new HttpsAgent(options) };
   return {
     async call(request, stopping) {
       if (stopping.aborted) return STOPPED;
       const { promise, resolve } = Promise.withResolvers<CallResult>();
-      const sent = begin(request, agents, parts);
+      const sent = begin(request, agents, deps);
       const end = (result: CallResult) => {
         resolve(result);
         sent.destroy();
       };
-      const cancel = parts.clock.after(TIMEOUT_MS, () =>
+      const cancel = deps.clock.after(TIMEOUT_MS, () =>
         end({ kind: "broken", reason: `no answer within ${TIMEOUT_MS / 1000} s`, isTimeout: true }),
       );
       const stop = () => end(STOPPED);
@@ -89,7 +89,7 @@ const STOPPED: CallResult = { kind: "broken", reason: "pombo was stopped", isTim
 function begin(
   { target, address, headers, body }: Call,
   agents: { plain: HttpAgent; secure: HttpsAgent },
-  { authorities }: CallerParts,
+  { authorities }: CallerDeps,
 ): ClientRequest {
   const options = {
     host: address,

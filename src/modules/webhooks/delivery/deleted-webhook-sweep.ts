@@ -16,7 +16,7 @@ const PAUSE_MS = 20;
 /** After trouble with the storage. */
 const AGAIN_MS = 60_000;
 
-export interface WebhookRemovalParts {
+export interface WebhookRemovalDeps {
   webhooks: Pick<WebhookStore, "gone" | "forget">;
   jobs: Pick<WebhookJobStore, "removeOf">;
   deliveries: Pick<DeliveryStore, "removeOf">;
@@ -28,15 +28,15 @@ export interface WebhookRemovalParts {
 }
 
 export class WebhookRemoval {
-  readonly #parts: WebhookRemovalParts;
+  readonly #deps: WebhookRemovalDeps;
   #isStarted = false;
   #isRunning = false;
   /** Something was deleted while a share was being removed, which may not have seen it. */
   #isAsked = false;
   #cancel: () => void = () => undefined;
 
-  constructor(parts: WebhookRemovalParts) {
-    this.#parts = parts;
+  constructor(deps: WebhookRemovalDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
@@ -59,9 +59,9 @@ export class WebhookRemoval {
   }
 
   #removeShare(): void {
-    const { commit, clock, log, removed } = this.#parts;
+    const { commit, clock, log, removed } = this.#deps;
     this.#isAsked = false;
-    commit(() => removeShare(this.#parts)).then(
+    commit(() => removeShare(this.#deps)).then(
       (share) => {
         if (share.kind === "removed") removed(share.id);
         const isOver = share.kind === "nothing" && !this.#isAsked;
@@ -79,7 +79,7 @@ export class WebhookRemoval {
 
 type Share = { kind: "nothing" } | { kind: "more" } | { kind: "removed"; id: number };
 
-function removeShare({ webhooks, jobs, deliveries }: WebhookRemovalParts): Share {
+function removeShare({ webhooks, jobs, deliveries }: WebhookRemovalDeps): Share {
   const id = webhooks.gone();
   if (id === null) return { kind: "nothing" };
   const isMore = [jobs.removeOf(id, SHARE), deliveries.removeOf(id, SHARE)];

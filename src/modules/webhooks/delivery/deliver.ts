@@ -21,7 +21,7 @@ import { type Look, parseTarget, reach, type TargetRules } from "./target.ts";
 // delivered, find and judge the receiver's address, sign, post, judge the answer. The worker writes the
 // delivery's row and the webhook's health together with the queue row's fate.
 
-export interface DeliverParts {
+export interface DeliverDeps {
   webhooks: WebhookStore;
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
@@ -70,7 +70,7 @@ const NOTHING_TO_DO: Ended = {
 const NOT_BEGUN: JobResult = { action: { kind: "give_back" }, isReached: null, record: () => undefined };
 
 /** Delivers what the worker takes off the webhooks' queue. */
-export function webhookHandler(parts: DeliverParts): JobHandler {
+export function webhookHandler(deps: DeliverDeps): JobHandler {
   /** By webhook and resource: the end of the call that was last begun. */
   const underWay = new Map<string, Promise<void>>();
   const turns = new ConcurrencyLimiter();
@@ -79,10 +79,10 @@ export function webhookHandler(parts: DeliverParts): JobHandler {
 
   return {
     async attempt(job, context) {
-      const found = parts.jobs.callOf(job.id);
+      const found = deps.jobs.callOf(job.id);
       if (found === undefined) slow.delete(job.laneId);
       // Deleted, or turned off since: nothing is to be called any more.
-      if (found === undefined || !found.webhook.isEnabled) return settle(job, NOTHING_TO_DO, parts);
+      if (found === undefined || !found.webhook.isEnabled) return settle(job, NOTHING_TO_DO, deps);
       const { webhook, event } = found;
       const place = `${webhook.id} ${event.resource}`;
       const before = underWay.get(place);
@@ -97,9 +97,9 @@ export function webhookHandler(parts: DeliverParts): JobHandler {
         endTurn = await turns.take(webhook.id);
         if (isNotNow()) return NOT_BEGUN;
         // It may have been changed, turned off or deleted while this waited.
-        const fresh = parts.jobs.callOf(job.id);
-        if (fresh === undefined || !fresh.webhook.isEnabled) return settle(job, NOTHING_TO_DO, parts);
-        return await deliver(job, fresh, { context, parts, slow });
+        const fresh = deps.jobs.callOf(job.id);
+        if (fresh === undefined || !fresh.webhook.isEnabled) return settle(job, NOTHING_TO_DO, deps);
+        return await deliver(job, fresh, { context, parts: deps, slow });
       } finally {
         endTurn?.();
         resolve();
@@ -112,17 +112,17 @@ export function webhookHandler(parts: DeliverParts): JobHandler {
 }
 
 /** Another call may have been asked for, and promised, while this one was under way: its lane is told. */
-function settle(job: Job, ended: Ended, parts: DeliverParts): JobResult {
+function settle(job: Job, ended: Ended, deps: DeliverDeps): JobResult {
   let nextAt: number | null = null;
   return {
     action: ended.fate,
     isReached: ended.isReached,
     record(ownsRow) {
-      nextAt = ownsRow ? parts.jobs.callEnded(job.id, ended.isDelivered) : null;
+      nextAt = ownsRow ? deps.jobs.callEnded(job.id, ended.isDelivered) : null;
       ended.record(nextAt);
     },
     committed() {
-      if (nextAt !== null) parts.nudge(job.laneId, nextAt);
+      if (nextAt !== null) deps.nudge(job.laneId, nextAt);
       ended.committed();
     },
   };
@@ -131,7 +131,7 @@ function settle(job: Job, ended: Ended, parts: DeliverParts): JobResult {
 async function deliver(
   job: Job,
   { webhook, event }: { webhook: WebhookRow; event: EventRow },
-  { context, parts, slow }: { context: AttemptContext; parts: DeliverParts; slow: Set<number> },
+  { context, parts, slow }: { context: AttemptContext; parts: DeliverDeps; slow: Set<number> },
 ): Promise<JobResult> {
   const startedAt = parts.clock.now();
   const result = await callReceiver(job, { webhook, event }, { context, parts });
@@ -159,7 +159,7 @@ async function deliver(
 async function callReceiver(
   job: Job,
   { webhook, event }: { webhook: WebhookRow; event: EventRow },
-  { context, parts }: { context: AttemptContext; parts: DeliverParts },
+  { context, parts }: { context: AttemptContext; parts: DeliverDeps },
 ): Promise<CallResult> {
   const parsed = parseTarget(webhook.url, parts.rules);
   if (parsed.kind === "fault") return broken(`The URL ${parsed.message}`);
@@ -186,13 +186,13 @@ function broken(reason: string): CallResult {
 }
 
 /** Inside the transaction, whoever holds the row: the call was made. */
-function record(job: Job, made: Made, nextAttemptAt: number | null, parts: DeliverParts): void {
+function record(job: Job, made: Made, nextAttemptAt: number | null, deps: DeliverDeps): void {
   const { event, startedAt, endedAt, outcome } = made;
   // Others of its calls may have ended meanwhile.
-  const webhook = parts.webhooks.byId(made.webhook.id);
+  const webhook = deps.webhooks.byId(made.webhook.id);
   if (webhook === undefined) return;
-  parts.deliveries.insert({
-    uid: newId(startedAt, parts.random),
+  deps.deliveries.insert({
+    uid: newId(startedAt, deps.random),
     webhookId: webhook.id,
     eventId: event.id,
     eventUid: event.uid,
@@ -209,9 +209,9 @@ function record(job: Job, made: Made, nextAttemptAt: number | null, parts: Deliv
   // What another URL answered says nothing of the one that is called now.
   const isSameUrl = webhook.url === made.webhook.url;
   const health = isSameUrl ? healthAfter(webhook, outcome, endedAt) : webhook;
-  parts.webhooks.setHealth(webhook, health);
+  deps.webhooks.setHealth(webhook, health);
   if (!webhook.isEnabled || health.isEnabled) return;
-  parts.record({
+  deps.record({
     workspaceId: webhook.workspaceId,
     type: "webhook.disabled",
     resource: webhook.uid,
@@ -220,9 +220,9 @@ function record(job: Job, made: Made, nextAttemptAt: number | null, parts: Deliv
   });
 }
 
-function tell({ webhook, event, outcome }: Made, parts: DeliverParts): void {
+function tell({ webhook, event, outcome }: Made, deps: DeliverDeps): void {
   if (outcome.isDelivered) return;
-  parts.log.event("webhook.failed", {
+  deps.log.event("webhook.failed", {
     id: webhook.uid,
     event: event.type,
     // Not its words: a receiver may give the body back.

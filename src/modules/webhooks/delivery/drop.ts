@@ -4,7 +4,7 @@ import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
 import type { WebhookStore } from "../store.ts";
 
-export interface DropParts {
+export interface DropDeps {
   webhooks: WebhookStore;
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
@@ -18,9 +18,9 @@ export interface DropParts {
 export function dropCall(
   jobId: number,
   { reason, now }: { reason: string; now: number },
-  parts: DropParts,
+  deps: DropDeps,
 ): "dropped" | "running" | "gone" {
-  const { webhooks, jobs, deliveries, random } = parts;
+  const { webhooks, jobs, deliveries, random } = deps;
   const call = jobs.callOf(jobId);
   if (call === undefined) return jobs.removeWaiting(jobId) === null ? "gone" : "dropped";
   const attempts = jobs.removeWaiting(jobId);

@@ -7,10 +7,10 @@ import type { Log } from "../../../platform/log.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, TAG } from "./routes.ts";
 import { OperatorWorkspace, WorkspaceBlock } from "./schema.ts";
-import { type ShowParts, showWorkspace } from "./serialize.ts";
+import { type ShowDeps, showWorkspace } from "./serialize.ts";
 import type { WorkspaceStore } from "../store.ts";
 
-export interface BlockParts extends ShowParts {
+export interface BlockDeps extends ShowDeps {
   workspaces: WorkspaceStore;
   commit: Commit;
   log: Log;
@@ -21,21 +21,21 @@ export interface BlockParts extends ShowParts {
 }
 
 /** The operator's block of a workspace's sending, and the end of every block. */
-export function blockRoutes(parts: BlockParts) {
+export function blockRoutes(deps: BlockDeps) {
   return new Elysia({ name: "operator blocks", prefix: "/api/v1/operator/workspaces/:id" })
     .post(
       "/block",
       async ({ request, params, body }) => {
         operatorCaller(request);
         const isHeld = body.hold ?? false;
-        const blocked = await parts.commit(() => {
-          const { id, blockedAt } = findWorkspace(params.id, parts);
+        const blocked = await deps.commit(() => {
+          const { id, blockedAt } = findWorkspace(params.id, deps);
           const blockReason = body.reason ?? null;
-          return parts.workspaces.update(id, { blockedAt: blockedAt ?? parts.clock.now(), blockReason, isHeld });
+          return deps.workspaces.update(id, { blockedAt: blockedAt ?? deps.clock.now(), blockReason, isHeld });
         });
-        parts.log.event("workspace.blocked", { workspace: blocked.uid, hold: isHeld, reason: blocked.blockReason });
-        parts.holdChanged(blocked.id, isHeld);
-        return { data: showWorkspace(blocked, parts) };
+        deps.log.event("workspace.blocked", { workspace: blocked.uid, hold: isHeld, reason: blocked.blockReason });
+        deps.holdChanged(blocked.id, isHeld);
+        return { data: showWorkspace(blocked, deps) };
       },
       {
         params: WorkspacePath,
@@ -55,15 +55,15 @@ export function blockRoutes(parts: BlockParts) {
       "/unblock",
       async ({ request, params }) => {
         operatorCaller(request);
-        const unblocked = await parts.commit(() => {
-          const { id, rateBlockedAt } = findWorkspace(params.id, parts);
-          if (rateBlockedAt !== null) parts.forgetRates(id);
+        const unblocked = await deps.commit(() => {
+          const { id, rateBlockedAt } = findWorkspace(params.id, deps);
+          if (rateBlockedAt !== null) deps.forgetRates(id);
           const none = { blockedAt: null, blockReason: null, isHeld: false };
-          return parts.workspaces.update(id, { ...none, rateBlockedAt: null, rateBlockReason: null });
+          return deps.workspaces.update(id, { ...none, rateBlockedAt: null, rateBlockReason: null });
         });
-        parts.log.event("workspace.unblocked", { workspace: unblocked.uid });
-        parts.holdChanged(unblocked.id, false);
-        return { data: showWorkspace(unblocked, parts) };
+        deps.log.event("workspace.unblocked", { workspace: unblocked.uid });
+        deps.holdChanged(unblocked.id, false);
+        return { data: showWorkspace(unblocked, deps) };
       },
       {
         params: WorkspacePath,

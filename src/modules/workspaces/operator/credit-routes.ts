@@ -19,7 +19,7 @@ import type { WorkspaceStore } from "../store.ts";
 
 const LIST = "credits";
 
-export interface CreditParts {
+export interface CreditDeps {
   pages: ListPages;
   workspaces: WorkspaceStore;
   credits: CreditStore;
@@ -29,21 +29,21 @@ export interface CreditParts {
 }
 
 /** The operator's look at a workspace's SMS credits. */
-export function creditRoutes(parts: CreditParts) {
+export function creditRoutes(deps: CreditDeps) {
   return new Elysia({ name: "operator credits", prefix: "/api/v1/operator/workspaces/:id/credits" })
     .post(
       "",
       async ({ request, params, body, set }) => {
         operatorCaller(request);
         const { amount, note = null } = body;
-        const granted = await parts.commit(() => {
-          const workspace = findWorkspace(params.id, parts);
-          const createdAt = parts.clock.now();
-          const balance = changeCredits({ workspaceId: workspace.id, kind: "grant", amount, note, createdAt }, parts);
+        const granted = await deps.commit(() => {
+          const workspace = findWorkspace(params.id, deps);
+          const createdAt = deps.clock.now();
+          const balance = changeCredits({ workspaceId: workspace.id, kind: "grant", amount, note, createdAt }, deps);
           if (balance === null) throw belowZero(workspace.smsCredits);
           return { workspaceId: workspace.uid, amount, balance, note, createdAt: timeOf(createdAt) };
         });
-        parts.log.event("credits.granted", {
+        deps.log.event("credits.granted", {
           workspace: granted.workspaceId,
           amount: granted.amount,
           balance: granted.balance,
@@ -68,12 +68,8 @@ export function creditRoutes(parts: CreditParts) {
       "",
       ({ request, params, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const page = parts.pages.page(
-          parts.credits.list(findWorkspace(params.id, parts).id, before, limit),
-          limit,
-          LIST,
-        );
+        const { before, limit } = deps.pages.of(query, LIST);
+        const page = deps.pages.page(deps.credits.list(findWorkspace(params.id, deps).id, before, limit), limit, LIST);
         const entries = page.rows.map(({ kind, amount, smsUid, segments, note, createdAt }) => ({
           kind,
           amount,

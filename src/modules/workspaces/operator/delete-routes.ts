@@ -3,11 +3,11 @@ import type { Commit } from "../../../platform/db/group-commit.ts";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import type { Log } from "../../../platform/log.ts";
-import { type DeleteParts, deleteWorkspace, type GoneWorkspace } from "../delete.ts";
+import { type DeleteDeps, deleteWorkspace, type GoneWorkspace } from "../delete.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { DELETE_ERRORS, TAG } from "./routes.ts";
 
-export interface DeleteRouteParts extends DeleteParts {
+export interface DeleteRouteDeps extends DeleteDeps {
   commit: Commit;
   log: Log;
   /** Told once that is durable: what is remembered of it is to be forgotten, and the rest removed. */
@@ -15,14 +15,14 @@ export interface DeleteRouteParts extends DeleteParts {
 }
 
 /** The end of a workspace. */
-export function deleteRoutes(parts: DeleteRouteParts) {
+export function deleteRoutes(deps: DeleteRouteDeps) {
   return new Elysia({ name: "operator delete", prefix: "/api/v1/operator/workspaces" }).delete(
     "/:id",
     async ({ request, params }) => {
       operatorCaller(request);
-      const deleted = await parts.commit(() => deleteWorkspace(findWorkspace(params.id, parts), parts));
-      parts.log.event("workspace.deleted", { workspace: deleted.workspace.uid });
-      parts.deleted(deleted);
+      const deleted = await deps.commit(() => deleteWorkspace(findWorkspace(params.id, deps), deps));
+      deps.log.event("workspace.deleted", { workspace: deleted.workspace.uid });
+      deps.deleted(deleted);
       return { data: { id: deleted.workspace.uid, deleted: true } };
     },
     {

@@ -15,7 +15,7 @@ import { CHANGE_ERRORS, TAG } from "./routes.ts";
 import { OperatorKeyCreate, RotatedKey } from "./schema.ts";
 import type { WorkspaceStore } from "../store.ts";
 
-export interface OperatorKeyParts {
+export interface OperatorKeyDeps {
   workspaces: WorkspaceStore;
   keys: KeyStore;
   commit: Commit;
@@ -25,18 +25,18 @@ export interface OperatorKeyParts {
 }
 
 /** Keys that the operator makes: another for a workspace, and its own. */
-export function operatorKeyRoutes(parts: OperatorKeyParts) {
+export function operatorKeyRoutes(deps: OperatorKeyDeps) {
   return new Elysia({ name: "operator keys", prefix: "/api/v1/operator" })
     .post(
       "/workspaces/:id/keys",
       async ({ request, params, body, set }) => {
         operatorCaller(request);
-        const { uid, key } = await parts.commit(() => {
-          const workspace = findWorkspace(params.id, parts);
+        const { uid, key } = await deps.commit(() => {
+          const workspace = findWorkspace(params.id, deps);
           const request_ = { workspaceId: workspace.id, name: body.name, domain: null };
-          return { uid: workspace.uid, key: insertKey(request_, parts) };
+          return { uid: workspace.uid, key: insertKey(request_, deps) };
         });
-        parts.log.event("key.created", { workspace: uid, id: key.id });
+        deps.log.event("key.created", { workspace: uid, id: key.id });
         set.status = 201;
         return { data: key };
       },
@@ -58,9 +58,9 @@ export function operatorKeyRoutes(parts: OperatorKeyParts) {
       "/key/rotate",
       async ({ request }) => {
         operatorCaller(request);
-        const { key, hash } = createKey(parts.random);
-        await parts.commit(() => parts.workspaces.setFact("operator_key_hash", hash));
-        parts.log.event("operator_key.rotated");
+        const { key, hash } = createKey(deps.random);
+        await deps.commit(() => deps.workspaces.setFact("operator_key_hash", hash));
+        deps.log.event("operator_key.rotated");
         return { data: { operatorKey: key } };
       },
       {

@@ -9,7 +9,7 @@ import type { Log } from "../../../platform/log.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { OperatorWorkspace, WorkspaceChange } from "./schema.ts";
 import { requirePlan } from "../plan.ts";
-import { type ShowParts, showWorkspace } from "./serialize.ts";
+import { type ShowDeps, showWorkspace } from "./serialize.ts";
 import type { WorkspaceStore } from "../store.ts";
 
 const LIST = "workspaces";
@@ -21,7 +21,7 @@ export const READ_ERRORS = [401, 403, 404, 422];
 export const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 export const DELETE_ERRORS = [401, 403, 404, 422, 503];
 
-export interface OperatorWorkspaceParts extends ShowParts {
+export interface OperatorWorkspaceDeps extends ShowDeps {
   pages: ListPages;
   workspaces: WorkspaceStore;
   commit: Commit;
@@ -29,15 +29,15 @@ export interface OperatorWorkspaceParts extends ShowParts {
   planNames: string[];
 }
 
-export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
+export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps) {
   return new Elysia({ name: "operator workspaces", prefix: "/api/v1/operator/workspaces" })
     .get(
       "",
       ({ request, query }) => {
         operatorCaller(request);
-        const { before, limit } = parts.pages.of(query, LIST);
-        const page = parts.pages.page(parts.workspaces.list(before, limit), limit, LIST);
-        return { data: page.rows.map((workspace) => showWorkspace(workspace, parts)), meta: page.meta };
+        const { before, limit } = deps.pages.of(query, LIST);
+        const page = deps.pages.page(deps.workspaces.list(before, limit), limit, LIST);
+        return { data: page.rows.map((workspace) => showWorkspace(workspace, deps)), meta: page.meta };
       },
       {
         query: CursorQuery,
@@ -54,7 +54,7 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
       "/:id",
       ({ request, params }) => {
         operatorCaller(request);
-        return { data: showWorkspace(findWorkspace(params.id, parts), parts) };
+        return { data: showWorkspace(findWorkspace(params.id, deps), deps) };
       },
       {
         params: WorkspacePath,
@@ -71,11 +71,11 @@ export function operatorWorkspaceRoutes(parts: OperatorWorkspaceParts) {
       "/:id",
       async ({ request, params, body }) => {
         operatorCaller(request);
-        if (body.plan !== undefined) requirePlan(body.plan, parts.planNames);
-        const changed = await parts.commit(() => parts.workspaces.update(findWorkspace(params.id, parts).id, body));
+        if (body.plan !== undefined) requirePlan(body.plan, deps.planNames);
+        const changed = await deps.commit(() => deps.workspaces.update(findWorkspace(params.id, deps).id, body));
         const { uid, name, plan, smsFolding, smsPriority } = changed;
-        parts.log.event("workspace.changed", { workspace: uid, name, plan, smsFolding, smsPriority });
-        return { data: showWorkspace(changed, parts) };
+        deps.log.event("workspace.changed", { workspace: uid, name, plan, smsFolding, smsPriority });
+        return { data: showWorkspace(changed, deps) };
       },
       {
         params: WorkspacePath,

@@ -18,7 +18,7 @@ import type { WorkspaceStore } from "../store.ts";
 /** Any name may be asked for; only those that are there can be deleted. */
 const MAX_ASKED = 100;
 
-export interface SenderIdParts {
+export interface SenderIdDeps {
   workspaces: WorkspaceStore;
   senderIds: SenderIdStore;
   commit: Commit;
@@ -27,19 +27,19 @@ export interface SenderIdParts {
 }
 
 /** The names and numbers that the operator lets a workspace's SMS come from. */
-export function senderIdRoutes(parts: SenderIdParts) {
+export function senderIdRoutes(deps: SenderIdDeps) {
   return new Elysia({ name: "operator sender ids", prefix: "/api/v1/operator/workspaces/:id/sender-ids" })
     .post(
       "",
       async ({ request, params, body, set }) => {
         operatorCaller(request);
-        const { uid, name, isDefault, priority, isNew } = await parts.commit(() => {
-          const { id: workspaceId, uid: workspace } = findWorkspace(params.id, parts);
+        const { uid, name, isDefault, priority, isNew } = await deps.commit(() => {
+          const { id: workspaceId, uid: workspace } = findWorkspace(params.id, deps);
           const { name: wanted, isDefault: shall = false, priority: urgency } = body;
-          const given = { name: wanted, isDefault: shall, priority: urgency, now: parts.clock.now() };
-          return { uid: workspace, ...addSenderId({ workspaceId, ...given }, parts.senderIds) };
+          const given = { name: wanted, isDefault: shall, priority: urgency, now: deps.clock.now() };
+          return { uid: workspace, ...addSenderId({ workspaceId, ...given }, deps.senderIds) };
         });
-        parts.log.event(isNew ? "sender_id.added" : "sender_id.changed", { workspace: uid, name, isDefault, priority });
+        deps.log.event(isNew ? "sender_id.added" : "sender_id.changed", { workspace: uid, name, isDefault, priority });
         set.status = isNew ? 201 : 200;
         return { data: { name, isDefault, priority } };
       },
@@ -62,12 +62,12 @@ export function senderIdRoutes(parts: SenderIdParts) {
       async ({ request, params }) => {
         operatorCaller(request);
         const { name } = params;
-        const uid = await parts.commit(() => {
-          const { id: workspaceId, uid: workspace } = findWorkspace(params.id, parts);
-          if (!removeSenderId(workspaceId, name, parts.senderIds)) throw noSuchSenderId();
+        const uid = await deps.commit(() => {
+          const { id: workspaceId, uid: workspace } = findWorkspace(params.id, deps);
+          if (!removeSenderId(workspaceId, name, deps.senderIds)) throw noSuchSenderId();
           return workspace;
         });
-        parts.log.event("sender_id.deleted", { workspace: uid, name });
+        deps.log.event("sender_id.deleted", { workspace: uid, name });
         return { data: { name, deleted: true } };
       },
       {

@@ -9,7 +9,7 @@ import type { OperatorWorkspace } from "./schema.ts";
 import type { SenderIdStore } from "../sender-store.ts";
 import type { WorkspaceRow } from "../store.ts";
 
-export interface ShowParts {
+export interface ShowDeps {
   senderIds: SenderIdStore;
   usage: UsageStore;
   domains: DomainStore;
@@ -19,9 +19,9 @@ export interface ShowParts {
 }
 
 /** A workspace as the operator sees it, with what it uses now. */
-export function showWorkspace(workspace: WorkspaceRow, parts: ShowParts): typeof OperatorWorkspace.static {
+export function showWorkspace(workspace: WorkspaceRow, deps: ShowDeps): typeof OperatorWorkspace.static {
   const { id } = workspace;
-  const { day, month } = periodsAt(parts.clock.now());
+  const { day, month } = periodsAt(deps.clock.now());
   return {
     id: workspace.uid,
     name: workspace.name,
@@ -30,17 +30,17 @@ export function showWorkspace(workspace: WorkspaceRow, parts: ShowParts): typeof
     smsCredits: workspace.smsCredits,
     smsFolding: workspace.smsFolding,
     smsPriority: workspace.smsPriority,
-    senderIds: parts.senderIds.of(id).map(({ name, isDefault, priority }) => ({ name, isDefault, priority })),
+    senderIds: deps.senderIds.of(id).map(({ name, isDefault, priority }) => ({ name, isDefault, priority })),
     blocks: blocksOf(workspace),
     usage: {
-      emailsToday: parts.usage.ofDay(id, "emails", day),
-      emailsThisMonth: parts.usage.ofMonth(id, "emails", month),
-      smsThisMonth: parts.usage.ofMonth(id, "sms", month),
-      domains: parts.domains.countOf(id),
-      apiKeys: parts.keys.countOf(id),
-      storageBytes: parts.usage.storedBytes(id),
+      emailsToday: deps.usage.ofDay(id, "emails", day),
+      emailsThisMonth: deps.usage.ofMonth(id, "emails", month),
+      smsThisMonth: deps.usage.ofMonth(id, "sms", month),
+      domains: deps.domains.countOf(id),
+      apiKeys: deps.keys.countOf(id),
+      storageBytes: deps.usage.storedBytes(id),
     },
-    waiting: parts.emails.waitingOf(id),
+    waiting: deps.emails.waitingOf(id),
   };
 }
 

@@ -25,7 +25,7 @@ const BYTES_PER_MS = 32;
 /** `application/json` or `application/…+json`, of the characters of a token (RFC 9110 §5.6.2), with parameters or none. */
 const JSON_TYPE = /^application\/(?:[\w!#$%&'*+.^`|~-]+\+)?json\s*(?:;|$)/i;
 
-export interface BodyParts {
+export interface BodyDeps {
   clock: Clock;
   /** Whose request it is, for the share of the budget. */
   ownerOf: (request: Request) => string;
@@ -35,16 +35,16 @@ export interface BodyParts {
   arrived?: (request: Request) => void;
 }
 
-export function bodyPlugin(limits: BodyLimits, parts: BodyParts) {
+export function bodyPlugin(limits: BodyLimits, deps: BodyDeps) {
   return new Elysia({ name: "body" })
     .onParse({ as: "global" }, async ({ request }) => {
       // RFC 9110 §9.3.5: the body of a DELETE means nothing.
       if (request.method === "DELETE") return {};
       requireJsonType(request);
-      const account = parts.budget.open(parts.ownerOf(request));
+      const account = deps.budget.open(deps.ownerOf(request));
       const body: Body = { account, hash: NOTHING.hash };
       bodies.set(request, body);
-      const parsed = await readObject(request, body, limitFor(pathOf(request), limits), parts);
+      const parsed = await readObject(request, body, limitFor(pathOf(request), limits), deps);
       account.finishParsing();
       return parsed;
     })
@@ -106,12 +106,12 @@ export function limitFor(path: string, limits: BodyLimits): number {
 }
 
 /** Nothing of its bytes is left when it returns. */
-async function readObject(request: Request, body: Body, limit: number, parts: BodyParts): Promise<object> {
+async function readObject(request: Request, body: Body, limit: number, deps: BodyDeps): Promise<object> {
   const { account } = body;
-  const { bytes, hash } = await readBody(request, limit, { account, clock: parts.clock });
+  const { bytes, hash } = await readBody(request, limit, { account, clock: deps.clock });
   body.hash = hash;
   account.finishReading();
-  parts.arrived?.(request);
+  deps.arrived?.(request);
   return parseJsonObject(bytes);
 }
 
