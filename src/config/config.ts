@@ -56,7 +56,11 @@ export const ConfigSchema = Type.Object({
   http: Type.Object({
     listen: special<HostPort>("listen", "Address and port of the API; port 0 = any free one.", "127.0.0.1:8080"),
     maxBodyBytes: size(BODY_SIZES, "Largest body of a request that sends one email.", "16MiB"),
-    maxBatchBodyBytes: size(BODY_SIZES, "Largest body of a batch request.", "32MiB"),
+    maxBatchBodyBytes: size(
+      BODY_SIZES,
+      "Largest body of a batch request; with less than 352 MB of memory less.",
+      "32MiB",
+    ),
     maxOtherBodyBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
     trustedProxies: list(
       text("range", "One range."),

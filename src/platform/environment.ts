@@ -12,6 +12,6 @@ export interface Environment {
   steady?: Clock;
   /** Of the data directory's file system; default: the real one. */
   readFree?: ReadFree;
-  /** In bytes, for the bodies of requests; default: what the machine and its cgroup allow. */
+  /** In bytes, for the bodies of requests and for messages in delivery; default: what the machine and its cgroup allow. */
   memory?: number;
 }

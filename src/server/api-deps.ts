@@ -38,6 +38,7 @@ export interface Built {
   keychain: Keychain;
   preparer: Preparer;
   bodies: ApiDeps["bodies"];
+  bodyLimits: ApiDeps["bodyLimits"];
   findRelay: FindRelay;
   teller: WebhookDelivery;
   verifier: Verifier;
@@ -102,11 +103,7 @@ export function apiPartsOf(built: Built): ApiDeps {
       operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
     }),
     bodies: built.bodies,
-    bodyLimits: {
-      sendBytes: config.http.maxBodyBytes,
-      batchBytes: config.http.maxBatchBodyBytes,
-      otherBytes: config.http.maxOtherBodyBytes,
-    },
+    bodyLimits: built.bodyLimits,
     rateLimits: config.rateLimits,
     trustedProxies: config.http.trustedProxies,
     exampleDomain: built.exampleDomain,

@@ -6,7 +6,8 @@ import { DiskGuard, freeSpaceOf } from "../platform/db/disk-guard.ts";
 import type { Db } from "../platform/db/open.ts";
 import { Probation } from "../platform/db/update-probation.ts";
 import { StartError } from "../platform/errors.ts";
-import { createBodyBudget, poolFor } from "../platform/http/body/budget.ts";
+import { createBodyBudget, largestFor, poolFor } from "../platform/http/body/budget.ts";
+import type { BodyLimits } from "../platform/http/body/read.ts";
 import { type Keyring, openKeyring } from "../platform/keyring/keyring.ts";
 import { usableMemory } from "../platform/memory-limit.ts";
 import { type Counters, createCounters } from "../platform/metrics/counters.ts";
@@ -38,10 +39,18 @@ export interface Core {
   pause: DeliveryPause;
 }
 
-/** What bodies of requests are read with: memory for the largest, and what else the machine has for them. */
-export function openBodies({ http }: Config, { clock, steady = clock, memory = usableMemory() }: Environment) {
-  const largest = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxOtherBodyBytes);
-  return { clock: steady, budget: createBodyBudget(poolFor(memory, largest), steady, () => Bun.gc(true)) };
+/** How large bodies of requests may be, and what they are read with: memory for the largest, and what else the machine has for them. */
+export function openBodies({ http }: Config, { clock, steady = clock, memory = usableMemory(), log }: Environment) {
+  const allowed = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxOtherBodyBytes);
+  const largest = Math.min(allowed, largestFor(memory));
+  if (largest < allowed) log.event("http.bodies_limited", { memory, largest, allowed }, "warn");
+  const bodyLimits: BodyLimits = {
+    sendBytes: Math.min(http.maxBodyBytes, largest),
+    batchBytes: Math.min(http.maxBatchBodyBytes, largest),
+    otherBytes: Math.min(http.maxOtherBodyBytes, largest),
+  };
+  const budget = createBodyBudget(poolFor(memory, largest), steady, () => Bun.gc(true));
+  return { bodyLimits, bodies: { clock: steady, budget } };
 }
 
 /** Throws StartError when the key is another one than that of the database, or there is none in it yet. */

@@ -10,12 +10,14 @@ import { emailHandler } from "../modules/emails/delivery/deliver.ts";
 import type { TellOfEmail } from "../modules/emails/events.ts";
 import { HeldQueueExpiry } from "../modules/emails/delivery/held-queue-expiry.ts";
 import { ExpiryClock } from "../modules/emails/delivery/expiry-clock.ts";
+import { MessageBudget, messageBudgetFor } from "../modules/emails/delivery/message-budget.ts";
 import { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
 import type { FindRelay } from "../modules/emails/delivery/relay.ts";
 import type { SettleDeps } from "../modules/emails/delivery/record-result.ts";
 import type { EmailStore } from "../modules/emails/store/store.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { Log } from "../platform/log.ts";
+import { usableMemory } from "../platform/memory-limit.ts";
 import { parseRanges } from "../platform/ip/address.ts";
 import { ownAddresses, requireSources } from "../platform/ip/own-addresses.ts";
 import type { PauseView } from "../platform/queue/delivery-pause.ts";
@@ -113,6 +115,7 @@ export function createEmailDelivery(deps: SenderDeps) {
     pool,
     sites,
     slots,
+    messages: new MessageBudget(messageBudgetFor(edges.memory ?? usableMemory())),
     expiry,
     refusals: new RefusalWatch(),
     ...handlerParts(deps),

@@ -229,7 +229,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       removal,
       troubles,
       preparer: createPreparer(preparing),
-      bodies: openBodies(config, edges),
+      ...openBodies(config, edges),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
       makeKeys: options.makeKeys ?? generateKeyPairs,

@@ -144,6 +144,30 @@ test("a chunked body is 413 the moment that it passes the limit", async () => {
   expect(await answered).toStartWith("HTTP/1.1 413");
 });
 
+test("a batch larger than the memory bears is 413 before any of it comes, whatever the configuration allows", async () => {
+  await using pombo = await startPoor();
+  const answerTo = (length: number) =>
+    new Promise<string>((resolve) => {
+      const socket = connect(Number(new URL(pombo.app.url).port), "127.0.0.1");
+      socket.once("data", (bytes) => {
+        resolve(bytes.toString());
+        socket.destroy();
+      });
+      const headers = {
+        "X-API-Key": pombo.workspace.key,
+        "Content-Type": "application/json",
+        "Content-Length": length,
+        // One that is not refused is asked for.
+        Expect: "100-continue",
+      };
+      socket.write(head(`POST ${EMAILS}/batch`, headers));
+    });
+  expect(await answerTo(20 * MIB)).toStartWith("HTTP/1.1 100");
+  const refused = await answerTo(20 * MIB + 1);
+  expect(refused).toContain("HTTP/1.1 413");
+  expect(refused).toContain("larger than 20,480 KiB");
+});
+
 test("with memory for it, large bodies do not wait for each other", async () => {
   await using pombo = await startInstance({ memory: 16_384 * MIB });
   const held = hold(pombo, pombo.workspace.key, 2 * MIB);

@@ -3,6 +3,7 @@ import { AppError } from "../../src/platform/errors.ts";
 import {
   type BodyAccount,
   createBodyBudget,
+  largestFor,
   poolFor,
   ROOM_WAIT_MS,
   SEAT_READING_MS,
@@ -248,7 +249,8 @@ describe("room for bodies", () => {
 
 test("the pool follows the memory: the largest body comes first", () => {
   const pools = [256, 512, 1024, 2048, 4096, 65_536].map((mib) => Math.round(poolFor(mib * MIB, 32 * MIB) / MIB));
-  expect(pools).toEqual([4, 4, 45, 131, 256, 256]);
+  expect(pools).toEqual([4, 4, 26, 90, 218, 256]);
+  expect([96, 128, 256, 512].map((mib) => largestFor(mib * MIB) / MIB)).toEqual([1, 4, 20, 52]);
 });
 
 describe("memory", () => {

@@ -89,7 +89,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     const { operatorKey } = JSON.parse(initialised.stdout) as { operatorKey: string };
     writeFileSync(configFile, toToml(settings));
     await using first = await serve(configFile);
-    const key = await furnish(first.url, operatorKey, dns);
+    const key = await furnish(first.url, { operatorKey, dns }, SENDING_DOMAIN);
     first.signal("SIGTERM");
     await first.ended;
     return {
@@ -113,22 +113,26 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   }
 }
 
-/** A workspace with SENDING_DOMAIN verified; its key. */
-async function furnish(url: string, operatorKey: string, dns: FakeDns): Promise<string> {
+/** A workspace with `name` as its verified domain; its key. */
+export async function furnish(
+  url: string,
+  { operatorKey, dns }: Pick<World, "operatorKey" | "dns">,
+  name: string,
+): Promise<string> {
   const workspace = await call(url, operatorKey, {
     method: "POST",
     path: "/api/v1/workspaces",
     body: { name: "Scenario", plan: "scale" },
   });
   const key: string = workspace.body.data.apiKey.key;
-  const domain = await call(url, key, { method: "POST", path: "/api/v1/domains", body: { domain: SENDING_DOMAIN } });
+  const domain = await call(url, key, { method: "POST", path: "/api/v1/domains", body: { domain: name } });
   const { id, dns: records } = domain.body.data;
-  for (const { type, name, value } of [...records.dkim, records.spf, records.dmarc]) {
-    dns.zone[name] = type === "CNAME" ? { CNAME: value } : { TXT: [value] };
+  for (const record of [...records.dkim, records.spf, records.dmarc]) {
+    dns.zone[record.name] = record.type === "CNAME" ? { CNAME: record.value } : { TXT: [record.value] };
   }
   const checked = await call(url, key, { method: "POST", path: `/api/v1/domains/${id}/verification-checks` });
   if (checked.body.data?.verifiedAt === null)
-    throw new Error(`${SENDING_DOMAIN} was not verified: ${JSON.stringify(checked.body)}`);
+    throw new Error(`${name} was not verified: ${JSON.stringify(checked.body)}`);
   return key;
 }
 

@@ -15,6 +15,7 @@ import type { Composed } from "../content/compose.ts";
 import type { Composer } from "../content/composer.ts";
 import { expiredReason } from "./held-queue-expiry.ts";
 import { type Addressed, DNS_SITE, type Ending, settle, type SettleDeps } from "./record-result.ts";
+import type { MessageBudget } from "./message-budget.ts";
 import { messageIdOf } from "../api/serialize.ts";
 import { findDeliveryRoute, type DeliveryRoute, type WayDeps } from "./route.ts";
 
@@ -38,6 +39,7 @@ export interface DeliverDeps extends SettleDeps, WayDeps {
   workspaces: { byId(id: number): { uid: string } | undefined };
   pool: SessionPool;
   slots: SessionSlots;
+  messages: MessageBudget;
   sites: Sites;
   /** What emails expire by. */
   expiry: Pick<Clock, "now">;
@@ -147,17 +149,37 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, deps: 
   if (route.relay === null) deps.refusals.noteReply(DNS_SITE, email.workspaceId, deps.clock.now());
   if (deps.sites.blockOf(route.site, email.workspaceId) !== null) return { kind: "unbegun" };
 
-  const signed = await composeAndSign(loaded, domain, deps);
+  const waitsFrom = deps.clock.now();
+  const { htmlBytes, textBytes } = loaded.body;
+  const contentBytes = (htmlBytes ?? 0) + (textBytes ?? 0);
+  const giveBack = await deps.messages.take(email.workspaceId, contentBytes, context.stopping);
+  if (giveBack === null) return { kind: "unbegun" };
+  try {
+    return await send(job, { ...loaded, domain, route, waitsFrom }, context, deps);
+  } finally {
+    giveBack();
+  }
+}
+
+/** An email for whose message there is memory. */
+interface Ready extends Loaded {
+  domain: DomainRow;
+  route: Extract<DeliveryRoute, { kind: "hosts" }>;
+  waitsFrom: number;
+}
+
+async function send(job: Job, ready: Ready, context: AttemptContext, deps: DeliverDeps): Promise<Ending> {
+  const { email, to, domain, route, waitsFrom } = ready;
+  const signed = await composeAndSign(ready, domain, deps);
   if (signed.kind === "unsigned")
     return { kind: "trouble", reason: signed.reason, stage: null, category: "unknown", badDomainAt: null };
 
-  const waitsFrom = deps.clock.now();
   const release = await deps.slots.take(route.site, context.stopping);
   if (release === null) return { kind: "unbegun" };
   try {
     if (deps.sites.blockOf(route.site, email.workspaceId) !== null) return { kind: "unbegun" };
     if (deps.clock.now() - waitsFrom > LONG_WAIT_MS) {
-      const refusedMeanwhile = refuse(job, loaded, deps);
+      const refusedMeanwhile = refuse(job, ready, deps);
       if (refusedMeanwhile !== null) return refusedMeanwhile;
       if (deps.domains.byId(domain.id) === undefined) return ORPHANED;
     }

@@ -27,12 +27,17 @@ const MAX_WAITING = 32 * MIB;
 
 /** What pombo takes without any body. */
 const BASE_BYTES = 96 * MIB;
-/** A body while it is parsed, compressed and stored takes up to so many times its bytes; measured: 4 to 5.8. */
-const WORK_FACTOR = 6;
+/** A body while it is parsed, compressed and stored takes up to so many times its bytes; measured: 4 to 7. */
+const WORK_FACTOR = 8;
 const MIN_POOL = 4 * MIB;
 const MAX_POOL = 256 * MIB;
 
-/** The pool for a machine or cgroup of `memoryBytes`: half of its memory is for bodies, of which the largest, `seatBytes`, has its own. */
+/** No body is larger than a machine or cgroup of `memoryBytes` bears, whatever the configuration allows. */
+export function largestFor(memoryBytes: number): number {
+  return Math.floor(Math.max(MIB, (memoryBytes - BASE_BYTES) / WORK_FACTOR));
+}
+
+/** The pool: half of the memory is for bodies, of which the largest, `seatBytes`, has its own. */
 export function poolFor(memoryBytes: number, seatBytes: number): number {
   const pool = (memoryBytes - BASE_BYTES) / 2 / WORK_FACTOR - seatBytes;
   return Math.floor(Math.min(MAX_POOL, Math.max(MIN_POOL, pool)));
