@@ -137,7 +137,7 @@ test.skipIf(moto === null || !hasDaemon || ROUNDS <= 5)(
     const bucket = new Bun.S3Client({ ...CREDENTIALS, endpoint: service.url, bucket: "copies" });
     for (const key of await keysIn(service.url)) await bucket.delete(key);
     expect((await keysIn(service.url)).filter((key) => key.startsWith("pombo/0009/"))).toEqual([]);
-    await waitUntil("it is told", 3 * LIMIT_MS, async () => (await ready()).includes("Nothing can be restored"));
+    await waitUntil("it is told", 4 * LIMIT_MS, async () => (await ready()).includes("Nothing can be restored"));
     await waitUntil("it is mended", 3 * LIMIT_MS, async () => !(await ready()).includes("Nothing can be restored"));
     await load.stop();
     await stopInOrder(process);
