@@ -250,7 +250,7 @@ CREATE TABLE usage_reported (
   name         TEXT NOT NULL,                   -- as in usage
   domain       TEXT NOT NULL,                   -- the organizational one
   count        INTEGER NOT NULL,
-  counted      INTEGER NOT NULL,                -- of them, towards the sending block: see src/modules/plans/sending-rates.ts
+  counted      INTEGER NOT NULL,                -- of them, towards the sending block: see src/modules/plans/sending-block.ts
   PRIMARY KEY (workspace_id, day, name, domain)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,4 +1,4 @@
-import { runCommand } from "./cli/framework/commands.ts";
+import { runCommand } from "./cli/command-table.ts";
 import type { Terminal } from "./cli/framework/terminal.ts";
 import { CommandError } from "./cli/framework/failure.ts";
 import { plainLines } from "./cli/framework/text.ts";

@@ -27,7 +27,7 @@ import { smsRoutes, type SmsDeps } from "../modules/sms/api/routes.ts";
 import { trialRoutes, type TrialRouteDeps } from "../modules/sms/link-test/routes.ts";
 import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
 import { operatorQueueRoutes, type OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
-import type { StatusDeps } from "../modules/operator/status.ts";
+import type { StatusDeps } from "../modules/operator/instance-status.ts";
 import type { TraceDeps } from "../modules/operator/trace.ts";
 import { operatorTraceRoutes } from "../modules/operator/trace-routes.ts";
 import { operatorStatusRoutes } from "../modules/operator/status-routes.ts";

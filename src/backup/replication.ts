@@ -12,7 +12,7 @@ import { controlBy } from "./litestream/control.ts";
 import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill-schedule.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/compare-replica.ts";
 import { KeptMarker } from "./litestream/write-marker.ts";
-import { doubtWaiting } from "../platform/db/contents.ts";
+import { doubtWaiting } from "../platform/db/inspect-file.ts";
 import { type Mark, nextBoot, pastOf, readMark, readMarker, writeMarker } from "./litestream/marker.ts";
 import { endOrphan } from "./litestream/orphan.ts";
 import { type Owner, writeOwner } from "./litestream/replica-owner.ts";

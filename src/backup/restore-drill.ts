@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../platform/environment.ts";
 import type { Config } from "../config/config.ts";
-import { type Marks, marksOf, schemaOf } from "../platform/db/contents.ts";
+import { type Marks, marksOf, schemaOf } from "../platform/db/inspect-file.ts";
 import { freeSpaceOf } from "../platform/db/disk-guard.ts";
 import { databaseBytes } from "../platform/db/snapshot.ts";
 import { StartError } from "../platform/errors.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Environment } from "../platform/environment.ts";
 import { lockHeld } from "../platform/instance-lock.ts";
 import type { Config } from "../config/config.ts";
-import { type Contents, contentsOf, doubtWaiting, schemaOf } from "../platform/db/contents.ts";
+import { type Contents, contentsOf, doubtWaiting, schemaOf } from "../platform/db/inspect-file.ts";
 import { MIGRATIONS } from "../platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "../platform/db/open.ts";
 import { databaseBytes, putDatabaseBack } from "../platform/db/snapshot.ts";

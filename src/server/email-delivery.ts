@@ -5,7 +5,7 @@ import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { DnsClient } from "../protocols/dns/client.ts";
 import { openKeychain } from "../modules/domains/signing-keys.ts";
 import type { DomainStore } from "../modules/domains/store.ts";
-import type { Composer } from "../modules/emails/content/composer.ts";
+import type { Composer } from "../modules/emails/content/compose-thread.ts";
 import { emailHandler } from "../modules/emails/delivery/deliver.ts";
 import type { TellOfEmail } from "../modules/emails/events.ts";
 import { HeldQueueExpiry } from "../modules/emails/delivery/held-queue-expiry.ts";

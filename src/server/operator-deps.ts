@@ -14,7 +14,7 @@ import { openOverviewStore } from "../modules/operator/overview-store.ts";
 import type { PauseRouteDeps } from "../modules/operator/pause-routes.ts";
 import type { OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
 import { openOperatorQueueStore } from "../modules/operator/queue-store.ts";
-import type { Replication, StatusDeps } from "../modules/operator/status.ts";
+import type { Replication, StatusDeps } from "../modules/operator/instance-status.ts";
 import type { TraceDeps } from "../modules/operator/trace.ts";
 import { openTraceStore } from "../modules/operator/trace-store.ts";
 import type { PageCheck } from "../platform/db/page-check.ts";

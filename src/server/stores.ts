@@ -9,7 +9,7 @@ import { openEventStore } from "../modules/events/store.ts";
 import { openIdempotencyStore } from "../modules/idempotency/store.ts";
 import { openInboxStore } from "../modules/inbound-mail/store.ts";
 import { openKeyStore } from "../modules/api-keys/store.ts";
-import { workspaceGone } from "../modules/plans/block.ts";
+import { workspaceGone } from "../modules/plans/sending-refusal.ts";
 import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";

@@ -12,7 +12,7 @@ import type { EventType } from "../modules/events/schema.ts";
 import { createRecorder, type Recorder, type Subscribers } from "../modules/events/record.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import { parseRanges } from "../platform/ip/address.ts";
-import type { RateNotice } from "../modules/plans/sending-rates.ts";
+import type { RateNotice } from "../modules/plans/sending-block.ts";
 import type { PauseView } from "../platform/queue/delivery-pause.ts";
 import { Worker } from "../platform/queue/worker.ts";
 import type { Stores } from "./stores.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { generateKeyPairs } from "../../src/protocols/dkim/keys.ts";
 import type { Composed, ComposeInput } from "../../src/modules/emails/content/compose.ts";
-import { createComposer } from "../../src/modules/emails/content/composer.ts";
+import { createComposer } from "../../src/modules/emails/content/compose-thread.ts";
 import { prepareContent } from "../../src/modules/emails/content/prepare.ts";
 import { ThreadLine, type ThreadPort } from "../../src/platform/worker-threads/worker-thread.ts";
 

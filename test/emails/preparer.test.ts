@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { StoredBody } from "../../src/modules/emails/content/body.ts";
 import { unpackBody } from "../../src/modules/emails/content/body.ts";
 import { type GivenContent, prepareContent } from "../../src/modules/emails/content/prepare.ts";
-import { createPreparer } from "../../src/modules/emails/content/preparer.ts";
+import { createPreparer } from "../../src/modules/emails/content/prepare-thread.ts";
 import {
   answerCalls,
   type Calls,

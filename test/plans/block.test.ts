@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { refusalOf, type Standing } from "../../src/modules/plans/block.ts";
+import { refusalOf, type Standing } from "../../src/modules/plans/sending-refusal.ts";
 
 const FREE: Standing = { blockedAt: null, blockReason: null, rateBlockedAt: null, rateBlockReason: null };
 const AT = Date.UTC(2026, 10, 21, 23, 59);

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/platform/db/open.ts";
 import { usage, usageReported } from "../../src/platform/db/schema/schema.ts";
 import { StorageError } from "../../src/platform/db/storage-error.ts";
 import type { LogFields } from "../../src/platform/log.ts";
-import { SendingRates } from "../../src/modules/plans/sending-rates.ts";
+import { SendingRates } from "../../src/modules/plans/sending-block.ts";
 import { openUsageStore } from "../../src/modules/plans/store.ts";
 import { openWorkspaceStore } from "../../src/modules/workspaces/store.ts";
 import { fakeClock } from "../fakes/clock.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { usage } from "../../src/platform/db/schema/schema.ts";
-import { judgeRates, windowAt } from "../../src/modules/plans/sending-rates.ts";
+import { judgeRates, windowAt } from "../../src/modules/plans/sending-block.ts";
 import { seeded } from "../db/temporary.ts";
 import { DAY_MS, NOON, startCounting } from "./counting.ts";
 

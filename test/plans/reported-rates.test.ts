@@ -1,7 +1,7 @@
 // What comes by mail counts towards the sending block up to a cap for each organizational domain of the recipients.
 
 import { expect, test } from "bun:test";
-import { windowAt } from "../../src/modules/plans/sending-rates.ts";
+import { windowAt } from "../../src/modules/plans/sending-block.ts";
 import { seeded } from "../db/temporary.ts";
 import { DAY_MS, NOON, startCounting } from "./counting.ts";
 

@@ -1,7 +1,7 @@
 // A link and the SMSC it talks to, with what the link told kept for tests.
 
 import { Link, type LinkEvents } from "../../src/protocols/smpp/link.ts";
-import type { Answer } from "../../src/protocols/smpp/outbox.ts";
+import type { Answer } from "../../src/protocols/smpp/submit-queue.ts";
 import type { Unbound } from "../../src/protocols/smpp/persistent-session.ts";
 import type { Inbound } from "../../src/protocols/smpp/pdu/pdu.ts";
 import { LINK_DEFAULTS, type LinkSettings } from "../../src/protocols/smpp/settings.ts";

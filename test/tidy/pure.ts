@@ -53,7 +53,7 @@ export const PURE = [
   "platform/http/times.ts",
   "platform/http/token-buckets.ts",
   "platform/shares.ts",
-  "modules/plans/block.ts",
+  "modules/plans/sending-refusal.ts",
   "platform/metrics/counters.ts",
   "server/metrics/gauges.ts",
   "platform/metrics/minute-counts.ts",

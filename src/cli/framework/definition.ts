@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./failure.ts";
 
-// What a command is: an entry in the table of commands.ts. From it come the reading of its arguments and the
+// What a command is: an entry in the table of cli/command-table.ts. From it come the reading of its arguments and the
 // words of its help.
 
 export interface Option {

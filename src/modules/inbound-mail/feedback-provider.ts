@@ -3,7 +3,7 @@ import { bearsSignatureOf, type LookupTxt as LookupKey } from "../../protocols/d
 import type { Clock } from "../../platform/clock.ts";
 import { registeredLabel } from "../../protocols/dns/organizational-domain.ts";
 
-// Whose complaints count towards the sending block without a cap (modules/plans/sending-rates.ts): providers whose feedback loop
+// Whose complaints count towards the sending block without a cap (modules/plans/sending-block.ts): providers whose feedback loop
 // is theirs alone and whose reports can be told from forged ones. Four things must agree.
 //
 // - From is the address of the loop, in a header that has one From. Providers let nobody else write under it,

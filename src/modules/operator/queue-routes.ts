@@ -9,7 +9,7 @@ import { DROPPED_AFTER_RESTORE } from "../../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import { changeChosen, changeNamed, type Changed, type ChangeDeps, sum, type QueueAction } from "./queue-actions.ts";
 import { type QueueFilter, readChoice } from "./queue-filter.ts";
-import { type ListDeps, listQueue } from "./list.ts";
+import { type ListDeps, listQueue } from "./queue-list.ts";
 import { overviewOf, type OverviewDeps } from "./overview.ts";
 import { QueueChanged, QueuedMessage, QueueDrop, QueueListQuery, QueueOverview, QueueRetry } from "./queue-schema.ts";
 

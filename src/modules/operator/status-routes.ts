@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { TAG } from "./queue-routes.ts";
-import { statusOf, type StatusDeps } from "./status.ts";
+import { statusOf, type StatusDeps } from "./instance-status.ts";
 import { InstanceStatus } from "./status-schema.ts";
 
 const Query = Type.Object({

@@ -10,7 +10,7 @@ export type ReportedName = "hard_bounces" | "complaints";
 /**
  * Of the emails sent to the recipients' own servers: those that got an answer about themselves, those of
  * them that bounced hard, and those that were complained about; apart, what came by mail beyond its cap.
- * sending-rates.ts says what follows from them.
+ * sending-block.ts says what follows from them.
  */
 const RATE_NAMES = ["answered", "hard_bounces", "complaints", "capped_hard_bounces", "capped_complaints"] as const;
 export type RateName = (typeof RATE_NAMES)[number];

@@ -11,7 +11,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { rolesOf, type Role } from "./session/bind.ts";
 import { KeptSession, type Unbound } from "./persistent-session.ts";
-import { Outbox, type OutboxEvents, type Segment, type Unsent } from "./outbox.ts";
+import { Outbox, type OutboxEvents, type Segment, type Unsent } from "./submit-queue.ts";
 import type { Inbound } from "./pdu/pdu.ts";
 import type { SmppSession } from "./session/session.ts";
 import type { Direction, Origin } from "./session/events.ts";

@@ -10,7 +10,7 @@
  * Only the remote's own answers and failing connections count: never our own trouble, which would feed
  * itself.
  *
- * What a site asks in answers to one workspace's mail holds for that workspace's mail alone (site-limits.ts):
+ * What a site asks in answers to one workspace's mail holds for that workspace's mail alone (site-restraint.ts):
  * it may be about what that workspace sends. It holds for all once two workspaces were told so, or where
  * the site cannot have meant a message: before MAIL.
  */
@@ -28,7 +28,7 @@ import {
   type SiteRules,
 } from "./providers.ts";
 import { formatReply } from "./replies/reply.ts";
-import { Restraint, type SiteBlock } from "./site-limits.ts";
+import { Restraint, type SiteBlock } from "./site-restraint.ts";
 import { describeTransmission, type Transmission } from "./transmit.ts";
 
 export type { SiteBlock };

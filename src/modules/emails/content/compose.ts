@@ -5,7 +5,7 @@ import { composeMessage } from "../../../protocols/mime/compose.ts";
 import { type StoredBody, unpackBody } from "./body.ts";
 
 // The bytes of an email, from its row: composed, and signed. All that it needs comes as one value that can
-// be copied to another thread, where it is done (src/modules/emails/content/composer.ts): with the signature it is more
+// be copied to another thread, where it is done (src/modules/emails/content/compose-thread.ts): with the signature it is more
 // than half of what sending an email costs.
 
 export interface ComposeInput {

@@ -12,7 +12,7 @@ import { deliverVia, type Mail } from "../../../protocols/smtp/transmit.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import { storedBody, type StoredBody } from "../content/body.ts";
 import type { Composed } from "../content/compose.ts";
-import type { Composer } from "../content/composer.ts";
+import type { Composer } from "../content/compose-thread.ts";
 import { expiredReason } from "./held-queue-expiry.ts";
 import { type Addressed, DNS_SITE, type Ending, settle, type SettleDeps } from "./record-result.ts";
 import type { MessageBudget } from "./message-budget.ts";

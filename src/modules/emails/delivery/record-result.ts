@@ -70,7 +70,7 @@ export interface SettleDeps {
   reportedRefusals: RefusalWatch;
   /** Told of the address of each recipient's server that took an email: a bounce may come from there. */
   reporters: { note(address: string): void };
-  /** Counts what recipients' servers answer, for the sending block (modules/plans/sending-rates.ts). */
+  /** Counts what recipients' servers answer, for the sending block (modules/plans/sending-block.ts). */
   rates: { answered(workspaceId: number, isHardBounce: boolean): void };
   clock: Pick<Clock, "now">;
   log: Log;

@@ -1,7 +1,7 @@
 import type { Report } from "../../../protocols/dsn/parse.ts";
 import type { Log } from "../../../platform/log.ts";
 import { organizationalDomain } from "../../../protocols/dns/organizational-domain.ts";
-import type { ReportedOutcome } from "../../plans/sending-rates.ts";
+import type { ReportedOutcome } from "../../plans/sending-block.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { cleanReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
@@ -173,7 +173,7 @@ function countComplaint(
     rates.reported(workspaceId, { ...complained, answeredAt: deliveredAt ?? sentAt ?? at });
 }
 
-/** Whose reports are counted together, whatever they say of themselves: modules/plans/sending-rates.ts. */
+/** Whose reports are counted together, whatever they say of themselves: modules/plans/sending-block.ts. */
 function domainOf({ recipientAddress }: EmailRow): string {
   return organizationalDomain(recipientAddress.slice(recipientAddress.lastIndexOf("@") + 1));
 }

@@ -10,7 +10,7 @@ import type { IdempotencyRequest } from "../../idempotency/key.ts";
 import { replayOf, type SendAnswer } from "../../idempotency/replay.ts";
 import type { IdempotencyStore } from "../../idempotency/store.ts";
 import type { Log } from "../../../platform/log.ts";
-import { refusalOf, workspaceGone } from "../../plans/block.ts";
+import { refusalOf, workspaceGone } from "../../plans/sending-refusal.ts";
 import { dayAt } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { Random } from "../../../platform/random.ts";

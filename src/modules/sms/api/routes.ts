@@ -8,7 +8,7 @@ import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/rules.ts";
 import { idempotencyOf } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
-import { workspaceGone } from "../../plans/block.ts";
+import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
 import type { InboundStore } from "../inbound/store.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { LinkState } from "../../../protocols/smpp/link.ts";
 import type { Unbound } from "../../../protocols/smpp/persistent-session.ts";
-import type { Slowed } from "../../../protocols/smpp/outbox.ts";
+import type { Slowed } from "../../../protocols/smpp/submit-queue.ts";
 import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
 import type { Direction } from "../../../protocols/smpp/session/events.ts";
 import { adviceOnBind } from "./link-advice.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { type Link, type LinkEvents, openLink } from "../../../protocols/smpp/link.ts";
-import type { Answer } from "../../../protocols/smpp/outbox.ts";
+import type { Answer } from "../../../protocols/smpp/submit-queue.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import type { LinkSettings } from "../../../protocols/smpp/settings.ts";
 import { STATUS } from "../../../protocols/smpp/pdu/status.ts";

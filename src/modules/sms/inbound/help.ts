@@ -1,5 +1,5 @@
 import type { Log } from "../../../platform/log.ts";
-import { refusalOf } from "../../plans/block.ts";
+import { refusalOf } from "../../plans/sending-refusal.ts";
 import { type SmsAcceptDeps, writeText } from "../api/accept.ts";
 import { prepareText } from "../api/prepare.ts";
 import type { Route } from "../gateway/route-settings.ts";

@@ -1,28 +1,28 @@
-import { CREDITS_COMMANDS } from "../commands/credits.ts";
-import { type Command, type Given, readArguments } from "./definition.ts";
-import { DOMAIN_COMMANDS } from "../commands/domain.ts";
-import { CommandError, UsageError } from "./failure.ts";
-import { health } from "../commands/health.ts";
-import { commandHelp, exitCodes, groupHelp, overview } from "./help.ts";
-import { INBOX_COMMANDS } from "../commands/inbox.ts";
-import { QUEUE_COMMANDS } from "../commands/queue/queue.ts";
-import { status } from "../commands/status.ts";
-import { init } from "../commands/setup/init.ts";
-import { KEY_COMMANDS } from "../commands/key.ts";
-import { operatorCommand } from "../client/operator-command.ts";
-import { restore } from "../commands/setup/restore.ts";
-import { SENDER_COMMANDS } from "../commands/sender.ts";
-import { SMS_COMMANDS } from "../commands/sms/sms.ts";
-import { serve } from "../commands/serve.ts";
-import { SUPPRESSION_COMMANDS } from "../commands/suppression/suppression.ts";
-import type { Terminal } from "./terminal.ts";
-import { trace } from "../commands/trace.ts";
-import { update } from "../commands/update/update.ts";
-import { versionRecord, versionText } from "../commands/version.ts";
-import { listenKey, listenToEvents } from "../commands/webhook/listen.ts";
-import { nearest } from "../../config/closest-match.ts";
-import { jsonLine, plain } from "./text.ts";
-import { WORKSPACE_COMMANDS } from "../commands/workspace.ts";
+import { CREDITS_COMMANDS } from "./commands/credits.ts";
+import { type Command, type Given, readArguments } from "./framework/definition.ts";
+import { DOMAIN_COMMANDS } from "./commands/domain.ts";
+import { CommandError, UsageError } from "./framework/failure.ts";
+import { health } from "./commands/health.ts";
+import { commandHelp, exitCodes, groupHelp, overview } from "./framework/help.ts";
+import { INBOX_COMMANDS } from "./commands/inbox.ts";
+import { QUEUE_COMMANDS } from "./commands/queue/queue.ts";
+import { status } from "./commands/status.ts";
+import { init } from "./commands/setup/init.ts";
+import { KEY_COMMANDS } from "./commands/key.ts";
+import { operatorCommand } from "./client/operator-command.ts";
+import { restore } from "./commands/setup/restore.ts";
+import { SENDER_COMMANDS } from "./commands/sender.ts";
+import { SMS_COMMANDS } from "./commands/sms/sms.ts";
+import { serve } from "./commands/serve.ts";
+import { SUPPRESSION_COMMANDS } from "./commands/suppression/suppression.ts";
+import type { Terminal } from "./framework/terminal.ts";
+import { trace } from "./commands/trace.ts";
+import { update } from "./commands/update/update.ts";
+import { versionRecord, versionText } from "./commands/version.ts";
+import { listenKey, listenToEvents } from "./commands/webhook/listen.ts";
+import { nearest } from "../config/closest-match.ts";
+import { jsonLine, plain } from "./framework/text.ts";
+import { WORKSPACE_COMMANDS } from "./commands/workspace.ts";
 
 const HELP = ["help", "--help", "-h"];
 const DEFAULT_API = "http://127.0.0.1:8080";
@@ -41,7 +41,7 @@ const COMMANDS: readonly Command[] = [
     about: "Try it out: a sandbox with its own DNS and mail server. Nothing leaves this machine.",
     async run(given, terminal) {
       // What only the sandbox needs is not to be set up at each start of an instance.
-      const { dev } = await import("../commands/dev/dev.ts");
+      const { dev } = await import("./commands/dev/dev.ts");
       await dev({ port: portOf(given), data: given.text("data"), json: given.isSet("json") }, terminal);
     },
   },
