@@ -22,7 +22,7 @@ import { openStores, type Stores } from "./stores.ts";
 
 export interface GroundOptions {
   config: Config;
-  /** 32 bytes, see src/keyring. */
+  /** 32 bytes, see platform/keyring. */
   instanceKey: Uint8Array;
   edges: Environment;
 }

@@ -59,7 +59,7 @@ const STOP_BUDGET_MS = 58_000;
 const REPLICA_SHARE_MS = 10_000;
 
 export interface AppOptions extends InstanceOptions {
-  /** 32 bytes, see src/keyring. */
+  /** 32 bytes, see platform/keyring. */
   instanceKey: Uint8Array;
   /** For a domain that is registered; default: new ones. */
   makeKeys?: () => Promise<KeyPairs>;

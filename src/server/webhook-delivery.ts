@@ -15,11 +15,10 @@ import { parseRanges } from "../platform/ip/address.ts";
 import type { RateNotice } from "../modules/plans/sending-block.ts";
 import type { PauseView } from "../platform/queue/delivery-pause.ts";
 import { Worker } from "../platform/queue/worker.ts";
+import { emitStoreEvents } from "./event-sources.ts";
 import type { Stores } from "./stores.ts";
 import { createCaller } from "../modules/webhooks/delivery/call.ts";
 import { webhookHandler } from "../modules/webhooks/delivery/deliver.ts";
-import { showInbound, withoutBody } from "../modules/sms/api/serialize.ts";
-import { showSuppression } from "../modules/suppressions/serialize.ts";
 import { lookBy } from "../modules/webhooks/delivery/resolve-target.ts";
 import { RETRY_MS } from "../modules/webhooks/delivery/outcome.ts";
 import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS } from "../modules/webhooks/delivery/concurrency-limits.ts";
@@ -108,7 +107,7 @@ export function createWebhookDelivery(deps: TellerDeps): WebhookDelivery {
     pause: deps.pause,
   });
   const tellOfEmail = createEmailEvents(stores.emails, recorder);
-  followStores(stores, recorder, { clock, tellOfEmail });
+  emitStoreEvents(stores, recorder, { clock, tellOfEmail });
   const upkeep = upkeepOf(deps, (webhookId) => worker.forgetLanes([webhookId]));
   return {
     recorder,
@@ -156,36 +155,6 @@ function upkeepOf({ config, edges, stores, committer }: TellerDeps, removed: (we
       removal.stop();
     },
   };
-}
-
-/** What the stores write is told where it is written: nobody who ends an email or suppresses an address can forget it. */
-function followStores(
-  { emails, suppressions, sms }: Stores,
-  recorder: Recorder,
-  { clock, tellOfEmail }: { clock: Environment["clock"]; tellOfEmail: TellOfEmail },
-): void {
-  emails.followEnds(({ status, ...end }) => {
-    if (status !== "queued") tellOfEmail({ ...end, type: `email.${status}` });
-  });
-  sms.messages.followChanges(({ message, status, at }) => {
-    const { workspaceId, uid } = message;
-    recorder.record({ workspaceId, type: `sms.${status}`, resource: uid, at, data: () => withoutBody(message) });
-  });
-  sms.inbound.followTexts((text) => {
-    const { workspaceId, uid, receivedAt } = text;
-    recorder.record({
-      workspaceId,
-      type: "sms.received",
-      resource: uid,
-      at: receivedAt,
-      data: () => showInbound(text),
-    });
-  });
-  suppressions.followChanges(({ type, row }) => {
-    const { workspaceId, address } = row;
-    const data = () => showSuppression(row);
-    recorder.record({ workspaceId, type, resource: address, at: clock.now(), data });
-  });
 }
 
 /** Who wants to be told: webhooks, and those who listen. */

@@ -6,7 +6,7 @@ import { instance } from "../../src/platform/db/schema/schema.ts";
 import { isStorageError, StorageError } from "../../src/platform/db/storage-error.ts";
 import { seeded, type TemporaryDatabase, temporaryDatabase, turn } from "./temporary.ts";
 
-// email-engine §2.3: one turn, one transaction; each closure its own savepoint; promises after COMMIT.
+// One turn, one transaction; each closure its own savepoint; promises after COMMIT.
 
 const names = (of: TemporaryDatabase) =>
   of.db.orm

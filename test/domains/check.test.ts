@@ -98,7 +98,7 @@ test("a key in an answer beyond one datagram is found", async () => {
   expect(server.queries.some((query) => query.transport === "tcp")).toBe(true);
 });
 
-test("SERVFAIL and silence are unknown in every part, which changes no state (decisions §6)", async () => {
+test("SERVFAIL and silence are unknown in every part, which changes no state", async () => {
   for (const fault of ["servfail", "silence"] as const) {
     await using server = await startFakeDns(complete, { "*": fault });
     const resolver = createResolver({

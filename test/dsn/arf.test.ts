@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readReport } from "../../src/protocols/dsn/parse.ts";
 import { bytes, mail } from "./mails.ts";
 
-// RFC 5965; email-engine R42.
+// RFC 5965; R42.
 
 const TOKEN = "a".repeat(42);
 

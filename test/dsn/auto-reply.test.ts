@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readReport } from "../../src/protocols/dsn/parse.ts";
 import { group, mail, report } from "./mails.ts";
 
-// RFC 3834; email-engine R46.
+// RFC 3834; R46.
 
 const answer = (subject: string, headers: string[] = [], from = "Maria <maria@example.com>") =>
   readReport(mail({ from, subject, headers, text: "Estou fora. A sua mensagem não foi reencaminhada." })).kind;

@@ -5,7 +5,7 @@ import { isGenuine, readReturnPath, returnPath } from "../../src/protocols/dsn/r
 import { mailbox } from "../mime/mailbox.ts";
 import { bytes, group, mail, report } from "./mails.ts";
 
-// RFC 3464; email-engine R38 to R41, R46.
+// RFC 3464; R38 to R41, R46.
 
 const UNKNOWN_USER = "550 5.1.1 <maria@example.com>: User unknown";
 

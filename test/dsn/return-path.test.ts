@@ -5,7 +5,7 @@ import { idTime, idToBytes, newId } from "../../src/platform/uuid.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { seeded } from "../db/temporary.ts";
 
-// email-engine R43.
+// R43.
 
 const KEY = new Uint8Array(32).fill(7);
 const ID = "019aa5f0-1234-7abc-8def-0123456789ab";

@@ -6,7 +6,7 @@ import { AppError, type ErrorCode } from "../../src/platform/errors.ts";
 import { errorResponse, errorsPlugin, validationError } from "../../src/platform/http/errors.ts";
 import type { Log } from "../../src/platform/log.ts";
 
-/** decisions §1: every code and its status. */
+/** Every code and its status. */
 const STATUSES: Record<ErrorCode, number> = {
   INVALID_JSON: 400,
   MISSING_API_KEY: 401,

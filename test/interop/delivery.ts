@@ -84,7 +84,7 @@ async function checkContent({ checks, sample, sender }: Sending & { sample: Samp
   if (sample.html === null) checks.claim(`${name}: no html part`, mail.html === false);
   else checks.equal(`${name}: html`, comparableText(mail.html || ""), comparableText(sample.html));
   if (sample.text !== null) checks.equal(`${name}: text`, comparableText(mail.text ?? ""), comparableText(sample.text));
-  // interface.md, Emails, rule 2: a plain-text version is generated.
+  // The API promises that a plain-text version is generated.
   else checks.claim(`${name}: a text was made of the html`, (mail.text ?? "").trim() !== "");
 }
 

@@ -11,7 +11,7 @@ import { publish, type DnsRecord } from "./zone.ts";
 const PROJECT = join(import.meta.dir, "../..");
 const START_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** decisions §9: the prefix and 32 random bytes in base64url. */
+/** The prefix and 32 random bytes in base64url. */
 const API_KEY = /svc_[A-Za-z0-9_-]{43}/;
 
 export type Toml = string | number | boolean | string[] | TomlTable | TomlTable[];
@@ -99,7 +99,7 @@ export interface Api {
   expect(status: number, method: string, path: string, body?: unknown): Promise<Body>;
 }
 
-/** JSON whose shape the caller knows from interface.md. */
+/** JSON whose shape the caller knows from the API. */
 // oxlint-disable-next-line no-explicit-any
 export type Body = any;
 

@@ -88,7 +88,7 @@ test("twins get one answer and are one message, whenever kill -9 comes between t
   for (const { uid, subject, possibleDuplicate } of stored.values()) {
     const arrivals = arrived.get(subject) ?? [];
     expect([subject, [...new Set(arrivals.map(({ messageId }) => messageId.split("@")[0]))]]).toEqual([subject, [uid]]);
-    // More than once only what a kill found between its dot and the record of its answer (email-engine §2.3).
+    // More than once only what a kill found between its dot and the record of its answer.
     if (!possibleDuplicate) expect([subject, arrivals.length]).toEqual([subject, 1]);
   }
   console.log(

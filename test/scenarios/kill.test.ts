@@ -1,6 +1,6 @@
 // kill -9 under load, again and again. What was answered with 202 arrives; what arrives twice is
 // exactly what was between its final dot and the record of its answer when the process was killed
-// (email-engine §2.3), and says so; a request repeated under its Idempotency-Key is one email.
+//, and says so; a request repeated under its Idempotency-Key is one email.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { waitUntil } from "../peers/process.ts";
 import { spawnPombo, within } from "./child.ts";

@@ -6,7 +6,7 @@ import { ACCOUNTS, startRelayed, USERNAME, USUAL } from "./relay-world.ts";
 
 setDefaultTimeout(30_000);
 
-test("what the relay accepts is sent, and not delivered (decisions §4)", async () => {
+test("what the relay accepts is sent, and not delivered", async () => {
   await using world = await startRelayed();
   const { pombo, relay } = world;
   const email = await deliver(pombo, "maria@example.com");

@@ -87,7 +87,7 @@ test("a provider's word suspends its site for hours, and retrying by hand does n
   await mx.close();
 });
 
-test("a site in which hardly anybody exists any more bounces, and suppresses nobody before the operator has looked (decisions §4)", async () => {
+test("a site in which hardly anybody exists any more bounces, and suppresses nobody before the operator has looked", async () => {
   await using pombo = await startStill({ mx: { rcpt: "550 5.1.1 No such user" } });
   const ids = await sendBatch(pombo, "example.com", 40);
   await within(LIMIT_MS, "the bounces", pombo.app.worker.idle());

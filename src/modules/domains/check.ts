@@ -2,7 +2,7 @@
  * Looks up the records of a sending domain and says for each whether it is there. The lookups run
  * side by side; each answer is judged (see compare.ts); for a missing record the usual slips are
  * looked for, so that the hint can name them. A lookup that failed is "unknown", never "missing":
- * DNS trouble must not change a domain's state (decisions §6).
+ * DNS trouble must not change a domain's state.
  */
 import type { Resolver } from "../../protocols/dns/client.ts";
 import { compareDkim, compareDmarc } from "./compare.ts";

@@ -1,5 +1,5 @@
 /**
- * The DNS records that the owner of a sending domain publishes (decisions §6): two DKIM keys, one
+ * The DNS records that the owner of a sending domain publishes: two DKIM keys, one
  * CNAME that hands the return path to the operator, and a DMARC policy. Pure.
  */
 import { dkimRecordValue } from "../../protocols/dkim/record.ts";

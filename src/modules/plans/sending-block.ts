@@ -4,7 +4,7 @@ import type { Log } from "../../platform/log.ts";
 import { DAY_MS, dayAt } from "./quota.ts";
 import type { RateSums, ReportedName, UsageStore } from "./store.ts";
 
-// Sending is blocked by its rates (decisions §11): a list of addresses that do not exist, or of people
+// Sending is blocked by its rates: a list of addresses that do not exist, or of people
 // who never asked, costs the operator's address its name with every large provider, and with it the mail
 // of everybody here. So new email of a workspace is refused once too many of its recipients bounced
 // hard or complained; what was accepted goes on.

@@ -1,6 +1,6 @@
 /**
  * Which IP addresses must not be connected to when a stranger chose them: an MX record or a webhook
- * URL that points into our own network would make us its proxy (email-engine R8). An address is
+ * URL that points into our own network would make us its proxy (R8). An address is
  * read to a number, an IPv4 address inside an IPv6 one is taken out, and the number is looked up
  * among the reserved ranges. Pure.
  */

@@ -34,7 +34,7 @@ export interface Host {
 export type Route =
   /** Hosts in the order to try, at most 5 addresses in all. `site` is equal for equal sets of MX hosts. */
   | { kind: "hosts"; hosts: Host[]; site: string }
-  /** A permanent fact, as `server` told it; decisions §4 says when it is to be believed. */
+  /** A permanent fact, as `server` told it; R1 says when it is to be believed. */
   | { kind: "bad_domain"; reason: string; cause: "no_name" | "null_mx" | "no_address"; server: string }
   /** Temporary: ask again later. */
   | { kind: "trouble"; reason: string };

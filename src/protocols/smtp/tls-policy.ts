@@ -1,5 +1,5 @@
 /**
- * How a host is to be reached: the seam for TLS policies (email-engine §1.8). Asked before every
+ * How a host is to be reached: the seam for TLS policies. Asked before every
  * connection; its mode is part of the key under which sessions are reused (R30), and its source
  * goes into the attempt's record (R67). Hosts are opportunistic (R17) unless the provider table, a
  * [[site]] or a relay asks for more; MTA-STS and DANE answer here later. Beside it the memory of hosts

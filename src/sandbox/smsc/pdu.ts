@@ -1,6 +1,6 @@
 /**
  * SMPP 3.4 as the sandbox's SMSC reads and writes it: the few PDUs that come to it and go from it, by the
- * specification's sections. It shares nothing with src/smpp, which is the other end, so that a
+ * specification's sections. It shares nothing with protocols/smpp, which is the other end, so that a
  * mistake made in one shows at the other. Whatever comes is read within its bounds or refused. Pure.
  */
 

@@ -27,7 +27,7 @@ import { nameOf, versionRecord, type VersionRecord } from "../version.ts";
 // --probe`); it takes the place of this one and is started. Until then, and as long as it has accepted and sent
 // nothing, everything goes back by itself when something fails: what was of the old executable is as it was.
 // After that nothing goes back: it would lose what was accepted, and send again what was sent. Each stage is in
-// a journal (src/update), so that a start after a crash or kill -9 of the update knows what it finds.
+// a journal (platform/update), so that a start after a crash or kill -9 of the update knows what it finds.
 
 export interface UpdateOptions extends Source {
   config: string | undefined;

@@ -2,7 +2,7 @@
 // minutes, and more than half of all that a site answers, are a fact about the site or about us: a
 // directory that is down, a filter that answers "no such user" to whom it does not like, a resolver
 // that lies. The emails bounce, as the server said; but nobody is suppressed until the operator has
-// looked (decisions §4). Those suppressed before it showed are taken back with them.
+// looked. Those suppressed before it showed are taken back with them.
 //
 // A workspace with a bad list makes such a mass by itself, at any site it likes. So for each workspace there is
 // a mass where its own answers make one, or where it stays one without the answers of whichever other workspace

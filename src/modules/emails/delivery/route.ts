@@ -9,9 +9,9 @@ import type { FindRelay, Relay } from "./relay.ts";
 import type { Ending } from "./record-result.ts";
 
 // The way of an email: which hosts take it, those of the recipient's domain or a relay. What DNS says against a domain is believed only when two
-// answers far apart, from different servers where there are two, say so (decisions §4).
+// answers far apart, from different servers where there are two, say so.
 
-/** A domain that DNS says does not exist is believed after two such answers this far apart (decisions §4). */
+/** A domain that DNS says does not exist is believed after two such answers this far apart. */
 const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;
 
 export interface WayDeps {

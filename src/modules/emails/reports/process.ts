@@ -13,7 +13,7 @@ import type { EmailStore } from "../store/store.ts";
 import type { EmailRow, EmailState } from "../store/read-store.ts";
 import { type Suppression, suppressFor } from "../delivery/suppress.ts";
 
-// What came back by mail about an email (decisions §4). A permanent bounce or a complaint ends an email
+// What came back by mail about an email. A permanent bounce or a complaint ends an email
 // that was delivered or sent in another way, and one that is still in the queue: its row is taken off,
 // waiting or in flight, so that no retry comes, and the end of an attempt that runs finds the row gone
 // and leaves the status alone (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything

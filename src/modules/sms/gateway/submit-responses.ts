@@ -14,7 +14,7 @@ import type { MessageStore } from "../queue/message-store.ts";
 import { acceptFirst, resolveUncertain, dueBeside, NOTHING_WRONG, releaseParts } from "./resolve-uncertain.ts";
 import type { WorkStore } from "../queue/work-store.ts";
 
-// What becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
+// submit_sm_resp and what stands for it: what becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
 // all. Everything here is inside a transaction, and tells the work that waits again.
 
 export interface AnswersDeps {

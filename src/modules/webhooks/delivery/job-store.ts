@@ -6,7 +6,7 @@ import { fast } from "../../../platform/db/statement.ts";
 import type { Deferral, InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 import { openBringNear } from "./bring-near-store.ts";
 
-// The queue of the calls, as the worker of src/queue takes it: a lane is a webhook. Calls are made at least
+// The queue of the calls, as the worker of platform/queue takes it: a lane is a webhook. Calls are made at least
 // once: one that a crash cut off is made again, under the same event's id.
 //
 // A call may be asked for once more while it is under way. The row remembers that in `again`, and is due

@@ -1,6 +1,6 @@
 /**
  * The classifier's knowledge, as data: what the words of a reply mean, and what an enhanced code
- * means when the words say nothing (email-engine §1.5). The words come first, because servers use
+ * means when the words say nothing. The words come first, because servers use
  * `5.1.1` and `5.2.1` for mere filtering too. Our own table, grown from the replies of Gmail,
  * Outlook, Yahoo and the common servers. Order is meaning: the first rule that matches decides,
  * and all that must never suppress a recipient stands before all that does.

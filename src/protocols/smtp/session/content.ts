@@ -2,7 +2,7 @@
  * The message on its way into DATA: the last check of its bytes, and dot-stuffing. Pure. What
  * passes here cannot end the content early on any server, whatever that server takes for a line
  * end: there is no bare CR or LF in it, and every line that starts with a dot has two (R23;
- * email-engine §5, SMTP smuggling).
+ * SMTP smuggling).
  */
 
 /** RFC 5321 §4.5.3.1.6: 1,000 octets with the line end. */

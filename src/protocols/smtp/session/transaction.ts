@@ -152,6 +152,7 @@ async function sendContent(
   if (trouble !== null) throw new BrokenWire(trouble);
   const last = isOneWrite ? Buffer.concat([content, END_OF_CONTENT]) : END_OF_CONTENT;
   wire.assertQuiet("the server spoke before the dot");
+  // The final dot: from here on the message may have been taken.
   progress.stage = "dot";
   progress.isDotSent = true;
   wire.ask(last, 1);
