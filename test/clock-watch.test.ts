@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ClockWatch, type SetBack } from "../src/platform/clock-step-watch.ts";
+import { ClockStepWatch, type SetBack } from "../src/platform/clock-step-watch.ts";
 import { fakeClock } from "./fakes/clock.ts";
 import { turn } from "./db/temporary.ts";
 
@@ -11,7 +11,7 @@ function watching(follow: (step: SetBack, isStart: boolean) => Promise<void> = (
   let offset = START;
   const followed: (SetBack & { isStart: boolean })[] = [];
   const [events, bugs]: [string[], unknown[]] = [[], []];
-  const watch = new ClockWatch({
+  const watch = new ClockStepWatch({
     clock: { now: () => steady.now() + offset, after: () => () => undefined },
     steady,
     log: { event: (name) => void events.push(name), bug: (_, error) => void bugs.push(error) },

@@ -24,7 +24,7 @@ import { parseRanges } from "../platform/ip/address.ts";
 import type { LinkOverview } from "../modules/sms/api/link-overview.ts";
 import { linkRoutes } from "../modules/sms/api/operator-routes.ts";
 import { smsRoutes, type SmsDeps } from "../modules/sms/api/routes.ts";
-import { trialRoutes, type TrialRouteDeps } from "../modules/sms/link-test/routes.ts";
+import { linkTestRoutes, type LinkTestRouteDeps } from "../modules/sms/link-test/routes.ts";
 import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
 import { operatorQueueRoutes, type OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
 import type { StatusDeps } from "../modules/operator/instance-status.ts";
@@ -38,7 +38,7 @@ import { type DeleteRouteDeps, deleteRoutes } from "../modules/workspaces/operat
 import { type OperatorKeyDeps, operatorKeyRoutes } from "../modules/workspaces/operator/key-routes.ts";
 import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/routes.ts";
 import { type SenderIdDeps, senderIdRoutes } from "../modules/workspaces/operator/sender-id-routes.ts";
-import type { AgainDeps } from "../modules/webhooks/api/redeliver.ts";
+import type { RedeliverDeps } from "../modules/webhooks/api/redeliver.ts";
 import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceDeps } from "../modules/workspaces/routes.ts";
 
@@ -55,7 +55,7 @@ export interface OperatorDeps {
   pause: PauseRouteDeps;
   status: StatusDeps;
   trace: TraceDeps;
-  sms: TrialRouteDeps & { overview: LinkOverview };
+  sms: LinkTestRouteDeps & { overview: LinkOverview };
 }
 
 /** All that the routes need, by room. */
@@ -68,7 +68,7 @@ export interface ApiDeps {
   suppressions: SuppressionDeps;
   operator: OperatorDeps;
   usage: UsageDeps;
-  webhooks: AgainDeps;
+  webhooks: RedeliverDeps;
   events: Omit<EventDeps, "verifyKey">;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
@@ -111,7 +111,7 @@ export function operatorRooms({
     operatorPauseRoutes(pause),
     operatorTraceRoutes(trace),
     linkRoutes(sms),
-    trialRoutes(sms),
+    linkTestRoutes(sms),
   ];
 }
 

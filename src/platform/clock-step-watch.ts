@@ -19,7 +19,7 @@ export interface SetBack {
   toMs: number;
 }
 
-export interface ClockWatchDeps {
+export interface ClockStepWatchDeps {
   clock: Clock;
   steady: Clock;
   log: Log;
@@ -27,14 +27,14 @@ export interface ClockWatchDeps {
   follow: (step: SetBack, isStart: boolean) => Promise<void>;
 }
 
-export class ClockWatch {
-  readonly #deps: ClockWatchDeps;
+export class ClockStepWatch {
+  readonly #deps: ClockStepWatchDeps;
   #offset: number;
   #told: { since: number; at: number; reason: string } | null = null;
   #cancel: (() => void) | null = null;
   #isStopped = false;
 
-  constructor(deps: ClockWatchDeps) {
+  constructor(deps: ClockStepWatchDeps) {
     this.#deps = deps;
     this.#offset = deps.clock.now() - deps.steady.now();
   }

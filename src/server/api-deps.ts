@@ -20,7 +20,7 @@ import type { SendingRates } from "../modules/plans/sending-block.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
 import { routingOf } from "../modules/sms/api/routing.ts";
-import { type Overseen, operatorDeps } from "./operator-deps.ts";
+import { type OperatorView, operatorDeps } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
@@ -29,7 +29,7 @@ import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
 type PlanOf = ReturnType<typeof planFinder>;
 
 /** What server.ts has built by the time that the API is. */
-export interface Built {
+export interface ServerObjects {
   config: Config;
   stores: Stores;
   common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ApiDeps["keys"]["pages"] };
@@ -51,12 +51,12 @@ export interface Built {
   exampleDomain: string;
   beside: AnyElysia | null;
   makeKeys: () => Promise<KeyPairs>;
-  overseen: Overseen;
+  overseen: OperatorView;
   texter: Pick<SmsGateway, "nudge" | "release" | "operator">;
 }
 
 /** What each room of the API is handed. */
-export function apiPartsOf(built: Built): ApiDeps {
+export function buildApiDeps(built: ServerObjects): ApiDeps {
   const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, troubles } = built;
   const { commit, clock, log } = common;
   const planOf = planFinder(config, stores);
@@ -112,7 +112,7 @@ export function apiPartsOf(built: Built): ApiDeps {
   };
 }
 
-function domainPartsOf(built: Built, planOf: PlanOf): ApiDeps["domains"] {
+function domainPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["domains"] {
   const { config, stores, common, keyring, keychain, verifier, abandoner, makeKeys } = built;
   return {
     ...stores,
@@ -132,7 +132,7 @@ function settingsOf({ email }: Config) {
   return { bounceHost: email.bounceHost, dmarcRua: email.dmarcRua };
 }
 
-function smsPartsOf(built: Built, planOf: PlanOf): ApiDeps["sms"] {
+function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
   const { config, stores, common, guard, teller } = built;
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
   return {
@@ -148,7 +148,7 @@ function smsPartsOf(built: Built, planOf: PlanOf): ApiDeps["sms"] {
   };
 }
 
-function operatorPartsOf(built: Built): ApiDeps["operator"] {
+function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
   return {
     ...operatorDeps({ ...built, ...built.overseen }),
@@ -179,7 +179,7 @@ function operatorPartsOf(built: Built): ApiDeps["operator"] {
   };
 }
 
-function webhookPartsOf(built: Built, planOf: PlanOf): ApiDeps["webhooks"] {
+function webhookPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["webhooks"] {
   const { stores, common, keyring, teller } = built;
   const { subscribers, rules, look } = teller;
   return {

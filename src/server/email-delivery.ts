@@ -13,7 +13,7 @@ import { ExpiryClock } from "../modules/emails/delivery/expiry-clock.ts";
 import { MessageBudget, messageBudgetFor } from "../modules/emails/delivery/message-budget.ts";
 import { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
 import type { FindRelay } from "../modules/emails/delivery/relay.ts";
-import type { SettleDeps } from "../modules/emails/delivery/record-result.ts";
+import type { RecordResultDeps } from "../modules/emails/delivery/record-result.ts";
 import type { EmailStore } from "../modules/emails/store/store.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { Log } from "../platform/log.ts";
@@ -57,7 +57,7 @@ function toRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfi
   };
 }
 
-export interface SenderDeps {
+export interface EmailDeliveryDeps {
   config: Config;
   edges: Environment;
   stores: SenderStores;
@@ -68,20 +68,28 @@ export interface SenderDeps {
   resolver: DnsClient;
   findRelay: FindRelay;
   composer: Composer;
-  rates: SettleDeps["rates"];
+  rates: RecordResultDeps["rates"];
   reportedRefusals: RefusalWatch;
-  reporters: SettleDeps["reporters"];
+  reporters: RecordResultDeps["reporters"];
   tellOfEmail: TellOfEmail;
-  show: SettleDeps["show"];
+  show: RecordResultDeps["show"];
 }
 
 /** What the handler is given of the parts as it stands. */
-function handlerParts({ composer, resolver, reportedRefusals, reporters, rates, tellOfEmail, findRelay }: SenderDeps) {
+function handlerParts({
+  composer,
+  resolver,
+  reportedRefusals,
+  reporters,
+  rates,
+  tellOfEmail,
+  findRelay,
+}: EmailDeliveryDeps) {
   return { composer, resolver, reportedRefusals, reporters, rates, tellOfEmail, findRelay };
 }
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
-export function createEmailDelivery(deps: SenderDeps) {
+export function createEmailDelivery(deps: EmailDeliveryDeps) {
   const { config, edges, stores, committer, guard } = deps;
   const { clock, log } = edges;
   const steady = edges.steady ?? clock;

@@ -21,7 +21,7 @@ import { type OpenThread, ThreadLine } from "../platform/worker-threads/worker-t
 
 // The receiving half of the composition root: what is done with mail that comes in, and the port it comes in on.
 
-export interface ReceiverDeps {
+export interface InboundMailDeps {
   config: Config;
   edges: Environment;
   stores: Stores;
@@ -43,7 +43,7 @@ export interface ReceiverDeps {
 const PATIENCE = { silenceMs: 5_000, pauseMs: 100, maxPauseMs: 1_000 };
 
 /** `close` ends its thread and loops; a letter that is being read is put off. */
-export function createInboundMail(deps: ReceiverDeps) {
+export function createInboundMail(deps: InboundMailDeps) {
   const { edges, stores, keyring, committer, openThread, resolver, ...rest } = deps;
   const { clock, random, log } = edges;
   const { commit } = committer;

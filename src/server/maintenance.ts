@@ -5,7 +5,7 @@ import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { DnsClient } from "../protocols/dns/client.ts";
 import type { Keychain } from "../modules/domains/signing-keys.ts";
 import { createVerifier } from "../modules/domains/verify.ts";
-import { DomainWatch } from "../modules/domains/recheck.ts";
+import { DomainRecheck } from "../modules/domains/recheck.ts";
 import { createDeletedDomainSweep } from "../modules/emails/delivery/deleted-domain-sweep.ts";
 import type { RecordEvent } from "../modules/events/record.ts";
 import type { Stores } from "./stores.ts";
@@ -14,7 +14,7 @@ import { WorkspacePurge } from "../modules/workspaces/purge.ts";
 // The keeping part of the composition root: who checks domains again and again, and ends what is left of domains
 // and workspaces that were deleted.
 
-export interface KeeperDeps {
+export interface MaintenanceDeps {
   config: Config;
   edges: Environment;
   stores: Stores;
@@ -29,7 +29,7 @@ export interface KeeperDeps {
 }
 
 /** Builds them; nothing begins to act before `begin`, or before the routes ask for it. */
-export function createMaintenance(deps: KeeperDeps) {
+export function createMaintenance(deps: MaintenanceDeps) {
   const { config, edges, stores, committer, guard, keychain, resolver, record, forgetLanes } = deps;
   const { clock, random, log } = edges;
   const common = { commit: committer.commit, clock, random, log };
@@ -44,7 +44,7 @@ export function createMaintenance(deps: KeeperDeps) {
   const settings = { bounceHost: config.email.bounceHost, dmarcRua: config.email.dmarcRua };
   const { hostname } = config;
   const verifier = createVerifier({ ...stores, ...common, keychain, record, resolver, hostname, settings });
-  const domainWatch = new DomainWatch({ ...stores, ...common, verifier, guard });
+  const domainWatch = new DomainRecheck({ ...stores, ...common, verifier, guard });
   const abandoner = createDeletedDomainSweep({ ...stores, ...common });
   return {
     removal,

@@ -33,7 +33,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 // rooms.
 
 /** What is overseen, beside what the API has anyway. */
-export interface Overseen {
+export interface OperatorView {
   db: Db;
   sites: Sites;
   texter: SmsGateway;
@@ -45,7 +45,7 @@ export interface Overseen {
 }
 
 /** All that it reads and changes. */
-export interface OverseerSources extends Overseen {
+export interface OperatorSources extends OperatorView {
   config: Config;
   stores: Stores;
   common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ListPages };
@@ -56,7 +56,7 @@ export interface OverseerSources extends Overseen {
 }
 
 /** Null: nothing is replicated. */
-function replicationOf(replicator: ReturnType<Overseen["replicator"]>): Replication | null {
+function replicationOf(replicator: ReturnType<OperatorView["replicator"]>): Replication | null {
   const status = replicator?.status() ?? null;
   if (status === null) return null;
   const { isRunning, lastSyncAt } = status;
@@ -69,14 +69,14 @@ function replicationOf(replicator: ReturnType<Overseen["replicator"]>): Replicat
   };
 }
 
-export interface OverseerDeps {
+export interface OperatorToolDeps {
   queue: OperatorQueueDeps;
   status: StatusDeps;
   trace: TraceDeps;
   pause: PauseRouteDeps;
 }
 
-export function operatorDeps(sources: OverseerSources): OverseerDeps {
+export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
   const { stores, common, worker, teller, config, guard, troubles } = sources;
   const { db, sites, texter, counters, pause, pages, replicator } = sources;
   const paused = () => pause.pause;

@@ -1,13 +1,13 @@
 import type { AnyElysia } from "elysia";
 import { createApi } from "../api/app.ts";
-import { apiPartsOf } from "./api-deps.ts";
-import { ClockWatch } from "../platform/clock-step-watch.ts";
+import { buildApiDeps } from "./api-deps.ts";
+import { ClockStepWatch } from "../platform/clock-step-watch.ts";
 import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import { closeDatabase, type Db } from "../platform/db/open.ts";
 import { unusable } from "../platform/db/unusable-file.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
-import type { DomainWatch } from "../modules/domains/recheck.ts";
+import type { DomainRecheck } from "../modules/domains/recheck.ts";
 import type { StoredBody } from "../modules/emails/content/body.ts";
 import { RefusalWatch, SHARE_OF_REPORTED } from "../modules/emails/delivery/mass-refusals.ts";
 import { relayFinder } from "../modules/emails/delivery/relay.ts";
@@ -43,7 +43,7 @@ import { createInboundMail } from "./inbound-mail.ts";
 import { createEmailDelivery } from "./email-delivery.ts";
 import type { SmsStores, Stores } from "./stores.ts";
 import { createWebhookDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
-import { createSmsGateway, type SmsGateway, TEXTER_GRACE_MS } from "./sms-gateway.ts";
+import { createSmsGateway, type SmsGateway, SMS_GATEWAY_GRACE_MS } from "./sms-gateway.ts";
 import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 
@@ -90,7 +90,7 @@ export interface App {
   guard: DiskGuard;
   /** What is done with a letter that comes in. */
   receive: Receive;
-  domainWatch: DomainWatch;
+  domainWatch: DomainRecheck;
   /** The texts, as the dispatcher of their links moves them. */
   sms: SmsStores;
   /** Who sends and receives them. */
@@ -212,7 +212,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     const { verifier, domainWatch, abandoner, removal } = keeper;
     closers.push(() => keeper.close());
-    const apiParts = apiPartsOf({
+    const apiParts = buildApiDeps({
       config,
       stores,
       common,
@@ -319,7 +319,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       const [emails, webhooks, texts] = await Promise.all([
         worker.stop(graceMs),
         teller.stop(graceMs),
-        texter.stop(given ?? TEXTER_GRACE_MS),
+        texter.stop(given ?? SMS_GATEWAY_GRACE_MS),
         server.stop(requestGraceMs),
         socket.stop(requestGraceMs),
         inbound?.stop(graceMs),
@@ -372,7 +372,7 @@ function lastTimeOf({ workspaces }: Pick<Stores, "workspaces">): number | null {
 /** Everything that waits for a stored time follows when the clock is set back. */
 function watchClock(of: Pick<AppOptions, "edges"> & Pick<App, "worker" | "teller" | "texter"> & { stores: Stores }) {
   const { edges, worker, teller, texter, stores } = of;
-  return new ClockWatch({
+  return new ClockStepWatch({
     ...edges,
     steady: edges.steady ?? edges.clock,
     async follow(step, isStart) {

@@ -28,7 +28,7 @@ import { troublesOf } from "../modules/sms/gateway/health-issues.ts";
 import { WaitingCount } from "../modules/sms/queue/waiting-count.ts";
 import { LinkTests } from "../modules/sms/link-test/link-tests.ts";
 import { Sweeper } from "../modules/sms/gateway/sweep.ts";
-import { TextClock } from "../modules/sms/queue/message-clock.ts";
+import { MessageClock } from "../modules/sms/queue/message-clock.ts";
 import { FailedSmsWrites } from "../modules/sms/queue/failed-writes.ts";
 import { LinkEventQueue } from "../modules/sms/gateway/link-event-queue.ts";
 import type { TextFigures } from "./metrics/sms.ts";
@@ -38,7 +38,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 // The texting half of the composition root: routes and their links, the dispatcher that feeds them, the line of
 // what they tell, and what time brings about.
 
-export interface TexterDeps {
+export interface SmsGatewayDeps {
   config: Config;
   edges: Environment;
   stores: Stores;
@@ -51,7 +51,7 @@ export interface TexterDeps {
 }
 
 /** What a stop gives it: 30 s for the answers that are missing, and twice 5 s for unbinding and the peer's end. */
-export const TEXTER_GRACE_MS = 41_000;
+export const SMS_GATEWAY_GRACE_MS = 41_000;
 
 export interface SmsGateway {
   /** There is work for a route's links. */
@@ -75,11 +75,11 @@ export interface SmsGateway {
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
-export function createSmsGateway(deps: TexterDeps): SmsGateway {
+export function createSmsGateway(deps: SmsGatewayDeps): SmsGateway {
   const { config, edges, stores, committer, guard, pause: paused, resolver, record } = deps;
   const { random, log } = edges;
   const steady = edges.steady ?? edges.clock;
-  const clock = new TextClock(edges.clock, steady);
+  const clock = new MessageClock(edges.clock, steady);
   const { commit } = committer;
   const { sms, suppressions } = stores;
   const routes = openRoutes(config.sms.routes);
@@ -193,7 +193,7 @@ function lifeOf(of: {
 
 /** What is done with a subscriber's text. */
 function receiverOf(
-  of: Pick<TexterDeps, "config" | "stores" | "record"> & Pick<HelpDeps, "routes" | "random" | "log">,
+  of: Pick<SmsGatewayDeps, "config" | "stores" | "record"> & Pick<HelpDeps, "routes" | "random" | "log">,
 ): ReceiverDeps {
   const { routes, random } = of;
   const { sms, senderIds, suppressions } = of.stores;

@@ -23,7 +23,7 @@ import { lookBy } from "../modules/webhooks/delivery/resolve-target.ts";
 import { RETRY_MS } from "../modules/webhooks/delivery/outcome.ts";
 import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS } from "../modules/webhooks/delivery/concurrency-limits.ts";
 import { purgeEvents } from "../modules/webhooks/delivery/purge.ts";
-import { WebhookRemoval } from "../modules/webhooks/delivery/deleted-webhook-sweep.ts";
+import { DeletedWebhookSweep } from "../modules/webhooks/delivery/deleted-webhook-sweep.ts";
 import { openSecrets } from "../modules/webhooks/secrets.ts";
 import { isSubscribed } from "../modules/webhooks/subscribed.ts";
 import type { Look, TargetRules } from "../modules/webhooks/delivery/target.ts";
@@ -33,7 +33,7 @@ const STOP_GRACE_MS = 5_000;
 
 // The telling half of the composition root: facts, who wants them, and the worker that calls webhooks.
 
-export interface TellerDeps {
+export interface WebhookDeliveryDeps {
   config: Config;
   edges: Environment;
   db: Db;
@@ -62,7 +62,7 @@ export interface WebhookDelivery {
   stop(graceMs: number): Promise<number>;
 }
 
-export function createWebhookDelivery(deps: TellerDeps): WebhookDelivery {
+export function createWebhookDelivery(deps: WebhookDeliveryDeps): WebhookDelivery {
   const { config, edges, db, stores, keyring, committer, guard, resolver } = deps;
   const { clock, random, log } = edges;
   const { commit } = committer;
@@ -139,10 +139,10 @@ function targetRules({ hostname, email, webhooks }: Config): TargetRules {
 }
 
 /** What is too old is forgotten, and what deleted webhooks leave is removed. */
-function upkeepOf({ config, edges, stores, committer }: TellerDeps, removed: (webhookId: number) => void) {
+function upkeepOf({ config, edges, stores, committer }: WebhookDeliveryDeps, removed: (webhookId: number) => void) {
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
   const common = { webhooks, deliveries, commit: committer.commit, clock: edges.clock, log: edges.log };
-  const removal = new WebhookRemoval({ ...common, jobs, removed });
+  const removal = new DeletedWebhookSweep({ ...common, jobs, removed });
   webhooks.followDeletions(() => removal.look());
   let stopPurge: (() => void) | null = null;
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Sweeper, type SweeperDeps } from "../../src/modules/sms/gateway/sweep.ts";
-import { TextClock } from "../../src/modules/sms/queue/message-clock.ts";
+import { MessageClock } from "../../src/modules/sms/queue/message-clock.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
@@ -16,7 +16,7 @@ test("a text that was accepted while the emails' queue followed a set-back clock
   const steady = fakeClock(0);
   let offset = 1_000 * HOUR;
   const wall = { now: () => steady.now() + offset, after: steady.after };
-  const clock = new TextClock(wall, steady);
+  const clock = new MessageClock(wall, steady);
   const expiryOf = (id: number) => sms.messages.byId(id)?.expiresAt;
   const accept = () =>
     commit(() => {

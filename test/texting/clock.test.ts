@@ -1,7 +1,7 @@
 // The wall clock jumps by an hour: nothing expires by it, nothing is sent early or all at once, nothing waits longer.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { steadyClock } from "../../src/platform/clock.ts";
-import { TextClock } from "../../src/modules/sms/queue/message-clock.ts";
+import { MessageClock } from "../../src/modules/sms/queue/message-clock.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { waitUntil } from "../peers/process.ts";
 import { judged, shiftedClock, startTexting } from "./world.ts";
@@ -70,7 +70,7 @@ test("set back by a day between two runs, texts wait no longer for it", async ()
 
 test("a small drift is followed, a sleep of many hours is time that has passed", () => {
   const [wall, steady] = [fakeClock(1_000_000), fakeClock(0)];
-  const clock = new TextClock(wall, steady);
+  const clock = new MessageClock(wall, steady);
   wall.advance(1_000);
   steady.advance(900);
   expect([clock.now(), clock.jump]).toEqual([1_001_000, null]);

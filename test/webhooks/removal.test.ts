@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openDeliveryStore } from "../../src/modules/webhooks/delivery/delivery-store.ts";
 import { openWebhookJobStore } from "../../src/modules/webhooks/delivery/job-store.ts";
-import { WebhookRemoval } from "../../src/modules/webhooks/delivery/deleted-webhook-sweep.ts";
+import { DeletedWebhookSweep } from "../../src/modules/webhooks/delivery/deleted-webhook-sweep.ts";
 import { openWebhookStore } from "../../src/modules/webhooks/store.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
@@ -32,7 +32,7 @@ function begin(temporary: TemporaryDatabase) {
   const removed: number[] = [];
   const bugs: unknown[] = [];
   const webhooks = openWebhookStore(db);
-  const removal = new WebhookRemoval({
+  const removal = new DeletedWebhookSweep({
     webhooks,
     jobs: openWebhookJobStore(db),
     deliveries: openDeliveryStore(db),

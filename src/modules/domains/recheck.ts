@@ -37,7 +37,7 @@ export interface DomainWatchOptions {
   log: Log;
 }
 
-export class DomainWatch {
+export class DomainRecheck {
   readonly #options: DomainWatchOptions;
   /** Domains whose check this watch has under way, with their workspaces. */
   readonly #running = new Map<number, number>();

@@ -26,7 +26,7 @@ const MAX_CHANGED = 5_000;
 const MAX_SLICES = 500;
 const MAX_MS = 2_000;
 
-export interface ChangeDeps extends DropDeps {
+export interface QueueActionDeps extends DropDeps {
   waiting: OperatorQueueStore;
   emails: EmailStore;
   queue: QueueStore;
@@ -69,7 +69,7 @@ export async function changeChosen(
   verb: QueueAction,
   { kinds, choice }: ResolvedFilter,
   cursor: string | null,
-  deps: ChangeDeps,
+  deps: QueueActionDeps,
 ): Promise<Changed> {
   const walk = `queue ${verb.kind}`;
   const startedAt = deps.clock.now();
@@ -88,7 +88,7 @@ export async function changeChosen(
 export async function changeNamed(
   verb: QueueAction,
   ids: readonly string[],
-  deps: ChangeDeps,
+  deps: QueueActionDeps,
 ): Promise<Changed & { unknown: string[]; ended: string[] }> {
   const done = { changed: none(), running: none() };
   const unknown: string[] = [];
@@ -116,7 +116,7 @@ function find(uid: string, waiting: OperatorQueueStore): { kind: Kind; rows: num
 }
 
 /** Of rows by their ids those that are in the queue. */
-function waitingOf({ kind, rows }: { kind: Kind; rows: number[] }, { waiting, segments }: ChangeDeps) {
+function waitingOf({ kind, rows }: { kind: Kind; rows: number[] }, { waiting, segments }: QueueActionDeps) {
   if (kind === "email") return waiting.emailsIn(rows).map(({ queue }) => ({ id: queue.id, isRunning: queue.inFlight }));
   if (kind === "webhook") return waiting.callsIn(rows).map(({ job }) => ({ id: job.id, isRunning: job.inFlight }));
   return rows.flatMap((id) => {
@@ -131,7 +131,10 @@ interface Part {
   done: Pick<Changed, "changed" | "running">;
 }
 
-async function changeSlice({ place, choice, ...part }: Part & { place: Place; choice: RowFilter }, deps: ChangeDeps) {
+async function changeSlice(
+  { place, choice, ...part }: Part & { place: Place; choice: RowFilter },
+  deps: QueueActionDeps,
+) {
   const { kind, at, last } = place;
   const { found, end } = deps.waiting.slice(kind, at, choice, SLICE_ROWS);
   const rows = found.filter(({ id }) => id <= last[kind]);
@@ -141,7 +144,7 @@ async function changeSlice({ place, choice, ...part }: Part & { place: Place; ch
 
 async function changeRows(
   { verb, kind, rows, done }: Part & { kind: Kind; rows: readonly { id: number; isRunning: boolean }[] },
-  deps: ChangeDeps,
+  deps: QueueActionDeps,
 ): Promise<void> {
   if (verb.kind === "count") {
     const running = rows.filter(({ isRunning }) => isRunning).length;
@@ -166,7 +169,7 @@ async function changeRows(
 function changeOne(
   verb: Exclude<QueueAction, { kind: "count" }>,
   row: { kind: Kind; id: number; now: number },
-  deps: ChangeDeps,
+  deps: QueueActionDeps,
 ): Outcome {
   if (verb.kind === "retry") return hasten(row, deps);
   const { kind, id, now } = row;
@@ -181,7 +184,7 @@ function changeOne(
 }
 
 /** What waits for a time waits no more; what is due already, or under way, stays as it is. */
-function hasten({ kind, id, now }: { kind: Kind; id: number; now: number }, deps: ChangeDeps): Outcome {
+function hasten({ kind, id, now }: { kind: Kind; id: number; now: number }, deps: QueueActionDeps): Outcome {
   const { nudge } = deps;
   if (kind === "email") {
     const row = deps.queue.retryNow(id, now);

@@ -7,7 +7,14 @@ import { requestBody } from "../../platform/http/body/validate.ts";
 import { integerText } from "../../platform/http/rules.ts";
 import { DROPPED_AFTER_RESTORE } from "../../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
-import { changeChosen, changeNamed, type Changed, type ChangeDeps, sum, type QueueAction } from "./queue-actions.ts";
+import {
+  changeChosen,
+  changeNamed,
+  type Changed,
+  type QueueActionDeps,
+  sum,
+  type QueueAction,
+} from "./queue-actions.ts";
 import { type QueueFilter, readChoice } from "./queue-filter.ts";
 import { type ListDeps, listQueue } from "./queue-list.ts";
 import { overviewOf, type OverviewDeps } from "./overview.ts";
@@ -21,7 +28,7 @@ const DEFAULT_DESTINATIONS = 50;
 const MAX_DESTINATIONS = 1_000;
 const DEFAULT_MESSAGES = 20;
 
-export type OperatorQueueDeps = ChangeDeps &
+export type OperatorQueueDeps = QueueActionDeps &
   OverviewDeps &
   ListDeps & {
     workspaces: Pick<WorkspaceStore, "byUid">;
@@ -157,7 +164,7 @@ function tell(
   verb: QueueAction,
   words: Record<string, string | number>,
   { changed }: Changed,
-  { log }: ChangeDeps,
+  { log }: QueueActionDeps,
 ): void {
   if (verb.kind === "count" || sum(changed) === 0) return;
   const { email, sms, webhook } = changed;

@@ -20,7 +20,7 @@ const BUSY_MS = 1_000;
 /** After trouble with the storage. */
 const AGAIN_MS = 60_000;
 
-export interface RemovalDeps {
+export interface WorkspacePurgeDeps {
   removals: RemovalStore;
   workspaces: WorkspaceStore;
   keys: KeyStore;
@@ -40,7 +40,7 @@ type Share =
 
 /** Removes what belonged to deleted workspaces. */
 export class WorkspacePurge {
-  readonly #deps: RemovalDeps;
+  readonly #deps: WorkspacePurgeDeps;
   #isLooking = false;
   #isAsked = false;
   #isStopped = false;
@@ -48,7 +48,7 @@ export class WorkspacePurge {
   #wake: () => void = () => undefined;
   #cancel: () => void = () => undefined;
 
-  constructor(deps: RemovalDeps) {
+  constructor(deps: WorkspacePurgeDeps) {
     this.#deps = deps;
   }
 
@@ -112,7 +112,7 @@ export class WorkspacePurge {
   }
 }
 
-function removeShare(workspaceId: number, deps: RemovalDeps): Share {
+function removeShare(workspaceId: number, deps: WorkspacePurgeDeps): Share {
   const { removals, keys, domains, workspaces } = deps;
   // Counters come in a later transaction than the last email: those of this one are written at its end.
   if (removals.removeEmails(workspaceId) > 0) return { kind: "more" };

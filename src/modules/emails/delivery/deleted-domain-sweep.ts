@@ -16,7 +16,7 @@ const SHARE = 500;
 /** While attempts run, or after trouble with the storage. */
 const AGAIN_MS = 60_000;
 
-export interface AbandonDeps {
+export interface DeletedDomainSweepDeps {
   emails: EmailStore;
   queue: QueueStore;
   commit: Commit;
@@ -30,7 +30,7 @@ export interface DeletedDomainSweep {
   stop(): void;
 }
 
-export function createDeletedDomainSweep(deps: AbandonDeps): DeletedDomainSweep {
+export function createDeletedDomainSweep(deps: DeletedDomainSweepDeps): DeletedDomainSweep {
   let isStopped = false;
   let isRunning = false;
   let isWanted = false;
@@ -66,7 +66,7 @@ export function createDeletedDomainSweep(deps: AbandonDeps): DeletedDomainSweep 
 }
 
 /** Whether something is left. */
-async function failAll(deps: AbandonDeps, isStopped: () => boolean): Promise<boolean> {
+async function failAll(deps: DeletedDomainSweepDeps, isStopped: () => boolean): Promise<boolean> {
   for (const domain of deps.emails.deletedDomainsWithMail()) {
     let failed = 0;
     let name: string | null = null;
@@ -82,7 +82,7 @@ async function failAll(deps: AbandonDeps, isStopped: () => boolean): Promise<boo
   return !isStopped() && deps.emails.deletedDomainsWithMail().length > 0;
 }
 
-function failShare(domain: DomainOfWorkspace, deps: AbandonDeps): { failed: number; name: string | null } {
+function failShare(domain: DomainOfWorkspace, deps: DeletedDomainSweepDeps): { failed: number; name: string | null } {
   const waiting = deps.emails.waitingOfDomain(domain, SHARE);
   for (const { id } of waiting) {
     const attempts = deps.queue.removeWaiting(id);

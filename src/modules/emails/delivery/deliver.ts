@@ -14,10 +14,10 @@ import { storedBody, type StoredBody } from "../content/body.ts";
 import type { Composed } from "../content/compose.ts";
 import type { Composer } from "../content/compose-thread.ts";
 import { expiredReason } from "./held-queue-expiry.ts";
-import { type Addressed, DNS_SITE, type Ending, settle, type SettleDeps } from "./record-result.ts";
+import { type Addressed, DNS_SITE, type Ending, recordResult, type RecordResultDeps } from "./record-result.ts";
 import type { MessageBudget } from "./message-budget.ts";
 import { messageIdOf } from "../api/serialize.ts";
-import { findDeliveryRoute, type DeliveryRoute, type WayDeps } from "./route.ts";
+import { findDeliveryRoute, type DeliveryRoute, type DeliveryRouteDeps } from "./route.ts";
 
 // One attempt at one email: load it, look once more whether it may still go, find the way, compose
 // and sign, send. Nothing is written here: every way out is a value that record-result.ts turns into rows,
@@ -31,7 +31,7 @@ const LONG_WAIT_MS = 1_000;
 export const DOMAIN_DELETED = "The sending domain was deleted before this email could be delivered";
 const ORPHANED: Ending = { kind: "refused", status: "failed", category: "unknown", reason: DOMAIN_DELETED };
 
-export interface DeliverDeps extends SettleDeps, WayDeps {
+export interface DeliverDeps extends RecordResultDeps, DeliveryRouteDeps {
   domains: DomainStore;
   suppressions: SuppressionStore;
   keychain: Keychain;
@@ -52,7 +52,7 @@ export function emailHandler(deps: DeliverDeps): JobHandler {
       const loaded = loadOrGiveUp(job, deps);
       if (loaded === "unreadable") return abandon(job, deps);
       if (loaded === null) return { action: { kind: "finish" }, isReached: null, record: () => undefined };
-      return settle({ job, ...loaded }, await attempt(job, loaded, context, deps), deps);
+      return recordResult({ job, ...loaded }, await attempt(job, loaded, context, deps), deps);
     },
     recordUncertain(job) {
       deps.emails.insertAttempt({

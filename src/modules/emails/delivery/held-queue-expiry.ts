@@ -26,7 +26,7 @@ export function expiredReason(email: { createdAt: number; expiresAt: number; las
   return shorten(`4.4.7 Not delivered within ${hours} h${last}`, MAX_REASON);
 }
 
-export interface HeldExpiryDeps {
+export interface HeldQueueExpiryDeps {
   emails: EmailStore;
   queue: QueueStore;
   /** Whose queues are held. */
@@ -53,13 +53,13 @@ interface Share {
 
 /** Fails what expires in queues that are held, on its time. */
 export class HeldQueueExpiry {
-  readonly #deps: HeldExpiryDeps;
+  readonly #deps: HeldQueueExpiryDeps;
   #cancel: () => void = () => undefined;
   #isLooking = false;
   #isAsked = false;
   #isStopped = false;
 
-  constructor(deps: HeldExpiryDeps) {
+  constructor(deps: HeldQueueExpiryDeps) {
     this.#deps = deps;
   }
 
@@ -112,7 +112,7 @@ export class HeldQueueExpiry {
   }
 }
 
-function expireShare(workspaceId: number, { emails, queue, clock }: HeldExpiryDeps): Share {
+function expireShare(workspaceId: number, { emails, queue, clock }: HeldQueueExpiryDeps): Share {
   const now = clock.now();
   const share: Share = { ended: [], isMore: false, nextAt: null };
   for (const state of ["queued", "delivery_delayed"] as const) {

@@ -62,7 +62,7 @@ export type Ending =
       envelopeAcceptedAt: number | null;
     };
 
-export interface SettleDeps {
+export interface RecordResultDeps {
   emails: EmailStore;
   suppressions: SuppressionStore;
   refusals: RefusalWatch;
@@ -79,7 +79,7 @@ export interface SettleDeps {
   show: (words: string, recipient: string) => string;
 }
 
-export function settle(ended: Ended, ending: Ending, deps: SettleDeps): JobResult {
+export function recordResult(ended: Ended, ending: Ending, deps: RecordResultDeps): JobResult {
   switch (ending.kind) {
     case "unbegun":
       return { action: { kind: "give_back" }, isReached: null, record: () => undefined };
@@ -94,7 +94,7 @@ export function settle(ended: Ended, ending: Ending, deps: SettleDeps): JobResul
   }
 }
 
-function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, deps: SettleDeps): JobResult {
+function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, deps: RecordResultDeps): JobResult {
   const { job } = ended;
   const { status, category, reason } = ending;
   const endedAt = deps.clock.now();
@@ -127,7 +127,7 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
   };
 }
 
-function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }>, deps: SettleDeps): JobResult {
+function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }>, deps: RecordResultDeps): JobResult {
   const { job } = ended;
   const { reason, stage, category, badDomainAt } = ending;
   const endedAt = deps.clock.now();
@@ -149,7 +149,11 @@ function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }
   };
 }
 
-function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_domain" }>, deps: SettleDeps): JobResult {
+function settleBadDomain(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "bad_domain" }>,
+  deps: RecordResultDeps,
+): JobResult {
   const { job, email, to } = ended;
   const { reason, enhancedCode } = ending;
   const endedAt = deps.clock.now();
@@ -183,7 +187,7 @@ function settleBadDomain(ended: Ended, ending: Extract<Ending, { kind: "bad_doma
 function settleTransmitted(
   ended: Ended,
   ending: Extract<Ending, { kind: "transmitted" }>,
-  deps: SettleDeps,
+  deps: RecordResultDeps,
 ): JobResult {
   const { job, email } = ended;
   const { transmission, endedAt } = ending;
@@ -222,7 +226,7 @@ function settleTransmitted(
 
 interface Judged extends RelayOutcome {
   sentAt: number | null;
-  parts: SettleDeps;
+  parts: RecordResultDeps;
 }
 
 function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): JobResult {
@@ -286,14 +290,14 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
 function noteLate(
   job: Job,
   times: { sentAt: number | null; deliveredAt: number | null },
-  { emails }: SettleDeps,
+  { emails }: RecordResultDeps,
 ): void {
   if (times.sentAt !== null) emails.setSentAt(job.id, times.sentAt);
   if (times.deliveredAt !== null) emails.setDeliveredAt(job.id, times.deliveredAt);
 }
 
 /** Inside the transaction, after the queue's row was put off. */
-function tellDelayed({ job, email }: Ended, at: number, deps: SettleDeps): void {
+function tellDelayed({ job, email }: Ended, at: number, deps: RecordResultDeps): void {
   deps.tellOfEmail({ id: job.id, workspaceId: email.workspaceId, type: "email.delivery_delayed", at });
 }
 
@@ -357,7 +361,7 @@ function attemptOf(
   };
 }
 
-function tell(deps: SettleDeps, event: string, { email, job }: Ended, detail: string): void {
+function tell(deps: RecordResultDeps, event: string, { email, job }: Ended, detail: string): void {
   const { recipient } = email;
   deps.log.event(event, {
     id: email.uid,

@@ -14,7 +14,7 @@ import type { Ending } from "./record-result.ts";
 /** A domain that DNS says does not exist is believed after two such answers this far apart. */
 const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;
 
-export interface WayDeps {
+export interface DeliveryRouteDeps {
   resolver: Pick<DnsClient, "by">;
   allowed: AddressRanges;
   clock: Pick<Clock, "now">;
@@ -28,7 +28,7 @@ export interface WayDeps {
   isIpv6Ready: boolean;
 }
 
-type MxDeps = Omit<WayDeps, "resolver"> & { resolver: ReturnType<DnsClient["by"]> };
+type MxDeps = Omit<DeliveryRouteDeps, "resolver"> & { resolver: ReturnType<DnsClient["by"]> };
 
 type NoWay = Extract<Ending, { kind: "trouble" | "bad_domain" }>;
 
@@ -39,7 +39,7 @@ export type DeliveryRoute = (Extract<Route, { kind: "hosts" }> & { access?: Acce
 export async function findDeliveryRoute(
   job: Job,
   { from, to, workspaceId }: { from: string; to: string; workspaceId: number },
-  deps: WayDeps,
+  deps: DeliveryRouteDeps,
 ): Promise<DeliveryRoute> {
   const relay = deps.findRelay(from);
   const resolver = deps.resolver.by(workspaceId);

@@ -8,7 +8,7 @@ import type { QueueStore } from "./store.ts";
 /** Rows changed in one transaction. */
 const SHARE = 500;
 
-export interface HastenDeps {
+export interface MakeDueDeps {
   queue: QueueStore;
   commit: Commit;
   clock: Pick<Clock, "now">;
@@ -21,7 +21,7 @@ export interface HastenDeps {
  * What kept a domain's mail is over: what waits for another attempt is tried now, a share at a time. Cut
  * off, the rest comes at its own time.
  */
-export async function makeMailDueNow(domain: DomainRow, deps: HastenDeps): Promise<void> {
+export async function makeMailDueNow(domain: DomainRow, deps: MakeDueDeps): Promise<void> {
   const now = deps.clock.now();
   const { id: domainId, workspaceId } = domain;
   try {

@@ -16,7 +16,7 @@ import { networksOf } from "../../../platform/ip/address.ts";
 import { bind } from "./bind.ts";
 import type { Certificate } from "./certificate.ts";
 import { Client } from "./client.ts";
-import { Intake } from "./session.ts";
+import { InboundSession } from "./session.ts";
 import type { Receive } from "../inbound-message.ts";
 import { INBOUND_LIMITS, type InboundLimits } from "./limits.ts";
 import { type Place, Places } from "./connection-limits.ts";
@@ -67,7 +67,7 @@ class InboundServer implements Inbound {
   /** By their session's id. */
   readonly #clients = new Map<string, Client>();
   readonly #refused = new Set<Socket>();
-  readonly #intake: Intake;
+  readonly #intake: InboundSession;
   readonly #refusals: Refusals;
   readonly #places: Places;
   readonly #endFollow: () => void;
@@ -80,7 +80,7 @@ class InboundServer implements Inbound {
     this.#limits = deps.limits ?? INBOUND_LIMITS;
     this.#refusals = new Refusals(deps);
     this.#places = new Places(this.#limits);
-    this.#intake = new Intake({ ...deps, limits: this.#limits, refusals: this.#refusals });
+    this.#intake = new InboundSession({ ...deps, limits: this.#limits, refusals: this.#refusals });
     this.#smtp = new SMTPServer({
       ...smtpOptions(deps.hostname, this.#limits),
       ...deps.certificate.pair,

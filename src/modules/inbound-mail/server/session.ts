@@ -13,7 +13,7 @@ import { route, type RouteDeps } from "./recipients.ts";
 // What a client brings: RCPT judged (recipients.ts) → the message's raw bytes (content.ts, content-scan.ts) → `receive`, and
 // 250 only when that has resolved, which is after the commit.
 
-export interface IntakeDeps extends RouteDeps {
+export interface InboundSessionDeps extends RouteDeps {
   receive: Receive;
   /** Why nothing may be accepted now; null: all is well. */
   trouble: () => string | null;
@@ -31,12 +31,12 @@ export interface Arrival {
   client: Client;
 }
 
-export class Intake {
-  readonly #deps: IntakeDeps;
+export class InboundSession {
+  readonly #deps: InboundSessionDeps;
   /** What the recipients of messages under way are for, as it was judged at RCPT. */
   readonly #destinations = new WeakMap<SMTPServerAddress, Destination>();
 
-  constructor(deps: IntakeDeps) {
+  constructor(deps: InboundSessionDeps) {
     this.#deps = deps;
   }
 

@@ -33,7 +33,7 @@ interface Circuit {
   good: number;
 }
 
-export interface HealthDeps {
+export interface CircuitBreakerDeps {
   routes: ReadonlyMap<string, Pick<Route, "config">>;
   /** Of spans. */
   steady: Pick<Clock, "now">;
@@ -43,12 +43,12 @@ export interface HealthDeps {
 }
 
 export class CircuitBreaker {
-  readonly #deps: HealthDeps;
+  readonly #deps: CircuitBreakerDeps;
   readonly #answers = new Map<string, Kind[]>();
   /** Of routes whose circuit is open. */
   readonly #open = new Map<string, Circuit>();
 
-  constructor(deps: HealthDeps) {
+  constructor(deps: CircuitBreakerDeps) {
     this.#deps = deps;
   }
 

@@ -33,7 +33,7 @@ export interface QueuedLinkEvent {
   refuse?(): void;
 }
 
-export interface WriterDeps {
+export interface LinkEventQueueDeps {
   commit: Commit;
   guard: { failure: string | null; whenOpen(run: () => void): () => void };
   clock: Clock;
@@ -46,7 +46,7 @@ export interface WriterDeps {
 }
 
 export class LinkEventQueue {
-  readonly #deps: WriterDeps;
+  readonly #deps: LinkEventQueueDeps;
   readonly #forget: () => void;
   #items: QueuedLinkEvent[] = [];
   #isFlushing = false;
@@ -54,7 +54,7 @@ export class LinkEventQueue {
   #cancel: (() => void) | null = null;
   readonly #idle: (() => void)[] = [];
 
-  constructor(deps: WriterDeps) {
+  constructor(deps: LinkEventQueueDeps) {
     this.#deps = deps;
     this.#forget = deps.guard.whenOpen(() => this.#soon(0));
   }

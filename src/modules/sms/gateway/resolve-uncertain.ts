@@ -8,7 +8,7 @@ import type { Share } from "../queue/failed-writes.ts";
 // was killed. A text of one segment is sent once more, marked, under the same user_message_reference; any
 // other is held for a while, since its answer may come late and its receipt tell of it, and then given up.
 
-export interface UnknownDeps {
+export interface ResolveUncertainDeps {
   sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
   routes: ReadonlyMap<string, Route>;
   /** Applies receipts that came before; null: there are none. */
@@ -17,7 +17,7 @@ export interface UnknownDeps {
 }
 
 /** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
-export function resolveUncertain(row: SegmentRow, now: number, deps: UnknownDeps): ReadyWork[] {
+export function resolveUncertain(row: SegmentRow, now: number, deps: ResolveUncertainDeps): ReadyWork[] {
   const { segments, messages } = deps.sms;
   const proved = deps.prove(row, now);
   if (proved !== null) return proved;
@@ -90,7 +90,11 @@ export function releaseParts(
  * Inside a transaction: when a part that waits again is due, which was to be at `nextAt`. While another part of its
  * text is in doubt that is the text's own end, as for those behind it: what is decided of it releases all of them.
  */
-export function dueBeside(row: SegmentRow, nextAt: number, { segments, messages }: UnknownDeps["sms"]): number {
+export function dueBeside(
+  row: SegmentRow,
+  nextAt: number,
+  { segments, messages }: ResolveUncertainDeps["sms"],
+): number {
   if (row.parts === 1 || !isBesideDoubt(row, segments)) return nextAt;
   return Math.max(nextAt, messages.byId(row.messageId)?.expiresAt ?? nextAt);
 }
@@ -100,7 +104,10 @@ function isBesideDoubt({ messageId, seq }: SegmentRow, segments: Pick<SegmentSto
   return segments.of(messageId).some((other) => other.seq !== seq && other.state === "unknown");
 }
 
-function isSentAgain({ route, resends, parts: total, priority }: SegmentRow, { routes }: UnknownDeps): boolean {
+function isSentAgain(
+  { route, resends, parts: total, priority }: SegmentRow,
+  { routes }: ResolveUncertainDeps,
+): boolean {
   const policy = routes.get(route)?.config.unknown ?? "hold";
   if (resends > 0 || policy === "hold") return false;
   return policy === "retry" || (total === 1 && priority !== "bulk");

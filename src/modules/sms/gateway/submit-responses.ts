@@ -17,7 +17,7 @@ import type { WorkStore } from "../queue/work-store.ts";
 // submit_sm_resp and what stands for it: what becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
 // all. Everything here is inside a transaction, and tells the work that waits again.
 
-export interface AnswersDeps {
+export interface SubmitResponsesDeps {
   sms: {
     segments: SegmentStore;
     messages: Pick<MessageStore, "byId">;
@@ -39,9 +39,9 @@ export interface GivenAnswer {
 }
 
 export class SubmitResponses {
-  readonly #deps: AnswersDeps;
+  readonly #deps: SubmitResponsesDeps;
 
-  constructor(deps: AnswersDeps) {
+  constructor(deps: SubmitResponsesDeps) {
     this.#deps = deps;
   }
 

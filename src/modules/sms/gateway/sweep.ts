@@ -17,7 +17,7 @@ import type { Links } from "./links.ts";
 import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { MessageStore } from "../queue/message-store.ts";
-import type { Jump, TextClock } from "../queue/message-clock.ts";
+import type { Jump, MessageClock } from "../queue/message-clock.ts";
 import { dueDoubts } from "./resolve-uncertain.ts";
 import type { Share, FailedSmsWrites } from "../queue/failed-writes.ts";
 import type { WorkStore } from "../queue/work-store.ts";
@@ -62,7 +62,7 @@ export interface SweeperDeps {
   nudge: (work: ReadyWork) => void;
   unwritten: Pick<FailedSmsWrites, "run">;
   commit: Commit;
-  clock: TextClock;
+  clock: MessageClock;
   log: Log;
 }
 

@@ -14,7 +14,7 @@ const LOOK_BACK_MS = 5 * 60_000;
 /** So soon after a text its connection broke, and the next one was bound before it came again. */
 const SOON_MS = 60_000;
 
-export interface RepeatsDeps {
+export interface DuplicateFilterDeps {
   seen: SeenStore;
   /** Of stored times, and of spans. */
   clock: Pick<Clock, "now">;
@@ -22,13 +22,13 @@ export interface RepeatsDeps {
 }
 
 export class DuplicateFilter {
-  readonly #deps: RepeatsDeps;
+  readonly #deps: DuplicateFilterDeps;
   readonly #startedAt: number;
   /** By the name under which their texts are stored. */
   readonly #sessions = new Map<string, Origin["session"]>();
   readonly #names = new WeakMap<Origin["session"], string>();
 
-  constructor(deps: RepeatsDeps) {
+  constructor(deps: DuplicateFilterDeps) {
     this.#deps = deps;
     this.#startedAt = deps.clock.now();
   }

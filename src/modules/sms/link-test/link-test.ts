@@ -58,7 +58,7 @@ export interface TrialLine {
 /** `refused`: the link's bind. `down`: it was not bound, and could not be. `no_link`: the route has none. */
 export type TrialEnd = "complete" | "time" | "stopped" | "refused" | "down" | "no_link";
 
-export interface TrialDeps {
+export interface LinkTestDeps {
   id: string;
   route: Route;
   /** Null: the route has none. */
@@ -84,7 +84,7 @@ const MAX_HELD = 20;
 const MAX_LINES = 200;
 
 export class LinkTest implements LinkTestObserver {
-  readonly #deps: TrialDeps;
+  readonly #deps: LinkTestDeps;
   readonly #probes: OwnProbe[];
   readonly lines: TrialLine[] = [];
   readonly #held: OfferedReceipt[] = [];
@@ -94,7 +94,7 @@ export class LinkTest implements LinkTestObserver {
   /** The link was not bound when it began. */
   #beganUnbound = false;
 
-  constructor(deps: TrialDeps) {
+  constructor(deps: LinkTestDeps) {
     this.#deps = deps;
     this.#probes = deps.submits.map(({ submit, ...rest }) => ({
       submit,

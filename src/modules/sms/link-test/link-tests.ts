@@ -19,7 +19,7 @@ import { trialSubmits } from "./messages.ts";
 // The operator's trials of links, one at a time: a new one ends the one before. Receipts of a trial that is over are
 // still taken: among those of customers' texts they would fit nothing, or, worse, the wrong one.
 
-export interface TrialsDeps {
+export interface LinkTestsDeps {
   routes: ReadonlyMap<string, Route>;
   routing: Routing;
   references: Pick<ReferenceStore, "next">;
@@ -52,12 +52,12 @@ interface Past {
 const MAX_PAST = 1_000;
 
 export class LinkTests {
-  readonly #deps: TrialsDeps;
+  readonly #deps: LinkTestsDeps;
   #isRunning = false;
   #current: LinkTest | null = null;
   readonly #past: Past[] = [];
 
-  constructor(deps: TrialsDeps) {
+  constructor(deps: LinkTestsDeps) {
     this.#deps = deps;
   }
 

@@ -16,13 +16,13 @@ const DEFAULT_FROM = "Pombo";
 const DEFAULT_WAIT_S = 60;
 const LastTrial = Type.Union([TrialRecord, Type.Null()], { description: "Null: none was made since the start." });
 
-export interface TrialRouteDeps {
+export interface LinkTestRouteDeps {
   trials: LinkTests;
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
 }
 
-export function trialRoutes({ trials, prefixes }: TrialRouteDeps) {
+export function linkTestRoutes({ trials, prefixes }: LinkTestRouteDeps) {
   return new Elysia({ name: "operator trials", prefix: "/api/v1/operator/sms" })
     .post(
       "/trial",

@@ -9,7 +9,7 @@ import type { MessageStore } from "./message-store.ts";
 
 // What a bug keeps from being written of texts: of those alone, whoever shares a transaction with them.
 
-export interface UnwrittenTextsDeps {
+export interface FailedSmsWritesDeps {
   messages: Pick<MessageStore, "byId">;
   commit: Commit;
   clock: Clock;
@@ -36,9 +36,9 @@ export interface Share<T extends Segment> {
 
 /** By message and part; each stays meanwhile as it was: in flight, unknown, waiting. */
 export class FailedSmsWrites extends FailedWrites<string> {
-  readonly #deps: UnwrittenTextsDeps;
+  readonly #deps: FailedSmsWritesDeps;
 
-  constructor(deps: UnwrittenTextsDeps) {
+  constructor(deps: FailedSmsWritesDeps) {
     super(deps.clock);
     this.#deps = deps;
   }

@@ -19,7 +19,7 @@ export interface Jump {
   seenForMs: number;
 }
 
-export class TextClock implements Clock {
+export class MessageClock implements Clock {
   readonly #wall: Clock;
   readonly #steady: Pick<Clock, "now">;
   #offset: number;

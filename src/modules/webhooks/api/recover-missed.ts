@@ -1,5 +1,5 @@
 import type { EventType } from "../../events/schema.ts";
-import { type AgainDeps, type Place, requireEnabled } from "./redeliver.ts";
+import { type RedeliverDeps, type Place, requireEnabled } from "./redeliver.ts";
 import type { EventPlace } from "../delivery/delivery-store.ts";
 import type { WebhookRow } from "../store.ts";
 import { isSubscribed } from "../subscribed.ts";
@@ -19,7 +19,7 @@ interface Line {
 export type Recover = (place: Place, since: number) => Promise<number | null>;
 
 /** Queues every event from `since` (Unix ms) on that a webhook wants and has never got; how many, or null: there is none. */
-export function createRecover(deps: AgainDeps): Recover {
+export function createRecover(deps: RedeliverDeps): Recover {
   const lines = new Map<number, Line>();
 
   const begin = (webhook: WebhookRow, since: number): Promise<number | null> => {
@@ -47,7 +47,7 @@ export function createRecover(deps: AgainDeps): Recover {
   };
 }
 
-async function recover({ id, workspaceId }: WebhookRow, since: number, deps: AgainDeps): Promise<number | null> {
+async function recover({ id, workspaceId }: WebhookRow, since: number, deps: RedeliverDeps): Promise<number | null> {
   let queued = 0;
   // What happens from now on is queued by itself.
   const upTo = deps.events.lastOf(workspaceId);

@@ -9,7 +9,7 @@ import type { WebhookRow } from "../store.ts";
 
 // Deliveries by hand: a test, one event once more. (All that were missed: recover-missed.ts.)
 
-export interface AgainDeps extends WebhookDeps {
+export interface RedeliverDeps extends WebhookDeps {
   pages: ListPages;
   events: EventStore;
   workspaceUid: (workspaceId: number) => string | null;
@@ -24,7 +24,7 @@ export interface Place {
 }
 
 /** Sends the event webhook.test to this webhook alone; its id, or null when there is no such webhook. */
-export async function testWebhook(place: Place, deps: AgainDeps): Promise<string | null> {
+export async function testWebhook(place: Place, deps: RedeliverDeps): Promise<string | null> {
   const queued = await deps.commit(() => {
     const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
     if (webhook === undefined) return null;
@@ -55,7 +55,7 @@ export async function testWebhook(place: Place, deps: AgainDeps): Promise<string
 }
 
 /** Delivers the event of one delivery once more; its id, or null when there is no such webhook or delivery. */
-export async function replayDelivery(place: Place, deliveryUid: string, deps: AgainDeps): Promise<string | null> {
+export async function replayDelivery(place: Place, deliveryUid: string, deps: RedeliverDeps): Promise<string | null> {
   const queued = await deps.commit(() => {
     const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
     const delivery = webhook === undefined ? undefined : deps.deliveries.byUid(webhook.id, deliveryUid);

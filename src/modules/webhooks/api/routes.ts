@@ -6,7 +6,7 @@ import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/rules.ts";
-import { type AgainDeps, replayDelivery, testWebhook } from "./redeliver.ts";
+import { type RedeliverDeps, replayDelivery, testWebhook } from "./redeliver.ts";
 import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
 import { createRecover } from "./recover-missed.ts";
 import {
@@ -30,7 +30,7 @@ const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 
 const OneWebhook = Type.Object({ id: uuid() });
 
-export function webhookRoutes(deps: AgainDeps) {
+export function webhookRoutes(deps: RedeliverDeps) {
   const recover = createRecover(deps);
   return new Elysia({ name: "webhooks", prefix: "/api/v1/webhooks" })
     .post(
@@ -226,7 +226,7 @@ function placeOf(request: Request, id: string): { workspaceId: number; uid: stri
   return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
 }
 
-function ownWebhook(request: Request, id: string, deps: AgainDeps): WebhookRow {
+function ownWebhook(request: Request, id: string, deps: RedeliverDeps): WebhookRow {
   const { workspaceId, uid } = placeOf(request, id);
   const webhook = deps.webhooks.byUid(workspaceId, uid);
   if (webhook === undefined) throw noSuchWebhook();

@@ -16,7 +16,7 @@ const PAUSE_MS = 20;
 /** After trouble with the storage. */
 const AGAIN_MS = 60_000;
 
-export interface WebhookRemovalDeps {
+export interface DeletedWebhookSweepDeps {
   webhooks: Pick<WebhookStore, "gone" | "forget">;
   jobs: Pick<WebhookJobStore, "removeOf">;
   deliveries: Pick<DeliveryStore, "removeOf">;
@@ -27,15 +27,15 @@ export interface WebhookRemovalDeps {
   removed: (webhookId: number) => void;
 }
 
-export class WebhookRemoval {
-  readonly #deps: WebhookRemovalDeps;
+export class DeletedWebhookSweep {
+  readonly #deps: DeletedWebhookSweepDeps;
   #isStarted = false;
   #isRunning = false;
   /** Something was deleted while a share was being removed, which may not have seen it. */
   #isAsked = false;
   #cancel: () => void = () => undefined;
 
-  constructor(deps: WebhookRemovalDeps) {
+  constructor(deps: DeletedWebhookSweepDeps) {
     this.#deps = deps;
   }
 
@@ -79,7 +79,7 @@ export class WebhookRemoval {
 
 type Share = { kind: "nothing" } | { kind: "more" } | { kind: "removed"; id: number };
 
-function removeShare({ webhooks, jobs, deliveries }: WebhookRemovalDeps): Share {
+function removeShare({ webhooks, jobs, deliveries }: DeletedWebhookSweepDeps): Share {
   const id = webhooks.gone();
   if (id === null) return { kind: "nothing" };
   const isMore = [jobs.removeOf(id, SHARE), deliveries.removeOf(id, SHARE)];
