@@ -182,6 +182,10 @@ verify() {
   fi
   printf %s "$public_key" | grep -Eqx 'RW[A-Za-z0-9+/]{54}' || fail "--public-key is not a minisign public key: RW and 54 more characters."
   fetch "$source.minisig" "$work/pombo.minisig" || fail "The signature at $source.minisig could not be fetched. Nothing was changed."
+  # minisign 0.11 verifies the comment up to its first CR only: a comment with any control character but TAB is refused.
+  if [ "$(sed -n 3p "$work/pombo.minisig" | LC_ALL=C tr -d '\t\n' | LC_ALL=C tr -cd '\000-\037\177' | wc -c)" -gt 0 ]; then
+    fail "The signature at $source.minisig has control characters in its comment. Nothing was changed."
+  fi
   # Read once: what the signature covers is what is believed of it, to the last character.
   comment=$(sed -n '3s/^trusted comment: //p' "$work/pombo.minisig")
   printf '%s\n' "$comment" | tr '\t' '\n' | grep -Fqx "file:${source##*/}" ||

@@ -185,6 +185,15 @@ test.each([
     expect(by(own)).toBe("staff@hotmail.com");
 });
 
+test("a provider's name under a suffix that is not its own is anybody's domain", () => {
+  const mx = "mx-biz.mail.am0.yahoodns.net";
+  const report = Buffer.from(`From: ${YAHOO}\r\n\r\n`);
+  for (const domain of ["yahoo.co.uk", "AOL.com"])
+    expect(providerOf(report, { recipient: `ana@${domain}`, mx })?.from).toBe(YAHOO);
+  for (const domain of ["aim.lol", "rocketmail.shop", "mail.aim.shop", "mail.yahoo.com.evil.test"])
+    expect(providerOf(report, { recipient: `ana@${domain}`, mx })).toBeNull();
+});
+
 test("one report makes one network known, however many bring it", async () => {
   using noted = spyOn(KnownReporters.prototype, "note");
   await using held = await startAtNoon();

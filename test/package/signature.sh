@@ -69,7 +69,8 @@ chmod 755 "$folder/installed"
 isnt "an older release than what is installed" by_openssl "" "$folder/installed"
 # What is read of the line is what the signature covers.
 for way in by_openssl by_minisign; do
-  for at in 's/version:/version:\r/' 's/version:/\rversion:/' 's/0\.1\.0/0.1.0\r/' 's/0\.1\.0/\x00&/'; do
+  for at in 's/version:/version:\r/' 's/version:/\rversion:/' 's/0\.1\.0/0.1.0\r/' 's/0\.1\.0/\x00&/' \
+    's/$/\r\tfile:pombo-linux-x64\tversion:9.9.9/'; do
     sed "3$at" "$folder/good.minisig" >"$file.minisig"
     isnt "an older release with a character put into its comment ($at, $way)" $way "" "$folder/installed"
   done

@@ -1,7 +1,6 @@
 import { splitMessage } from "../../protocols/dkim/canonicalize.ts";
 import { bearsSignatureOf, type LookupTxt as LookupKey } from "../../protocols/dkim/verify.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { registeredLabel } from "../../protocols/dns/organizational-domain.ts";
 
 // Whose complaints count towards the sending block without a cap (modules/plans/sending-block.ts): providers whose feedback loop
 // is theirs alone and whose reports can be told from forged ones. Four things must agree.
@@ -20,8 +19,13 @@ export interface FeedbackProvider {
   from: string;
   /** Its mail servers are these names or end in them. */
   mx: readonly string[];
-  /** Its own domains are registered by these names, under whichever suffix: `yahoo` is `yahoo.com` and `yahoo.co.uk`. */
-  domains: readonly string[];
+  /** The domains under which it gives out mailboxes. One that is missing here counts up to the cap. */
+  domains: ReadonlySet<string>;
+}
+
+/** `{ yahoo: "com fr" }`: yahoo.com and yahoo.fr. */
+function domains(suffixes: Record<string, string>): ReadonlySet<string> {
+  return new Set(Object.entries(suffixes).flatMap(([name, all]) => all.split(" ").map((each) => `${name}.${each}`)));
 }
 
 /**
@@ -33,13 +37,30 @@ const FEEDBACK_PROVIDERS: readonly FeedbackProvider[] = [
   {
     from: "feedback@arf.mail.yahoo.com",
     mx: ["yahoodns.net"],
-    domains: ["yahoo", "ymail", "rocketmail", "myyahoo", "aol", "aim"],
+    domains: domains({
+      yahoo:
+        "com co.uk ca fr de it es ie nl be se dk no fi gr pl ro hu cz pt com.br com.mx com.ar com.co com.pe com.ve cl " +
+        "in co.in co.id com.au co.nz com.ph com.sg com.my com.vn com.hk com.tw co.th com.tr co.za co.il",
+      ymail: "com",
+      rocketmail: "com",
+      myyahoo: "com",
+      aol: "com co.uk fr de it es",
+      aim: "com",
+    }),
   },
   // Outlook.com, Hotmail, Live, MSN (JMRP). Microsoft names the address; should it not sign, nothing is believed.
   {
     from: "staff@hotmail.com",
     mx: ["olc.protection.outlook.com"],
-    domains: ["outlook", "hotmail", "live", "msn", "windowslive"],
+    domains: domains({
+      outlook:
+        "com com.br com.ar com.au com.tr pt fr de es it be cl co.id co.il co.th cz dk gr hu ie in jp kr lv my ph sa sg sk",
+      hotmail:
+        "com co.uk fr de it es be ca cl com.ar com.au com.br com.mx com.tr co.il co.jp co.nz co.th co.za dk fi gr hu nl no ph se sg",
+      live: "com co.uk fr de it nl be ca cl cn com.ar com.au com.mx com.my com.ph com.pt com.sg co.za dk fi hk ie in jp no ru se",
+      msn: "com",
+      windowslive: "com",
+    }),
   },
 ];
 
@@ -58,10 +79,9 @@ export interface DeliveredEmail {
 export function providerOf(report: Uint8Array, { recipient, mx }: DeliveredEmail): FeedbackProvider | null {
   if (mx === null) return null;
   const host = mx.toLowerCase();
-  const label = registeredLabel(recipient.slice(recipient.lastIndexOf("@") + 1));
+  const domain = recipient.slice(recipient.lastIndexOf("@") + 1).toLowerCase();
   const own = FEEDBACK_PROVIDERS.find(
-    (each) =>
-      each.mx.some((name) => host === name || host.endsWith(`.${name}`)) && each.domains.some((name) => name === label),
+    (each) => each.mx.some((name) => host === name || host.endsWith(`.${name}`)) && each.domains.has(domain),
   );
   return own !== undefined && authorOf(report) === own.from ? own : null;
 }

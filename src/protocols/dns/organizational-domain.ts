@@ -1,4 +1,4 @@
-import { getDomain, getDomainWithoutSuffix } from "tldts-icann";
+import { getDomain } from "tldts-icann";
 
 /**
  * The organizational domain (RFC 7489 §3.2) of a name in lower case: what somebody has registered, under which
@@ -8,9 +8,4 @@ import { getDomain, getDomainWithoutSuffix } from "tldts-icann";
  */
 export function organizationalDomain(name: string): string {
   return getDomain(name) ?? name;
-}
-
-/** What of its organizational domain somebody has chosen: `example` of `mail.example.co.uk`; null where there is none. */
-export function registeredLabel(name: string): string | null {
-  return getDomainWithoutSuffix(name);
 }
