@@ -16,20 +16,23 @@ export interface RunOptions {
 
 /** Runs a command to its end. Throws where it cannot be started. */
 export async function runToEnd(words: string[], { env, limitMs, signal }: RunOptions): Promise<Ran> {
-  const child = Bun.spawn(words, {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-    env,
-    timeout: limitMs,
-    killSignal: "SIGKILL",
-    // A session of its own: who can change the owner's processes, or this file, must not reach by this one the screen
-    // of root, who started pombo and whom pombo left to become the owner.
-    detached: true,
-    ...(signal === undefined ? {} : { signal }),
-  });
-  const cancel = endWithUs(() => child.kill("SIGKILL"));
+  let end = (): void => undefined;
+  // Before it starts: a signal in between would end us alone.
+  const cancel = endWithUs(() => end());
   try {
+    const child = Bun.spawn(words, {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      env,
+      timeout: limitMs,
+      killSignal: "SIGKILL",
+      // A session of its own: who can change the owner's processes, or this file, must not reach by this one the screen
+      // of root, who started pombo and whom pombo left to become the owner.
+      detached: true,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    end = () => child.kill("SIGKILL");
     const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     await child.exited;
     return { code: child.exitCode, out, err };
