@@ -45,7 +45,7 @@ import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceDeps } from "../modules
 // All routes in one application. Order of a request: its id, who calls and how often (before the body is
 // read), the route, the body, its fields, then the room.
 
-/** What the operator's routes need, by room. */
+/** The dependencies of the operator's routes, by module. */
 export interface OperatorDeps {
   workspaces: OperatorWorkspaceDeps & DeleteRouteDeps & BlockDeps & CreditDeps & SenderIdDeps & OperatorKeyDeps;
   suppressions: OperatorSuppressionDeps;
@@ -78,7 +78,7 @@ export interface ApiDeps {
   trustedProxies: string[];
   /** The domain that the examples of the API docs send from. */
   exampleDomain: string;
-  /** What keeps the instance from working at the moment; none: it is ready. */
+  /** The current health issues; an instance with none is ready. */
   troubles: () => HealthIssue[];
   /** Routes beside the API: the sandbox's. */
   beside: AnyElysia | null;

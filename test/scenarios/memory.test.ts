@@ -163,6 +163,7 @@ test.skipIf(namespace === null)(
       "the small one",
       mx.until(() => contents >= 2),
     );
+    // A third message would come within this time if the budget let it in.
     await Bun.sleep(500);
     expect(contents).toBe(2);
     expect(memory.most() / MB).toBeLessThan(200);

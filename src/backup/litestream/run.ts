@@ -41,7 +41,7 @@ export async function runToEnd(words: string[], { env, limitMs, signal }: RunOpt
   }
 }
 
-/** What ends this process ends the command: from the keyboard it does not come to another session. */
+/** Passes a signal that ends this process on to the command, which has a session of its own. */
 function endWithUs(kill: () => void): () => void {
   const cancels = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((name) => {
     const end = () => {
