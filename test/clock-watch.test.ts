@@ -14,7 +14,7 @@ function watching(follow: (step: SetBack, isStart: boolean) => Promise<void> = (
   const watch = new ClockStepWatch({
     clock: { now: () => steady.now() + offset, after: () => () => undefined },
     steady,
-    log: { event: (name) => void events.push(name), bug: (_, error) => void bugs.push(error) },
+    log: { event: (name) => void events.push(name), error: (_, error) => void bugs.push(error) },
     async follow(step, isStart) {
       await follow(step, isStart);
       followed.push({ ...step, isStart });

@@ -107,9 +107,9 @@ test("config.example.toml shows the defaults: with its comments removed it means
 });
 
 test("its relay, with the comments removed, is one with the defaults", () => {
-  const provider = '[email]\nprovider = "relay"\n';
-  const spelledOut = REQUIRED + provider + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY), EXAMPLE.indexOf(ROUTE)));
-  const shortest = `${REQUIRED}${provider}[[relay]]\nhost = "smtp.example.net"\n`;
+  const transport = '[email]\ntransport = "relay"\n';
+  const spelledOut = REQUIRED + transport + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY), EXAMPLE.indexOf(ROUTE)));
+  const shortest = `${REQUIRED}${transport}[[relay]]\nhost = "smtp.example.net"\n`;
   expect(configOf(spelledOut)).toEqual(configOf(shortest));
 });
 

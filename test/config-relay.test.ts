@@ -3,7 +3,7 @@ import { type Config, formatMistakes, parseConfig } from "../src/config/config.t
 import type { Mistake } from "../src/config/toml.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
-const BY_RELAY = `${REQUIRED}[email]\nprovider = "relay"\n`;
+const BY_RELAY = `${REQUIRED}[email]\ntransport = "relay"\n`;
 
 type Environment = Record<string, string>;
 
@@ -133,16 +133,16 @@ const MISTAKES: [text: string, key: string, found: string, expected: string][] =
     BY_RELAY,
     "relay",
     "no [[relay]]",
-    'a [[relay]] without domains, which takes the mail of all others, or [email] provider = "direct"',
+    'a [[relay]] without domains, which takes the mail of all others, or [email] transport = "direct"',
   ],
   [
     BY_RELAY + relays('domains = ["a.test"]'),
     "relay",
     "no [[relay]] without domains",
-    'or [email] provider = "direct"',
+    'or [email] transport = "direct"',
   ],
   [BY_RELAY + relays("", ""), "relay[1].domains", "no domains", "relay[0].domains is empty as well"],
-  [REQUIRED + relays(""), "relay[0].domains", "no domains", 'or [email] provider = "relay" for all mail'],
+  [REQUIRED + relays(""), "relay[0].domains", "no domains", 'or [email] transport = "relay" for all mail'],
   [
     REQUIRED + relays('domains = ["a.test", "b.test"]', 'domains = ["B.test"]'),
     "relay[1].domains[0]",

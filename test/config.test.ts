@@ -23,7 +23,7 @@ test("the two required keys are enough, and everything else has its default", ()
     listen: { address: "127.0.0.1", port: 8080 },
     maxBodyBytes: 16 * 1024 ** 2,
     maxBatchBodyBytes: 32 * 1024 ** 2,
-    maxOtherBodyBytes: 64 * 1024,
+    maxBodyDefaultBytes: 64 * 1024,
     trustedProxies: [],
   });
   expect(config.rateLimits).toEqual({
@@ -33,11 +33,11 @@ test("the two required keys are enough, and everything else has its default", ()
     writesBurst: 40,
     readsPerSecond: 50,
     readsBurst: 100,
-    failedKeysPerMinute: 10,
+    failedAuthPerMinute: 10,
     workspacesPerHour: 10,
   });
   expect(config.email.lifetimeMs).toBe(72 * 3_600_000);
-  expect(config.email.retryMs).toEqual([1, 5, 10, 15, 30, 60, 120, 240, 360].map((m) => m * 60_000));
+  expect(config.email.retryScheduleMs).toEqual([1, 5, 10, 15, 30, 60, 120, 240, 360].map((m) => m * 60_000));
   expect(config.email.bounceHost).toBe("mail.example.net");
   expect(config.email.sourceIpv4).toBeNull();
   expect(config.email.dmarcRua).toBeNull();
@@ -120,11 +120,11 @@ test("a certificate and its key are named together, and the inbound port can be 
 
 test("changing one config leaves the defaults of the next alone", () => {
   const changed = defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" });
-  changed.email.retryMs.push(1);
+  changed.email.retryScheduleMs.push(1);
   changed.dns.servers.push("x");
   (changed.plans["launch"] as { batch: number }).batch = 7;
   const fresh = defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" });
-  expect([fresh.email.retryMs.length, fresh.dns.servers, fresh.plans["launch"]?.batch]).toEqual([9, [], 50]);
+  expect([fresh.email.retryScheduleMs.length, fresh.dns.servers, fresh.plans["launch"]?.batch]).toEqual([9, [], 50]);
 });
 
 test("values are read into one form", () => {
@@ -134,7 +134,7 @@ test("values are read into one form", () => {
       'data_dir = "/var//lib/./pombo/"',
       '[http]\nlisten = "[::1]:0"',
       '[dns]\nservers = ["192.0.2.1", "::1", "[2001:db8::1]:5353", "192.0.2.2:54"]',
-      '[email]\nallow_addresses = ["127.0.0.0/8", "10.1.2.3", "FD00::1"]',
+      '[email]\nallow_private_ranges = ["127.0.0.0/8", "10.1.2.3", "FD00::1"]',
       'dmarc_rua = "Reports@Example.NET"\nretry = ["200ms"]\nsource_ipv4 = "203.0.113.7"',
     ].join("\n"),
   );
@@ -142,9 +142,9 @@ test("values are read into one form", () => {
   expect(config.dataDir).toBe("/var/lib/pombo");
   expect(config.http.listen).toEqual({ address: "::1", port: 0 });
   expect(config.dns.servers).toEqual(["192.0.2.1:53", "[::1]:53", "[2001:db8::1]:5353", "192.0.2.2:54"]);
-  expect(config.email.allowAddresses).toEqual(["127.0.0.0/8", "10.1.2.3/32", "fd00::1/128"]);
+  expect(config.email.allowPrivateRanges).toEqual(["127.0.0.0/8", "10.1.2.3/32", "fd00::1/128"]);
   expect(config.email.dmarcRua).toBe("mailto:Reports@example.net");
-  expect(config.email.retryMs).toEqual([200]);
+  expect(config.email.retryScheduleMs).toEqual([200]);
   expect(config.email.sourceIpv4).toBe("203.0.113.7");
 });
 

@@ -61,7 +61,7 @@ export const ConfigSchema = Type.Object({
       "Largest body of a batch request; with less than 352 MB of memory less.",
       "32MiB",
     ),
-    maxOtherBodyBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
+    maxBodyDefaultBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
     trustedProxies: list(
       text("range", "One range."),
       [0, 100],
@@ -76,7 +76,7 @@ export const ConfigSchema = Type.Object({
     writesBurst: burst("Other changes that may come at once.", 40),
     readsPerSecond: rate("Reads of one workspace a second.", 50),
     readsBurst: burst("Reads that may come at once.", 100),
-    failedKeysPerMinute: rate("Requests without a valid key from one address a minute; valid keys always pass.", 10),
+    failedAuthPerMinute: rate("Requests without a valid key from one address a minute; valid keys always pass.", 10),
     workspacesPerHour: rate("Workspaces that one address may create an hour, with creation = open.", 10),
   }),
   dns: Type.Object({
@@ -88,7 +88,7 @@ export const ConfigSchema = Type.Object({
     ),
   }),
   email: Type.Object({
-    provider: choice(
+    transport: choice(
       ["direct", "relay"],
       "How email leaves: direct = straight to the recipient's server, relay = through a [[relay]].",
       { default: "direct" },
@@ -102,18 +102,18 @@ export const ConfigSchema = Type.Object({
     ),
     destinationPort: integer([1, 65_535], "Port of the recipients' servers; 25 except in laboratories.", 25),
     lifetimeMs: duration(["1ms", "30d"], "How long an email is tried before it fails.", "72h"),
-    retryMs: list(
+    retryScheduleMs: list(
       duration(["1ms", "7d"], "One wait."),
       [1, 50],
       "Waits between attempts; the last one repeats until the lifetime is over.",
       DEFAULT_RETRY,
     ),
-    keepContentMs: duration(
+    contentRetentionMs: duration(
       ["1d", "3650d"],
       "How long html and text are kept once an email is final; what became of it stays.",
       "30d",
     ),
-    allowAddresses: list(
+    allowPrivateRanges: list(
       text("range", "One range."),
       [0, 100],
       "Address ranges that may be connected to although they are private; for laboratories.",
@@ -155,7 +155,7 @@ export const ConfigSchema = Type.Object({
     description: "What workspaces may do, by the name of their plan.",
   }),
   idempotency: Type.Object({
-    keepMs: duration(["1ms", "30d"], "How long an Idempotency-Key is remembered.", "24h"),
+    retentionMs: duration(["1ms", "30d"], "How long an Idempotency-Key is remembered.", "24h"),
   }),
   disk: Type.Object({
     minFreeBytes: size(["0B", "1024GiB"], "With less disk space free, sends answer 503.", "512MiB"),
@@ -181,13 +181,13 @@ export const ConfigSchema = Type.Object({
       description: "Whether webhooks may be called without TLS; events then cross the network in the clear.",
       default: false,
     }),
-    allowAddresses: list(
+    allowPrivateRanges: list(
       text("range", "One range."),
       [0, 100],
       "Address ranges that may be called although they are private: receivers of your own network.",
       [],
     ),
-    keepMs: duration(
+    retentionMs: duration(
       ["8d", "365d"],
       "How long events and deliveries are kept, to be looked at and delivered again.",
       "30d",
@@ -214,7 +214,7 @@ export interface NamedPlan {
 /**
  * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
  * `metrics.listen` null = no metrics; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
- * the system's, else always "ip:port" or "[v6]:port"; `email.allowAddresses` always with prefix length;
+ * the system's, else always "ip:port" or "[v6]:port"; `email.allowPrivateRanges` always with prefix length;
  * host names in lower case. `plans` has no prototype: an unknown name gives undefined.
  */
 export type Config = Static<typeof ConfigSchema>;
@@ -227,7 +227,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
   writesBurst: 1,
   readsPerSecond: 0,
   readsBurst: 1,
-  failedKeysPerMinute: 0,
+  failedAuthPerMinute: 0,
   workspacesPerHour: 0,
 };
 
@@ -288,7 +288,7 @@ function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
   completeSms(config.sms, env, mistakes);
   completeReplication(config.replication, env, mistakes);
   checkTogether(config, mistakes);
-  checkRelays(config.relay, config.email.provider, mistakes);
+  checkRelays(config.relay, config.email.transport, mistakes);
   checkSms(config.sms, mistakes);
   return mistakes.length > 0 ? { kind: "mistakes", mistakes } : { kind: "config", config };
 }

@@ -155,8 +155,36 @@ function note(place: Place, found: string, expected: string): void {
   place.reading.mistakes.push({ key: keyPath(place.at), found, expected });
 }
 
+/** Keys of versions before 0.1, by table; "*" is any table. */
+const FORMER_KEYS: Record<string, string> = {
+  "email.retry": "retry_schedule",
+  "email.keep_content": "content_retention",
+  "email.provider": "transport",
+  "idempotency.keep": "retention",
+  "webhooks.keep": "retention",
+  "*.allow_addresses": "allow_private_ranges",
+  "http.max_other_body": "max_body_default",
+  "rate_limits.failed_keys_per_minute": "failed_auth_per_minute",
+  "sms.unknown_wait": "lost_response_wait",
+  "routes.unknown": "on_lost_response",
+  "routes.overdue": "missing_receipt_status",
+  "routes.ids": "message_id_format",
+  "routes.dcs0_charset": "default_charset",
+};
+
+function findCurrentKey(at: string[]): string | null {
+  const key = at.at(-1) ?? "";
+  const table = (at.at(-2) ?? "").replace(/\[\d+\]$/, "");
+  return FORMER_KEYS[`${table}.${key}`] ?? FORMER_KEYS[`*.${key}`] ?? null;
+}
+
 function noteUnknown(value: unknown, known: string[], place: Place): void {
   const key = place.at.at(-1) ?? "";
+  const current = findCurrentKey(place.at);
+  if (current !== null && known.includes(current)) {
+    note(place, "a former name", `${current}, as this key is called now`);
+    return;
+  }
   const similar = nearest(key, known);
   const elsewhere = leafPaths(place.reading.root, []).find((path) => path.at(-1) === key);
   const suggestion =

@@ -38,7 +38,7 @@ export const RelaySchema = Type.Object({
   domains: list(
     text("hostname", "One domain."),
     [0, DOMAINS_MAX],
-    'The sending domains whose mail goes this way; none = all others, with [email] provider = "relay".',
+    'The sending domains whose mail goes this way; none = all others, with [email] transport = "relay".',
     [],
   ),
 });
@@ -73,21 +73,21 @@ export function completeRelays(
 /** Values that are right alone and wrong together. Each may be undefined here, its own mistake noted. */
 export function checkRelays(
   relays: RelayConfig[] | undefined,
-  provider: "direct" | "relay" | undefined,
+  transport: "direct" | "relay" | undefined,
   mistakes: Mistake[],
 ): void {
   if (relays === undefined) return;
   for (const [at, relay] of relays.entries()) checkSignIn(relay, `relay[${at}]`, mistakes);
   checkDomains(relays, mistakes);
   const others = relays.flatMap(({ domains }, at) => (domains?.length === 0 ? [`relay[${at}].domains`] : []));
-  if (provider === "relay" && others.length === 0 && relays.every(({ domains }) => domains !== undefined)) {
+  if (transport === "relay" && others.length === 0 && relays.every(({ domains }) => domains !== undefined)) {
     const found = relays.length === 0 ? "no [[relay]]" : "no [[relay]] without domains";
-    const expected = 'a [[relay]] without domains, which takes the mail of all others, or [email] provider = "direct"';
+    const expected = 'a [[relay]] without domains, which takes the mail of all others, or [email] transport = "direct"';
     mistakes.push({ key: "relay", found, expected });
   }
   const [first, ...more] = others;
-  if (provider === "direct" && first !== undefined) {
-    const expected = 'the sending domains whose mail goes this way, or [email] provider = "relay" for all mail';
+  if (transport === "direct" && first !== undefined) {
+    const expected = 'the sending domains whose mail goes this way, or [email] transport = "relay" for all mail';
     mistakes.push({ key: first, found: "no domains", expected });
   }
   for (const key of more) {

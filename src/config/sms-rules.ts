@@ -130,13 +130,13 @@ function checkFailover(
       const expected = names.length === 0 ? "another [[sms.routes]] of that name" : `once, one of: ${names.join(", ")}`;
       mistakes.push({ key: place, found: JSON.stringify(name), expected });
     } else if (cutOf(route) !== cutOf(other)) {
-      const expected = `a route that cuts long texts as this one does: segmentation "udh16", shift_tables and dcs0_charset must be the same on both`;
+      const expected = `a route that cuts long texts as this one does: segmentation "udh16", shift_tables and default_charset must be the same on both`;
       mistakes.push({ key: place, found: JSON.stringify(name), expected });
     }
   }
 }
 
 /** udh8, sar and payload are cut alike, and know no other tables where there is no header. */
-function cutOf({ segmentation, shiftTables, dcs0Charset }: Found<SmsRouteConfig>): string {
-  return `${segmentation === "udh16"} ${shiftTables} ${dcs0Charset}`;
+function cutOf({ segmentation, shiftTables, defaultCharset }: Found<SmsRouteConfig>): string {
+  return `${segmentation === "udh16"} ${shiftTables} ${defaultCharset}`;
 }

@@ -78,7 +78,7 @@ export class ClockStepWatch {
       await this.#follow({ fromMs, toMs }, false);
       this.#offset -= fromMs - toMs;
     } catch (error) {
-      log.bug("clock", error); // and is seen again in a second
+      log.error("clock", error); // and is seen again in a second
     }
   }
 

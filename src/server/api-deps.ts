@@ -76,7 +76,7 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
       settings: {
         ...settingsOf(config),
         lifetimeMs: config.email.lifetimeMs,
-        keepAnswersMs: config.idempotency.keepMs,
+        keepAnswersMs: config.idempotency.retentionMs,
         returnPathKey: keyring.hmacKey("return-path"),
       },
     },
@@ -144,7 +144,7 @@ function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
     routing: routingOf(config.sms.routes),
     prefixes: config.sms.prefixes,
     nudge: (work) => built.texter.nudge(work),
-    settings: { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs },
+    settings: { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.retentionMs },
   };
 }
 

@@ -41,13 +41,13 @@ export interface Core {
 
 /** How large bodies of requests may be, and what they are read with: memory for the largest, and what else the machine has for them. */
 export function openBodies({ http }: Config, { clock, steady = clock, memory = usableMemory(), log }: Environment) {
-  const allowed = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxOtherBodyBytes);
+  const allowed = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxBodyDefaultBytes);
   const largest = Math.min(allowed, largestFor(memory));
   if (largest < allowed) log.event("http.bodies_limited", { memory, largest, allowed }, "warn");
   const bodyLimits: BodyLimits = {
     sendBytes: Math.min(http.maxBodyBytes, largest),
     batchBytes: Math.min(http.maxBatchBodyBytes, largest),
-    otherBytes: Math.min(http.maxOtherBodyBytes, largest),
+    otherBytes: Math.min(http.maxBodyDefaultBytes, largest),
   };
   const budget = createBodyBudget(poolFor(memory, largest), steady, () => Bun.gc(true));
   return { bodyLimits, bodies: { clock: steady, budget } };
@@ -69,7 +69,7 @@ export function openCore({ config, instanceKey, edges }: GroundOptions, db: Db):
       counters.commits.failed();
       guard.raise(error);
     },
-    bug: (error) => log.bug("committed", error),
+    internalError: (error) => log.error("committed", error),
   });
   const guard = new DiskGuard({
     committer,

@@ -127,7 +127,7 @@ export function createEmailDelivery(deps: EmailDeliveryDeps) {
     expiry,
     refusals: new RefusalWatch(),
     ...handlerParts(deps),
-    allowed: parseRanges(email.allowAddresses),
+    allowed: parseRanges(email.allowPrivateRanges),
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
     isIpv6Ready: email.sourceIpv6 !== null,
     ...edges,
@@ -140,7 +140,7 @@ export function createEmailDelivery(deps: EmailDeliveryDeps) {
     commit: committer.commit,
     guard,
     ...edges,
-    scheduleMs: email.retryMs,
+    scheduleMs: email.retryScheduleMs,
     // No more than sessions: a job that waits for one must not take the place of one that would not.
     maxJobs: email.maxSessions,
     maxJobsPerLane: email.sessionsPerDestination * LANE_JOBS_PER_SESSION,

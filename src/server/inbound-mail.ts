@@ -47,7 +47,7 @@ export function createInboundMail(deps: InboundMailDeps) {
   const { edges, stores, keyring, committer, openThread, resolver, ...rest } = deps;
   const { clock, random, log } = edges;
   const { commit } = committer;
-  const tell = (why: string) => log.bug("thread", new Error(`the thread that reads letters was given up: ${why}`));
+  const tell = (why: string) => log.error("thread", new Error(`the thread that reads letters was given up: ${why}`));
   const reading = new ThreadLine<GivenReport, Report>({ open: openThread, tell, ...PATIENCE });
   const receive = createReceiver({
     ...rest,

@@ -160,7 +160,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       pause,
       resolver: callResolver,
     });
-    const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));
+    const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
     const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
     closers.push(() => preparing.close());
@@ -294,9 +294,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     closers.push(
-      purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
+      purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.retentionMs }),
     );
-    closers.push(purgeContents({ contents: stores.contents, commit, clock, log, keepMs: config.email.keepContentMs }));
+    closers.push(purgeContents({ contents: stores.contents, commit, clock, log, keepMs: config.email.contentRetentionMs }));
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();

@@ -83,13 +83,13 @@ export function createSmsGateway(deps: SmsGatewayDeps): SmsGateway {
   const { commit } = committer;
   const { sms, suppressions } = stores;
   const routes = openRoutes(config.sms.routes);
-  const { unknownWaitMs, receiptGraceMs } = config.sms;
+  const { lostResponseWaitMs, receiptGraceMs } = config.sms;
   const isThere = (workspaceId: number) => stores.workspaces.byId(workspaceId) !== undefined;
   const numbers = new InvalidNumbers({ refusals: new RefusalWatch(), suppressions, isThere, commit, log });
   const receipts = new Receipts({ sms, routes, ended: (word) => numbers.told(word) });
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const health = new CircuitBreaker({ routes, steady, log, pause });
-  const answers = new SubmitResponses({ sms, routes, receipts, health, unknownWaitMs, log, pause });
+  const answers = new SubmitResponses({ sms, routes, receipts, health, lostResponseWaitMs, log, pause });
   const receiver = receiverOf({ config, stores, routes, random, log, record });
   const repeats = new DuplicateFilter({ seen: sms.seen, clock, steady });
   // Of a deleted workspace nothing may go, nor what was held of it.
@@ -205,7 +205,7 @@ function helpPartsOf(of: Parameters<typeof receiverOf>[0]): HelpDeps {
   const { config, stores, ...rest } = of;
   const { helpText, prefixes } = config.sms;
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
-  const settings = { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs };
+  const settings = { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.retentionMs };
   return { ...stores, ...rest, helpText, prefixes, settings, planOf: planFinder(config, stores) };
 }
 

@@ -135,7 +135,7 @@ export function createWebhookDelivery(deps: WebhookDeliveryDeps): WebhookDeliver
 /** Which addresses may be called: none of this machine's own, unless the operator allows it. */
 function targetRules({ hostname, email, webhooks }: Config): TargetRules {
   const own = { addresses: ownAddresses(), names: [...new Set([hostname, email.bounceHost])] };
-  return { allowHttp: webhooks.allowHttp, allowed: parseRanges(webhooks.allowAddresses), own };
+  return { allowHttp: webhooks.allowHttp, allowed: parseRanges(webhooks.allowPrivateRanges), own };
 }
 
 /** What is too old is forgotten, and what deleted webhooks leave is removed. */
@@ -148,7 +148,7 @@ function upkeepOf({ config, edges, stores, committer }: WebhookDeliveryDeps, rem
   return {
     start() {
       removal.start();
-      stopPurge = purgeEvents({ ...common, events, keepMs: config.webhooks.keepMs });
+      stopPurge = purgeEvents({ ...common, events, keepMs: config.webhooks.retentionMs });
     },
     stop() {
       stopPurge?.();

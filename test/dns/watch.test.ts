@@ -22,7 +22,7 @@ function watched(servers: string[]) {
       events.push({ name, fields, level });
       for (const watcher of watchers) if (events.length >= watcher.count) watcher.resolve();
     },
-    bug: () => undefined,
+    error: () => undefined,
   };
   const { resolver, watch } = createWatchedResolver({ servers, witness: OWN_NAME, clock, random: systemRandom, log });
   return {

@@ -196,7 +196,7 @@ function edgesOf(on: World) {
     clock: { now: () => on.now, after: () => () => undefined },
     log: {
       event: () => undefined,
-      bug: (where: string, error: unknown) => {
+      error: (where: string, error: unknown) => {
         throw new Error(where, { cause: error });
       },
     },

@@ -23,7 +23,7 @@ function start(answer: (given: GivenReport) => Promise<Report>) {
         }
       },
     },
-    { event: (name, fields = {}) => void told.push(`${name} ${String(fields["again"])}`), bug: () => undefined },
+    { event: (name, fields = {}) => void told.push(`${name} ${String(fields["again"])}`), error: () => undefined },
   );
   return { read, told, running };
 }

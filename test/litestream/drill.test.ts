@@ -160,7 +160,7 @@ function startWeekly(outcomes: Drill["outcome"][]) {
       return Promise.resolve(last);
     },
     clock,
-    log: { event: (name) => void events.push(name), bug: (_, error) => void events.push(String(error)) },
+    log: { event: (name) => void events.push(name), error: (_, error) => void events.push(String(error)) },
   });
   drills.start();
   const pass = async (hours: number) => {

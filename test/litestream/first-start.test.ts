@@ -39,7 +39,7 @@ test("a first start that is cut off right behind its first commit does not pause
       commit,
       clock,
     });
-    const log = { event: () => undefined, bug: () => undefined };
+    const log = { event: () => undefined, error: () => undefined };
     const edges = { clock, random: systemRandom, log };
     const parts = { config: configOf(dataDir), databaseFile: join(dataDir, "pombo.db"), edges, db, commit, pause };
     const replicator = await startReplicator({

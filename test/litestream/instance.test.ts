@@ -29,7 +29,7 @@ const logged = (pombo: Instance, name: string) => pombo.events.filter((each) => 
 /** Starts over the same data directory, with a choice; ended at once. */
 async function startAgain(pombo: Instance, replica = {}): Promise<string> {
   const instanceKey = loadInstanceKey({ file: pombo.config.secrets.instanceKeyFile, env: {} });
-  const log = { event: () => undefined, bug: () => undefined };
+  const log = { event: () => undefined, error: () => undefined };
   try {
     const edges = { clock: systemClock, random: systemRandom, log };
     const app = await startApp({ config: pombo.config, instanceKey, edges, replica });
@@ -70,7 +70,7 @@ function subjectsIn(file: string): string[] {
 /** Opens the database as the operator's commands do while pombo is stopped, writes to it and closes it. */
 async function runCommandOf({ config, ...pombo }: Instance): Promise<void> {
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: {} });
-  const log = { event: () => undefined, bug: () => undefined };
+  const log = { event: () => undefined, error: () => undefined };
   const opened = await openOffline({ config, instanceKey, edges: { clock: systemClock, random: systemRandom, log } });
   if (opened.kind !== "open") throw new Error("pombo still runs");
   const path = `http://localhost/api/v1/operator/workspaces/${pombo.workspace.id}/credits`;

@@ -79,7 +79,7 @@ async function startRestored({ pombo, dataDir }: Elsewhere, changes: Partial<Con
   const events: { name: string; fields: Record<string, unknown> }[] = [];
   const log = {
     event: (name: string, fields = {}) => void events.push({ name, fields }),
-    bug: (_: string, error: unknown) => {
+    error: (_: string, error: unknown) => {
       throw error;
     },
   };

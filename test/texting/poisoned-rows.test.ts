@@ -125,8 +125,8 @@ test("where the bug passes within the run, the answer is written a minute later,
 test("a route whose policy is to hold sends none of it again: it is given up as of unknown outcome", async () => {
   await using world = await start({
     script: { rules: [{ answer: { receipt: { states: [] } } }] },
-    route: { unknown: "hold" },
-    configure: (config) => void (config.sms.unknownWaitMs = 20_000),
+    route: { onLostResponse: "hold" },
+    configure: (config) => void (config.sms.lostResponseWaitMs = 20_000),
   });
   poison(world, ITS_ACCEPTANCE);
   const id = await sendAll(world);

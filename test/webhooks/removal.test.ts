@@ -38,7 +38,7 @@ function begin(temporary: TemporaryDatabase) {
     deliveries: openDeliveryStore(db),
     commit: committer.commit,
     clock,
-    log: { event: () => undefined, bug: (_where, error) => void bugs.push(error) },
+    log: { event: () => undefined, error: (_where, error) => void bugs.push(error) },
     removed: (id) => void removed.push(id),
   });
   webhooks.followDeletions(() => removal.look());

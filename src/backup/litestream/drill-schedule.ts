@@ -102,7 +102,7 @@ export class WeeklyDrill {
       if (this.#stopping.signal.aborted) return;
       log.event(`drill.${outcome}`, { words, ms: tookMs }, outcome === "good" ? "info" : "warn");
     } catch (error) {
-      if (!this.#stopping.signal.aborted) log.bug("drill", error);
+      if (!this.#stopping.signal.aborted) log.error("drill", error);
     }
   }
 }

@@ -173,7 +173,7 @@ export class Supervisor {
       this.#answeredAt = now;
       this.#hasAnswered = true;
       this.#lastWords = null;
-      void this.#checkReplica(state).catch((error: unknown) => log.bug("replication", error));
+      void this.#checkReplica(state).catch((error: unknown) => log.error("replication", error));
     } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
       log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
       this.#answeredAt = now;
@@ -340,7 +340,7 @@ export class Supervisor {
   #lookLater(afterMs: number): void {
     this.#cancelLook = this.#deps.steady.after(afterMs, () => {
       void this.look()
-        .catch((error: unknown) => this.#deps.log.bug("replication", error))
+        .catch((error: unknown) => this.#deps.log.error("replication", error))
         .then(() => (this.#isStopping ? undefined : this.#lookLater(LOOK_EVERY_MS)));
     });
   }

@@ -74,7 +74,7 @@ export function createReceiver(deps: ReceiveDeps): Receive {
     } catch (error) {
       deps.counts.taken("put_off");
       const isExpected = isStorageError(error) || error instanceof ThreadGone || error instanceof NotNow;
-      if (!isExpected) deps.log.bug("receive", error);
+      if (!isExpected) deps.log.error("receive", error);
       throw error;
     }
   };

@@ -169,7 +169,7 @@ function withoutOwn(log: Log, isFurnished: () => boolean): Log {
       const isOwn = OWN_EVENTS.includes(name) && !isFurnished();
       if (!isOwnDomain && !isOwn && !OWN_LINKS_EVENTS.includes(name)) log.event(name, fields, level);
     },
-    bug: (where, error) => log.bug(where, error),
+    error: (where, error) => log.error(where, error),
   };
 }
 

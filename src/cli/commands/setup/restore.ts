@@ -12,7 +12,7 @@ import type { Command, Given } from "../../framework/definition.ts";
 import { CommandError, UsageError } from "../../framework/failure.ts";
 import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
 import { readTime } from "../queue/filter.ts";
-import { bugsOnly } from "../../client/instance-client.ts";
+import { errorsOnly } from "../../client/instance-client.ts";
 import { PLACES, readConfig } from "../../client/settings.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { count, jsonLine, plain, timeText } from "../../framework/text.ts";
@@ -68,7 +68,7 @@ async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> 
   terminal.err(`Restoring from ${plain(url)} into ${plain(config.dataDir)} …`);
   let restored: Restored;
   try {
-    const edges = { clock: systemClock, random: systemRandom, log: bugsOnly(terminal.err) };
+    const edges = { clock: systemClock, random: systemRandom, log: errorsOnly(terminal.err) };
     const { isKeyOfEnvironment } = key;
     restored = await restoreInstance({ config, at: atMs, recoveryKey: key.read(), isKeyOfEnvironment, edges });
   } catch (error) {

@@ -69,7 +69,7 @@ export class DeletedWebhookSweep {
         else this.#cancel = clock.after(PAUSE_MS, () => this.#removeShare());
       },
       (error: unknown) => {
-        if (!isStorageError(error)) log.bug("webhook removal", error);
+        if (!isStorageError(error)) log.error("webhook removal", error);
         this.#isRunning = false;
         if (this.#isStarted) this.#cancel = clock.after(AGAIN_MS, () => this.look());
       },

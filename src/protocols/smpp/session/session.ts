@@ -264,7 +264,7 @@ export class SmppSession {
   }
 
   #fault(error: unknown): void {
-    this.#log.bug("smpp session", error, { link: this.#settings.name });
+    this.#log.error("smpp session", error, { link: this.#settings.name });
     this.#end("a fault of our own");
   }
 
