@@ -1,19 +1,19 @@
 import { expect, test } from "bun:test";
-import { type Config, defaultConfig, formatMistakes, parseConfig } from "../src/config/config.ts";
-import type { Mistake } from "../src/config/toml.ts";
+import { type Config, defaultConfig, formatConfigErrors, parseConfig } from "../src/config/config.ts";
+import type { ConfigError } from "../src/config/toml.ts";
 import { parseDuration, parseHostname, parseHostPort, parseSize } from "../src/config/formats.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 
 function configOf(text: string, env: Record<string, string | undefined> = {}): Config {
   const result = parseConfig(text, { file: "pombo.toml", env });
-  if (result.kind === "mistakes") throw new Error(formatMistakes("pombo.toml", result.mistakes));
+  if (result.kind === "errors") throw new Error(formatConfigErrors("pombo.toml", result.errors));
   return result.config;
 }
 
-function mistakesOf(text: string, env: Record<string, string | undefined> = {}): Mistake[] {
+function mistakesOf(text: string, env: Record<string, string | undefined> = {}): ConfigError[] {
   const result = parseConfig(text, { file: "pombo.toml", env });
-  return result.kind === "mistakes" ? result.mistakes : [];
+  return result.kind === "errors" ? result.errors : [];
 }
 
 test("the two required keys are enough, and everything else has its default", () => {
@@ -86,13 +86,13 @@ test("a plan's table changes only the keys it names", () => {
 });
 
 test("a plan of a new name needs every key", () => {
-  const mistakes = mistakesOf(`${REQUIRED}[plans.gold]\nbatch = 10\nsms = true\n`);
-  expect(mistakes.map(({ key }) => key)).toEqual(
+  const errors = mistakesOf(`${REQUIRED}[plans.gold]\nbatch = 10\nsms = true\n`);
+  expect(errors.map(({ key }) => key)).toEqual(
     ["emails_per_month", "emails_per_day", "domains", "api_keys", "webhooks", "members", "storage"].map(
       (key) => `plans.gold.${key}`,
     ),
   );
-  expect(mistakes[0]).toMatchObject({
+  expect(errors[0]).toMatchObject({
     found: "nothing",
     expected: "a whole number from -1 to 1000000000",
   });
@@ -113,8 +113,8 @@ test("a certificate and its key are named together, and the inbound port can be 
     ["certificate_file", "key_file"],
     ["key_file", "certificate_file"],
   ]) {
-    const mistakes = mistakesOf(`${REQUIRED}[inbound]\n${given} = "/etc/pombo/mail.pem"\n`);
-    expect(mistakes).toMatchObject([{ key: `inbound.${lacking}`, found: "nothing" }]);
+    const errors = mistakesOf(`${REQUIRED}[inbound]\n${given} = "/etc/pombo/mail.pem"\n`);
+    expect(errors).toMatchObject([{ key: `inbound.${lacking}`, found: "nothing" }]);
   }
 });
 
@@ -154,7 +154,7 @@ test("POMBO_INSTANCE_KEY_FILE overrides the file's key, and an empty one does no
   expect(configOf(text, { POMBO_INSTANCE_KEY_FILE: "" }).secrets.instanceKeyFile).toBe("/etc/a.key");
 });
 
-test("mistakes in the environment are named as such", () => {
+test("errors in the environment are named as such", () => {
   const key = "environment variable POMBO_INSTANCE_KEY_FILE";
   expect(mistakesOf(REQUIRED, { POMBO_INSTANCE_KEY_FILE: "b.key", POMBO_INSTANCE_KEY: "k" })).toEqual([
     { key, found: '"b.key"', expected: expect.stringContaining("an absolute path") },

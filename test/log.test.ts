@@ -26,11 +26,11 @@ test("an event is one line of JSON with its time, level and name first", () => {
 });
 
 test("what the operator may have to act on is a warning", () => {
-  const [line] = written((log) => log.event("disk.trouble", { reason: "full" }, "warn"));
+  const [line] = written((log) => log.event("disk.failed", { reason: "full" }, "warn"));
   expect(JSON.parse(line!)).toEqual({
     time: "2026-11-21T09:30:00.000Z",
     level: "warn",
-    event: "disk.trouble",
+    event: "disk.failed",
     reason: "full",
   });
 });
@@ -142,7 +142,12 @@ describe("a bug is logged", () => {
   test("with what it happened to, without keys", () => {
     const key = `svc_${"a1B2".repeat(10)}xyz`;
     const [line] = written((log) => log.error("http", new Error("boom"), { requestId: "0198", path: `/x/${key}` }));
-    expect(JSON.parse(line!)).toMatchObject({ event: "internal_error", where: "http", requestId: "0198", path: "/x/svc_***" });
+    expect(JSON.parse(line!)).toMatchObject({
+      event: "internal_error",
+      where: "http",
+      requestId: "0198",
+      path: "/x/svc_***",
+    });
     expect(line).toContain("boom");
   });
 

@@ -19,6 +19,6 @@ test("a check that could not read the database says so, and tells nobody of dama
     code: "UNAVAILABLE",
     message: expect.stringContaining("unable to open") as string,
   });
-  expect(pages.trouble).toBeNull();
+  expect(pages.issue).toBeNull();
   expect(events).toEqual([]);
 });

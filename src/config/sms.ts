@@ -126,7 +126,9 @@ export const RouteSchema = Type.Object({
     description: "Whether receipts are asked for while the SMSC goes on trying.",
     default: false,
   }),
-  missingReceiptStatus: choice(["sent", "undelivered"], "What a message without its receipt ends as.", { default: "sent" }),
+  missingReceiptStatus: choice(["sent", "undelivered"], "What a message without its receipt ends as.", {
+    default: "sent",
+  }),
   messageIdFormat: choice(
     ["auto", "same", "hex_to_decimal", "decimal_to_hex"],
     "How an id in a receipt comes to be the one of the answer; auto = found out.",
@@ -182,7 +184,11 @@ export const SmsSchema = Type.Object({
   otpLifetimeMs: duration(["1m", "7d"], "How long a text with the priority otp may wait to be sent.", "10m"),
   transactionalLifetimeMs: duration(["1m", "7d"], "The same with the priority transactional.", "24h"),
   bulkLifetimeMs: duration(["1m", "7d"], "The same with the priority bulk.", "24h"),
-  lostResponseWaitMs: duration(["1s", "1d"], "How long a lost answer is waited for before a message is given up.", "120s"),
+  lostResponseWaitMs: duration(
+    ["1s", "1d"],
+    "How long a lost answer is waited for before a message is given up.",
+    "120s",
+  ),
   receiptGraceMs: duration(["1m", "7d"], "How long after a text's lifetime its receipts may come.", "1h"),
   helpText: special<string | null>(
     "optional_text",

@@ -26,6 +26,7 @@ export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #stopping = new AbortController();
   #running: Promise<void> | null = null;
+  #isStarted = false;
   #isTriggered = false;
   #cancel: () => void = () => undefined;
 
@@ -35,14 +36,16 @@ export class BackgroundTask {
 
   /** The first run comes after `delayMs`. */
   start(delayMs = 0): void {
+    this.#isStarted = true;
     if (delayMs === 0) this.trigger();
     else this.#schedule(delayMs);
   }
 
-  /** Runs now; while a run is under way, once more after it. Does nothing after stop(). */
+  /** Runs now; while a run is under way, once more after it. Does nothing before start(), which runs by itself, and after stop(). */
   trigger(): void {
+    if (!this.#isStarted || this.#isStopped) return;
     this.#isTriggered = true;
-    if (this.#running !== null || this.#isStopped) return;
+    if (this.#running !== null) return;
     this.#cancel();
     this.#running = this.#runAll();
   }
@@ -75,9 +78,9 @@ export class BackgroundTask {
   }
 
   async #run(): Promise<number | null> {
-    const { run, log, name } = this.#options;
+    const { log, name } = this.#options;
     try {
-      return await run(this.#stopping.signal);
+      return await this.#options.run(this.#stopping.signal);
     } catch (error) {
       if (!isStorageError(error)) log.error(name, error);
       return RETRY_MS;
@@ -86,6 +89,7 @@ export class BackgroundTask {
 
   #schedule(delayMs: number): void {
     this.#cancel();
-    if (!this.#isStopped) this.#cancel = this.#options.clock.after(Math.min(delayMs, MAX_DELAY_MS), () => this.trigger());
+    if (!this.#isStopped)
+      this.#cancel = this.#options.clock.after(Math.min(delayMs, MAX_DELAY_MS), () => this.trigger());
   }
 }

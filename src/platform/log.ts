@@ -38,7 +38,8 @@ export function jsonLog({ write, now, addresses }: JsonLogOptions): Log {
   };
   return {
     event: (name, fields = {}, level = "info") => tell(level, name, fields),
-    error: (where, error, fields = {}) => tell("error", "internal_error", { where, ...fields, error: errorText(error) }),
+    error: (where, error, fields = {}) =>
+      tell("error", "internal_error", { where, ...fields, error: errorText(error) }),
   };
 }
 

@@ -24,7 +24,7 @@ export interface GroundOptions {
   config: Config;
   /** 32 bytes, see platform/keyring. */
   instanceKey: Uint8Array;
-  edges: Environment;
+  environment: Environment;
 }
 
 export interface Core {
@@ -54,8 +54,8 @@ export function openBodies({ http }: Config, { clock, steady = clock, memory = u
 }
 
 /** Throws StartError when the key is another one than that of the database, or there is none in it yet. */
-export function openCore({ config, instanceKey, edges }: GroundOptions, db: Db): Core {
-  const { clock, random, log } = edges;
+export function openCore({ config, instanceKey, environment }: GroundOptions, db: Db): Core {
+  const { clock, random, log } = environment;
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);
   const stores = openStores(db, counters.emails);
@@ -76,8 +76,8 @@ export function openCore({ config, instanceKey, edges }: GroundOptions, db: Db):
     probe: (padding) => stores.workspaces.setFact("last_write", `${clock.now()} ${padding}`),
     clock,
     limits: config.disk,
-    readFree: edges.readFree ?? freeSpaceOf(config.dataDir),
-    changed: (reason) => (reason === null ? log.event("disk.well") : log.event("disk.trouble", { reason }, "warn")),
+    readFree: environment.readFree ?? freeSpaceOf(config.dataDir),
+    changed: (reason) => (reason === null ? log.event("disk.recovered") : log.event("disk.failed", { reason }, "warn")),
   });
   guard.start();
   const pause = new DeliveryPause({

@@ -40,7 +40,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 
 export interface SmsGatewayDeps {
   config: Config;
-  edges: Environment;
+  environment: Environment;
   stores: Stores;
   committer: Committer;
   guard: DiskGuard;
@@ -70,16 +70,16 @@ export interface SmsGateway {
   /** For the metrics. */
   figures(): TextFigures;
   /** Routes that are away while texts wait for them, or get more than they send. */
-  troubles(): HealthIssue[];
+  issues(): HealthIssue[];
   operator: OperatorDeps["sms"];
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
 export function createSmsGateway(deps: SmsGatewayDeps): SmsGateway {
-  const { config, edges, stores, committer, guard, pause: paused, resolver, record } = deps;
-  const { random, log } = edges;
-  const steady = edges.steady ?? edges.clock;
-  const clock = new MessageClock(edges.clock, steady);
+  const { config, environment, stores, committer, guard, pause: paused, resolver, record } = deps;
+  const { random, log } = environment;
+  const steady = environment.steady ?? environment.clock;
+  const clock = new MessageClock(environment.clock, steady);
   const { commit } = committer;
   const { sms, suppressions } = stores;
   const routes = openRoutes(config.sms.routes);
@@ -96,7 +96,7 @@ export function createSmsGateway(deps: SmsGatewayDeps): SmsGateway {
   const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? true;
   const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, pause: paused, clock, log });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock: edges.clock, log, nudge });
+  const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock: environment.clock, log, nudge });
   const writer = new LinkEventQueue({
     // The SMSC holds its receipts back until the last ones are acknowledged.
     commit: committer.commitSoon,
@@ -217,9 +217,9 @@ function figuresOf(of: {
   sms: SmsStores;
   clock: Clock;
   waiting: WaitingCount;
-  backlog: Pick<Backlog, "troubles">;
-  unwritten: Pick<FailedSmsWrites, "trouble">;
-}): Pick<SmsGateway, "figures" | "troubles"> {
+  backlog: Pick<Backlog, "issues">;
+  unwritten: Pick<FailedSmsWrites, "issue">;
+}): Pick<SmsGateway, "figures" | "issues"> {
   const { routes, links, receipts, sms, clock, waiting, backlog, unwritten } = of;
   const look = {
     unboundMs: (route: string) => links.unboundMs(route),
@@ -234,11 +234,7 @@ function figuresOf(of: {
       }),
       ...sms.counted,
     }),
-    troubles: () => [
-      ...troublesOf(routes, clock.now(), look),
-      ...backlog.troubles,
-      ...[unwritten.trouble ?? []].flat(),
-    ],
+    issues: () => [...troublesOf(routes, clock.now(), look), ...backlog.issues, ...[unwritten.issue ?? []].flat()],
   };
 }
 

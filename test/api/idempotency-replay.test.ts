@@ -248,7 +248,7 @@ test("the key of a request that was refused, for whatever reason, works once the
     isBroken = true;
     expect([operation, (await send(operation, "k")).status]).toEqual([operation, 503]);
     isBroken = false;
-    while (pombo.app.guard.trouble !== null) {
+    while (pombo.app.guard.blockedReason !== null) {
       clock.advance(1_000);
       await new Promise<void>((next) => setImmediate(next));
     }

@@ -134,7 +134,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
       ...(receive === undefined ? {} : { receive }),
       ...(exampleDomain === undefined ? {} : { exampleDomain }),
       makeKeys: makeKeysInTurn,
-      edges: {
+      environment: {
         clock,
         random: systemRandom,
         log,

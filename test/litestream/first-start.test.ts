@@ -19,7 +19,7 @@ function configOf(dataDir: string): Config {
     file: "pombo.toml",
     env: {},
   });
-  if (parsed.kind !== "config") throw new Error(JSON.stringify(parsed.mistakes));
+  if (parsed.kind !== "config") throw new Error(JSON.stringify(parsed.errors));
   return parsed.config;
 }
 
@@ -40,8 +40,15 @@ test("a first start that is cut off right behind its first commit does not pause
       clock,
     });
     const log = { event: () => undefined, error: () => undefined };
-    const edges = { clock, random: systemRandom, log };
-    const parts = { config: configOf(dataDir), databaseFile: join(dataDir, "pombo.db"), edges, db, commit, pause };
+    const environment = { clock, random: systemRandom, log };
+    const parts = {
+      config: configOf(dataDir),
+      databaseFile: join(dataDir, "pombo.db"),
+      environment,
+      db,
+      commit,
+      pause,
+    };
     const replicator = await startReplicator({
       ...parts,
       stores: { workspaces },

@@ -272,7 +272,7 @@ for (const removed of ["", "ltx/9", "ltx/0"]) {
           await supervisor.look();
           return took("replication.not_restorable") === 1;
         });
-        expect(supervisor.trouble).toMatchObject({ part: "replication", isAdvisory: true });
+        expect(supervisor.trouble).toMatchObject({ component: "replication", isAdvisory: true });
         expect(supervisor.status.isRestorable).toBe(false);
         await waitUntil("it is mended", LIMIT_MS, async () => {
           write();

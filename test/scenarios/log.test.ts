@@ -98,7 +98,13 @@ test("every line of a run is one event as JSON, without addresses and keys unles
       expect(event).toMatch(/^[a-z_.]+$/);
     }
     const names = new Set(events.map(({ event }) => event));
-    for (const name of ["email.delivered", "email.bounced", "email.delivery_delayed", "idempotency.mismatch", "internal_error"])
+    for (const name of [
+      "email.delivered",
+      "email.bounced",
+      "email.delivery_delayed",
+      "idempotency.mismatch",
+      "internal_error",
+    ])
       expect(names).toContain(name);
     expect(names).not.toContain("forged");
     for (const { event, id, attempt } of events) {

@@ -25,7 +25,15 @@ function start() {
   const health = new CircuitBreaker({ routes, steady: { now: () => 0 }, log, pause: () => undefined });
   const receipts = new Receipts({ sms: ledger, routes });
   const pause = () => undefined;
-  const answers = new SubmitResponses({ sms: ledger, routes, receipts, health, lostResponseWaitMs: WAIT_MS, log, pause });
+  const answers = new SubmitResponses({
+    sms: ledger,
+    routes,
+    receipts,
+    health,
+    lostResponseWaitMs: WAIT_MS,
+    log,
+    pause,
+  });
   const { commit } = of.committer;
   let leaseEpoch = 0;
   return {

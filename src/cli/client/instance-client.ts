@@ -153,7 +153,7 @@ class Way {
     const opened = await openOffline({
       config,
       instanceKey: loadInstanceKey({ file: config.secrets.instanceKeyFile, env }),
-      edges: { clock: systemClock, random: systemRandom, log: errorsOnly(err) },
+      environment: { clock: systemClock, random: systemRandom, log: errorsOnly(err) },
     });
     if (opened.kind === "open") this.#offline = opened;
     return opened;

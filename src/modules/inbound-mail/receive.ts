@@ -26,7 +26,7 @@ export interface ReceiveDeps extends ReportDeps {
   commit: Commit;
   clock: Pick<Clock, "now" | "after">;
   random: Random;
-  guard: Pick<DiskGuard, "failure" | "trouble">;
+  guard: Pick<DiskGuard, "failure" | "blockedReason">;
   /** For the keys of feedback providers. */
   lookupTxt: LookupTxt;
   /** Of the tokens in return paths. */
@@ -171,7 +171,7 @@ async function reportStep(
     return {
       result: taken.outcome,
       tell() {
-        deps.log.event("report.taken", {
+        deps.log.event("report.processed", {
           id: uid,
           kind: report.kind,
           outcome: taken.outcome,
@@ -206,7 +206,7 @@ async function keepStep(
   deps: ReceiveDeps,
 ): Promise<Step> {
   // Nobody waits for it as an email's end is waited for.
-  if (deps.guard.trouble !== null) throw new NotNow(deps.guard.trouble);
+  if (deps.guard.blockedReason !== null) throw new NotNow(deps.guard.blockedReason);
   const mail = await keepFor(mailbox, letter, deps.random);
   return () => {
     deps.inbox.add(mail);

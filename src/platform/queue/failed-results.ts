@@ -23,7 +23,7 @@ export class FailedResults extends FailedWrites<number> {
     return this.size >= TOO_MANY;
   }
 
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const { first, size } = this;
     if (first === null) return null;
     const what = size === 1 ? "one delivery" : `${size} deliveries`;
@@ -32,7 +32,7 @@ export class FailedResults extends FailedWrites<number> {
       `By a bug in pombo the end of ${what} could not be written down (the first: ${this.nameOf(first.key)}; see ` +
       `"internal_error" in the log). Meanwhile they are not sent again, and writing is tried once a minute. ${end} What remains ` +
       "needs another version: pombo update, whose start tries them again, marked possibleDuplicate where one may have been delivered.";
-    return { part: "worker", reason, since: first.since, isAdvisory: true };
+    return { component: "worker", reason, since: first.since, isAdvisory: true };
   }
 
   /** `where`: what of the attempt could not be written. */

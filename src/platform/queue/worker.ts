@@ -140,16 +140,16 @@ export class Worker {
   }
 
   /** Why it takes nothing off the queue by itself; the storage's trouble is the guard's to tell. */
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const since = this.#changingSince;
     if (this.#stopping.signal.aborted) {
       const running = this.#running.size;
       const reason = `pombo is stopping: it sends nothing new and waits for ${running} running deliveries to end`;
-      return { part: "worker", reason, since };
+      return { component: "worker", reason, since };
     }
-    if (this.#recovery === "done") return this.#unwritten.trouble;
+    if (this.#recovery === "done") return this.#unwritten.issue;
     const reason = "Delivery has not begun yet: what was under way when pombo ended last is put in order first";
-    return { part: "worker", reason, since };
+    return { component: "worker", reason, since };
   }
 
   /**

@@ -144,7 +144,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   const app = await startApp({
     config,
     instanceKey,
-    edges: { clock: systemClock, random: systemRandom, log: withoutOwn(log, () => isFurnished) },
+    environment: { clock: systemClock, random: systemRandom, log: withoutOwn(log, () => isFurnished) },
     isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone: { texts, smsc, ownNumber: SANDBOX_SENDERS.number } }),
     exampleDomain: SANDBOX_DOMAIN,

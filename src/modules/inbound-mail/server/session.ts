@@ -146,7 +146,7 @@ export class InboundSession {
     const kinds = [...new Set(destinations.map(({ kind }) => kind))];
     for (const kind of kinds) this.#deps.counts.letter(kind);
     const fields = { for: kinds.join(" "), bytes: bytes.length, tls: isTls, client: clientAddress };
-    this.#deps.log.event("inbound.letter", fields);
+    this.#deps.log.event("inbound.message", fields);
   }
 
   #troubled(): Error {

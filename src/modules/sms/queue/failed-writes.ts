@@ -85,7 +85,7 @@ export class FailedSmsWrites extends FailedWrites<string> {
     this.#deps.log.error(where, error, { id: this.#nameOf(messageId), seq });
   }
 
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const { first, size } = this;
     if (first === null) return null;
     const what = size === 1 ? "one part of a text" : `${size} parts of texts`;
@@ -94,7 +94,7 @@ export class FailedSmsWrites extends FailedWrites<string> {
       `By a bug in pombo it could not be written down what became of ${what} (the first: of ${name}; see "internal_error" in the ` +
       "log). Meanwhile they are not sent again, and writing is tried once a minute. All others go on. What remains needs " +
       "another version: pombo update, whose start takes them for texts whose answer was lost.";
-    return { part: "sms", reason, since: first.since, isAdvisory: true };
+    return { component: "sms", reason, since: first.since, isAdvisory: true };
   }
 
   /** As the operator knows it; never throws. */
