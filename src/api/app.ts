@@ -6,7 +6,6 @@ import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
 import type { Config } from "../config/config.ts";
 import { admit, type AdmitDeps } from "./admit.ts";
 import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
-import { eventRoutes, type EventDeps } from "../modules/events/routes.ts";
 import { type InboxDeps, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
 import { type BodyLimits, type BodyDeps, bodyPlugin } from "../platform/http/body/read.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
@@ -38,8 +37,6 @@ import { type DeleteRouteDeps, deleteRoutes } from "../modules/workspaces/operat
 import { type OperatorKeyDeps, operatorKeyRoutes } from "../modules/workspaces/operator/key-routes.ts";
 import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/routes.ts";
 import { type SenderIdDeps, senderIdRoutes } from "../modules/workspaces/operator/sender-id-routes.ts";
-import type { RedeliverDeps } from "../modules/webhooks/api/redeliver.ts";
-import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
 import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceDeps } from "../modules/workspaces/routes.ts";
 
 // All routes in one application. Order of a request: its id, who calls and how often (before the body is
@@ -68,8 +65,8 @@ export interface ApiDeps {
   suppressions: SuppressionDeps;
   operator: OperatorDeps;
   usage: UsageDeps;
-  webhooks: RedeliverDeps;
-  events: Omit<EventDeps, "verifyKey">;
+  webhooks: AnyElysia;
+  events: AnyElysia;
   verifyKey: VerifyKey;
   bodyLimits: BodyLimits;
   bodies: Pick<BodyDeps, "budget" | "clock">;
@@ -139,8 +136,8 @@ export function createApi(deps: ApiDeps): AnyElysia {
     keyRoutes(deps.keys),
     suppressionRoutes(deps.suppressions),
     ...operatorRooms(deps.operator),
-    webhookRoutes(deps.webhooks),
-    eventRoutes({ ...deps.events, verifyKey: deps.verifyKey }),
+    deps.webhooks,
+    deps.events,
     instanceRoutes({ issues: deps.issues, document: () => (document ??= writeDocument()) }),
     docsRoutes(),
   ];

@@ -21,7 +21,7 @@ import type { Owner } from "./litestream/replica-owner.ts";
 import { bringFromReplica, lookAtReplica, ownerOfReplica } from "./litestream/replica.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { takeLock } from "../platform/instance-lock.ts";
-import { pauseFact } from "../platform/queue/delivery-pause.ts";
+import { formatPause } from "../platform/queue/delivery-pause.ts";
 import { type Rekeyed, rekey } from "./rekey.ts";
 import { forgetPutBack } from "../platform/update/recover.ts";
 import { openWebhookStore } from "../modules/webhooks/store.ts";
@@ -140,7 +140,7 @@ async function makeReady(draft: string, { at, owner }: Found, options: RestoreOp
     const mark = followerOf(readMark(facts.fact("marker")), owner, facts.fact("instance_id"));
     db.sqlite.transaction(() => {
       const reason = `the database was restored as it was at ${timeOf(at)}: what was delivered since would be sent again.`;
-      facts.setFact("delivery_paused", pauseFact({ reason, since: now, restorePoint }));
+      facts.setFact("delivery_paused", formatPause({ reason, since: now, restorePoint }));
       facts.setFact("key_check", keyring.checkValue());
       if (mark !== null) facts.setFact("marker", JSON.stringify(mark));
       doubtWaiting(db.sqlite);

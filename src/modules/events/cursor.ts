@@ -1,10 +1,11 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
-// Where a listener stands in its workspace's events. An event's integer id counts the events of all
-// workspaces, and would tell one of them how much the others send: so a cursor is the id and the workspace
-// in one block of AES-256, which the same id always gives, and which nobody can read or make. One block under
-// a key of its own is a permutation, so neither an IV nor a tag is needed: a block that was not given out for
-// this workspace is one only by a chance of 2^-80, since the workspace and the zeros must come out.
+// Cursors: a listener's place in its workspace's events.
+//
+// An event's integer id counts the events of all workspaces, and would show one of them how much the others send. So a
+// cursor is the id and the workspace in one block of AES-256, which the same id always gives, and which nobody can read or
+// make. One block under a key of its own is a permutation, so neither an IV nor a tag is needed: a block that was not given
+// out for this workspace passes with a chance of 2^-80, since the workspace and the zeros must come out.
 
 const BLOCK_BYTES = 16;
 /** Workspace and id are 6 bytes each; the last 4 are zero. */
@@ -13,7 +14,7 @@ const NUMBER_BYTES = 6;
 export interface EventCursors {
   /** The cursor after the event `id` (0: before all) of a workspace. */
   write(workspaceId: number, id: number): string;
-  /** The id; null: this was not given out for that workspace. */
+  /** The id; null: the cursor was not given out for that workspace. */
   read(workspaceId: number, cursor: string): number | null;
 }
 
@@ -29,7 +30,7 @@ export function eventCursors(key: Uint8Array): EventCursors {
     },
     read(workspaceId, cursor) {
       const sealed = Buffer.from(cursor, "base64url");
-      // To the letter: base64 skips over what it does not know.
+      // base64 skips characters that it does not know.
       if (sealed.length !== BLOCK_BYTES || sealed.toString("base64url") !== cursor) return null;
       const decipher = createDecipheriv("aes-256-ecb", key, null).setAutoPadding(false);
       const block = Buffer.concat([decipher.update(sealed), decipher.final()]);

@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
 
-/** Everything that can be told of, by the name that a webhook subscribes to. */
+// The types of events, and their form.
+
+/** By the names that a webhook subscribes to. */
 export const EVENT_TYPES = [
   "email.queued",
   "email.sent",

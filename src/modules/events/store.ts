@@ -53,17 +53,17 @@ export function openEventStore(db: Db) {
   );
 
   return {
-    /** Writes a fact, inside the transaction that makes it true; its integer id. */
+    /** Writes an event, inside the transaction that makes it true; its integer id. */
     insert: (row: NewEventRow): number => Number(insert.run({ ...row }).lastInsertRowid),
     byId: (id: number): EventRow | undefined => selectById.get({ id }),
     byUid: (workspaceId: number, uid: string): EventRow | undefined => selectByUid.get({ workspaceId, uid }),
-    /** A workspace's events after the one with this id (0: from the first that is kept), oldest first. */
+    /** A workspace's events after an id (0: from the first that is stored), oldest first. */
     after: (workspaceId: number, after: number, limit: number): EventRow[] =>
       selectAfter.all({ workspaceId, after, limit }),
     /** The id of a workspace's last event; 0: it has none. */
     lastOf: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
 
-    /** Removes a share of what is older than `notBefore`; true when there may be more. */
+    /** Removes a batch of the events older than `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean => removeOldest(orm, events, notBefore),
   };
 }

@@ -27,7 +27,7 @@ export function oldSecretsOf({ oldSecrets }: Pick<WebhookRow, "oldSecrets">, now
 
 export interface Secrets {
   /** The secrets that sign a call at `now`, the newest first. Throws SealError. */
-  of(webhook: WebhookRow, now: number): Uint8Array[];
+  open(webhook: WebhookRow, now: number): Uint8Array[];
 }
 
 /** Unseals secrets, each once while its row stays as it is. */
@@ -43,7 +43,7 @@ export function openSecrets(keyring: Pick<Keyring, "unseal">): Secrets {
     return secret;
   };
   return {
-    of(webhook, now) {
+    open(webhook, now) {
       const sealed = [webhook.secret.toString("base64"), ...oldSecretsOf(webhook, now).map((old) => old.sealed)];
       return sealed.map((each) => open(webhook.uid, each));
     },

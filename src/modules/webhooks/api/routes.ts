@@ -6,8 +6,16 @@ import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/rules.ts";
-import { type RedeliverDeps, replayDelivery, testWebhook } from "./redeliver.ts";
-import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
+import {
+  changeWebhook,
+  createWebhook,
+  type Place,
+  replayDelivery,
+  rotateSecret,
+  testWebhook,
+  type WebhookDeps,
+  type WithSecret,
+} from "./manage.ts";
 import { createRecover } from "./recover-missed.ts";
 import {
   Queued,
@@ -30,7 +38,7 @@ const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 
 const OneWebhook = Type.Object({ id: uuid() });
 
-export function webhookRoutes(deps: RedeliverDeps) {
+export function webhookRoutes(deps: WebhookDeps) {
   const recover = createRecover(deps);
   return new Elysia({ name: "webhooks", prefix: "/api/v1/webhooks" })
     .post(
@@ -79,7 +87,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .patch(
       "/:id",
       async ({ request, params, body }) => {
-        const changed = await changeWebhook(placeOf(request, params.id), body, deps);
+        const changed = await changeWebhook(getPlace(request, params.id), body, deps);
         if (changed === null) throw noSuchWebhook();
         return { data: showWebhook(changed) };
       },
@@ -101,8 +109,9 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .delete(
       "/:id",
       async ({ request, params }) => {
-        const webhook = ownWebhook(request, params.id, deps);
+        const webhook = findWebhook(request, params.id, deps);
         await deps.commit(() => deps.webhooks.delete(webhook));
+        deps.deleted();
         return { data: { id: webhook.uid, deleted: true } };
       },
       {
@@ -119,7 +128,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .get(
       "/:id/deliveries",
       ({ request, params, query }) => {
-        const webhook = ownWebhook(request, params.id, deps);
+        const webhook = findWebhook(request, params.id, deps);
         const page = pageOf(query);
         const total = webhook.deliveryCount;
         const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
@@ -140,7 +149,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/test",
       async ({ request, params, set }) => {
-        const eventId = await testWebhook(placeOf(request, params.id), deps);
+        const eventId = await testWebhook(getPlace(request, params.id), deps);
         if (eventId === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { eventId } };
@@ -159,7 +168,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/rotate-secret",
       async ({ request, params, body }) => {
-        const rotated = await rotateSecret(placeOf(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
+        const rotated = await rotateSecret(getPlace(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
         if (rotated === null) throw noSuchWebhook();
         return { data: withSecret(rotated) };
       },
@@ -180,7 +189,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/deliveries/:deliveryId/replay",
       async ({ request, params, set }) => {
-        const eventId = await replayDelivery(placeOf(request, params.id), params.deliveryId.toLowerCase(), deps);
+        const eventId = await replayDelivery(getPlace(request, params.id), params.deliveryId.toLowerCase(), deps);
         if (eventId === null)
           throw notFound("There is no such delivery of a webhook of this workspace, or its event is not kept any more");
         set.status = 202;
@@ -200,7 +209,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/recover",
       async ({ request, params, body, set }) => {
-        const queued = await recover(placeOf(request, params.id), Date.parse(body.since));
+        const queued = await recover(getPlace(request, params.id), Date.parse(body.since));
         if (queued === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { queued } };
@@ -222,12 +231,12 @@ export function webhookRoutes(deps: RedeliverDeps) {
     );
 }
 
-function placeOf(request: Request, id: string): { workspaceId: number; uid: string } {
+function getPlace(request: Request, id: string): Place {
   return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
 }
 
-function ownWebhook(request: Request, id: string, deps: RedeliverDeps): WebhookRow {
-  const { workspaceId, uid } = placeOf(request, id);
+function findWebhook(request: Request, id: string, deps: WebhookDeps): WebhookRow {
+  const { workspaceId, uid } = getPlace(request, id);
   const webhook = deps.webhooks.byUid(workspaceId, uid);
   if (webhook === undefined) throw noSuchWebhook();
   return webhook;

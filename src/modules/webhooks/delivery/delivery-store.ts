@@ -113,7 +113,7 @@ export function openDeliveryStore(db: Db) {
     },
 
     /** Removes a share of a webhook's deliveries; true when there may be more. */
-    removeOf: (webhookId: number, limit: number): boolean =>
+    removeBatch: (webhookId: number, limit: number): boolean =>
       removeShare(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
 
     /** Removes a share of what is older than `notBefore`; how many of each webhook, and whether there may be more. */

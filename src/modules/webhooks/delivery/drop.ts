@@ -21,7 +21,7 @@ export function dropCall(
   deps: DropDeps,
 ): "dropped" | "running" | "gone" {
   const { webhooks, jobs, deliveries, random } = deps;
-  const call = jobs.callOf(jobId);
+  const call = jobs.findCall(jobId);
   if (call === undefined) return jobs.removeWaiting(jobId) === null ? "gone" : "dropped";
   const attempts = jobs.removeWaiting(jobId);
   if (attempts === null) return "running";

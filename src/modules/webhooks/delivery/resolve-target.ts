@@ -2,11 +2,11 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Resolver } from "../../../protocols/dns/lookup.ts";
 import type { Look } from "./target.ts";
 
-/** For all the addresses of a name. What is not known by then is given up, and holds nobody else up. */
+/** For all addresses of a name: what is not known by then is given up, and holds up nobody else. */
 const TIMEOUT_MS = 5_000;
 
 /** Every address of a name, IPv4 first, by our own resolver. */
-export function lookBy(resolver: Pick<Resolver, "a" | "aaaa">, clock: Pick<Clock, "after">): Look {
+export function createLook(resolver: Pick<Resolver, "a" | "aaaa">, clock: Pick<Clock, "after">): Look {
   return async (hostname) => {
     const late = new AbortController();
     const cancel = clock.after(TIMEOUT_MS, () => late.abort());

@@ -1,35 +1,44 @@
-import type { Clock } from "../../../platform/clock.ts";
 import type { Plan } from "../../../config/config.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
+import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
-import type { RecordEvent, Subscribers } from "../../events/record.ts";
 import { validationError } from "../../../platform/http/errors.ts";
+import type { ListPages } from "../../../platform/http/pagination.ts";
 import { timeOf } from "../../../platform/http/times.ts";
-import { newId } from "../../../platform/uuid.ts";
 import type { Keyring } from "../../../platform/keyring/keyring.ts";
-import type { Random } from "../../../platform/random.ts";
+import { newId } from "../../../platform/uuid.ts";
+import type { Events } from "../../events/index.ts";
+import type { EventStore } from "../../events/store.ts";
 import type { DeliveryStore } from "../delivery/delivery-store.ts";
 import type { WebhookJobStore } from "../delivery/job-store.ts";
+import { type Look, parseTarget, reach, type TargetRules } from "../delivery/target.ts";
 import { MAX_OLD_SECRETS, type OldSecret, oldSecretsOf, sealContext } from "../secrets.ts";
 import { makeSecret, showSecret } from "../sign.ts";
 import type { WebhookRow, WebhookStore } from "../store.ts";
-import { type Look, parseTarget, reach, type TargetRules } from "../delivery/target.ts";
+import { showWebhook } from "./serialize.ts";
 
-// What the owner of a workspace does to its webhooks: make, change, give a new secret.
+// The actions of a workspace's owner on its webhooks: create, change, rotate the secret, test, replay.
 
-export interface WebhookDeps {
+export interface WebhookDeps extends Pick<Context, "commit" | "clock" | "random"> {
   webhooks: WebhookStore;
   jobs: WebhookJobStore;
   deliveries: DeliveryStore;
-  subscribers: Pick<Subscribers, "nudge">;
-  record: RecordEvent;
+  events: EventStore;
+  record: Events["record"];
   keyring: Pick<Keyring, "seal">;
   look: Look;
   rules: TargetRules;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
   planOf: (workspaceId: number) => Plan;
+  pages: ListPages;
+  /** After the commit: the webhook has something to deliver. */
+  nudge: (webhookId: number, at: number) => void;
+  /** After the commit: a webhook was deleted. */
+  deleted: () => void;
+}
+
+/** A webhook as its owner names it. */
+export interface Place {
+  workspaceId: number;
+  uid: string;
 }
 
 export interface WebhookRequest {
@@ -45,7 +54,7 @@ export interface WithSecret {
   secret: string;
 }
 
-/** Makes a webhook. Throws 402 at the plan's limit, 422 for a URL that must not be called. */
+/** Throws 402 at the plan's limit, 422 for a URL that must not be called. */
 export async function createWebhook(
   workspaceId: number,
   request: WebhookRequest,
@@ -71,9 +80,9 @@ export async function createWebhook(
   });
 }
 
-/** Changes a webhook; null: there is none. Turning it on takes back what pombo turned off. */
+/** Null: there is no such webhook. Turning it on takes back that pombo turned it off. */
 export async function changeWebhook(
-  place: { workspaceId: number; uid: string },
+  place: Place,
   change: Partial<WebhookRequest>,
   deps: WebhookDeps,
 ): Promise<WebhookRow | null> {
@@ -87,7 +96,7 @@ export async function changeWebhook(
       ...(events === undefined ? {} : { events: JSON.stringify([...new Set(events)]) }),
       ...(description === undefined ? {} : { description }),
       ...(enabled === undefined ? {} : { isEnabled: enabled, disabledReason: null }),
-      // What failed before says nothing of what it is now.
+      // Earlier failures say nothing about the webhook as it is now.
       ...(enabled === true || url !== undefined ? { failingSince: null } : {}),
     });
   });
@@ -97,11 +106,7 @@ export async function changeWebhook(
  * Gives a webhook a new secret; the one before signs beside it for so many hours, and so do earlier ones until their own
  * time. 0: every earlier one ends at once. Null: there is no such webhook. Throws 422 when too many are valid still.
  */
-export async function rotateSecret(
-  place: { workspaceId: number; uid: string },
-  graceHours: number,
-  deps: WebhookDeps,
-): Promise<WithSecret | null> {
+export async function rotateSecret(place: Place, graceHours: number, deps: WebhookDeps): Promise<WithSecret | null> {
   return deps.commit(() => {
     const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
     if (webhook === undefined) return null;
@@ -133,7 +138,49 @@ function replacedSecrets(webhook: WebhookRow, graceHours: number, { clock }: Web
   return [{ sealed: webhook.secret.toString("base64"), until: now + graceHours * 3_600_000 }, ...earlier];
 }
 
-/** A name that DNS does not know now may come to be: only what is known to be wrong is refused. */
+/** Sends the event webhook.test to this webhook only; the event's id, or null when there is no such webhook. */
+export async function testWebhook(place: Place, deps: WebhookDeps): Promise<string | null> {
+  const queued = await deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
+    if (webhook === undefined) return null;
+    requireEnabled(webhook);
+    const { id: webhookId, workspaceId, uid: resource } = webhook;
+    const at = deps.clock.now();
+    const event = deps.record({ workspaceId, type: "webhook.test", resource, at, data: () => showWebhook(webhook) });
+    if (event === null) return null;
+    deps.jobs.add({ webhookId, eventId: event.id, nextAt: at, again: "always" });
+    return { uid: event.uid, webhookId, at };
+  });
+  if (queued !== null) deps.nudge(queued.webhookId, queued.at);
+  return queued?.uid ?? null;
+}
+
+/** Delivers the event of one delivery once more; its id, or null when there is no such webhook or delivery. */
+export async function replayDelivery(place: Place, deliveryUid: string, deps: WebhookDeps): Promise<string | null> {
+  const queued = await deps.commit(() => {
+    const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
+    const delivery = webhook === undefined ? undefined : deps.deliveries.byUid(webhook.id, deliveryUid);
+    if (webhook === undefined || delivery === undefined) return null;
+    requireEnabled(webhook);
+    const event = deps.events.byId(delivery.eventId);
+    if (event === undefined) return null;
+    const now = deps.clock.now();
+    deps.jobs.add({ webhookId: webhook.id, eventId: event.id, nextAt: now, again: "always" });
+    return { uid: event.uid, webhookId: webhook.id, at: now };
+  });
+  if (queued !== null) deps.nudge(queued.webhookId, queued.at);
+  return queued?.uid ?? null;
+}
+
+/** Throws 422 for a webhook that is turned off. */
+export function requireEnabled(webhook: WebhookRow): void {
+  if (webhook.isEnabled) return;
+  throw new AppError("VALIDATION_ERROR", "The webhook is turned off", {
+    hint: `Turn it on first: PATCH /api/v1/webhooks/${webhook.uid} with {"enabled": true}.`,
+  });
+}
+
+/** A name that DNS does not know now may come to exist: only a known fault is refused. */
 async function requireCallable(url: string, { rules, look }: WebhookDeps): Promise<void> {
   const parsed = parseTarget(url, rules);
   if (parsed.kind === "fault") {
