@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import { isStorageError } from "./db/storage-error.ts";
 import type { Log } from "./log.ts";
 
-// A loop in the background: it runs when triggered and again after the delay that each run asks for.
+// A loop in the background: it runs when triggered, and again after the delay that each run asks for.
 
 /** After a run that failed: the storage is full or read-only, or there is an internal error. */
 const RETRY_MS = 60_000;
@@ -25,9 +25,11 @@ export interface BackgroundTaskOptions {
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #stopping = new AbortController();
-  #running: Promise<void> | null = null;
   #isStarted = false;
   #isTriggered = false;
+  /** Set before the run begins, which may trigger its own task at once. */
+  #isRunning = false;
+  #running = Promise.resolve();
   #cancel: () => void = () => undefined;
 
   constructor(options: BackgroundTaskOptions) {
@@ -45,7 +47,8 @@ export class BackgroundTask {
   trigger(): void {
     if (!this.#isStarted || this.#isStopped) return;
     this.#isTriggered = true;
-    if (this.#running !== null) return;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     this.#cancel();
     this.#running = this.#runAll();
   }
@@ -73,7 +76,7 @@ export class BackgroundTask {
       this.#isTriggered = false;
       delayMs = await this.#run();
     }
-    this.#running = null;
+    this.#isRunning = false;
     if (delayMs !== null) this.#schedule(delayMs);
   }
 
