@@ -27,7 +27,6 @@ export class BackgroundTask {
   readonly #stopping = new AbortController();
   #isStarted = false;
   #isTriggered = false;
-  /** Set before the run begins, which may trigger its own task at once. */
   #isRunning = false;
   #running = Promise.resolve();
   #cancel: () => void = () => undefined;
@@ -47,47 +46,50 @@ export class BackgroundTask {
   trigger(): void {
     if (!this.#isStarted || this.#isStopped) return;
     this.#isTriggered = true;
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    this.#cancel();
-    this.#running = this.#runAll();
+    if (!this.#isRunning) this.#run();
   }
 
   /** Resolves when no run is under way; the next one may be scheduled. */
   async idle(): Promise<void> {
-    await this.#running;
+    while (this.#isRunning) await this.#running;
   }
 
   /** No run begins any more. Resolves when the one under way has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancel();
-    await this.#running;
+    await this.idle();
   }
 
   get #isStopped(): boolean {
     return this.#stopping.signal.aborted;
   }
 
-  /** Never rejects. */
-  async #runAll(): Promise<void> {
-    let delayMs: number | null = null;
-    while (this.#isTriggered && !this.#isStopped) {
-      this.#isTriggered = false;
-      delayMs = await this.#run();
+  #run(): void {
+    this.#cancel();
+    this.#isTriggered = false;
+    // Before the run begins, since it may trigger its own task.
+    this.#isRunning = true;
+    try {
+      const delayMs = this.#options.run(this.#stopping.signal);
+      if (delayMs instanceof Promise)
+        this.#running = delayMs.catch((error: unknown) => this.#fail(error)).then((ms) => this.#end(ms));
+      else this.#end(delayMs);
+    } catch (error) {
+      this.#end(this.#fail(error));
     }
-    this.#isRunning = false;
-    if (delayMs !== null) this.#schedule(delayMs);
   }
 
-  async #run(): Promise<number | null> {
+  #end(delayMs: number | null): void {
+    this.#isRunning = false;
+    if (this.#isTriggered && !this.#isStopped) this.#run();
+    else if (delayMs !== null) this.#schedule(delayMs);
+  }
+
+  #fail(error: unknown): number {
     const { log, name } = this.#options;
-    try {
-      return await this.#options.run(this.#stopping.signal);
-    } catch (error) {
-      if (!isStorageError(error)) log.error(name, error);
-      return RETRY_MS;
-    }
+    if (!isStorageError(error)) log.error(name, error);
+    return RETRY_MS;
   }
 
   #schedule(delayMs: number): void {
