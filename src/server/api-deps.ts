@@ -100,7 +100,7 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
       commit,
       clock,
       log,
-      operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
+      operatorKeyHash: () => stores.settings.get("operator_key_hash"),
     }),
     bodies: built.bodies,
     bodyLimits: built.bodyLimits,

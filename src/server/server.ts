@@ -258,8 +258,12 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => receiver.close());
 
     await clockWatch.start(lastTimeOf(stores));
-    const replica = { databaseFile: databaseFile(config.dataDir), choice: options.replica ?? {} };
-    replicator = await startReplicator({ config, edges, db, stores, commit, pause, registry, openThread, ...replica });
+    const replica = {
+      settings: stores.settings,
+      databaseFile: databaseFile(config.dataDir),
+      choice: options.replica ?? {},
+    };
+    replicator = await startReplicator({ config, edges, db, commit, pause, registry, openThread, ...replica });
     const { settle } = replicator;
     closers.push(() => committer.flush());
     closers.push(settle);
@@ -364,8 +368,8 @@ function tellUnrecorded(of: { emails: number; webhooks: number; texts: number },
   log.event("pombo.unrecorded", { ...of, words }, "warn");
 }
 
-function lastTimeOf({ workspaces }: Pick<Stores, "workspaces">): number | null {
-  const at = Number(workspaces.fact("last_at") ?? Number.NaN);
+function lastTimeOf({ settings }: Pick<Stores, "settings">): number | null {
+  const at = Number(settings.get("last_at") ?? Number.NaN);
   return Number.isFinite(at) ? at : null;
 }
 
@@ -378,7 +382,7 @@ function watchClock(of: Pick<AppOptions, "edges"> & Pick<App, "worker" | "teller
     async follow(step, isStart) {
       await Promise.all([worker.followSetBack(), teller.worker.followSetBack()]);
       // Last, and with the note that it is done: texts must not follow the same step twice.
-      const note = () => stores.workspaces.setFact("last_at", String(edges.clock.now()));
+      const note = () => stores.settings.set("last_at", String(edges.clock.now()));
       await texter.followSetBack(step, isStart, note);
     },
   });

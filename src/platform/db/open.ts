@@ -3,7 +3,7 @@ import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { FinalStartError, StartError } from "../errors.ts";
-import { CHECKPOINT_PAGES, leaveCheckpoints } from "./checkpoints.ts";
+import { CHECKPOINT_PAGES, disableCheckpoints } from "./wal.ts";
 import { fingerprintOf, MIGRATIONS } from "./schema/migrations.ts";
 import { SteadyDatabase } from "./steady-sql.ts";
 import type { TransactionListener } from "./tally.ts";
@@ -31,8 +31,6 @@ export interface Db {
   sqlite: Database;
   /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
   listeners: TransactionListener[];
-  /** Changes of what the installation notes about itself, which nobody relies on: see update-probation.ts. */
-  aside: { changes: number };
   close(): void;
 }
 
@@ -77,7 +75,7 @@ function openSqlite(file: string, isReplicated: boolean): Db {
     sqlite.close();
     throw error;
   }
-  return { orm: drizzle(sqlite), sqlite, listeners: [], aside: { changes: 0 }, close: () => sqlite.close() };
+  return { orm: drizzle(sqlite), sqlite, listeners: [], close: () => sqlite.close() };
 }
 
 function applyPragmas(sqlite: Database): void {
@@ -104,7 +102,7 @@ function applyPragmas(sqlite: Database): void {
 function keepLog(sqlite: Database): void {
   sqlite.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
   sqlite.run("PRAGMA journal_size_limit = -1");
-  leaveCheckpoints({ sqlite });
+  disableCheckpoints({ sqlite });
 }
 
 function requireSqlite(sqlite: Database): void {
