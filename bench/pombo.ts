@@ -78,7 +78,7 @@ export async function preparePombo(options: {
     cleanup: options.cleanup,
     settings: {
       dns: { servers: [`127.0.0.1:${options.dnsPort}`] },
-      email: { destination_port: options.sink.port, allow_addresses: ["127.0.0.0/8"] },
+      email: { destination_port: options.sink.port, allow_private_ranges: ["127.0.0.0/8"] },
     },
   });
   const api = await createWorkspace(app, "bench");

@@ -67,7 +67,7 @@ async function measure(options: Options, cleanup: Cleanup): Promise<ReadsFigures
     cleanup,
     settings: {
       dns: { servers: [`127.0.0.1:${dns.port}`] },
-      email: { destination_port: mx.port, allow_addresses: ["127.0.0.0/8"] },
+      email: { destination_port: mx.port, allow_private_ranges: ["127.0.0.0/8"] },
     },
   });
   const api = await createWorkspace(stopped, "bench");

@@ -88,8 +88,8 @@ async function observe(folder: string, isCalm: boolean, options: Options, cleanu
         dns: { servers: [`127.0.0.1:${dns.port}`] },
         email: {
           destination_port: sink.port,
-          allow_addresses: ["127.0.0.0/8"],
-          retry: SCHEDULE,
+          allow_private_ranges: ["127.0.0.0/8"],
+          retry_schedule: SCHEDULE,
           lifetime: LIFETIME,
         },
       },

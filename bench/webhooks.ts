@@ -109,8 +109,8 @@ async function measure(folder: string, order: { events: number; hooks: number },
     cleanup,
     settings: {
       dns: { servers: [`127.0.0.1:${dns.port}`] },
-      email: { allow_addresses: ["127.0.0.0/8"], destination_port: await freePort() },
-      webhooks: { allow_http: true, allow_addresses: ["127.0.0.0/8"] },
+      email: { allow_private_ranges: ["127.0.0.0/8"], destination_port: await freePort() },
+      webhooks: { allow_http: true, allow_private_ranges: ["127.0.0.0/8"] },
     },
   });
   const backlog = await createWorkspace(app, "backlog");

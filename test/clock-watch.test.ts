@@ -14,7 +14,7 @@ function watching(follow: (step: SetBack, isStart: boolean) => Promise<void> = (
   const watch = new ClockStepWatch({
     clock: { now: () => steady.now() + offset, after: () => () => undefined },
     steady,
-    log: { event: (name) => void events.push(name), bug: (_, error) => void bugs.push(error) },
+    log: { event: (name) => void events.push(name), error: (_, error) => void bugs.push(error) },
     async follow(step, isStart) {
       await follow(step, isStart);
       followed.push({ ...step, isStart });
@@ -40,20 +40,20 @@ for (const hours of [1, 24]) {
     const on = watching();
     await on.watch.start(START);
     await on.advance(10_000);
-    expect(on.watch.trouble).toBeNull();
+    expect(on.watch.issue).toBeNull();
     on.set(-hours * HOUR);
     await on.advance(1_000);
     expect(on.followed).toEqual([{ fromMs: START + 11_000, toMs: START + 11_000 - hours * HOUR, isStart: false }]);
     const to = new Date(START + 11_000 - hours * HOUR).toISOString().slice(0, 19);
-    expect(on.watch.trouble).toMatchObject({
-      part: "clock",
+    expect(on.watch.issue).toMatchObject({
+      component: "clock",
       isAdvisory: true,
       reason: expect.stringContaining(`set back from 2026-01-01T12:00:11Z to ${to}Z`),
     });
     await on.advance(HOUR);
-    expect(on.watch.trouble).not.toBeNull();
+    expect(on.watch.issue).not.toBeNull();
     await on.advance(2_000);
-    expect(on.watch.trouble).toBeNull();
+    expect(on.watch.issue).toBeNull();
     expect(on.followed).toHaveLength(1);
     expect(on.events).toEqual(["clock.set_back"]);
   });
@@ -63,7 +63,7 @@ test("at a start the last time that the database knows shows the step", async ()
   const on = watching();
   await on.watch.start(START + HOUR);
   expect(on.followed).toEqual([{ fromMs: START + HOUR, toMs: START, isStart: true }]);
-  expect(on.watch.trouble).not.toBeNull();
+  expect(on.watch.issue).not.toBeNull();
   await on.advance(10_000);
   expect(on.followed).toHaveLength(1);
 });
@@ -73,13 +73,13 @@ test("a clock that is set on is told for an hour, and nothing has to follow", as
   await on.watch.start(START);
   on.set(24 * HOUR);
   await on.advance(1_000);
-  expect(on.watch.trouble).toMatchObject({
-    part: "clock",
+  expect(on.watch.issue).toMatchObject({
+    component: "clock",
     isAdvisory: true,
     reason: expect.stringContaining("set on from 2026-01-01T12:00:01Z to 2026-01-02T12:00:01Z"),
   });
   await on.advance(HOUR + 1_000);
-  expect([on.watch.trouble, on.followed, on.events]).toEqual([null, [], ["clock.set_on"]]);
+  expect([on.watch.issue, on.followed, on.events]).toEqual([null, [], ["clock.set_forward"]]);
 });
 
 test("a first start, a small step, a drift and a clock that is set forward are none", async () => {
@@ -108,7 +108,7 @@ test("a step that cannot be followed now is followed later, and keeps a start fr
   await next.watch.start(null);
   next.set(-HOUR);
   await next.advance(3_000);
-  expect([next.followed.length, next.bugs.length, next.watch.trouble]).toEqual([0, 3, null]);
+  expect([next.followed.length, next.bugs.length, next.watch.issue]).toEqual([0, 3, null]);
   isBroken = false;
   await next.advance(1_000);
   expect(next.followed).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Config, ConfigSchema, formatMistakes, parseConfig } from "../src/config/config.ts";
+import { type Config, ConfigSchema, formatConfigErrors, parseConfig } from "../src/config/config.ts";
 import { fileKey } from "../src/config/reader.ts";
 import type { Setting } from "../src/config/fields.ts";
 
@@ -10,7 +10,7 @@ const EXAMPLE = readFileSync(join(import.meta.dir, "../config.example.toml"), "u
 
 function configOf(text: string): Config {
   const result = parseConfig(text, { file: "pombo.toml", env: {} });
-  if (result.kind === "mistakes") throw new Error(formatMistakes("pombo.toml", result.mistakes));
+  if (result.kind === "errors") throw new Error(formatConfigErrors("pombo.toml", result.errors));
   return result.config;
 }
 
@@ -107,9 +107,9 @@ test("config.example.toml shows the defaults: with its comments removed it means
 });
 
 test("its relay, with the comments removed, is one with the defaults", () => {
-  const provider = '[email]\nprovider = "relay"\n';
-  const spelledOut = REQUIRED + provider + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY), EXAMPLE.indexOf(ROUTE)));
-  const shortest = `${REQUIRED}${provider}[[relay]]\nhost = "smtp.example.net"\n`;
+  const transport = '[email]\ntransport = "relay"\n';
+  const spelledOut = REQUIRED + transport + spellOut(EXAMPLE.slice(EXAMPLE.indexOf(RELAY), EXAMPLE.indexOf(ROUTE)));
+  const shortest = `${REQUIRED}${transport}[[relay]]\nhost = "smtp.example.net"\n`;
   expect(configOf(spelledOut)).toEqual(configOf(shortest));
 });
 
@@ -173,7 +173,7 @@ test("no mangled example makes parseConfig throw, and every mistake is told in f
     }
     const result = parseConfig(text, { file: "pombo.toml", env: {} });
     if (result.kind === "config") continue;
-    expect(result.mistakes.length).toBeGreaterThan(0);
-    for (const { key, found, expected } of result.mistakes) expect([key, found, expected]).not.toContain("");
+    expect(result.errors.length).toBeGreaterThan(0);
+    for (const { key, found, expected } of result.errors) expect([key, found, expected]).not.toContain("");
   }
 });

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { formatMistakes, parseConfig } from "../src/config/config.ts";
-import type { Mistake } from "../src/config/toml.ts";
+import { formatConfigErrors, parseConfig } from "../src/config/config.ts";
+import type { ConfigError } from "../src/config/toml.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 
-function mistakesOf(text: string): Mistake[] {
+function mistakesOf(text: string): ConfigError[] {
   const result = parseConfig(text, { file: "pombo.toml", env: {} });
-  return result.kind === "mistakes" ? result.mistakes : [];
+  return result.kind === "errors" ? result.errors : [];
 }
 
 // Each row: what is written (in place of nothing or of the required line), and the mistake it makes.
@@ -27,7 +27,7 @@ const MISTAKES: [written: string, key: string, found: string, expected: string][
   ['[dns]\nservers = "127.0.0.1"', "dns.servers", '"127.0.0.1"', "a list of 0 to 8 values"],
   ['[dns]\nservers = ["127.0.0.1", "x:53"]', "dns.servers[1]", '"x:53"', 'an address such as "127.0.0.1"'],
   ['[dns]\nservers = ["127.0.0.1:0"]', "dns.servers[0]", '"127.0.0.1:0"', "an address such as"],
-  ['[email]\nprovider = "smtp"', "email.provider", '"smtp"', '"direct" or "relay"'],
+  ['[email]\ntransport = "smtp"', "email.transport", '"smtp"', '"direct" or "relay"'],
   ['[email]\nbounce_host = ""', "email.bounce_host", '""', "full host name"],
   ['[email]\nsource_ipv4 = "::1"', "email.source_ipv4", '"::1"', "an IPv4 address"],
   ['[email]\nsource_ipv4 = "203.0.113.300"', "email.source_ipv4", '"203.0.113.300"', "an IPv4 address"],
@@ -39,11 +39,21 @@ const MISTAKES: [written: string, key: string, found: string, expected: string][
   ['[email]\nlifetime = "3 days"', "email.lifetime", '"3 days"', "units: ms, s, m, h, d"],
   ["[email]\nlifetime = 2026-01-01", "email.lifetime", 'a date or time ("2026-01-01")', "a duration"],
   ["[email]\nlifetime = true", "email.lifetime", "true", "a duration"],
-  ["[email]\nretry = []", "email.retry", "an empty list", "a list of 1 to 50 values"],
-  [`[email]\nretry = [${'"1m",'.repeat(51)}]`, "email.retry", "a list of 51", "a list of 1 to 50 values"],
-  ['[email]\nretry = ["1m", "0ms"]', "email.retry[1]", '"0ms"', 'from "1ms" to "7d"'],
-  ['[email]\nretry = ["1m", ["1m"]]', "email.retry[1]", "a list of 1", "a duration"],
-  ['[email]\nallow_addresses = ["10.0.0.0/33"]', "email.allow_addresses[0]", '"10.0.0.0/33"', "an address range"],
+  ["[email]\nretry_schedule = []", "email.retry_schedule", "an empty list", "a list of 1 to 50 values"],
+  [
+    `[email]\nretry_schedule = [${'"1m",'.repeat(51)}]`,
+    "email.retry_schedule",
+    "a list of 51",
+    "a list of 1 to 50 values",
+  ],
+  ['[email]\nretry_schedule = ["1m", "0ms"]', "email.retry_schedule[1]", '"0ms"', 'from "1ms" to "7d"'],
+  ['[email]\nretry_schedule = ["1m", ["1m"]]', "email.retry_schedule[1]", "a list of 1", "a duration"],
+  [
+    '[email]\nallow_private_ranges = ["10.0.0.0/33"]',
+    "email.allow_private_ranges[0]",
+    '"10.0.0.0/33"',
+    "an address range",
+  ],
   ["[email]\nmax_sessions = 0", "email.max_sessions", "0", "from 1 to 10000"],
   ["[email]\nmax_sessions = 10", "email.sessions_per_destination", "20", "at most email.max_sessions, which is 10"],
   ['[email]\ndmarc_rua = "a@example.net; p=none"', "email.dmarc_rua", '"a@example.net; p=none"', "an email address"],
@@ -57,7 +67,7 @@ const MISTAKES: [written: string, key: string, found: string, expected: string][
   ["plans = 3", "plans", "3", "a table"],
   ["[plans.Gold]\nbatch = 1", "plans.Gold", "this name", "lower-case letters"],
   ["[plans.__proto__]\nbatch = 1", "plans.__proto__", "this name", "lower-case letters"],
-  ['[idempotency]\nkeep = "400d"', "idempotency.keep", '"400d"', 'to "30d"'],
+  ['[idempotency]\nretention = "400d"', "idempotency.retention", '"400d"', 'to "30d"'],
   ["[disk]\nmin_free_inodes_percent = 51", "disk.min_free_inodes_percent", "51", "from 0 to 50"],
   ['[secrets]\ninstance_key_file = "k"', "secrets.instance_key_file", '"k"', "absolute path"],
   ['[log]\naddresses = "none"', "log.addresses", '"none"', '"redacted" or "full"'],
@@ -69,8 +79,8 @@ test.each(MISTAKES)(
   "%s is refused, naming the key, what was found and what is expected",
   (written, key, found, expected) => {
     const required = REQUIRED.split("\n").filter((line) => line.split(" ")[0] !== written.split(" ")[0]);
-    const mistakes = mistakesOf(`${required.join("\n")}\n${written}\n`);
-    expect(mistakes).toEqual([{ key, found, expected: expect.stringContaining(expected) }]);
+    const errors = mistakesOf(`${required.join("\n")}\n${written}\n`);
+    expect(errors).toEqual([{ key, found, expected: expect.stringContaining(expected) }]);
   },
 );
 
@@ -96,22 +106,22 @@ test.each(UNKNOWN)("%s is an unknown key", (written, key, found, expected) => {
   expect(mistakesOf(`${REQUIRED}${written}\n`)).toEqual([{ key, found, expected: expect.stringContaining(expected) }]);
 });
 
-test("all mistakes come at once, the missing keys among them", () => {
-  const mistakes = mistakesOf(
-    '[http]\nlisten = "x"\n[email]\nlifetime = 3\nretry = ["x"]\nfoo = 1\n[plans.launch]\nsms = 2\n',
+test("all errors come at once, the missing keys among them", () => {
+  const errors = mistakesOf(
+    '[http]\nlisten = "x"\n[email]\nlifetime = 3\nretry_schedule = ["x"]\nfoo = 1\n[plans.launch]\nsms = 2\n',
   );
-  expect(mistakes.map(({ key }) => key)).toEqual([
+  expect(errors.map(({ key }) => key)).toEqual([
     "hostname",
     "data_dir",
     "http.listen",
     "email.lifetime",
-    "email.retry[0]",
+    "email.retry_schedule[0]",
     "email.foo",
     "plans.launch.sms",
   ]);
-  expect(mistakes[0]?.found).toBe("nothing");
-  const lines = formatMistakes("/etc/pombo.toml", mistakes).split("\n");
-  expect(lines).toHaveLength(mistakes.length);
+  expect(errors[0]?.found).toBe("nothing");
+  const lines = formatConfigErrors("/etc/pombo.toml", errors).split("\n");
+  expect(lines).toHaveLength(errors.length);
   expect(lines[2]).toBe(
     '/etc/pombo.toml: http.listen: found "x"; expected an address and a port such as "127.0.0.1:8080" or "[::1]:8080"',
   );

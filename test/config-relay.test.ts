@@ -1,21 +1,21 @@
 import { expect, test } from "bun:test";
-import { type Config, formatMistakes, parseConfig } from "../src/config/config.ts";
-import type { Mistake } from "../src/config/toml.ts";
+import { type Config, formatConfigErrors, parseConfig } from "../src/config/config.ts";
+import type { ConfigError } from "../src/config/toml.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
-const BY_RELAY = `${REQUIRED}[email]\nprovider = "relay"\n`;
+const BY_RELAY = `${REQUIRED}[email]\ntransport = "relay"\n`;
 
 type Environment = Record<string, string>;
 
 function configOf(text: string, env: Environment = {}): Config {
   const result = parseConfig(text, { file: "pombo.toml", env });
-  if (result.kind === "mistakes") throw new Error(formatMistakes("pombo.toml", result.mistakes));
+  if (result.kind === "errors") throw new Error(formatConfigErrors("pombo.toml", result.errors));
   return result.config;
 }
 
-function mistakesOf(text: string, env: Environment = {}): Mistake[] {
+function mistakesOf(text: string, env: Environment = {}): ConfigError[] {
   const result = parseConfig(text, { file: "pombo.toml", env });
-  return result.kind === "mistakes" ? result.mistakes : [];
+  return result.kind === "errors" ? result.errors : [];
 }
 
 /** Tables `[[relay]]`, each a host and these lines. */
@@ -133,16 +133,16 @@ const MISTAKES: [text: string, key: string, found: string, expected: string][] =
     BY_RELAY,
     "relay",
     "no [[relay]]",
-    'a [[relay]] without domains, which takes the mail of all others, or [email] provider = "direct"',
+    'a [[relay]] without domains, which takes the mail of all others, or [email] transport = "direct"',
   ],
   [
     BY_RELAY + relays('domains = ["a.test"]'),
     "relay",
     "no [[relay]] without domains",
-    'or [email] provider = "direct"',
+    'or [email] transport = "direct"',
   ],
   [BY_RELAY + relays("", ""), "relay[1].domains", "no domains", "relay[0].domains is empty as well"],
-  [REQUIRED + relays(""), "relay[0].domains", "no domains", 'or [email] provider = "relay" for all mail'],
+  [REQUIRED + relays(""), "relay[0].domains", "no domains", 'or [email] transport = "relay" for all mail'],
   [
     REQUIRED + relays('domains = ["a.test", "b.test"]', 'domains = ["B.test"]'),
     "relay[1].domains[0]",
@@ -173,7 +173,7 @@ test("a password in the environment that could be meant for two relays is refuse
   ]);
 });
 
-test("all mistakes of all relays come at once", () => {
+test("all errors of all relays come at once", () => {
   const text = REQUIRED + relays('port = "x"\nusername = "a"', 'tls = "none"\nusername = "a"\npassword = "b"\nfoo = 1');
   expect(mistakesOf(text).map(({ key }) => key)).toEqual([
     "relay[0].port",
@@ -202,11 +202,11 @@ test("no message shows a password, whatever is wrong with it or with its line", 
     `relay = [{ host = "x", username = "a", password = "${secret}" port = 3 }]\n`,
   ];
   for (const text of texts) {
-    const mistakes = mistakesOf(
+    const errors = mistakesOf(
       BY_RELAY.replace("[email]", `${text.startsWith("relay =") ? text : ""}[email]`) +
         (text.startsWith("relay =") ? "" : text),
     );
-    expect([text, mistakes.length]).not.toEqual([text, 0]);
-    expect(formatMistakes("pombo.toml", mistakes)).not.toContain(secret);
+    expect([text, errors.length]).not.toEqual([text, 0]);
+    expect(formatConfigErrors("pombo.toml", errors)).not.toContain(secret);
   }
 });

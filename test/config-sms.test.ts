@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { type Config, formatMistakes, parseConfig } from "../src/config/config.ts";
-import type { Mistake } from "../src/config/toml.ts";
+import { type Config, formatConfigErrors, parseConfig } from "../src/config/config.ts";
+import type { ConfigError } from "../src/config/toml.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 
@@ -8,13 +8,13 @@ type Environment = Record<string, string>;
 
 function configOf(text: string, env: Environment = {}): Config["sms"] {
   const result = parseConfig(REQUIRED + text, { file: "pombo.toml", env });
-  if (result.kind === "mistakes") throw new Error(formatMistakes("pombo.toml", result.mistakes));
+  if (result.kind === "errors") throw new Error(formatConfigErrors("pombo.toml", result.errors));
   return result.config.sms;
 }
 
-function mistakesOf(text: string, env: Environment = {}): Mistake[] {
+function mistakesOf(text: string, env: Environment = {}): ConfigError[] {
   const result = parseConfig(REQUIRED + text, { file: "pombo.toml", env });
-  return result.kind === "mistakes" ? result.mistakes : [];
+  return result.kind === "errors" ? result.errors : [];
 }
 
 function route(name: string, lines = "", links: string[] = [link(`${name}-1`)]): string {
@@ -31,7 +31,7 @@ test("without [[sms.routes]] there is none, and the numbers allowed are the inte
     otpLifetimeMs: 600_000,
     transactionalLifetimeMs: 86_400_000,
     bulkLifetimeMs: 86_400_000,
-    unknownWaitMs: 120_000,
+    lostResponseWaitMs: 120_000,
     receiptGraceMs: 3_600_000,
     helpText: null,
     routes: [],
@@ -47,14 +47,14 @@ test("a route says as little as its name and a link, and the rest is the common 
     failoverAfterMs: 30_000,
     segmentation: "udh8",
     shiftTables: "off",
-    dcs0Charset: "gsm7",
+    defaultCharset: "gsm7",
     alphanumericTonNpi: { ton: 5, npi: 0 },
     numberTonNpi: { ton: 1, npi: 1 },
     shortCodeTonNpi: { ton: 3, npi: 0 },
     receipts: "each",
-    ids: "auto",
+    messageIdFormat: "auto",
     validity: "relative",
-    unknown: "auto",
+    onLostResponse: "auto",
     senders: [],
     statuses: [],
     errors: [],
@@ -179,8 +179,8 @@ const MISTAKES: [text: string, key: string, found: string, expected: string][] =
 
 for (const [text, key, found, expected] of MISTAKES) {
   test(`${key}: found ${found} is refused, and said what is expected`, () => {
-    const mistakes = mistakesOf(text);
-    expect(mistakes.map((mistake) => [mistake.key, mistake.found])).toEqual([[key, found]]);
-    expect(mistakes[0]?.expected).toContain(expected);
+    const errors = mistakesOf(text);
+    expect(errors.map((mistake) => [mistake.key, mistake.found])).toEqual([[key, found]]);
+    expect(errors[0]?.expected).toContain(expected);
   });
 }

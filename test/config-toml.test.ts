@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { formatMistakes, parseConfig } from "../src/config/config.ts";
-import type { Mistake } from "../src/config/toml.ts";
+import { formatConfigErrors, parseConfig } from "../src/config/config.ts";
+import type { ConfigError } from "../src/config/toml.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 
-function mistakesOf(text: string): Mistake[] {
+function mistakesOf(text: string): ConfigError[] {
   const result = parseConfig(text, { file: "pombo.toml", env: {} });
-  return result.kind === "mistakes" ? result.mistakes : [];
+  return result.kind === "errors" ? result.errors : [];
 }
 
 const SYNTAX: [written: string, key: string, found: string, expected: string][] = [
@@ -39,7 +39,7 @@ test("a file beyond the size limit is refused unread", () => {
 });
 
 test("control characters of the file never reach the operator's terminal", () => {
-  const shown = formatMistakes("f", mistakesOf('hostname = "\\u001b[31m\\u009b\\u202e\\u007f"\n"\\u001b[2J" = 1'));
-  // Line breaks between the mistakes are the only ones.
+  const shown = formatConfigErrors("f", mistakesOf('hostname = "\\u001b[31m\\u009b\\u202e\\u007f"\n"\\u001b[2J" = 1'));
+  // Line breaks between the errors are the only ones.
   expect(shown.replaceAll("\n", "")).not.toMatch(/\p{C}/u);
 });

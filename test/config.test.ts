@@ -1,19 +1,19 @@
 import { expect, test } from "bun:test";
-import { type Config, defaultConfig, formatMistakes, parseConfig } from "../src/config/config.ts";
-import type { Mistake } from "../src/config/toml.ts";
+import { type Config, defaultConfig, formatConfigErrors, parseConfig } from "../src/config/config.ts";
+import type { ConfigError } from "../src/config/toml.ts";
 import { parseDuration, parseHostname, parseHostPort, parseSize } from "../src/config/formats.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 
 function configOf(text: string, env: Record<string, string | undefined> = {}): Config {
   const result = parseConfig(text, { file: "pombo.toml", env });
-  if (result.kind === "mistakes") throw new Error(formatMistakes("pombo.toml", result.mistakes));
+  if (result.kind === "errors") throw new Error(formatConfigErrors("pombo.toml", result.errors));
   return result.config;
 }
 
-function mistakesOf(text: string, env: Record<string, string | undefined> = {}): Mistake[] {
+function mistakesOf(text: string, env: Record<string, string | undefined> = {}): ConfigError[] {
   const result = parseConfig(text, { file: "pombo.toml", env });
-  return result.kind === "mistakes" ? result.mistakes : [];
+  return result.kind === "errors" ? result.errors : [];
 }
 
 test("the two required keys are enough, and everything else has its default", () => {
@@ -23,7 +23,7 @@ test("the two required keys are enough, and everything else has its default", ()
     listen: { address: "127.0.0.1", port: 8080 },
     maxBodyBytes: 16 * 1024 ** 2,
     maxBatchBodyBytes: 32 * 1024 ** 2,
-    maxOtherBodyBytes: 64 * 1024,
+    maxBodyDefaultBytes: 64 * 1024,
     trustedProxies: [],
   });
   expect(config.rateLimits).toEqual({
@@ -33,11 +33,11 @@ test("the two required keys are enough, and everything else has its default", ()
     writesBurst: 40,
     readsPerSecond: 50,
     readsBurst: 100,
-    failedKeysPerMinute: 10,
+    failedAuthPerMinute: 10,
     workspacesPerHour: 10,
   });
   expect(config.email.lifetimeMs).toBe(72 * 3_600_000);
-  expect(config.email.retryMs).toEqual([1, 5, 10, 15, 30, 60, 120, 240, 360].map((m) => m * 60_000));
+  expect(config.email.retryScheduleMs).toEqual([1, 5, 10, 15, 30, 60, 120, 240, 360].map((m) => m * 60_000));
   expect(config.email.bounceHost).toBe("mail.example.net");
   expect(config.email.sourceIpv4).toBeNull();
   expect(config.email.dmarcRua).toBeNull();
@@ -86,13 +86,13 @@ test("a plan's table changes only the keys it names", () => {
 });
 
 test("a plan of a new name needs every key", () => {
-  const mistakes = mistakesOf(`${REQUIRED}[plans.gold]\nbatch = 10\nsms = true\n`);
-  expect(mistakes.map(({ key }) => key)).toEqual(
+  const errors = mistakesOf(`${REQUIRED}[plans.gold]\nbatch = 10\nsms = true\n`);
+  expect(errors.map(({ key }) => key)).toEqual(
     ["emails_per_month", "emails_per_day", "domains", "api_keys", "webhooks", "members", "storage"].map(
       (key) => `plans.gold.${key}`,
     ),
   );
-  expect(mistakes[0]).toMatchObject({
+  expect(errors[0]).toMatchObject({
     found: "nothing",
     expected: "a whole number from -1 to 1000000000",
   });
@@ -113,18 +113,18 @@ test("a certificate and its key are named together, and the inbound port can be 
     ["certificate_file", "key_file"],
     ["key_file", "certificate_file"],
   ]) {
-    const mistakes = mistakesOf(`${REQUIRED}[inbound]\n${given} = "/etc/pombo/mail.pem"\n`);
-    expect(mistakes).toMatchObject([{ key: `inbound.${lacking}`, found: "nothing" }]);
+    const errors = mistakesOf(`${REQUIRED}[inbound]\n${given} = "/etc/pombo/mail.pem"\n`);
+    expect(errors).toMatchObject([{ key: `inbound.${lacking}`, found: "nothing" }]);
   }
 });
 
 test("changing one config leaves the defaults of the next alone", () => {
   const changed = defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" });
-  changed.email.retryMs.push(1);
+  changed.email.retryScheduleMs.push(1);
   changed.dns.servers.push("x");
   (changed.plans["launch"] as { batch: number }).batch = 7;
   const fresh = defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" });
-  expect([fresh.email.retryMs.length, fresh.dns.servers, fresh.plans["launch"]?.batch]).toEqual([9, [], 50]);
+  expect([fresh.email.retryScheduleMs.length, fresh.dns.servers, fresh.plans["launch"]?.batch]).toEqual([9, [], 50]);
 });
 
 test("values are read into one form", () => {
@@ -134,17 +134,17 @@ test("values are read into one form", () => {
       'data_dir = "/var//lib/./pombo/"',
       '[http]\nlisten = "[::1]:0"',
       '[dns]\nservers = ["192.0.2.1", "::1", "[2001:db8::1]:5353", "192.0.2.2:54"]',
-      '[email]\nallow_addresses = ["127.0.0.0/8", "10.1.2.3", "FD00::1"]',
-      'dmarc_rua = "Reports@Example.NET"\nretry = ["200ms"]\nsource_ipv4 = "203.0.113.7"',
+      '[email]\nallow_private_ranges = ["127.0.0.0/8", "10.1.2.3", "FD00::1"]',
+      'dmarc_rua = "Reports@Example.NET"\nretry_schedule = ["200ms"]\nsource_ipv4 = "203.0.113.7"',
     ].join("\n"),
   );
   expect(config.hostname).toBe("mail.example.net");
   expect(config.dataDir).toBe("/var/lib/pombo");
   expect(config.http.listen).toEqual({ address: "::1", port: 0 });
   expect(config.dns.servers).toEqual(["192.0.2.1:53", "[::1]:53", "[2001:db8::1]:5353", "192.0.2.2:54"]);
-  expect(config.email.allowAddresses).toEqual(["127.0.0.0/8", "10.1.2.3/32", "fd00::1/128"]);
+  expect(config.email.allowPrivateRanges).toEqual(["127.0.0.0/8", "10.1.2.3/32", "fd00::1/128"]);
   expect(config.email.dmarcRua).toBe("mailto:Reports@example.net");
-  expect(config.email.retryMs).toEqual([200]);
+  expect(config.email.retryScheduleMs).toEqual([200]);
   expect(config.email.sourceIpv4).toBe("203.0.113.7");
 });
 
@@ -154,7 +154,7 @@ test("POMBO_INSTANCE_KEY_FILE overrides the file's key, and an empty one does no
   expect(configOf(text, { POMBO_INSTANCE_KEY_FILE: "" }).secrets.instanceKeyFile).toBe("/etc/a.key");
 });
 
-test("mistakes in the environment are named as such", () => {
+test("errors in the environment are named as such", () => {
   const key = "environment variable POMBO_INSTANCE_KEY_FILE";
   expect(mistakesOf(REQUIRED, { POMBO_INSTANCE_KEY_FILE: "b.key", POMBO_INSTANCE_KEY: "k" })).toEqual([
     { key, found: '"b.key"', expected: expect.stringContaining("an absolute path") },

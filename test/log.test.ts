@@ -26,11 +26,11 @@ test("an event is one line of JSON with its time, level and name first", () => {
 });
 
 test("what the operator may have to act on is a warning", () => {
-  const [line] = written((log) => log.event("disk.trouble", { reason: "full" }, "warn"));
+  const [line] = written((log) => log.event("disk.failed", { reason: "full" }, "warn"));
   expect(JSON.parse(line!)).toEqual({
     time: "2026-11-21T09:30:00.000Z",
     level: "warn",
-    event: "disk.trouble",
+    event: "disk.failed",
     reason: "full",
   });
 });
@@ -86,7 +86,7 @@ describe("an address is hidden", () => {
   test("in the words of an error, its causes and what is no error", () => {
     const error = new Error("row of maria@example.com", { cause: new Error("for <ana@example.com>") });
     for (const thrown of [error, "maria@example.com", { to: "maria@example.com" }]) {
-      const line = written((log) => log.bug("x", thrown)).join("");
+      const line = written((log) => log.error("x", thrown)).join("");
       expect(line).toContain("***@example.com");
       expect(line).not.toMatch(/maria|ana@/);
     }
@@ -109,7 +109,7 @@ test("a key is hidden, also where addresses are shown", () => {
   for (const addresses of ["redacted", "full"] as const) {
     const lines = written((log) => {
       log.event("x", { detail: `used ${key}, twice: ${key}` });
-      log.bug("x", new Error(`{"x-api-key":"${key}"}`));
+      log.error("x", new Error(`{"x-api-key":"${key}"}`));
     }, addresses);
     expect(lines.join("\n")).not.toContain(key.slice(4, 14));
     expect(lines[0]).toContain("used svc_***, twice: svc_***");
@@ -132,17 +132,22 @@ test("a long value is cut at a thousand characters, never within one", () => {
 
 describe("a bug is logged", () => {
   test("with where it was and its stack", () => {
-    const [line] = written((log) => log.bug("http", new Error("boom")));
+    const [line] = written((log) => log.error("http", new Error("boom")));
     const told = JSON.parse(line!) as Record<string, string>;
-    expect(told).toMatchObject({ level: "error", event: "bug", where: "http" });
+    expect(told).toMatchObject({ level: "error", event: "internal_error", where: "http" });
     expect(told["error"]).toContain("boom");
     expect(told["error"]).toContain("log.test.ts");
   });
 
   test("with what it happened to, without keys", () => {
     const key = `svc_${"a1B2".repeat(10)}xyz`;
-    const [line] = written((log) => log.bug("http", new Error("boom"), { requestId: "0198", path: `/x/${key}` }));
-    expect(JSON.parse(line!)).toMatchObject({ event: "bug", where: "http", requestId: "0198", path: "/x/svc_***" });
+    const [line] = written((log) => log.error("http", new Error("boom"), { requestId: "0198", path: `/x/${key}` }));
+    expect(JSON.parse(line!)).toMatchObject({
+      event: "internal_error",
+      where: "http",
+      requestId: "0198",
+      path: "/x/svc_***",
+    });
     expect(line).toContain("boom");
   });
 
@@ -171,7 +176,7 @@ describe("a bug is logged", () => {
       new Proxy({}, {}),
     ]) {
       expect(typeof errorText(thrown)).toBe("string");
-      expect(written((log) => log.bug("x", thrown))).toHaveLength(1);
+      expect(written((log) => log.error("x", thrown))).toHaveLength(1);
     }
     expect(errorText({ code: 5 })).toContain("5");
     const noStack = new Error("without a stack");

@@ -13,12 +13,12 @@ test("a check that could not read the database says so, and tells nobody of dama
     databaseFile: join(folder.path, "pombo.db"),
     openThread,
     clock: fakeClock(),
-    log: { event: (name) => void events.push(name), bug: (where) => void events.push(where) },
+    log: { event: (name) => void events.push(name), error: (where) => void events.push(where) },
   });
   expect(await pages.check().catch((error: unknown) => error)).toMatchObject({
     code: "UNAVAILABLE",
     message: expect.stringContaining("unable to open") as string,
   });
-  expect(pages.trouble).toBeNull();
+  expect(pages.issue).toBeNull();
   expect(events).toEqual([]);
 });

@@ -1,7 +1,7 @@
 // Properties of the code itself: what a reviewer would have to look for each time.
 
 import { expect, test } from "bun:test";
-import { MAY_NAME_SYSTEM_EDGES, OWN_DATABASES, SOURCES_OF_CHANGE } from "./tidy/edges.ts";
+import { MAY_NAME_SYSTEM_EDGES, OWN_DATABASES, SOURCES_OF_CHANGE } from "./tidy/environment.ts";
 import { PURE } from "./tidy/pure.ts";
 import { codeMatching, importsOf, pathsOf, readSource, sourcesOf } from "./tidy/sources.ts";
 

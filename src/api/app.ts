@@ -79,7 +79,7 @@ export interface ApiDeps {
   /** The domain that the examples of the API docs send from. */
   exampleDomain: string;
   /** The current health issues; an instance with none is ready. */
-  troubles: () => HealthIssue[];
+  issues: () => HealthIssue[];
   /** Routes beside the API: the sandbox's. */
   beside: AnyElysia | null;
 }
@@ -141,7 +141,7 @@ export function createApi(deps: ApiDeps): AnyElysia {
     ...operatorRooms(deps.operator),
     webhookRoutes(deps.webhooks),
     eventRoutes({ ...deps.events, verifyKey: deps.verifyKey }),
-    instanceRoutes({ troubles: deps.troubles, document: () => (document ??= writeDocument()) }),
+    instanceRoutes({ issues: deps.issues, document: () => (document ??= writeDocument()) }),
     docsRoutes(),
   ];
   const { random, clock, log } = deps.emails;

@@ -12,9 +12,9 @@ const Readiness = named(
   Type.Object({
     status: Type.Union([Type.Literal("ready"), Type.Literal("not ready")]),
     reason: Type.Union([Type.String(), Type.Null()], { description: "Why it cannot work at the moment." }),
-    trouble: Type.Array(
+    issues: Type.Array(
       Type.Object({
-        part: Type.String({
+        component: Type.String({
           examples: ["database", "disk", "worker", "dns", "relay", "replication", "delivery", "sms", "clock"],
         }),
         reason: Type.String({ description: "What is wrong, and what to do or what happens by itself." }),
@@ -22,22 +22,22 @@ const Readiness = named(
       }),
       {
         description:
-          "Each part that keeps it from working; while it is ready, problems that the operator should solve.",
+          "Each component that keeps it from working; while it is ready, problems that the operator should solve.",
       },
     ),
   }),
 );
 
-const READY = { status: "ready", reason: null, trouble: [] };
+const READY = { status: "ready", reason: null, issues: [] };
 const FULL_DISK = "The disk is nearly full: 100 MiB are free. Sends are refused until there is room.";
 const NOT_READY = {
   status: "not ready",
   reason: FULL_DISK,
-  trouble: [{ part: "disk", reason: FULL_DISK, since: "2026-11-21T12:00:00.000Z" }],
+  issues: [{ component: "disk", reason: FULL_DISK, since: "2026-11-21T12:00:00.000Z" }],
 };
 
 /** What needs no key: whether the instance lives and works, and what its API is. */
-export function instanceRoutes(parts: { troubles: () => HealthIssue[]; document: () => Promise<unknown> }) {
+export function instanceRoutes(parts: { issues: () => HealthIssue[]; document: () => Promise<unknown> }) {
   return new Elysia({ name: "instance" })
     .get("/health", () => ({ status: "alive" }), {
       detail: describe({
@@ -52,13 +52,13 @@ export function instanceRoutes(parts: { troubles: () => HealthIssue[]; document:
     .get(
       "/ready",
       () => {
-        const troubles = parts.troubles();
-        const inTheWay = troubles.filter(({ isAdvisory }) => isAdvisory !== true);
-        const isReady = isReadyWith(troubles);
+        const issues = parts.issues();
+        const inTheWay = issues.filter(({ isAdvisory }) => isAdvisory !== true);
+        const isReady = isReadyWith(issues);
         const readiness = {
           status: isReady ? "ready" : "not ready",
           reason: isReady ? null : inTheWay.map(({ reason }) => reason).join(" "),
-          trouble: troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
+          issues: issues.map(({ component, reason, since }) => ({ component, reason, since: timeOf(since) })),
         };
         return Response.json(readiness, { status: isReady ? 200 : 503 });
       },
@@ -68,7 +68,7 @@ export function instanceRoutes(parts: { troubles: () => HealthIssue[]; document:
           tag: TAG,
           summary: "Whether it can accept and send",
           description:
-            "503 while it cannot; `trouble` also names problems that the operator should solve while it is ready.",
+            "503 while it cannot; `issues` also names problems that the operator should solve while it is ready.",
           isOpen: true,
           responses: {
             200: jsonAnswer("It can", Readiness, READY),

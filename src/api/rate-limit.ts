@@ -60,7 +60,7 @@ export function createRateLimiter(
   const sends = ofWorkspace("sends", rates.sendsPerSecond, rates.sendsBurst);
   const writes = ofWorkspace("writes", rates.writesPerSecond, rates.writesBurst);
   const reads = ofWorkspace("reads", rates.readsPerSecond, rates.readsBurst);
-  const failures = ofAddress("failed-keys", rates.failedKeysPerMinute, MINUTE_MS, {
+  const failures = ofAddress("failed-keys", rates.failedAuthPerMinute, MINUTE_MS, {
     message: "Too many requests without a valid API key from this address",
     hint: "Wait as long as Retry-After says; requests with a valid key are answered meanwhile.",
   });

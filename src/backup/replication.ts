@@ -45,7 +45,7 @@ export interface ReplicaChoice {
 export interface ReplicatorDeps {
   config: Config;
   databaseFile: string;
-  edges: Environment;
+  environment: Environment;
   db: Db;
   settings: Pick<InstanceSettings, "get" | "set">;
   commit: Commit;
@@ -60,7 +60,7 @@ export interface Replicator {
   status(): ReplicationStatus | null;
   /** The last restore drill; null: there was none. */
   drill(): Drill | null;
-  readonly trouble: HealthIssue | null;
+  readonly issue: HealthIssue | null;
   /** What else the operator should know of the replica; null: nothing. */
   readonly advice: string | null;
   /** Before the last commits of a stop. */
@@ -87,8 +87,8 @@ export async function requireNoBackup(config: Config, databaseFile: string, choi
 
 /** Writes this start down and begins to replicate. Throws StartError where the replica may not be written to. */
 export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator> {
-  const { config, edges, db, settings, commit, pause, registry } = deps;
-  const { clock } = edges;
+  const { config, environment, db, settings, commit, pause, registry } = deps;
+  const { clock } = environment;
   const { dataDir, replication } = config;
   const tools = await toolsOf(deps);
   const mark = await writeStart(deps, tools);
@@ -101,12 +101,12 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
       noteTime(deps);
     },
     commit,
-    ...edges,
+    ...environment,
   });
   kept.start();
   forgetPutBack(dataDir);
   const advice = sameDiskWords(replication.url ?? "", dataDir);
-  if (advice !== null) edges.log.event("replication.same_disk", { words: advice }, "warn");
+  if (advice !== null) environment.log.event("replication.same_disk", { words: advice }, "warn");
   const supervisor = tools === null ? null : supervisorOf(deps, tools);
   const owner = {
     instance: settings.get("instance_id") ?? "",
@@ -123,12 +123,12 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
     status: () => supervisor?.status ?? null,
     drill: () => drills?.last ?? null,
   };
-  registerReplication(registry, { ...seen, isPaused: () => pause.isPaused, clock: edges.clock });
+  registerReplication(registry, { ...seen, isPaused: () => pause.isPaused, clock: environment.clock });
   return {
     ...seen,
     advice,
-    get trouble() {
-      return supervisor?.trouble ?? drills?.trouble ?? null;
+    get issue() {
+      return supervisor?.trouble ?? drills?.issue ?? null;
     },
     async settle() {
       await drills?.stop();
@@ -140,7 +140,7 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
         writeOwner(tools.places.owner, { ...owner, endedAt: clock.now() });
       } catch (error) {
         // A full disk, say: what is committed is copied all the same, and the daemon must not outlive us.
-        edges.log.event("replication.owner_unwritten", { reason: reasonOf(error) }, "warn");
+        environment.log.event("replication.owner_unwritten", { reason: reasonOf(error) }, "warn");
       }
       await supervisor?.stop(limitMs);
     },
@@ -150,14 +150,14 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
     if (replication.url === null) return null;
     const opened = await openTools(replication, { dataDir, database: databaseFile });
     const orphan = await endOrphan(opened, controlBy(opened.places.socket), clock);
-    if (orphan !== null) edges.log.event("replication.orphan", { pid: orphan }, "warn");
+    if (orphan !== null) environment.log.event("replication.orphan", { pid: orphan }, "warn");
     return opened;
   }
 }
 
 /** Commits this start's mark; of a database of an earlier time with delivery paused and what waits in it in doubt. */
 async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Promise<Mark> {
-  const { config, edges, db, settings, commit, pause } = deps;
+  const { config, environment, db, settings, commit, pause } = deps;
   const { dataDir } = config;
   const database = readMark(settings.get("marker"));
   const marker = readMarker(dataDir);
@@ -167,7 +167,7 @@ async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Prom
   // The very first start: cut off behind its commit, it would leave a database without its marker.
   if (database === null && marker === null) writeMarker(dataDir, { boots: [], transaction: 0 });
   // In one batch: a start that is cut off between the two must not be taken for the next one's past.
-  const mark = nextBoot(database, marker, newId(edges.clock.now(), edges.random));
+  const mark = nextBoot(database, marker, newId(environment.clock.now(), environment.random));
   const paused = past === null ? null : pause.begin(past);
   const written = commit(() => {
     settings.set("marker", JSON.stringify(mark));
@@ -175,19 +175,19 @@ async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Prom
     if (past !== null) doubtWaiting(db.sqlite);
   });
   await Promise.all([paused, written]);
-  if (past !== null) edges.log.event("delivery.paused", { reason: past }, "warn");
+  if (past !== null) environment.log.event("delivery.paused", { reason: past }, "warn");
   return mark;
 }
 
 /** It goes back only when all that waits has followed a clock that was set back: platform/clock-step-watch.ts. */
-function noteTime({ edges, settings }: ReplicatorDeps): void {
+function noteTime({ environment, settings }: ReplicatorDeps): void {
   const lastAt = Number(settings.get("last_at") ?? 0);
-  settings.set("last_at", String(Math.max(lastAt, edges.clock.now())));
+  settings.set("last_at", String(Math.max(lastAt, environment.clock.now())));
 }
 
 /** Why the replica shows this database to be one of an earlier time; null: it does not. */
 async function behindReplica(
-  { config, edges, settings, choice }: ReplicatorDeps,
+  { config, environment, settings, choice }: ReplicatorDeps,
   tools: DaemonTools,
   database: Mark | null,
 ): Promise<string | null> {
@@ -195,7 +195,7 @@ async function behindReplica(
   const boots = database?.boots ?? [];
   const look = await lookAtReplica(tools, { limitMs: boots.length === 0 ? LOOK_LIMIT_MS : SHORT_LOOK_LIMIT_MS });
   const { owner, reason } = await ownerBeside(look, tools, boots.length > 0);
-  if (reason !== null) edges.log.event("replication.unreachable", { reason }, "warn");
+  if (reason !== null) environment.log.event("replication.unreachable", { reason }, "warn");
   // Mail does not wait for a replica whose owner cannot be read at the moment.
   const verdict = judgeReplica({
     look: look.kind !== "empty" && reason !== null ? { kind: "unreachable", reason } : look,
@@ -226,26 +226,26 @@ async function ownerBeside(
   }
 }
 
-function drillsOf({ config, edges, openThread }: ReplicatorDeps): WeeklyDrill {
+function drillsOf({ config, environment, openThread }: ReplicatorDeps): WeeklyDrill {
   return new WeeklyDrill({
     last: () => readDrill(config.dataDir),
-    run: (signal) => drillReplica({ config, edges, openThread, signal }),
-    ...edges,
+    run: (signal) => drillReplica({ config, environment, openThread, signal }),
+    ...environment,
   });
 }
 
-function supervisorOf({ databaseFile, edges, db }: ReplicatorDeps, tools: DaemonTools): Supervisor {
+function supervisorOf({ databaseFile, environment, db }: ReplicatorDeps, tools: DaemonTools): Supervisor {
   const { places } = tools;
   return new Supervisor({
     prepare: async (isDamaged) => {
-      const bridged = await bridgeNumbers(tools, { at: edges.clock.now(), limitMs: LOOK_LIMIT_MS, isDamaged });
+      const bridged = await bridgeNumbers(tools, { at: environment.clock.now(), limitMs: LOOK_LIMIT_MS, isDamaged });
       if (typeof bridged === "string") return bridged;
-      for (const each of bridged) edges.log.event("replication.bridged", { ...each });
+      for (const each of bridged) environment.log.event("replication.bridged", { ...each });
       return null;
     },
     isDamage: (words) => isDamageWords(words, places),
     spawn: (line, snapshotNow) => spawnDaemon(tools, line, snapshotNow),
-    restorable: new RestorableCheck({ look: () => lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS }), ...edges }),
+    restorable: new RestorableCheck({ look: () => lookAtReplica(tools, { limitMs: LOOK_LIMIT_MS }), ...environment }),
     control: controlBy(places.socket),
     databases: { main: places.database, owner: places.owner },
     checkpoints: {
@@ -253,9 +253,9 @@ function supervisorOf({ databaseFile, edges, db }: ReplicatorDeps, tools: Daemon
       take: () => enableCheckpoints(db),
       walBytes: () => getWalBytes(databaseFile),
     },
-    clock: edges.clock,
-    steady: edges.steady ?? edges.clock,
-    log: edges.log,
+    clock: environment.clock,
+    steady: environment.steady ?? environment.clock,
+    log: environment.log,
   });
 }
 

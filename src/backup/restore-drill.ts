@@ -21,7 +21,7 @@ import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 
 export interface DrillDeps {
   config: Config;
-  edges: Pick<Environment, "clock" | "readFree">;
+  environment: Pick<Environment, "clock" | "readFree">;
   openThread: OpenThread;
   /** Breaks it off. */
   signal?: AbortSignal;
@@ -34,11 +34,11 @@ const MIB = 1024 * 1024;
 
 /** Makes a drill and writes it down. Throws StartError where one is under way. */
 export async function drillReplica(deps: DrillDeps): Promise<Drill> {
-  const { config, edges, signal } = deps;
+  const { config, environment, signal } = deps;
   const { dataDir } = config;
   const lock = takeLock(dataDir, "command", "drill.lock");
   if (lock.kind === "held") throw new StartError("A restore drill is under way already: wait for its end.");
-  const at = edges.clock.now();
+  const at = environment.clock.now();
   const before = readDrill(dataDir);
   try {
     const shortage = shortageOf(deps);
@@ -46,7 +46,7 @@ export async function drillReplica(deps: DrillDeps): Promise<Drill> {
     const drill = {
       at,
       ...found,
-      tookMs: Math.max(0, edges.clock.now() - at),
+      tookMs: Math.max(0, environment.clock.now() - at),
       goodAt: found.outcome === "good" ? at : (before?.goodAt ?? null),
     };
     if (signal?.aborted !== true) writeDrill(dataDir, drill);
@@ -56,9 +56,9 @@ export async function drillReplica(deps: DrillDeps): Promise<Drill> {
   }
 }
 
-function shortageOf({ config, edges }: DrillDeps): string | null {
+function shortageOf({ config, environment }: DrillDeps): string | null {
   const needed = FREE_TIMES * databaseBytes(databaseFile(config.dataDir));
-  const { freeBytes } = (edges.readFree ?? freeSpaceOf(config.dataDir))();
+  const { freeBytes } = (environment.readFree ?? freeSpaceOf(config.dataDir))();
   if (freeBytes >= needed) return null;
   return `It needs ${Math.ceil(needed / MIB)} MiB of free disk, twice the database, and there are ${Math.floor(freeBytes / MIB)} MiB.`;
 }

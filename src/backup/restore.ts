@@ -40,7 +40,7 @@ export interface RestoreOptions {
   recoveryKey: string | null;
   /** Whether the key comes from the environment at each start, and stands in no file. */
   isKeyOfEnvironment: boolean;
-  edges: Environment;
+  environment: Environment;
 }
 
 export interface Restored {
@@ -75,19 +75,19 @@ export async function restoreInstance(options: RestoreOptions): Promise<Restored
 }
 
 async function restoreLocked(options: RestoreOptions): Promise<Restored> {
-  const { config, edges, at } = options;
+  const { config, environment, at } = options;
   const { dataDir } = config;
   requireFreeKeyFile(options);
   const file = databaseFile(dataDir);
   const tools = await openTools(config.replication, { dataDir, database: file });
-  await endOrphan(tools, controlBy(tools.places.socket), edges.clock);
+  await endOrphan(tools, controlBy(tools.places.socket), environment.clock);
   const found = await lookFor(tools, config.replication.url ?? "", at);
   const owner = await ownerOfReplica(tools, LOOK_LIMIT_MS).catch(() => null);
   for (const name of readdirSync(dataDir)) {
     // Of a restore that was cut off; what its daemon may still write there goes nowhere.
     if (name.startsWith(DRAFTS)) rmSync(join(dataDir, name), { recursive: true, force: true });
   }
-  const folder = join(dataDir, `${DRAFTS}${newId(edges.clock.now(), edges.random)}`);
+  const folder = join(dataDir, `${DRAFTS}${newId(environment.clock.now(), environment.random)}`);
   mkdirSync(folder, { mode: 0o700 });
   try {
     const draft = join(folder, "pombo.db");
@@ -123,8 +123,8 @@ function followerOf(mark: Mark | null, owner: Owner | null, instance: string | n
 /** Checks the copy, pauses delivery in it, and gives it a new key where the old one is lost. */
 async function makeReady(draft: string, { at, owner }: Found, options: RestoreOptions) {
   requireSchema(draft);
-  const { config, edges, recoveryKey, isKeyOfEnvironment } = options;
-  const { clock, random } = edges;
+  const { config, environment, recoveryKey, isKeyOfEnvironment } = options;
+  const { clock, random } = environment;
   const db = openDatabase(draft);
   try {
     const keyText = recoveryKey ?? createInstanceKey(random);

@@ -6,7 +6,7 @@ import { completeReplication, type ReplicationConfig, ReplicationSchema } from "
 import { RouteSchema, SmsSchema, type SmsRouteConfig } from "./sms.ts";
 import { SiteSchema, SITES_MAX } from "./sites.ts";
 import { choice, derived, duration, integer, list, size, special, tables, text } from "./fields.ts";
-import { type Mistake, parseToml, showText, type Table } from "./toml.ts";
+import { type ConfigError, parseToml, showText, type Table } from "./toml.ts";
 import { TEXT_FORMATS } from "./formats.ts";
 import type { HostPort } from "../platform/ip/address.ts";
 
@@ -61,7 +61,7 @@ export const ConfigSchema = Type.Object({
       "Largest body of a batch request; with less than 352 MB of memory less.",
       "32MiB",
     ),
-    maxOtherBodyBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
+    maxBodyDefaultBytes: size(BODY_SIZES, "Largest body of any other request.", "64KiB"),
     trustedProxies: list(
       text("range", "One range."),
       [0, 100],
@@ -76,7 +76,7 @@ export const ConfigSchema = Type.Object({
     writesBurst: burst("Other changes that may come at once.", 40),
     readsPerSecond: rate("Reads of one workspace a second.", 50),
     readsBurst: burst("Reads that may come at once.", 100),
-    failedKeysPerMinute: rate("Requests without a valid key from one address a minute; valid keys always pass.", 10),
+    failedAuthPerMinute: rate("Requests without a valid key from one address a minute; valid keys always pass.", 10),
     workspacesPerHour: rate("Workspaces that one address may create an hour, with creation = open.", 10),
   }),
   dns: Type.Object({
@@ -88,7 +88,7 @@ export const ConfigSchema = Type.Object({
     ),
   }),
   email: Type.Object({
-    provider: choice(
+    transport: choice(
       ["direct", "relay"],
       "How email leaves: direct = straight to the recipient's server, relay = through a [[relay]].",
       { default: "direct" },
@@ -102,18 +102,18 @@ export const ConfigSchema = Type.Object({
     ),
     destinationPort: integer([1, 65_535], "Port of the recipients' servers; 25 except in laboratories.", 25),
     lifetimeMs: duration(["1ms", "30d"], "How long an email is tried before it fails.", "72h"),
-    retryMs: list(
+    retryScheduleMs: list(
       duration(["1ms", "7d"], "One wait."),
       [1, 50],
       "Waits between attempts; the last one repeats until the lifetime is over.",
       DEFAULT_RETRY,
     ),
-    keepContentMs: duration(
+    contentRetentionMs: duration(
       ["1d", "3650d"],
       "How long html and text are kept once an email is final; what became of it stays.",
       "30d",
     ),
-    allowAddresses: list(
+    allowPrivateRanges: list(
       text("range", "One range."),
       [0, 100],
       "Address ranges that may be connected to although they are private; for laboratories.",
@@ -155,7 +155,7 @@ export const ConfigSchema = Type.Object({
     description: "What workspaces may do, by the name of their plan.",
   }),
   idempotency: Type.Object({
-    keepMs: duration(["1ms", "30d"], "How long an Idempotency-Key is remembered.", "24h"),
+    retentionMs: duration(["1ms", "30d"], "How long an Idempotency-Key is remembered.", "24h"),
   }),
   disk: Type.Object({
     minFreeBytes: size(["0B", "1024GiB"], "With less disk space free, sends answer 503.", "512MiB"),
@@ -181,13 +181,13 @@ export const ConfigSchema = Type.Object({
       description: "Whether webhooks may be called without TLS; events then cross the network in the clear.",
       default: false,
     }),
-    allowAddresses: list(
+    allowPrivateRanges: list(
       text("range", "One range."),
       [0, 100],
       "Address ranges that may be called although they are private: receivers of your own network.",
       [],
     ),
-    keepMs: duration(
+    retentionMs: duration(
       ["8d", "365d"],
       "How long events and deliveries are kept, to be looked at and delivered again.",
       "30d",
@@ -214,7 +214,7 @@ export interface NamedPlan {
 /**
  * The checked configuration. Ms = milliseconds, Bytes = bytes. `sourceIpv4` null = the system's choice;
  * `metrics.listen` null = no metrics; `inbound.listen` null = nothing comes in; `dmarcRua` null = none, else a `mailto:` URI; `dns.servers` empty =
- * the system's, else always "ip:port" or "[v6]:port"; `email.allowAddresses` always with prefix length;
+ * the system's, else always "ip:port" or "[v6]:port"; `email.allowPrivateRanges` always with prefix length;
  * host names in lower case. `plans` has no prototype: an unknown name gives undefined.
  */
 export type Config = Static<typeof ConfigSchema>;
@@ -227,7 +227,7 @@ export const NO_RATE_LIMITS: Config["rateLimits"] = {
   writesBurst: 1,
   readsPerSecond: 0,
   readsBurst: 1,
-  failedKeysPerMinute: 0,
+  failedAuthPerMinute: 0,
   workspacesPerHour: 0,
 };
 
@@ -243,14 +243,12 @@ export interface ConfigOrigin {
   env: Record<string, string | undefined>;
 }
 
-export type ParsedConfig = { kind: "config"; config: Config } | { kind: "mistakes"; mistakes: Mistake[] };
+export type ParsedConfig = { kind: "config"; config: Config } | { kind: "errors"; errors: ConfigError[] };
 
-/** Reads the configuration file's text; never throws. All mistakes come at once, except that a syntax error comes alone. */
+/** Reads the configuration file's text; never throws. All errors come at once, except that a syntax error comes alone. */
 export function parseConfig(source: string, origin: ConfigOrigin): ParsedConfig {
   const parsed = parseToml(source);
-  return parsed.kind === "mistake"
-    ? { kind: "mistakes", mistakes: [parsed.mistake] }
-    : checkTable(parsed.table, origin.env);
+  return parsed.kind === "error" ? { kind: "errors", errors: [parsed.error] } : checkTable(parsed.table, origin.env);
 }
 
 /** The data directory that a text names, be the rest of it right or wrong; null: it names none. */
@@ -260,16 +258,16 @@ export function dataDirOf(source: string): string | null {
   return (typeof named === "string" ? TEXT_FORMATS.data_dir.read(named) : null) ?? null;
 }
 
-/** One line per mistake: file, key, what was found, what is expected. */
-export function formatMistakes(file: string, mistakes: Mistake[]): string {
-  return mistakes.map(({ key, found, expected }) => `${file}: ${key}: found ${found}; expected ${expected}`).join("\n");
+/** One line per error: file, key, what was found, what is expected. */
+export function formatConfigErrors(file: string, errors: ConfigError[]): string {
+  return errors.map(({ key, found, expected }) => `${file}: ${key}: found ${found}; expected ${expected}`).join("\n");
 }
 
 /** Every default, without a file: for the sandbox and tests. Throws when the two required values are not valid. */
 export function defaultConfig(required: { hostname: string; dataDir: string }): Config {
   const result = checkTable({ hostname: required.hostname, data_dir: required.dataDir }, {});
   if (result.kind === "config") return result.config;
-  throw new Error(formatMistakes("defaultConfig", result.mistakes));
+  throw new Error(formatConfigErrors("defaultConfig", result.errors));
 }
 
 /** A route with every default and no link, for the sandbox and tests: what goes there waits. */
@@ -278,58 +276,58 @@ export function defaultSmsRoute(name: string): SmsRouteConfig {
 }
 
 function checkTable(table: Table, env: ConfigOrigin["env"]): ParsedConfig {
-  const mistakes: Mistake[] = [];
-  // Incomplete where a mistake was noted: it leaves this function only when there is none.
-  const config = readTable(ConfigSchema, table, mistakes) as Config;
+  const errors: ConfigError[] = [];
+  // Incomplete where a error was noted: it leaves this function only when there is none.
+  const config = readTable(ConfigSchema, table, errors) as Config;
   config.email.bounceHost ??= config.hostname;
   config.secrets.instanceKeyFile ??= `${config.dataDir === "/" ? "" : config.dataDir}/instance.key`;
-  applyEnvironment(config, env, mistakes);
-  completeRelays(config.relay, env, mistakes);
-  completeSms(config.sms, env, mistakes);
-  completeReplication(config.replication, env, mistakes);
-  checkTogether(config, mistakes);
-  checkRelays(config.relay, config.email.provider, mistakes);
-  checkSms(config.sms, mistakes);
-  return mistakes.length > 0 ? { kind: "mistakes", mistakes } : { kind: "config", config };
+  applyEnvironment(config, env, errors);
+  completeRelays(config.relay, env, errors);
+  completeSms(config.sms, env, errors);
+  completeReplication(config.replication, env, errors);
+  checkTogether(config, errors);
+  checkRelays(config.relay, config.email.transport, errors);
+  checkSms(config.sms, errors);
+  return errors.length > 0 ? { kind: "errors", errors } : { kind: "config", config };
 }
 
 /** An empty variable counts as unset: compose files and unit files often pass one. */
-function applyEnvironment(config: Config, env: ConfigOrigin["env"], mistakes: Mistake[]): void {
+function applyEnvironment(config: Config, env: ConfigOrigin["env"], errors: ConfigError[]): void {
   const file = env["POMBO_INSTANCE_KEY_FILE"] ?? "";
   if (file === "") return;
   const key = "environment variable POMBO_INSTANCE_KEY_FILE";
   const { expected, read } = TEXT_FORMATS.path;
   const path = read(file);
-  if (path === undefined) mistakes.push({ key, found: showText(file), expected });
+  if (path === undefined) errors.push({ key, found: showText(file), expected });
   else config.secrets.instanceKeyFile = path;
   // Two answers to "which key?" would be settled by a rule nobody remembers.
   if ((env["POMBO_INSTANCE_KEY"] ?? "") !== "") {
-    mistakes.push({ key, found: "POMBO_INSTANCE_KEY beside it", expected: "one of the two" });
+    errors.push({ key, found: "POMBO_INSTANCE_KEY beside it", expected: "one of the two" });
   }
 }
 
-/** Values that are right alone and wrong together. Each may be undefined here, its own mistake noted. */
-function checkTogether({ email, inbound, workspaces, plans }: Config, mistakes: Mistake[]): void {
+/** Values that are right alone and wrong together. Each may be undefined here, its own error noted. */
+function checkTogether({ email, inbound, workspaces, plans }: Config, errors: ConfigError[]): void {
   if (email.sessionsPerDestination > email.maxSessions) {
     const found = String(email.sessionsPerDestination);
     const expected = `at most email.max_sessions, which is ${email.maxSessions}`;
-    mistakes.push({ key: "email.sessions_per_destination", found, expected });
+    errors.push({ key: "email.sessions_per_destination", found, expected });
   }
   const { certificateFile, keyFile } = inbound;
   if (certificateFile === null && typeof keyFile === "string") {
-    mistakes.push({
+    errors.push({
       key: "inbound.certificate_file",
       found: "nothing",
       expected: "the certificate that key_file is for",
     });
   }
   if (keyFile === null && typeof certificateFile === "string") {
-    mistakes.push({ key: "inbound.key_file", found: "nothing", expected: "the key of the certificate beside it" });
+    errors.push({ key: "inbound.key_file", found: "nothing", expected: "the key of the certificate beside it" });
   }
   const { defaultPlan } = workspaces;
   if (defaultPlan !== undefined && plans !== undefined && plans[defaultPlan] === undefined) {
     const expected = `one of the plans: ${Object.keys(plans).join(", ")}`;
-    mistakes.push({ key: "workspaces.default_plan", found: showText(defaultPlan), expected });
+    errors.push({ key: "workspaces.default_plan", found: showText(defaultPlan), expected });
   }
 }
 

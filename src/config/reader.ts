@@ -1,14 +1,14 @@
-import { describeValue, isTable, showText, type Mistake, type Table } from "./toml.ts";
+import { describeValue, isTable, showText, type ConfigError, type Table } from "./toml.ts";
 import type { Setting } from "./fields.ts";
 import { parseDuration, parseSize, TEXT_FORMATS, type TextFormat } from "./formats.ts";
 import { nearest } from "./closest-match.ts";
 
-// Walks the table of the configuration file along the schema of config.ts. Every mistake is collected
+// Walks the table of the configuration file along the schema of config.ts. Every error is collected
 // instead of thrown, so that the operator mends the file in one go.
 
 interface Reading {
   root: Setting;
-  mistakes: Mistake[];
+  errors: ConfigError[];
 }
 
 const NAMED_TABLES_MAX = 50;
@@ -25,9 +25,9 @@ const UNITS: Record<string, { suffix: string; parse(text: string): number | null
   },
 };
 
-/** Reads `table` along `root`: the values under the names of the code, undefined where a mistake was noted or the default is derived. */
-export function readTable(root: Setting, table: Table, mistakes: Mistake[]): Table {
-  return readObject(root, table, { at: [], reading: { root, mistakes } });
+/** Reads `table` along `root`: the values under the names of the code, undefined where a error was noted or the default is derived. */
+export function readTable(root: Setting, table: Table, errors: ConfigError[]): Table {
+  return readObject(root, table, { at: [], reading: { root, errors } });
 }
 
 /** The key in the file of a name in the code: lifetimeMs → lifetime, maxBodyBytes → max_body. */
@@ -152,11 +152,39 @@ function textFormat(format: string): TextFormat | undefined {
 }
 
 function note(place: Place, found: string, expected: string): void {
-  place.reading.mistakes.push({ key: keyPath(place.at), found, expected });
+  place.reading.errors.push({ key: keyPath(place.at), found, expected });
+}
+
+/** Keys of versions before 0.1, by table; "*" is any table. */
+const FORMER_KEYS: Record<string, string> = {
+  "email.retry": "retry_schedule",
+  "email.keep_content": "content_retention",
+  "email.provider": "transport",
+  "idempotency.keep": "retention",
+  "webhooks.keep": "retention",
+  "*.allow_addresses": "allow_private_ranges",
+  "http.max_other_body": "max_body_default",
+  "rate_limits.failed_keys_per_minute": "failed_auth_per_minute",
+  "sms.unknown_wait": "lost_response_wait",
+  "routes.unknown": "on_lost_response",
+  "routes.overdue": "missing_receipt_status",
+  "routes.ids": "message_id_format",
+  "routes.dcs0_charset": "default_charset",
+};
+
+function findCurrentKey(at: string[]): string | null {
+  const key = at.at(-1) ?? "";
+  const table = (at.at(-2) ?? "").replace(/\[\d+\]$/, "");
+  return FORMER_KEYS[`${table}.${key}`] ?? FORMER_KEYS[`*.${key}`] ?? null;
 }
 
 function noteUnknown(value: unknown, known: string[], place: Place): void {
   const key = place.at.at(-1) ?? "";
+  const current = findCurrentKey(place.at);
+  if (current !== null && known.includes(current)) {
+    note(place, "a former name", `${current}, as this key is called now`);
+    return;
+  }
   const similar = nearest(key, known);
   const elsewhere = leafPaths(place.reading.root, []).find((path) => path.at(-1) === key);
   const suggestion =

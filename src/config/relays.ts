@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { type Static, Type } from "@sinclair/typebox";
 import { choice, derivedInteger, list, secret, special, text } from "./fields.ts";
-import type { Mistake } from "./toml.ts";
+import type { ConfigError } from "./toml.ts";
 import { isLoopback } from "../platform/ip/address.ts";
 
 // `[[relay]]`: the servers that take mail from this one instead of the recipients' own. Which mail goes
@@ -38,7 +38,7 @@ export const RelaySchema = Type.Object({
   domains: list(
     text("hostname", "One domain."),
     [0, DOMAINS_MAX],
-    'The sending domains whose mail goes this way; none = all others, with [email] provider = "relay".',
+    'The sending domains whose mail goes this way; none = all others, with [email] transport = "relay".',
     [],
   ),
 });
@@ -46,11 +46,11 @@ export const RelaySchema = Type.Object({
 /** One `[[relay]]` as the file has it; null = not given. `password` may come from the environment. */
 export type RelayConfig = Static<typeof RelaySchema>;
 
-/** What the file leaves to be derived. `relays` may be incomplete where mistakes were noted. */
+/** What the file leaves to be derived. `relays` may be incomplete where errors were noted. */
 export function completeRelays(
   relays: RelayConfig[] | undefined,
   env: Record<string, string | undefined>,
-  mistakes: Mistake[],
+  errors: ConfigError[],
 ): void {
   const lacking: number[] = [];
   for (const [at, relay] of (relays ?? []).entries()) {
@@ -62,7 +62,7 @@ export function completeRelays(
   if (lacking.length > 1) {
     const found = `${lacking.length} relays without a password`;
     const expected = "one [[relay]] at most that has a username and no password; give the others a password_file";
-    mistakes.push({ key: `environment variable ${RELAY_PASSWORD_VARIABLE}`, found, expected });
+    errors.push({ key: `environment variable ${RELAY_PASSWORD_VARIABLE}`, found, expected });
   }
   for (const at of lacking) {
     const relay = relays?.[at];
@@ -70,52 +70,52 @@ export function completeRelays(
   }
 }
 
-/** Values that are right alone and wrong together. Each may be undefined here, its own mistake noted. */
+/** Values that are right alone and wrong together. Each may be undefined here, its own error noted. */
 export function checkRelays(
   relays: RelayConfig[] | undefined,
-  provider: "direct" | "relay" | undefined,
-  mistakes: Mistake[],
+  transport: "direct" | "relay" | undefined,
+  errors: ConfigError[],
 ): void {
   if (relays === undefined) return;
-  for (const [at, relay] of relays.entries()) checkSignIn(relay, `relay[${at}]`, mistakes);
-  checkDomains(relays, mistakes);
+  for (const [at, relay] of relays.entries()) checkSignIn(relay, `relay[${at}]`, errors);
+  checkDomains(relays, errors);
   const others = relays.flatMap(({ domains }, at) => (domains?.length === 0 ? [`relay[${at}].domains`] : []));
-  if (provider === "relay" && others.length === 0 && relays.every(({ domains }) => domains !== undefined)) {
+  if (transport === "relay" && others.length === 0 && relays.every(({ domains }) => domains !== undefined)) {
     const found = relays.length === 0 ? "no [[relay]]" : "no [[relay]] without domains";
-    const expected = 'a [[relay]] without domains, which takes the mail of all others, or [email] provider = "direct"';
-    mistakes.push({ key: "relay", found, expected });
+    const expected = 'a [[relay]] without domains, which takes the mail of all others, or [email] transport = "direct"';
+    errors.push({ key: "relay", found, expected });
   }
   const [first, ...more] = others;
-  if (provider === "direct" && first !== undefined) {
-    const expected = 'the sending domains whose mail goes this way, or [email] provider = "relay" for all mail';
-    mistakes.push({ key: first, found: "no domains", expected });
+  if (transport === "direct" && first !== undefined) {
+    const expected = 'the sending domains whose mail goes this way, or [email] transport = "relay" for all mail';
+    errors.push({ key: first, found: "no domains", expected });
   }
   for (const key of more) {
     const expected = `domains of its own: ${first ?? ""} is empty as well, and only one may take the mail of all others`;
-    mistakes.push({ key, found: "no domains", expected });
+    errors.push({ key, found: "no domains", expected });
   }
 }
 
-function checkSignIn(relay: RelayConfig, key: string, mistakes: Mistake[]): void {
+function checkSignIn(relay: RelayConfig, key: string, errors: ConfigError[]): void {
   const { host, tls, username, password, passwordFile } = relay;
   const isGiven = password !== null || passwordFile !== null;
   if (password !== null && password !== undefined && passwordFile !== null && passwordFile !== undefined) {
-    mistakes.push({ key: `${key}.password_file`, found: "password beside it", expected: "one of the two" });
+    errors.push({ key: `${key}.password_file`, found: "password beside it", expected: "one of the two" });
   }
   if (username === null && isGiven) {
-    mistakes.push({ key: `${key}.username`, found: "nothing", expected: "the name that the password belongs to" });
+    errors.push({ key: `${key}.username`, found: "nothing", expected: "the name that the password belongs to" });
   }
   if (typeof username === "string" && !isGiven) {
     const expected = `password, password_file or the environment variable ${RELAY_PASSWORD_VARIABLE} beside it`;
-    mistakes.push({ key: `${key}.username`, found: "no password for it", expected });
+    errors.push({ key: `${key}.username`, found: "no password for it", expected });
   }
   if (tls === "none" && typeof username === "string" && host !== undefined && !isOnThisMachine(host)) {
     const expected = '"starttls" or "implicit": a password crosses no network without TLS';
-    mistakes.push({ key: `${key}.tls`, found: '"none" with a username', expected });
+    errors.push({ key: `${key}.tls`, found: '"none" with a username', expected });
   }
 }
 
-function checkDomains(relays: RelayConfig[], mistakes: Mistake[]): void {
+function checkDomains(relays: RelayConfig[], errors: ConfigError[]): void {
   const taken = new Map<string, number>();
   for (const [at, { domains }] of relays.entries()) {
     for (const [nth, domain] of (domains ?? []).entries()) {
@@ -123,7 +123,7 @@ function checkDomains(relays: RelayConfig[], mistakes: Mistake[]): void {
       if (earlier === undefined) taken.set(domain, at);
       else {
         const expected = `a domain that no other [[relay]] has: relay[${earlier}] has it`;
-        mistakes.push({ key: `relay[${at}].domains[${nth}]`, found: `"${domain}"`, expected });
+        errors.push({ key: `relay[${at}].domains[${nth}]`, found: `"${domain}"`, expected });
       }
     }
   }

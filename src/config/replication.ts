@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { duration, special, text } from "./fields.ts";
-import { type Mistake, showText } from "./toml.ts";
+import { type ConfigError, showText } from "./toml.ts";
 
 // `[replication]`: where the database is copied to all the time. The url is all that most need; secrets are in
 // files or in the environment.
@@ -60,14 +60,14 @@ function hostKeyWords(url: string): string {
   return `the server's public key, "ssh-ed25519 AAAA…": ${asked} prints it behind the name; compare it with what the server's operator publishes`;
 }
 
-/** What the environment adds, and what must fit together. `replication` may be incomplete where mistakes were noted. */
+/** What the environment adds, and what must fit together. `replication` may be incomplete where errors were noted. */
 export function completeReplication(
   replication: ReplicationConfig,
   env: Record<string, string | undefined>,
-  mistakes: Mistake[],
+  errors: ConfigError[],
 ): void {
   const note = (key: string, found: string, expected: string) =>
-    mistakes.push({ key: `replication.${key}`, found, expected });
+    errors.push({ key: `replication.${key}`, found, expected });
   const { url, snapshotIntervalMs, retentionMs } = replication;
   replication.accessKeyId ??= env[ACCESS_KEY_ID_VARIABLE] || null;
   const secret = env[SECRET_ACCESS_KEY_VARIABLE] ?? "";

@@ -48,7 +48,7 @@ function isCertificate(pem: string): boolean {
 function readFile(file: string, options: { key: string; maxBytes: number; faults: string[] }): string | null {
   const { key, maxBytes, faults } = options;
   try {
-    // Asked first: opening a pipe by mistake would wait for ever.
+    // Asked first: opening a pipe by error would wait for ever.
     const found = statSync(file);
     if (found.isFile() && found.size <= maxBytes) return readFileSync(file, "utf8");
     faults.push(`${file} (${key}) is not such a file: it must be a plain one of at most ${maxBytes} bytes.`);

@@ -1,7 +1,7 @@
 import type { SmsConfig, SmsLinkConfig, SmsRouteConfig } from "./sms.ts";
-import type { Mistake } from "./toml.ts";
+import type { ConfigError } from "./toml.ts";
 
-// What is right alone and wrong together in `[sms]`. Each value may be undefined here, its own mistake noted.
+// What is right alone and wrong together in `[sms]`. Each value may be undefined here, its own error noted.
 
 const PASSWORD_VARIABLE = "POMBO_SMPP_PASSWORD";
 
@@ -17,7 +17,7 @@ type Found<T> = { [Name in keyof T]: T[Name] | undefined };
 export function completeSms(
   sms: SmsConfig | undefined,
   env: Record<string, string | undefined>,
-  mistakes: Mistake[],
+  errors: ConfigError[],
 ): void {
   const given = env[PASSWORD_VARIABLE] ?? "";
   if (given === "") return;
@@ -25,36 +25,36 @@ export function completeSms(
   if (lacking.length > 1) {
     const found = `${lacking.length} links without a password`;
     const expected = "one link at most that has no password; give the others a password_file";
-    mistakes.push({ key: `environment variable ${PASSWORD_VARIABLE}`, found, expected });
+    errors.push({ key: `environment variable ${PASSWORD_VARIABLE}`, found, expected });
   }
   for (const { value } of lacking) value.password = given;
 }
 
-export function checkSms(sms: SmsConfig | undefined, mistakes: Mistake[]): void {
+export function checkSms(sms: SmsConfig | undefined, errors: ConfigError[]): void {
   const routes = routesOf(sms);
   const links = linksOf(sms);
-  for (const { value, key } of links) checkPassword(value, key, mistakes);
+  for (const { value, key } of links) checkPassword(value, key, errors);
   const names = (placed: Placed<{ name: string | undefined }>[]) =>
     placed.map(({ value, key }) => ({ key: `${key}.name`, value: value.name }));
-  noteTwice(names(routes), { a: "a name", other: "route" }, mistakes);
-  noteTwice(names(links), { a: "a name", other: "link" }, mistakes);
+  noteTwice(names(routes), { a: "a name", other: "route" }, errors);
+  noteTwice(names(links), { a: "a name", other: "link" }, errors);
   const prefixes = routes.flatMap(({ value, key }) =>
     entriesOf(value.prefixes).map(([at, prefix]) => ({ key: `${key}.prefixes[${at}]`, value: prefix })),
   );
-  noteTwice(prefixes, { a: "a prefix", other: "route" }, mistakes);
+  noteTwice(prefixes, { a: "a prefix", other: "route" }, errors);
   const allowed = entriesOf(sms?.prefixes).map(([, prefix]) => prefix);
-  for (const prefix of prefixes) checkReach(prefix, allowed, mistakes);
-  checkTakesOthers(routes, mistakes);
+  for (const prefix of prefixes) checkReach(prefix, allowed, errors);
+  checkTakesOthers(routes, errors);
   for (const route of routes) {
     const { value, key } = route;
     if (value.links?.length === 0)
-      mistakes.push({ key: `${key}.links`, found: "none", expected: "one [[sms.routes.links]] at least" });
-    checkFailover(route, routes, mistakes);
+      errors.push({ key: `${key}.links`, found: "none", expected: "one [[sms.routes.links]] at least" });
+    checkFailover(route, routes, errors);
     const senders = (value.senders ?? []).map(({ name }, at) => ({ key: `${key}.senders[${at}].name`, value: name }));
-    noteTwice(senders, { a: "a sender id", other: "entry" }, mistakes);
+    noteTwice(senders, { a: "a sender id", other: "entry" }, errors);
     for (const rules of ["statuses", "errors"] as const) {
       const codes = (value[rules] ?? []).map(({ code }, at) => ({ key: `${key}.${rules}[${at}].code`, value: code }));
-      noteTwice(codes, { a: "a code", other: "entry" }, mistakes);
+      noteTwice(codes, { a: "a code", other: "entry" }, errors);
     }
   }
 }
@@ -74,20 +74,20 @@ function linksOf(sms: SmsConfig | undefined): Placed<SmsLinkConfig>[] {
   );
 }
 
-function checkPassword({ password, passwordFile }: Found<SmsLinkConfig>, key: string, mistakes: Mistake[]): void {
+function checkPassword({ password, passwordFile }: Found<SmsLinkConfig>, key: string, errors: ConfigError[]): void {
   const isGiven = (value: string | null | undefined) => value !== null && value !== undefined;
   if (isGiven(password) && isGiven(passwordFile))
-    mistakes.push({ key: `${key}.password_file`, found: "password beside it", expected: "one of the two" });
+    errors.push({ key: `${key}.password_file`, found: "password beside it", expected: "one of the two" });
   if (password === null && passwordFile === null) {
     const expected = `password, password_file or the environment variable ${PASSWORD_VARIABLE}`;
-    mistakes.push({ key: `${key}.password`, found: "nothing", expected });
+    errors.push({ key: `${key}.password`, found: "nothing", expected });
   }
 }
 
 function noteTwice(
   placed: { key: string; value: string | number | undefined }[],
   words: { a: string; other: string },
-  mistakes: Mistake[],
+  errors: ConfigError[],
 ): void {
   const taken = new Map<string | number, string>();
   for (const { key, value } of placed) {
@@ -96,23 +96,23 @@ function noteTwice(
     if (earlier === undefined) taken.set(value, key);
     else {
       const expected = `${words.a} that no other ${words.other} has: ${earlier} is the same`;
-      mistakes.push({ key, found: JSON.stringify(value), expected });
+      errors.push({ key, found: JSON.stringify(value), expected });
     }
   }
 }
 
 /** A prefix that no number begins with is a slip of the fingers. */
-function checkReach({ key, value }: { key: string; value: string }, allowed: string[], mistakes: Mistake[]): void {
+function checkReach({ key, value }: { key: string; value: string }, allowed: string[], errors: ConfigError[]): void {
   if (allowed.some((prefix) => value.startsWith(prefix) || prefix.startsWith(value))) return;
   const expected = `the beginning of numbers that sms.prefixes allows (${allowed.join(", ")})`;
-  mistakes.push({ key, found: JSON.stringify(value), expected });
+  errors.push({ key, found: JSON.stringify(value), expected });
 }
 
-function checkTakesOthers(routes: Placed<Found<SmsRouteConfig>>[], mistakes: Mistake[]): void {
+function checkTakesOthers(routes: Placed<Found<SmsRouteConfig>>[], errors: ConfigError[]): void {
   const [first, ...more] = routes.filter(({ value }) => value.prefixes?.length === 0);
   for (const { key } of more) {
     const expected = `prefixes of its own: ${first?.key ?? ""} has none as well, and only one may take all other numbers`;
-    mistakes.push({ key: `${key}.prefixes`, found: "none", expected });
+    errors.push({ key: `${key}.prefixes`, found: "none", expected });
   }
 }
 
@@ -120,7 +120,7 @@ function checkTakesOthers(routes: Placed<Found<SmsRouteConfig>>[], mistakes: Mis
 function checkFailover(
   { value: route, key }: Placed<Found<SmsRouteConfig>>,
   routes: Placed<Found<SmsRouteConfig>>[],
-  mistakes: Mistake[],
+  errors: ConfigError[],
 ): void {
   for (const [at, name] of entriesOf(route.failover)) {
     const place = `${key}.failover[${at}]`;
@@ -128,15 +128,15 @@ function checkFailover(
     if (other === undefined || name === route.name || route.failover?.indexOf(name) !== at) {
       const names = routes.flatMap(({ value }) => (value.name === undefined || value === route ? [] : [value.name]));
       const expected = names.length === 0 ? "another [[sms.routes]] of that name" : `once, one of: ${names.join(", ")}`;
-      mistakes.push({ key: place, found: JSON.stringify(name), expected });
+      errors.push({ key: place, found: JSON.stringify(name), expected });
     } else if (cutOf(route) !== cutOf(other)) {
-      const expected = `a route that cuts long texts as this one does: segmentation "udh16", shift_tables and dcs0_charset must be the same on both`;
-      mistakes.push({ key: place, found: JSON.stringify(name), expected });
+      const expected = `a route that cuts long texts as this one does: segmentation "udh16", shift_tables and default_charset must be the same on both`;
+      errors.push({ key: place, found: JSON.stringify(name), expected });
     }
   }
 }
 
 /** udh8, sar and payload are cut alike, and know no other tables where there is no header. */
-function cutOf({ segmentation, shiftTables, dcs0Charset }: Found<SmsRouteConfig>): string {
-  return `${segmentation === "udh16"} ${shiftTables} ${dcs0Charset}`;
+function cutOf({ segmentation, shiftTables, defaultCharset }: Found<SmsRouteConfig>): string {
+  return `${segmentation === "udh16"} ${shiftTables} ${defaultCharset}`;
 }

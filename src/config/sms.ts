@@ -106,7 +106,7 @@ export const RouteSchema = Type.Object({
     "National tables, which save segments of Portuguese where SMSC and phones know them.",
     { default: "off" },
   ),
-  dcs0Charset: choice(["gsm7", "latin1", "ascii"], "What the SMSC takes data coding 0 for.", { default: "gsm7" }),
+  defaultCharset: choice(["gsm7", "latin1", "ascii"], "What the SMSC takes data coding 0 for.", { default: "gsm7" }),
   reencode: Type.Boolean({
     description:
       "Whether a text that is refused for its coding goes once more as UCS-2, if that takes no more segments.",
@@ -126,8 +126,10 @@ export const RouteSchema = Type.Object({
     description: "Whether receipts are asked for while the SMSC goes on trying.",
     default: false,
   }),
-  overdue: choice(["sent", "undelivered"], "What a text without its receipt ends as.", { default: "sent" }),
-  ids: choice(
+  missingReceiptStatus: choice(["sent", "undelivered"], "What a message without its receipt ends as.", {
+    default: "sent",
+  }),
+  messageIdFormat: choice(
     ["auto", "same", "hex_to_decimal", "decimal_to_hex"],
     "How an id in a receipt comes to be the one of the answer; auto = found out.",
     { default: "auto" },
@@ -141,7 +143,7 @@ export const RouteSchema = Type.Object({
     default: true,
   }),
   moreMessages: Type.Boolean({ description: "Whether all parts but the last announce more.", default: false }),
-  unknown: choice(
+  onLostResponse: choice(
     ["auto", "retry", "hold"],
     "When an answer was lost: retry = sent once more, hold = given up; auto = retry for one segment, unless it is bulk.",
     { default: "auto" },
@@ -182,7 +184,11 @@ export const SmsSchema = Type.Object({
   otpLifetimeMs: duration(["1m", "7d"], "How long a text with the priority otp may wait to be sent.", "10m"),
   transactionalLifetimeMs: duration(["1m", "7d"], "The same with the priority transactional.", "24h"),
   bulkLifetimeMs: duration(["1m", "7d"], "The same with the priority bulk.", "24h"),
-  unknownWaitMs: duration(["1s", "1d"], "How long a lost answer is waited for before a text is given up.", "120s"),
+  lostResponseWaitMs: duration(
+    ["1s", "1d"],
+    "How long a lost answer is waited for before a message is given up.",
+    "120s",
+  ),
   receiptGraceMs: duration(["1m", "7d"], "How long after a text's lifetime its receipts may come.", "1h"),
   helpText: special<string | null>(
     "optional_text",

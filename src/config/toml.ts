@@ -2,8 +2,8 @@
 
 export type Table = Record<string, unknown>;
 
-/** One mistake in the file, in words: `key` is where, `found` and `expected` complete "found …; expected …". */
-export interface Mistake {
+/** One error in the file, in words: `key` is where, `found` and `expected` complete "found …; expected …". */
+export interface ConfigError {
   key: string;
   found: string;
   expected: string;
@@ -14,13 +14,13 @@ const FILE_MAX_LINES = 5000;
 const SHOWN_MAX = 60;
 const FAULT_MAX = 200;
 
-/** TOML text → its table, or the one mistake that keeps it from being TOML. */
-export function parseToml(text: string): { kind: "table"; table: Table } | { kind: "mistake"; mistake: Mistake } {
+/** TOML text → its table, or the one error that keeps it from being TOML. */
+export function parseToml(text: string): { kind: "table"; table: Table } | { kind: "error"; error: ConfigError } {
   if (text.length > FILE_MAX_CHARACTERS) {
     const expected = `at most ${FILE_MAX_CHARACTERS} characters; is this the right file?`;
     return {
-      kind: "mistake",
-      mistake: { key: "the file", found: `${text.length} characters`, expected },
+      kind: "error",
+      error: { key: "the file", found: `${text.length} characters`, expected },
     };
   }
   const fault = tomlFault(text);
@@ -30,8 +30,8 @@ export function parseToml(text: string): { kind: "table"; table: Table } | { kin
   const shown = (lines.at(-1) ?? "").trim();
   const isSecret = line === null || holdsSecret(lines);
   return {
-    kind: "mistake",
-    mistake: {
+    kind: "error",
+    error: {
       key: line === null ? "the file" : `line ${line}`,
       found: shown === "" || isSecret ? "a syntax error" : showText(shown),
       // What follows the colon is taken from the line.

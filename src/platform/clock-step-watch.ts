@@ -52,10 +52,10 @@ export class ClockStepWatch {
   }
 
   /** Of the last step, for an hour. */
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const told = this.#told;
     if (told === null || this.#deps.steady.now() - told.at > TOLD_MS) return null;
-    return { part: "clock", reason: told.reason, since: told.since, isAdvisory: true };
+    return { component: "clock", reason: told.reason, since: told.since, isAdvisory: true };
   }
 
   #later(): void {
@@ -78,7 +78,7 @@ export class ClockStepWatch {
       await this.#follow({ fromMs, toMs }, false);
       this.#offset -= fromMs - toMs;
     } catch (error) {
-      log.bug("clock", error); // and is seen again in a second
+      log.error("clock", error); // and is seen again in a second
     }
   }
 
@@ -89,7 +89,7 @@ export class ClockStepWatch {
       `The machine's clock was set on from ${from} to ${to}, or the machine slept. For an hour no email expires by ` +
       "that. If the time is wrong, set it right before (timedatectl).";
     this.#told = { since: toMs, at: steady.now(), reason };
-    log.event("clock.set_on", { from, to, byS: Math.round((toMs - fromMs) / 1_000) }, "warn");
+    log.event("clock.set_forward", { from, to, byS: Math.round((toMs - fromMs) / 1_000) }, "warn");
   }
 
   async #follow(step: SetBack, isStart: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 /** What keeps a part of pombo from working at the moment, for the operator. */
 export interface HealthIssue {
-  part: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock";
+  component: "database" | "disk" | "worker" | "dns" | "relay" | "replication" | "delivery" | "sms" | "clock";
   /** Of SMS: the route. */
   about?: string;
   /** One sentence or two: what is wrong, and what to do or what happens by itself. */
@@ -12,6 +12,6 @@ export interface HealthIssue {
 }
 
 /** Whether it can accept and send in spite of these. */
-export function isReadyWith(troubles: readonly HealthIssue[]): boolean {
-  return troubles.every(({ isAdvisory }) => isAdvisory === true);
+export function isReadyWith(issues: readonly HealthIssue[]): boolean {
+  return issues.every(({ isAdvisory }) => isAdvisory === true);
 }

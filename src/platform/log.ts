@@ -8,7 +8,7 @@ export interface Log {
   /** One line for one event, told by whoever decided it; `info` unless told. */
   event(name: string, fields?: LogFields, level?: LogLevel): void;
   /** Something that must not happen; with the stack, once. `fields`: what it happened to. */
-  bug(where: string, error: unknown, fields?: LogFields): void;
+  error(where: string, error: unknown, fields?: LogFields): void;
 }
 
 const MAX_FIELD = 1_000;
@@ -38,7 +38,8 @@ export function jsonLog({ write, now, addresses }: JsonLogOptions): Log {
   };
   return {
     event: (name, fields = {}, level = "info") => tell(level, name, fields),
-    bug: (where, error, fields = {}) => tell("error", "bug", { where, ...fields, error: errorText(error) }),
+    error: (where, error, fields = {}) =>
+      tell("error", "internal_error", { where, ...fields, error: errorText(error) }),
   };
 }
 

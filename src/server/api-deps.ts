@@ -47,7 +47,7 @@ export interface ServerObjects {
   rates: SendingRates;
   heldExpiry: HeldQueueExpiry;
   removal: WorkspacePurge;
-  troubles: ApiDeps["troubles"];
+  issues: ApiDeps["issues"];
   exampleDomain: string;
   beside: AnyElysia | null;
   makeKeys: () => Promise<KeyPairs>;
@@ -57,7 +57,7 @@ export interface ServerObjects {
 
 /** What each room of the API is handed. */
 export function buildApiDeps(built: ServerObjects): ApiDeps {
-  const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, troubles } = built;
+  const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, issues } = built;
   const { commit, clock, log } = common;
   const planOf = planFinder(config, stores);
   const planNames = Object.keys(config.plans);
@@ -76,7 +76,7 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
       settings: {
         ...settingsOf(config),
         lifetimeMs: config.email.lifetimeMs,
-        keepAnswersMs: config.idempotency.keepMs,
+        keepAnswersMs: config.idempotency.retentionMs,
         returnPathKey: keyring.hmacKey("return-path"),
       },
     },
@@ -107,7 +107,7 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
     rateLimits: config.rateLimits,
     trustedProxies: config.http.trustedProxies,
     exampleDomain: built.exampleDomain,
-    troubles,
+    issues: issues,
     beside: built.beside,
   };
 }
@@ -144,7 +144,7 @@ function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
     routing: routingOf(config.sms.routes),
     prefixes: config.sms.prefixes,
     nudge: (work) => built.texter.nudge(work),
-    settings: { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs },
+    settings: { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.retentionMs },
   };
 }
 

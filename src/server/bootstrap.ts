@@ -19,7 +19,7 @@ import { settleUpdate, sha256Of } from "../platform/update/recover.ts";
 
 export interface InstanceOptions {
   config: Config;
-  edges: Environment;
+  environment: Environment;
   /** The update whose probe this is; default: it is none. */
   updateId?: string | null;
   /** What to do about the replica. */
@@ -35,17 +35,17 @@ export async function openInstance(options: InstanceOptions): Promise<Db> {
   }
 }
 
-async function open({ config, edges, updateId, replica }: InstanceOptions): Promise<Db> {
+async function open({ config, environment, updateId, replica }: InstanceOptions): Promise<Db> {
   const { dataDir } = config;
   const file = databaseFile(dataDir);
   await settleUpdate({
     dataDir,
     databaseFile: file,
     takeUpdateLock: () => takeLock(dataDir, "command", "update.lock"),
-    log: edges.log,
+    log: environment.log,
     updateId: updateId ?? null,
     ownSha256: () => sha256Of(process.execPath),
-    endDaemon: () => endDaemonOf(dataDir, file, edges.clock),
+    endDaemon: () => endDaemonOf(dataDir, file, environment.clock),
   });
   // Opening would make an empty one, which then stands in the way of init.
   if (!requireDatabaseFile(file)) {

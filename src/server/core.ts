@@ -24,7 +24,7 @@ export interface GroundOptions {
   config: Config;
   /** 32 bytes, see platform/keyring. */
   instanceKey: Uint8Array;
-  edges: Environment;
+  environment: Environment;
 }
 
 export interface Core {
@@ -41,21 +41,21 @@ export interface Core {
 
 /** How large bodies of requests may be, and what they are read with: memory for the largest, and what else the machine has for them. */
 export function openBodies({ http }: Config, { clock, steady = clock, memory = usableMemory(), log }: Environment) {
-  const allowed = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxOtherBodyBytes);
+  const allowed = Math.max(http.maxBodyBytes, http.maxBatchBodyBytes, http.maxBodyDefaultBytes);
   const largest = Math.min(allowed, largestFor(memory));
   if (largest < allowed) log.event("http.bodies_limited", { memory, largest, allowed }, "warn");
   const bodyLimits: BodyLimits = {
     sendBytes: Math.min(http.maxBodyBytes, largest),
     batchBytes: Math.min(http.maxBatchBodyBytes, largest),
-    otherBytes: Math.min(http.maxOtherBodyBytes, largest),
+    otherBytes: Math.min(http.maxBodyDefaultBytes, largest),
   };
   const budget = createBodyBudget(poolFor(memory, largest), steady, () => Bun.gc(true));
   return { bodyLimits, bodies: { clock: steady, budget } };
 }
 
 /** Throws StartError when the key is another one than that of the database, or there is none in it yet. */
-export function openCore({ config, instanceKey, edges }: GroundOptions, db: Db): Core {
-  const { clock, random, log } = edges;
+export function openCore({ config, instanceKey, environment }: GroundOptions, db: Db): Core {
+  const { clock, random, log } = environment;
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);
   const stores = openStores(db, counters.emails);
@@ -68,15 +68,15 @@ export function openCore({ config, instanceKey, edges }: GroundOptions, db: Db):
       counters.commits.failed();
       guard.raise(error);
     },
-    bug: (error) => log.bug("committed", error),
+    internalError: (error) => log.error("committed", error),
   });
   const guard = new DiskGuard({
     committer,
     probe: (padding) => stores.settings.set("last_write", `${clock.now()} ${padding}`),
     clock,
     limits: config.disk,
-    readFree: edges.readFree ?? freeSpaceOf(config.dataDir),
-    changed: (reason) => (reason === null ? log.event("disk.well") : log.event("disk.trouble", { reason }, "warn")),
+    readFree: environment.readFree ?? freeSpaceOf(config.dataDir),
+    changed: (reason) => (reason === null ? log.event("disk.recovered") : log.event("disk.failed", { reason }, "warn")),
   });
   guard.start();
   const pause = new DeliveryPause({

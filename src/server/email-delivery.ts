@@ -59,7 +59,7 @@ function toRules({ mx, maxSessions, messagesPerSession, tlsRequired }: SiteConfi
 
 export interface EmailDeliveryDeps {
   config: Config;
-  edges: Environment;
+  environment: Environment;
   stores: SenderStores;
   keyring: Keyring;
   committer: Committer;
@@ -90,9 +90,9 @@ function handlerParts({
 
 /** Builds what sends email; nothing begins to act before the worker is started. Throws StartError. */
 export function createEmailDelivery(deps: EmailDeliveryDeps) {
-  const { config, edges, stores, committer, guard } = deps;
-  const { clock, log } = edges;
-  const steady = edges.steady ?? clock;
+  const { config, environment, stores, committer, guard } = deps;
+  const { clock, log } = environment;
+  const steady = environment.steady ?? clock;
   const { email, hostname } = config;
   requireSources(email);
   const keychain = openKeychain(stores.domains, deps.keyring);
@@ -123,14 +123,14 @@ export function createEmailDelivery(deps: EmailDeliveryDeps) {
     pool,
     sites,
     slots,
-    messages: new MessageBudget(messageBudgetFor(edges.memory ?? usableMemory())),
+    messages: new MessageBudget(messageBudgetFor(environment.memory ?? usableMemory())),
     expiry,
     refusals: new RefusalWatch(),
     ...handlerParts(deps),
-    allowed: parseRanges(email.allowAddresses),
+    allowed: parseRanges(email.allowPrivateRanges),
     own: { names: [hostname, email.bounceHost], addresses: ownAddresses() },
     isIpv6Ready: email.sourceIpv6 !== null,
-    ...edges,
+    ...environment,
     hostname,
     show,
   });
@@ -139,8 +139,8 @@ export function createEmailDelivery(deps: EmailDeliveryDeps) {
     handler,
     commit: committer.commit,
     guard,
-    ...edges,
-    scheduleMs: email.retryMs,
+    ...environment,
+    scheduleMs: email.retryScheduleMs,
     // No more than sessions: a job that waits for one must not take the place of one that would not.
     maxJobs: email.maxSessions,
     maxJobsPerLane: email.sessionsPerDestination * LANE_JOBS_PER_SESSION,
@@ -174,7 +174,7 @@ function siteTeller(workspaces: WorkspaceStore, log: Log): SitesOptions["tell"] 
   return (site, block, workspaceId) => {
     // With a workspace: for its mail alone.
     const of = workspaceId === null ? { site } : { site, workspace: workspaces.byId(workspaceId)?.uid ?? null };
-    if (block === null) return log.event("site.open", of);
+    if (block === null) return log.event("site.unblocked", of);
     log.event("site.blocked", { ...of, until: new Date(block.until).toISOString(), reason: block.reason });
   };
 }

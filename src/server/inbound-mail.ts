@@ -23,7 +23,7 @@ import { type OpenThread, ThreadLine } from "../platform/worker-threads/worker-t
 
 export interface InboundMailDeps {
   config: Config;
-  edges: Environment;
+  environment: Environment;
   stores: Stores;
   keyring: Keyring;
   committer: Committer;
@@ -44,10 +44,10 @@ const PATIENCE = { silenceMs: 5_000, pauseMs: 100, maxPauseMs: 1_000 };
 
 /** `close` ends its thread and loops; a letter that is being read is put off. */
 export function createInboundMail(deps: InboundMailDeps) {
-  const { edges, stores, keyring, committer, openThread, resolver, ...rest } = deps;
-  const { clock, random, log } = edges;
+  const { environment, stores, keyring, committer, openThread, resolver, ...rest } = deps;
+  const { clock, random, log } = environment;
   const { commit } = committer;
-  const tell = (why: string) => log.bug("thread", new Error(`the thread that reads letters was given up: ${why}`));
+  const tell = (why: string) => log.error("thread", new Error(`the thread that reads letters was given up: ${why}`));
   const reading = new ThreadLine<GivenReport, Report>({ open: openThread, tell, ...PATIENCE });
   const receive = createReceiver({
     ...rest,
@@ -77,7 +77,7 @@ export function createInboundMail(deps: InboundMailDeps) {
         certificate: openCertificate({ config: inbound, hostname, clock, random, log }),
         receive: taking,
         reporters: deps.reporters,
-        trouble: () => deps.guard.trouble,
+        trouble: () => deps.guard.blockedReason,
         counts: deps.counts,
         clock,
         log,

@@ -16,7 +16,7 @@ import { WorkspacePurge } from "../modules/workspaces/purge.ts";
 
 export interface MaintenanceDeps {
   config: Config;
-  edges: Environment;
+  environment: Environment;
   stores: Stores;
   committer: Committer;
   guard: DiskGuard;
@@ -30,8 +30,8 @@ export interface MaintenanceDeps {
 
 /** Builds them; nothing begins to act before `begin`, or before the routes ask for it. */
 export function createMaintenance(deps: MaintenanceDeps) {
-  const { config, edges, stores, committer, guard, keychain, resolver, record, forgetLanes } = deps;
-  const { clock, random, log } = edges;
+  const { config, environment, stores, committer, guard, keychain, resolver, record, forgetLanes } = deps;
+  const { clock, random, log } = environment;
   const common = { commit: committer.commit, clock, random, log };
   const removal = new WorkspacePurge({
     ...stores,

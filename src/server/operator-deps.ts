@@ -41,7 +41,7 @@ export interface OperatorView {
   pages: Pick<PageCheck, "check">;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;
   /** Null: it does not run yet. */
-  replicator: () => Pick<Replicator, "status" | "trouble" | "advice" | "drill"> | null;
+  replicator: () => Pick<Replicator, "status" | "issue" | "advice" | "drill"> | null;
 }
 
 /** All that it reads and changes. */
@@ -52,7 +52,7 @@ export interface OperatorSources extends OperatorView {
   guard: DiskGuard;
   teller: WebhookDelivery;
   worker: Worker;
-  troubles: () => HealthIssue[];
+  issues: () => HealthIssue[];
 }
 
 /** Null: nothing is replicated. */
@@ -60,7 +60,7 @@ function replicationOf(replicator: ReturnType<OperatorView["replicator"]>): Repl
   const status = replicator?.status() ?? null;
   if (status === null) return null;
   const { isRunning, lastSyncAt } = status;
-  const trouble = replicator?.trouble ?? null;
+  const trouble = replicator?.issue ?? null;
   return {
     state: isRunning ? "running" : "not running",
     reason: trouble?.reason ?? status.fault ?? replicator?.advice ?? null,
@@ -77,7 +77,7 @@ export interface OperatorToolDeps {
 }
 
 export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
-  const { stores, common, worker, teller, config, guard, troubles } = sources;
+  const { stores, common, worker, teller, config, guard, issues } = sources;
   const { db, sites, texter, counters, pause, pages, replicator } = sources;
   const paused = () => pause.pause;
   const { clock } = common;
@@ -120,7 +120,7 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       build: BUILD,
       startedAt: clock.now(),
       checkPages: () => pages.check(),
-      troubles,
+      issues,
       paused,
       runningEmails: () => worker.runningCount,
       rates: () => counters.emails.lately(),

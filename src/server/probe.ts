@@ -26,11 +26,11 @@ const THREAD_MS = 10_000;
 /** Of an update's probe (`updateId`) the last write says so in the database, and its first change takes that away. */
 export async function probeInstance(options: AppOptions): Promise<void> {
   const { dataDir } = options.config;
-  const lock = await waitForLock(dataDir, options.edges.clock);
+  const lock = await waitForLock(dataDir, options.environment.clock);
   if (lock.kind === "held") throw new StartError(lockHeld(dataDir, lock.pid));
   try {
     await buildParts(options);
-    await askThread(options.edges.clock);
+    await askThread(options.environment.clock);
     await openReplicator(options);
     await unsealAndWrite(options);
   } finally {
@@ -80,7 +80,7 @@ async function openReplicator({ config }: AppOptions): Promise<void> {
 }
 
 async function unsealAndWrite(options: AppOptions): Promise<void> {
-  const { clock } = options.edges;
+  const { clock } = options.environment;
   const replicated = { isReplicated: isReplicated(options.config) };
   const db = openDatabase(databaseFile(options.config.dataDir), replicated);
   try {

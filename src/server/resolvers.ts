@@ -20,14 +20,14 @@ export interface Resolvers {
   close(): void;
 }
 
-export function openResolvers(config: Config, edges: Environment): Resolvers {
-  const { clock, random } = edges;
+export function openResolvers(config: Config, environment: Environment): Resolvers {
+  const { clock, random } = environment;
   const servers = config.dns.servers.length > 0 ? config.dns.servers : systemServers();
   const { resolver, watch } = createWatchedResolver({
     servers,
     witness: config.hostname,
     lookupsAtOnce: lookupsAtOnce(config.email.maxSessions),
-    ...edges,
+    ...environment,
   });
   const checkResolver = createResolver({ servers, clock, random });
   const callResolver = createResolver({ servers, clock, random, ...CALL_DNS });

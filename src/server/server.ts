@@ -1,7 +1,7 @@
 import type { AnyElysia } from "elysia";
 import { createApi } from "../api/app.ts";
 import { buildApiDeps } from "./api-deps.ts";
-import { ClockStepWatch } from "../platform/clock-step-watch.ts";
+import { getLastTime, watchClock } from "./clock-watch.ts";
 import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import { closeDatabase, type Db } from "../platform/db/open.ts";
@@ -41,7 +41,7 @@ import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import { createInboundMail } from "./inbound-mail.ts";
 import { createEmailDelivery } from "./email-delivery.ts";
-import type { SmsStores, Stores } from "./stores.ts";
+import type { SmsStores } from "./stores.ts";
 import { createWebhookDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
 import { createSmsGateway, type SmsGateway, SMS_GATEWAY_GRACE_MS } from "./sms-gateway.ts";
 import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
@@ -105,7 +105,7 @@ export interface App {
 /** Starts the instance of a data directory. Throws StartError with what a person can do about it. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { config } = options;
-  const lock = await takeInstanceLock(config.dataDir, options.edges.clock);
+  const lock = await takeInstanceLock(config.dataDir, options.environment.clock);
   if (lock.kind === "held") throw new StartError(lockHeld(config.dataDir, lock.pid));
   try {
     const started = await start(options, "instance", () => lock.release());
@@ -124,9 +124,9 @@ export type Started =
 
 /** Opens the database and makes every part; of an instance it takes requests then, and sends. */
 export async function start(options: AppOptions, purpose: Purpose, releaseLock: () => void): Promise<Started> {
-  const { config, edges } = options;
-  const { clock, random, log } = edges;
-  const steady = edges.steady ?? clock;
+  const { config, environment } = options;
+  const { clock, random, log } = environment;
+  const steady = environment.steady ?? clock;
   const db = await openInstance(options);
   let replicator: Replicator | null = null;
   let stopsSince: number | null = null;
@@ -145,13 +145,13 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => guard.stop());
 
     const findRelay = relayFinder(openRelays(config.relay));
-    const lookups = openResolvers(config, edges);
+    const lookups = openResolvers(config, environment);
     const { resolver, watch: dnsWatch, checkResolver, callResolver } = lookups;
     closers.push(() => lookups.close());
     closers.push(() => dnsWatch.stop());
     const teller = createWebhookDelivery({
       config,
-      edges,
+      environment,
       db,
       stores,
       keyring,
@@ -160,7 +160,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       pause,
       resolver: callResolver,
     });
-    const tell = (why: string) => log.bug("thread", new Error(`a thread was given up: ${why}`));
+    const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
     const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
     closers.push(() => preparing.close());
@@ -178,13 +178,22 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     db.listeners.push(rates);
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
-    const shared = { config, edges, stores, keyring, committer, guard, pause, findRelay, rates, show };
+    const shared = { config, environment, stores, keyring, committer, guard, pause, findRelay, rates, show };
     const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
     const reporters = new KnownReporters(clock);
     const sender = createEmailDelivery({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
-    const texter = createSmsGateway({ config, edges, stores, committer, guard, pause, resolver: callResolver, record });
-    const clockWatch = watchClock({ edges, worker, teller, texter, stores });
+    const texter = createSmsGateway({
+      config,
+      environment,
+      stores,
+      committer,
+      guard,
+      pause,
+      resolver: callResolver,
+      record,
+    });
+    const clockWatch = watchClock({ environment, worker, teller, texter, stores });
     closers.push(() => clockWatch.stop());
     const pages = new PageCheck({
       dataDir: config.dataDir,
@@ -195,13 +204,15 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     closers.push(() => pages.stop());
     const others = () =>
-      [worker, dnsWatch, pause, clockWatch, pages].map(({ trouble }) => trouble).concat(replicator?.trouble ?? null);
-    const troubles = () => [...guard.troubles, ...others(), ...texter.troubles()].filter((each) => each !== null);
+      [worker, dnsWatch, pause, clockWatch, pages]
+        .map(({ issue: trouble }) => trouble)
+        .concat(replicator?.issue ?? null);
+    const issues = () => [...guard.issues, ...others(), ...texter.issues()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log, pages: listPages(keyring.hmacKey("list-cursor")) };
     const keeper = createMaintenance({
       config,
-      edges,
+      environment,
       stores,
       committer,
       guard,
@@ -227,9 +238,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       rates,
       heldExpiry,
       removal,
-      troubles,
+      issues,
       preparer: createPreparer(preparing),
-      ...openBodies(config, edges),
+      ...openBodies(config, environment),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
       makeKeys: options.makeKeys ?? generateKeyPairs,
@@ -257,13 +268,19 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     closers.push(() => receiver.close());
 
-    await clockWatch.start(lastTimeOf(stores));
-    const replica = {
+    await clockWatch.start(getLastTime(stores));
+    const replica = { databaseFile: databaseFile(config.dataDir), choice: options.replica ?? {} };
+    replicator = await startReplicator({
+      config,
+      environment,
+      db,
       settings: stores.settings,
-      databaseFile: databaseFile(config.dataDir),
-      choice: options.replica ?? {},
-    };
-    replicator = await startReplicator({ config, edges, db, commit, pause, registry, openThread, ...replica });
+      commit,
+      pause,
+      registry,
+      openThread,
+      ...replica,
+    });
     const { settle } = replicator;
     closers.push(() => committer.flush());
     closers.push(settle);
@@ -284,7 +301,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       db,
       siteOf: (laneId) => worker.siteOf(laneId),
       sources: {
-        isReady: () => isReadyWith(troubles()),
+        isReady: () => isReadyWith(issues()),
         texts: () => texter.figures(),
         runningAttempts: () => worker.runningCount,
         sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
@@ -298,9 +315,11 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     closers.push(
-      purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.keepMs }),
+      purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.retentionMs }),
     );
-    closers.push(purgeContents({ contents: stores.contents, commit, clock, log, keepMs: config.email.keepContentMs }));
+    closers.push(
+      purgeContents({ contents: stores.contents, commit, clock, log, keepMs: config.email.contentRetentionMs }),
+    );
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();
@@ -366,24 +385,4 @@ function tellUnrecorded(of: { emails: number; webhooks: number; texts: number },
     "start continues with them. Emails that may have been delivered go out again, marked possibleDuplicate; calls are made again; " +
     "for texts it is as if their answers were lost.";
   log.event("pombo.unrecorded", { ...of, words }, "warn");
-}
-
-function lastTimeOf({ settings }: Pick<Stores, "settings">): number | null {
-  const at = Number(settings.get("last_at") ?? Number.NaN);
-  return Number.isFinite(at) ? at : null;
-}
-
-/** Everything that waits for a stored time follows when the clock is set back. */
-function watchClock(of: Pick<AppOptions, "edges"> & Pick<App, "worker" | "teller" | "texter"> & { stores: Stores }) {
-  const { edges, worker, teller, texter, stores } = of;
-  return new ClockStepWatch({
-    ...edges,
-    steady: edges.steady ?? edges.clock,
-    async follow(step, isStart) {
-      await Promise.all([worker.followSetBack(), teller.worker.followSetBack()]);
-      // Last, and with the note that it is done: texts must not follow the same step twice.
-      const note = () => stores.settings.set("last_at", String(edges.clock.now()));
-      await texter.followSetBack(step, isStart, note);
-    },
-  });
 }

@@ -40,7 +40,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 
 export interface SmsGatewayDeps {
   config: Config;
-  edges: Environment;
+  environment: Environment;
   stores: Stores;
   committer: Committer;
   guard: DiskGuard;
@@ -70,33 +70,33 @@ export interface SmsGateway {
   /** For the metrics. */
   figures(): TextFigures;
   /** Routes that are away while texts wait for them, or get more than they send. */
-  troubles(): HealthIssue[];
+  issues(): HealthIssue[];
   operator: OperatorDeps["sms"];
 }
 
 /** Builds what sends and receives texts; nothing begins to act before it is started. Throws StartError. */
 export function createSmsGateway(deps: SmsGatewayDeps): SmsGateway {
-  const { config, edges, stores, committer, guard, pause: paused, resolver, record } = deps;
-  const { random, log } = edges;
-  const steady = edges.steady ?? edges.clock;
-  const clock = new MessageClock(edges.clock, steady);
+  const { config, environment, stores, committer, guard, pause: paused, resolver, record } = deps;
+  const { random, log } = environment;
+  const steady = environment.steady ?? environment.clock;
+  const clock = new MessageClock(environment.clock, steady);
   const { commit } = committer;
   const { sms, suppressions } = stores;
   const routes = openRoutes(config.sms.routes);
-  const { unknownWaitMs, receiptGraceMs } = config.sms;
+  const { lostResponseWaitMs, receiptGraceMs } = config.sms;
   const isThere = (workspaceId: number) => stores.workspaces.byId(workspaceId) !== undefined;
   const numbers = new InvalidNumbers({ refusals: new RefusalWatch(), suppressions, isThere, commit, log });
   const receipts = new Receipts({ sms, routes, ended: (word) => numbers.told(word) });
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const health = new CircuitBreaker({ routes, steady, log, pause });
-  const answers = new SubmitResponses({ sms, routes, receipts, health, unknownWaitMs, log, pause });
+  const answers = new SubmitResponses({ sms, routes, receipts, health, lostResponseWaitMs, log, pause });
   const receiver = receiverOf({ config, stores, routes, random, log, record });
   const repeats = new DuplicateFilter({ seen: sms.seen, clock, steady });
   // Of a deleted workspace nothing may go, nor what was held of it.
   const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? true;
   const dispatcher = new Dispatcher({ sms, suppressions, isHeld, commit, guard, pause: paused, clock, log });
   const nudge = (work: ReadyWork) => dispatcher.nudge(work);
-  const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock: edges.clock, log, nudge });
+  const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock: environment.clock, log, nudge });
   const writer = new LinkEventQueue({
     // The SMSC holds its receipts back until the last ones are acknowledged.
     commit: committer.commitSoon,
@@ -205,7 +205,7 @@ function helpPartsOf(of: Parameters<typeof receiverOf>[0]): HelpDeps {
   const { config, stores, ...rest } = of;
   const { helpText, prefixes } = config.sms;
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
-  const settings = { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.keepMs };
+  const settings = { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.retentionMs };
   return { ...stores, ...rest, helpText, prefixes, settings, planOf: planFinder(config, stores) };
 }
 
@@ -217,9 +217,9 @@ function figuresOf(of: {
   sms: SmsStores;
   clock: Clock;
   waiting: WaitingCount;
-  backlog: Pick<Backlog, "troubles">;
-  unwritten: Pick<FailedSmsWrites, "trouble">;
-}): Pick<SmsGateway, "figures" | "troubles"> {
+  backlog: Pick<Backlog, "issues">;
+  unwritten: Pick<FailedSmsWrites, "issue">;
+}): Pick<SmsGateway, "figures" | "issues"> {
   const { routes, links, receipts, sms, clock, waiting, backlog, unwritten } = of;
   const look = {
     unboundMs: (route: string) => links.unboundMs(route),
@@ -234,11 +234,7 @@ function figuresOf(of: {
       }),
       ...sms.counted,
     }),
-    troubles: () => [
-      ...troublesOf(routes, clock.now(), look),
-      ...backlog.troubles,
-      ...[unwritten.trouble ?? []].flat(),
-    ],
+    issues: () => [...troublesOf(routes, clock.now(), look), ...backlog.issues, ...[unwritten.issue ?? []].flat()],
   };
 }
 

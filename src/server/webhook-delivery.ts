@@ -23,7 +23,7 @@ import { lookBy } from "../modules/webhooks/delivery/resolve-target.ts";
 import { RETRY_MS } from "../modules/webhooks/delivery/outcome.ts";
 import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS } from "../modules/webhooks/delivery/concurrency-limits.ts";
 import { purgeEvents } from "../modules/webhooks/delivery/purge.ts";
-import { DeletedWebhookSweep } from "../modules/webhooks/delivery/deleted-webhook-sweep.ts";
+import { createDeletedWebhookSweep } from "../modules/webhooks/delivery/deleted-webhook-sweep.ts";
 import { openSecrets } from "../modules/webhooks/secrets.ts";
 import { isSubscribed } from "../modules/webhooks/subscribed.ts";
 import type { Look, TargetRules } from "../modules/webhooks/delivery/target.ts";
@@ -35,7 +35,7 @@ const STOP_GRACE_MS = 5_000;
 
 export interface WebhookDeliveryDeps {
   config: Config;
-  edges: Environment;
+  environment: Environment;
   db: Db;
   stores: Stores;
   keyring: Keyring;
@@ -63,8 +63,8 @@ export interface WebhookDelivery {
 }
 
 export function createWebhookDelivery(deps: WebhookDeliveryDeps): WebhookDelivery {
-  const { config, edges, db, stores, keyring, committer, guard, resolver } = deps;
-  const { clock, random, log } = edges;
+  const { config, environment, db, stores, keyring, committer, guard, resolver } = deps;
+  const { clock, random, log } = environment;
   const { commit } = committer;
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
   const rules = targetRules(config);
@@ -99,7 +99,7 @@ export function createWebhookDelivery(deps: WebhookDeliveryDeps): WebhookDeliver
     handler,
     commit,
     guard,
-    ...edges,
+    ...environment,
     scheduleMs: RETRY_MS,
     maxJobs: MAX_CALLS,
     maxJobsPerLane: JOBS_PER_WEBHOOK,
@@ -135,24 +135,27 @@ export function createWebhookDelivery(deps: WebhookDeliveryDeps): WebhookDeliver
 /** Which addresses may be called: none of this machine's own, unless the operator allows it. */
 function targetRules({ hostname, email, webhooks }: Config): TargetRules {
   const own = { addresses: ownAddresses(), names: [...new Set([hostname, email.bounceHost])] };
-  return { allowHttp: webhooks.allowHttp, allowed: parseRanges(webhooks.allowAddresses), own };
+  return { allowHttp: webhooks.allowHttp, allowed: parseRanges(webhooks.allowPrivateRanges), own };
 }
 
 /** What is too old is forgotten, and what deleted webhooks leave is removed. */
-function upkeepOf({ config, edges, stores, committer }: WebhookDeliveryDeps, removed: (webhookId: number) => void) {
+function upkeepOf(
+  { config, environment, stores, committer }: WebhookDeliveryDeps,
+  removed: (webhookId: number) => void,
+) {
   const { webhooks, webhookJobs: jobs, webhookDeliveries: deliveries, events } = stores;
-  const common = { webhooks, deliveries, commit: committer.commit, clock: edges.clock, log: edges.log };
-  const removal = new DeletedWebhookSweep({ ...common, jobs, removed });
-  webhooks.followDeletions(() => removal.look());
+  const common = { webhooks, deliveries, commit: committer.commit, clock: environment.clock, log: environment.log };
+  const removal = createDeletedWebhookSweep({ ...common, jobs, removed });
+  webhooks.followDeletions(() => removal.trigger());
   let stopPurge: (() => void) | null = null;
   return {
     start() {
       removal.start();
-      stopPurge = purgeEvents({ ...common, events, keepMs: config.webhooks.keepMs });
+      stopPurge = purgeEvents({ ...common, events, keepMs: config.webhooks.retentionMs });
     },
     stop() {
       stopPurge?.();
-      removal.stop();
+      void removal.stop();
     },
   };
 }

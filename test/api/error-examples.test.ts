@@ -25,7 +25,7 @@ test("413 says what is too large at each path", async () => {
   await using pombo = await startInstance({
     configure(config) {
       // Of another size each, and quick to send.
-      Object.assign(config.http, { maxBatchBodyBytes: 3_072, maxBodyBytes: 2_048, maxOtherBodyBytes: 1_024 });
+      Object.assign(config.http, { maxBatchBodyBytes: 3_072, maxBodyBytes: 2_048, maxBodyDefaultBytes: 1_024 });
     },
   });
   const routes = (await exampleRoutes(pombo, "413")).filter(({ body }) => body !== undefined);

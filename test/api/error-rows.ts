@@ -269,7 +269,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
     ...options,
     configure(config) {
       config.webhooks.allowHttp = true;
-      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
       options.configure?.(config);
     },
     mx: { rcpt: (command) => (command.includes("later") ? "450 4.2.0 Later" : "250 Ok") },

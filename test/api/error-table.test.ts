@@ -276,7 +276,7 @@ test("429: too many requests, and too many without a valid key", async () => {
     readsPerSecond: 1,
     readsBurst: 1,
   };
-  pombo.config.rateLimits = { ...NO_RATE_LIMITS, ...one, failedKeysPerMinute: 1 };
+  pombo.config.rateLimits = { ...NO_RATE_LIMITS, ...one, failedAuthPerMinute: 1 };
   await pombo.restart();
   await expectOnEvery(scene, isKeyed, async (route) => {
     // Before the body is looked at.

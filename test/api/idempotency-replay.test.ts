@@ -248,7 +248,7 @@ test("the key of a request that was refused, for whatever reason, works once the
     isBroken = true;
     expect([operation, (await send(operation, "k")).status]).toEqual([operation, 503]);
     isBroken = false;
-    while (pombo.app.guard.trouble !== null) {
+    while (pombo.app.guard.blockedReason !== null) {
       clock.advance(1_000);
       await new Promise<void>((next) => setImmediate(next));
     }
@@ -268,7 +268,7 @@ test("the key of a request that was refused, for whatever reason, works once the
 
 test("an answer is kept as long as the setting says, for batches too", async () => {
   await using held = await startHeld(Date.UTC(2026, 10, 21, 12), {
-    configure: (config) => void (config.idempotency.keepMs = HOUR_MS),
+    configure: (config) => void (config.idempotency.retentionMs = HOUR_MS),
   });
   const { pombo, advance } = held;
   const send = sender(pombo, pombo.workspace, "a@loja.test");

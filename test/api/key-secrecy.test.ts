@@ -62,7 +62,7 @@ function logOf(pombo: Instance): { lines: string; told: string } {
   const log = jsonLog({ write: (line) => lines.push(line), now: () => 0, addresses: "full" });
   for (const { name, fields } of pombo.events) log.event(name, fields);
   for (const { where, error, ...fields } of pombo.bugs as { where: string; error: unknown }[])
-    log.bug(where, error, fields);
+    log.error(where, error, fields);
   return { lines: lines.join("\n"), told: JSON.stringify(pombo.events) };
 }
 

@@ -30,13 +30,13 @@ test("what is accepted during a pause waits, over a restart too, until delivery 
   await pombo.restart();
   await pombo.app.worker.idle();
   expect(pombo.mx.messages).toEqual([]);
-  const { ready, troubles } = await statusOf(pombo);
-  expect({ ready, troubles }).toMatchObject({ ready: true, troubles: [{ part: "delivery" }] });
-  expect(troubles[0].reason).toStartWith("Delivery is paused: our address is on a list. What");
+  const { ready, issues } = await statusOf(pombo);
+  expect({ ready, issues }).toMatchObject({ ready: true, issues: [{ component: "delivery" }] });
+  expect(issues[0].reason).toStartWith("Delivery is paused: our address is on a list. What");
   expect(await ask(pombo, "resume")).toEqual({ paused: null });
   await pombo.app.worker.idle();
   expect(pombo.mx.messages).toHaveLength(1);
-  expect((await statusOf(pombo)).troubles).toEqual([]);
+  expect((await statusOf(pombo)).issues).toEqual([]);
   expect(await ask(pombo, "resume")).toEqual({ paused: null });
   expect(pombo.events.filter(({ name }) => name === "delivery.resumed")).toHaveLength(1);
 });

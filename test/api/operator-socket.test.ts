@@ -84,7 +84,7 @@ test("what is wrong with a request is told as over HTTP: its method, its JSON, i
   expect((await ask(pombo, `POST ${WORKSPACES}`, { body: "{" })).status).toBe(400);
   const fields = await ask(pombo, `POST ${WORKSPACES}`, { body: '{"name": "", "plan": "none", "x": 1}' });
   expect(errorItems(fields).map(({ field }) => field)).toEqual(["x", "name"]);
-  // More than [http] max_other_body, which is for the network: a command sends lists.
+  // More than [http] max_body_default, which is for the network: a command sends lists.
   const long = await ask(pombo, `POST ${WORKSPACES}`, { body: JSON.stringify({ name: "x".repeat(200_000) }) });
   expect([long.status, errorItems(long)[0]?.field]).toEqual([422, "name"]);
   const tooLong = await ask(pombo, `POST ${WORKSPACES}`, { body: JSON.stringify({ name: "x".repeat(1_100_000) }) });

@@ -26,7 +26,7 @@ test("of an instance that is well it says what waits, what happened lately and h
   expect(seen).toMatchObject({
     startedAt: new Date(START).toISOString(),
     ready: true,
-    troubles: [],
+    issues: [],
     paused: null,
     queue: {
       emails: { waiting: 1, running: 0, delayed: 1, oldestAt: new Date(START).toISOString() },
@@ -54,7 +54,7 @@ test("a disk that is full is a trouble, with what to do; who is held is named, a
   const path = `/api/v1/operator/workspaces/${pombo.workspace.id}/block`;
   await pombo.operator.call("POST", path, { body: { hold: true, reason: "unpaid" } });
   const held = await statusOf(pombo);
-  expect(held.troubles).toEqual([]);
+  expect(held.issues).toEqual([]);
   expect(held.workspaces).toEqual({
     blocked: 1,
     held: 1,
@@ -63,9 +63,9 @@ test("a disk that is full is a trouble, with what to do; who is held is named, a
   freeBytes = 0;
   await pombo.restart();
   const full = await statusOf(pombo);
-  expect([full.ready, full.troubles]).toEqual([
+  expect([full.ready, full.issues]).toEqual([
     false,
-    [{ part: "disk", reason: expect.stringContaining("free"), since: expect.any(String) }],
+    [{ component: "disk", reason: expect.stringContaining("free"), since: expect.any(String) }],
   ]);
 });
 
@@ -82,8 +82,8 @@ test("a route of texts none of whose links is bound is a trouble", async () => {
   await pombo.workspace.call("POST", "/api/v1/sms", { body: { to: TO, body: "Olá" } });
   const seen = await statusOf(pombo);
   expect(seen.sms).toEqual([{ route: "test", links: 1, bound: 0, reason: seen.sms[0].reason }]);
-  expect(seen.troubles).toEqual([
-    { part: "sms", reason: expect.stringContaining("No link of the SMS route test is bound"), since: null },
+  expect(seen.issues).toEqual([
+    { component: "sms", reason: expect.stringContaining("No link of the SMS route test is bound"), since: null },
   ]);
   expect(seen.queue.sms).toMatchObject({ waiting: 1, isMinimum: false, oldestAt: expect.any(String) });
 });

@@ -40,7 +40,7 @@ const statusesOf = (pombo: Instance, ids: string[]) =>
 const sentTo = (pombo: Instance, address: string) => pombo.mx.messages.filter(({ to }) => to.includes(address)).length;
 
 async function troublesOf(pombo: Instance): Promise<Json[]> {
-  return (await pombo.operator.call("GET", "/api/v1/operator/status")).body.data.troubles;
+  return (await pombo.operator.call("GET", "/api/v1/operator/status")).body.data.issues;
 }
 
 /** What is tried again comes to its end too. */
@@ -57,10 +57,10 @@ async function expectHeld(pombo: Instance, { poisoned, sound }: { poisoned: stri
   expect(await statusesOf(pombo, sound)).toEqual([status]);
   expect((await recordOf(pombo, poisoned)).status).toBe("sending");
   expect(pombo.bugs).toMatchObject([{ where: "record", id: poisoned }]);
-  expect(pombo.events.map(({ name }) => name)).not.toContain("disk.trouble");
-  const troubles = await troublesOf(pombo);
-  expect(troubles).toMatchObject([{ part: "worker" }]);
-  expect(troubles[0].reason).toContain(poisoned);
+  expect(pombo.events.map(({ name }) => name)).not.toContain("disk.failed");
+  const issues = await troublesOf(pombo);
+  expect(issues).toMatchObject([{ component: "worker" }]);
+  expect(issues[0].reason).toContain(poisoned);
   expect((await fetch(`${pombo.app.url}/ready`)).status).toBe(200);
 }
 
@@ -117,7 +117,7 @@ test("a bug in what is summed before the COMMIT is told as one, and holds up no 
   expect(await statusesOf(pombo, sound)).toEqual(["delivered"]);
   const { id } = sent.body.data;
   expect(pombo.bugs).toMatchObject([{ where: "record", id }]);
-  expect(pombo.events.map(({ name }) => name)).not.toContain("disk.trouble");
+  expect(pombo.events.map(({ name }) => name)).not.toContain("disk.failed");
   cure(pombo);
   await minutes(1, held);
   expect((await other.call("GET", `/api/v1/emails/${id}`)).body.data.status).toBe("delivered");

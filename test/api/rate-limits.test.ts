@@ -129,7 +129,7 @@ const tryKeys = (pombo: Instance, key: string | null, headers = {}) =>
 const WRONG = `svc_${"A".repeat(43)}`;
 
 test("of requests without a valid key ten a minute are answered as such, and a valid key always passes", async () => {
-  await using held = await startHeld(NOON, withRates({ failedKeysPerMinute: 10 }));
+  await using held = await startHeld(NOON, withRates({ failedAuthPerMinute: 10 }));
   const { pombo, clock } = held;
   for (let left = 9; left >= 0; left--) {
     const answer = await tryKeys(pombo, left % 2 === 0 ? null : WRONG);
@@ -155,7 +155,7 @@ test("of requests without a valid key ten a minute are answered as such, and a v
 test("behind a trusted proxy failures count for the client that it names, and IPv6 for its /64", async () => {
   await using held = await startHeld(NOON, {
     configure(config) {
-      config.rateLimits = { ...NO_RATE_LIMITS, failedKeysPerMinute: 2 };
+      config.rateLimits = { ...NO_RATE_LIMITS, failedAuthPerMinute: 2 };
       config.http.trustedProxies = ["127.0.0.0/8"];
     },
   });
@@ -176,7 +176,7 @@ test("behind a trusted proxy failures count for the client that it names, and IP
 });
 
 test("X-Forwarded-For of a stranger is not read", async () => {
-  await using held = await startHeld(NOON, withRates({ failedKeysPerMinute: 2 }));
+  await using held = await startHeld(NOON, withRates({ failedAuthPerMinute: 2 }));
   const statuses = [];
   for (const address of ["192.0.2.1", "192.0.2.2", "192.0.2.3"])
     statuses.push((await tryKeys(held.pombo, WRONG, { "x-forwarded-for": address })).status);
@@ -184,7 +184,7 @@ test("X-Forwarded-For of a stranger is not read", async () => {
 });
 
 test("whatever host a request names, its address is known", async () => {
-  await using held = await startHeld(NOON, withRates({ failedKeysPerMinute: 2 }));
+  await using held = await startHeld(NOON, withRates({ failedAuthPerMinute: 2 }));
   const statuses = [];
   for (const host of ["a", "api", "mail.pombo.test"])
     statuses.push((await exchange(held.pombo.app.url, head(`GET ${EMAILS}`, { Host: host }))).status);

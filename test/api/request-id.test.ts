@@ -25,7 +25,7 @@ async function expectIds(call: (one: Case) => Promise<{ status: number; headers:
 
 test("every answer of the API carries a request id of its own, whatever came of the request", async () => {
   await using pombo = await startInstance({
-    configure: (config) => void (config.rateLimits = { ...NO_RATE_LIMITS, failedKeysPerMinute: 3 }),
+    configure: (config) => void (config.rateLimits = { ...NO_RATE_LIMITS, failedAuthPerMinute: 3 }),
   });
   const launch = await pombo.newWorkspace("launch");
   await pombo.addDomain(launch, "launch.test");

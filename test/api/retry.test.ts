@@ -29,7 +29,7 @@ test("a delayed email is tried at once: 202 with its record, and it is delivered
   await pombo.mx.until(() => pombo.mx.messages.length === 1);
   await pombo.app.worker.idle();
   expect(await recordOf(pombo, id)).toMatchObject({ status: "delivered", attempts: 2, deliveredAt: now });
-  expect(pombo.events.filter(({ name }) => name === "email.retry_asked")).toHaveLength(1);
+  expect(pombo.events.filter(({ name }) => name === "email.retry_requested")).toHaveLength(1);
   expect(pombo.bugs).toEqual([]);
 });
 

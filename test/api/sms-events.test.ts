@@ -15,7 +15,7 @@ async function startHere(): Promise<HeldInstance> {
   const held = await startHeld(NOON, {
     configure(config) {
       config.webhooks.allowHttp = true;
-      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
     },
   });
   await held.pombo.enableSms(held.pombo.workspace);

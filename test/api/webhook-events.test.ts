@@ -12,7 +12,7 @@ test("an email's life is told in its order, as the record is at each moment", as
   await using pombo = await startInstance({
     configure(config) {
       allowLoopback(config);
-      config.email.retryMs = [50];
+      config.email.retryScheduleMs = [50];
     },
     mx: { rcpt: () => (isLater ? ((isLater = false), "450 4.2.0 Later") : "250 Ok") },
   });

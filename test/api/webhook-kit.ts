@@ -11,7 +11,7 @@ export const NOON = Date.UTC(2026, 5, 30, 12);
 /** Receivers of tests listen on loopback, without TLS. */
 export function allowLoopback(config: Config): void {
   config.webhooks.allowHttp = true;
-  config.webhooks.allowAddresses = ["127.0.0.0/8"];
+  config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
 }
 
 /** An instance whose time stands still at NOON, with a webhook for everything that calls `receiver`. */
@@ -19,7 +19,7 @@ export async function startCalled(receiver: Receiver, keepMs = 30 * DAY) {
   const held = await startHeld(NOON, {
     configure(config) {
       allowLoopback(config);
-      config.webhooks.keepMs = keepMs;
+      config.webhooks.retentionMs = keepMs;
     },
   });
   const { workspace } = held.pombo;

@@ -24,7 +24,7 @@ test("pombo init --listen writes where the API listens, and nothing else that is
   using at = scratch();
   at.run("0.0.0.0:8080");
   const read = parseConfig(readFileSync(at.config, "utf8"), { file: at.config, env: {} });
-  if (read.kind === "mistakes") throw new Error(JSON.stringify(read.mistakes));
+  if (read.kind === "errors") throw new Error(JSON.stringify(read.errors));
   const { http, inbound, metrics } = read.config;
   expect(http.listen).toEqual({ address: "0.0.0.0", port: 8080 });
   expect(inbound.listen).toEqual({ address: "0.0.0.0", port: 25 });

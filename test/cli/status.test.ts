@@ -9,7 +9,7 @@ import { runHere, startDesk } from "./kit.ts";
 
 const TIME = "2026-01-31T08:15:00.000Z";
 const WELL: Json = {
-  ...{ version: "1.2.3", commit: "abc1234", startedAt: TIME, ready: true, troubles: [], paused: null },
+  ...{ version: "1.2.3", commit: "abc1234", startedAt: TIME, ready: true, issues: [], paused: null },
   queue: {
     emails: { waiting: 1_234, isMinimum: false, oldestAt: TIME, running: 3, delayed: 12 },
     sms: { waiting: 0, isMinimum: false, oldestAt: null },
@@ -46,13 +46,13 @@ test("one screen says it all, and all well ends with 0", async () => {
 });
 
 test("a check says what came of it, and a screen without one says nothing of pages", async () => {
-  const show = async (troubles: Json[], ...args: string[]) => {
-    await using desk = startDesk(() => ({ data: { ...WELL, troubles } }));
+  const show = async (issues: Json[], ...args: string[]) => {
+    await using desk = startDesk(() => ({ data: { ...WELL, issues } }));
     return (await runHere(["status", ...args, "--data-dir", desk.folder], { width: 100 })).out;
   };
-  const damage = { part: "database", reason: "Pages of the database are damaged (email: …)", since: TIME };
+  const damage = { component: "database", reason: "Pages of the database are damaged (email: …)", since: TIME };
   expect(await show([], "--check")).toContain("\n  Pages        all were read, none is damaged\n");
-  expect(await show([damage], "--check")).toContain("\n  Pages        all were read: see the trouble above\n");
+  expect(await show([damage], "--check")).toContain("\n  Pages        all were read: see the issue above\n");
   expect(await show([])).not.toContain("Pages ");
 });
 
@@ -65,9 +65,9 @@ test("one that holds all delivery does not say that it sends", async () => {
   );
 });
 
-test("troubles stand first, say what to do, and end it with 1, also for programs", async () => {
-  const troubles = [{ part: "disk", reason: "The disk is full: make room", since: TIME }];
-  await using desk = startDesk(() => ({ data: { ...WELL, ready: false, troubles } }));
+test("issues stand first, say what to do, and end it with 1, also for programs", async () => {
+  const issues = [{ component: "disk", reason: "The disk is full: make room", since: TIME }];
+  await using desk = startDesk(() => ({ data: { ...WELL, ready: false, issues } }));
   const shown = await runHere(["status", "--data-dir", desk.folder], { width: 100 });
   expect([shown.code, shown.err]).toEqual([1, ""]);
   expect(shown.out.split("\n").slice(0, 2)).toEqual([
@@ -75,7 +75,7 @@ test("troubles stand first, say what to do, and end it with 1, also for programs
     "  ! disk: The disk is full: make room. Since 2026-01-31 08:15:00 UTC.",
   ]);
   const json = await runHere(["status", "--json", "--data-dir", desk.folder]);
-  expect([json.code, JSON.parse(json.out).troubles]).toEqual([1, troubles]);
+  expect([json.code, JSON.parse(json.out).issues]).toEqual([1, issues]);
 });
 
 test("where no instance runs it says so and ends with 3, and leaves the directory free", async () => {

@@ -83,7 +83,7 @@ async function testRoutes({ name, schemathesis, folder, checks, cleanup, choose 
   const bugs = sandbox.process
     .output()
     .split("\n")
-    .filter((line) => line.includes("BUG in"));
+    .filter((line) => line.includes("internal error in"));
   checks.equal(`${name}: pombo tells of no fault of its own`, bugs, []);
   await part.close();
   return routes;

@@ -56,7 +56,7 @@ function followed(poison: string, error = new TypeError("a bug")) {
   const of = temporaryDatabase({
     failed: (failure) => failures.push(failure),
     committed: (_, closures) => batches.push(closures),
-    bug: (bug) => bugs.push(bug),
+    internalError: (bug) => bugs.push(bug),
   });
   const notes = new Notes((name) => {
     if (name === poison) throw error;

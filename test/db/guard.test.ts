@@ -84,12 +84,12 @@ function world(): World {
 
 test("a commit that fails closes the guard, told once with the reason", async () => {
   using on = world();
-  expect(on.guard.trouble).toBeNull();
+  expect(on.guard.blockedReason).toBeNull();
   on.setWritable(false);
   expect(await on.write()).toBe(false);
   expect(await on.write()).toBe(false);
   expect(on.guard.failure).toContain("SQLITE_READONLY");
-  expect(on.guard.trouble).toBe(on.guard.failure);
+  expect(on.guard.blockedReason).toBe(on.guard.failure);
   expect(on.told).toHaveLength(1);
   expect(on.told[0]).toContain("SQLITE_READONLY");
 });
@@ -109,7 +109,7 @@ test("it tries a write each second, and opens by itself once that is kept", asyn
   expect(on.opened()).toBe(0);
   on.setWritable(true);
   await on.advance(1_000);
-  expect(on.guard.trouble).toBeNull();
+  expect(on.guard.blockedReason).toBeNull();
   expect(on.told).toEqual([expect.stringContaining("SQLITE_READONLY"), null]);
   expect(on.opened()).toBe(1);
   const tried = on.probes();
@@ -173,13 +173,13 @@ test("too little free space refuses new work but does not stop the recording of 
   using on = world();
   on.setFree(() => ({ ...PLENTY, freeBytes: 100 * 1024 * 1024 }));
   await on.advance(5_000);
-  expect(on.guard.trouble).toBe("the disk has 100 MiB free, less than [disk] min_free (500 MiB)");
+  expect(on.guard.blockedReason).toBe("the disk has 100 MiB free, less than [disk] min_free (500 MiB)");
   expect(on.guard.failure).toBeNull();
   await on.advance(5_000);
   expect(on.told).toHaveLength(1);
   on.setFree(() => ({ ...PLENTY, freeBytes: LIMITS.minFreeBytes }));
   await on.advance(5_000);
-  expect(on.guard.trouble).toBeNull();
+  expect(on.guard.blockedReason).toBeNull();
   expect(on.told).toEqual([expect.stringContaining("100 MiB"), null]);
 });
 
@@ -187,7 +187,7 @@ test("too few free inodes count as too little space", async () => {
   using on = world();
   on.setFree(() => ({ ...PLENTY, freeInodesPercent: 4.99 }));
   await on.advance(5_000);
-  expect(on.guard.trouble).toContain("min_free_inodes_percent");
+  expect(on.guard.blockedReason).toContain("min_free_inodes_percent");
 });
 
 test("when writing works again on a disk that is still low, those that wait for it are called", async () => {
@@ -199,7 +199,7 @@ test("when writing works again on a disk that is still low, those that wait for 
   on.setWritable(true);
   await on.advance(1_000);
   expect(on.guard.failure).toBeNull();
-  expect(on.guard.trouble).toContain("min_free");
+  expect(on.guard.blockedReason).toContain("min_free");
   // Else what waits in the queue would not be sent until somebody frees space, although it could be.
   expect(on.opened()).toBe(1);
   expect(on.told).toHaveLength(1);
@@ -211,11 +211,11 @@ test("a file system that does not answer is trouble, not the end of the process"
     throw new Error("EIO: i/o error, statfs");
   });
   await on.advance(5_000);
-  expect(on.guard.trouble).toContain("cannot be read: EIO");
+  expect(on.guard.blockedReason).toContain("cannot be read: EIO");
   expect(on.guard.failure).toBeNull();
   on.setFree(() => PLENTY);
   await on.advance(5_000);
-  expect(on.guard.trouble).toBeNull();
+  expect(on.guard.blockedReason).toBeNull();
 });
 
 test("a data directory that is gone is trouble from the start", () => {
@@ -232,7 +232,7 @@ test("a data directory that is gone is trouble from the start", () => {
     changed: (reason) => told.push(reason),
   });
   guard.start();
-  expect(guard.trouble).toContain("ENOENT");
+  expect(guard.blockedReason).toContain("ENOENT");
   expect(told).toHaveLength(1);
   guard.stop();
 });

@@ -22,7 +22,7 @@ function watched(servers: string[]) {
       events.push({ name, fields, level });
       for (const watcher of watchers) if (events.length >= watcher.count) watcher.resolve();
     },
-    bug: () => undefined,
+    error: () => undefined,
   };
   const { resolver, watch } = createWatchedResolver({ servers, witness: OWN_NAME, clock, random: systemRandom, log });
   return {
@@ -49,17 +49,17 @@ async function closedPort(): Promise<{ address: string; port: number }> {
 test("while no server answers that is told once, with its beginning, and it ends with the first answer", async () => {
   const { address, port } = await closedPort();
   using on = watched([address]);
-  expect(on.watch.trouble).toBeNull();
+  expect(on.watch.issue).toBeNull();
   const since = on.clock.now();
   expect(await on.resolver.mx("example.com")).toMatchObject({ kind: "failed" });
   await on.told(1);
   expect(on.events).toMatchObject([
     { name: "dns.silent", level: "warn", fields: { reason: expect.stringContaining(address) } },
   ]);
-  expect(on.watch.trouble).toMatchObject({ part: "dns", since });
+  expect(on.watch.issue).toMatchObject({ component: "dns", since });
   // The reason is shown to anybody who asks /ready: it says what to do, and names no address of a server.
-  expect(on.watch.trouble!.reason).toStartWith("No DNS server answers (1 asked)");
-  expect(on.watch.trouble!.reason).not.toContain("127.0.0.1");
+  expect(on.watch.issue!.reason).toStartWith("No DNS server answers (1 asked)");
+  expect(on.watch.issue!.reason).not.toContain("127.0.0.1");
   await on.resolver.mx("example.com");
   expect(on.events).toHaveLength(1);
 
@@ -73,8 +73,8 @@ test("while no server answers that is told once, with its beginning, and it ends
   });
   on.clock.advance(AGAIN_MS);
   await on.told(2);
-  expect(on.events[1]).toMatchObject({ name: "dns.answers" });
-  expect(on.watch.trouble).toBeNull();
+  expect(on.events[1]).toMatchObject({ name: "dns.recovered" });
+  expect(on.watch.issue).toBeNull();
   await server.close();
 });
 
@@ -84,7 +84,7 @@ test("one of two servers is enough", async () => {
   using on = watched([address, other.address]);
   expect(await on.resolver.a("example.com")).toMatchObject({ kind: "found" });
   expect(other.queries.map(({ name }) => name)).toEqual(["example.com"]);
-  expect(on.watch.trouble).toBeNull();
+  expect(on.watch.issue).toBeNull();
 });
 
 test("a server that answers that it cannot find out is no silence", async () => {
@@ -92,7 +92,7 @@ test("a server that answers that it cannot find out is no silence", async () => 
   using on = watched([server.address]);
   expect(await on.resolver.a("example.com")).toMatchObject({ kind: "failed" });
   expect(server.queries.some(({ name }) => name === OWN_NAME)).toBe(false);
-  expect(on.watch.trouble).toBeNull();
+  expect(on.watch.issue).toBeNull();
 });
 
 test("a domain that the resolver works on for longer than we wait is not the silence of all", async () => {
@@ -108,7 +108,7 @@ test("a domain that the resolver works on for longer than we wait is not the sil
   expect(server.queries[2]).toMatchObject({ name: OWN_NAME, type: "A" });
   // The witness's answer comes before that of whoever asks after it.
   expect(await on.resolver.fresh(0).a("example.com")).toMatchObject({ kind: "found" });
-  expect(on.watch.trouble).toBeNull();
+  expect(on.watch.issue).toBeNull();
   expect(on.events).toEqual([]);
 });
 
@@ -119,6 +119,6 @@ test("closing the resolver is no silence", async () => {
   await server.seen(1);
   on.resolver.close();
   expect(await lookup).toMatchObject({ kind: "failed" });
-  expect(on.watch.trouble).toBeNull();
+  expect(on.watch.issue).toBeNull();
   expect(on.events).toEqual([]);
 });

@@ -29,7 +29,7 @@ async function startVerifier() {
     commit: of.committer.commit,
     clock,
     random: { bytes: (count) => new Uint8Array(count), unit: () => 0.5 },
-    log: { event: () => undefined, bug: (_, error) => void bugs.push(error) },
+    log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
     hostname: "mail.pombo.test",
     record: () => undefined,
     settings: { bounceHost: "bounce.pombo.test", dmarcRua: null },

@@ -209,7 +209,7 @@ test("a storage that fails in the middle only puts off the rest, and a stop ends
     queue: openQueueStore(db),
     commit: committer.commit,
     clock,
-    log: { event: () => undefined, bug: (_, error) => void bugs.push(error) },
+    log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
   });
   db.sqlite.run("PRAGMA query_only = ON");
   abandoner.begin();

@@ -92,7 +92,7 @@ function mortal(on: World, life: Pick<Life, "isOver">) {
 function log(on: World) {
   return {
     event: () => undefined,
-    bug(where: string, error: unknown) {
+    error(where: string, error: unknown) {
       if (!String(error).includes("planted")) on.breaches.push(`bug in ${where}: ${String(error)}`);
     },
   };

@@ -8,7 +8,7 @@ test("an email that cannot be read from the database fails at the end of its lif
   await using pombo = await startInstance({
     mx: { rcpt: "451 4.7.1 Come back later" },
     configure(config) {
-      config.email.retryMs = [50];
+      config.email.retryScheduleMs = [50];
       config.email.lifetimeMs = 400;
     },
   });

@@ -149,8 +149,8 @@ function report(on: World): void {
   const nothing = () => undefined;
   const rates = { answered: nothing, reported: nothing };
   const { log } = edgesOf(on);
-  const edges = { log, findRelay: () => null, standingOf: () => ({}), show: (words: string) => words };
-  const parts = { ...on.life.stores, ...edges, rates, reportedRefusals: new RefusalWatch() };
+  const environment = { log, findRelay: () => null, standingOf: () => ({}), show: (words: string) => words };
+  const parts = { ...on.life.stores, ...environment, rates, reportedRefusals: new RefusalWatch() };
   const reported = { report: said, reporter: "mx.example.com", at: on.now, isFromProvider: false };
   const { outcome } = takeReport(found.uid, reported, parts);
   on.seen.add(`${found.status} ${outcome}`);
@@ -196,7 +196,7 @@ function edgesOf(on: World) {
     clock: { now: () => on.now, after: () => () => undefined },
     log: {
       event: () => undefined,
-      bug: (where: string, error: unknown) => {
+      error: (where: string, error: unknown) => {
         throw new Error(where, { cause: error });
       },
     },

@@ -26,7 +26,7 @@ function start() {
           })
         : committer.commit(run),
     clock,
-    log: { event: () => undefined, bug: (_, error) => void bugs.push(error) },
+    log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
     keepMs: 30 * DAY_MS,
   });
   const insertEmail = db.sqlite.query(

@@ -12,7 +12,7 @@ async function final(pombo: Instance, id: string) {
 test("an email whose answer is lost again and again is sent three times, then given up and marked (R28)", async () => {
   await using pombo = await startInstance({
     mx: { dot: drop() },
-    configure: (config) => (config.email.retryMs = [20]),
+    configure: (config) => (config.email.retryScheduleMs = [20]),
   });
   const sent = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
   const email = await final(pombo, sent.body.data.id);

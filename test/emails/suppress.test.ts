@@ -11,7 +11,7 @@ const SITE = "mx.example.com";
 function scene() {
   const db = openDatabase(":memory:");
   const events: LogFields[] = [];
-  const log: Log = { event: (_, fields = {}) => void events.push(fields), bug: () => undefined };
+  const log: Log = { event: (_, fields = {}) => void events.push(fields), error: () => undefined };
   const parts = { suppressions: openSuppressionStore(db), refusals: new RefusalWatch(), log };
   const addressesIn = (table: string) =>
     db.sqlite

@@ -124,7 +124,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
   const bugs: unknown[] = [];
   const log: Log = {
     event: (name, fields = {}) => void events.push({ name, fields }),
-    bug: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
+    error: (where, error, fields = {}) => void bugs.push({ where, error, ...fields }),
   };
   const { readFree, memory, steady, beside, exampleDomain, receive } = options;
   const start = () =>
@@ -134,7 +134,7 @@ export async function startInstance(options: InstanceOptions = {}): Promise<Inst
       ...(receive === undefined ? {} : { receive }),
       ...(exampleDomain === undefined ? {} : { exampleDomain }),
       makeKeys: makeKeysInTurn,
-      edges: {
+      environment: {
         clock,
         random: systemRandom,
         log,
@@ -219,7 +219,7 @@ function configFor(directory: string, dnsServer: string, mxPort: number): Config
   config.rateLimits = { ...NO_RATE_LIMITS };
   config.dns.servers = [dnsServer];
   config.email.destinationPort = mxPort;
-  config.email.allowAddresses = ["127.0.0.0/8"];
+  config.email.allowPrivateRanges = ["127.0.0.0/8"];
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;
   config.log.addresses = "full";

@@ -23,7 +23,7 @@ type Sent = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 /** What an API that answers what it read answers. */
 async function post(path: string, body: Sent, headers: Record<string, string> = JSON_TYPE): Promise<Told> {
   const bugs: unknown[] = [];
-  const log = { event: () => undefined, bug: (_: string, error: unknown) => void bugs.push(error) };
+  const log = { event: () => undefined, error: (_: string, error: unknown) => void bugs.push(error) };
   const app = new Elysia({ aot: false, normalize: false })
     .use(errorsPlugin(log, () => []))
     .use(bodyPlugin(LIMITS, { clock, ownerOf: () => "one", budget: createBodyBudget(10_000_000, clock) }))

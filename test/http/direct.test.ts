@@ -19,7 +19,7 @@ const Said = requestBody(Type.Object({ say: Type.String() }, { additionalPropert
 /** An API like pombo's, and what its parts were told, in their order. */
 function api() {
   const told: string[] = [];
-  const log = { event: () => undefined, bug: (where: string) => void told.push(`bug in ${where}`) };
+  const log = { event: () => undefined, error: (where: string) => void told.push(`bug in ${where}`) };
   const room = new Elysia({ name: "room", prefix: "/room" })
     .post("", ({ body, set }) => ((set.status = 201), { data: body }), { body: Said, parse: "json" })
     .post(

@@ -108,7 +108,7 @@ async function answerTo(thrown: unknown, request = new Request("http://localhost
   const requestIds: unknown[] = [];
   const log: Log = {
     event: () => undefined,
-    bug(_, error, fields) {
+    error(_, error, fields) {
       bugs.push(error);
       requestIds.push(fields?.["requestId"]);
     },

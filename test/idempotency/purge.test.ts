@@ -18,7 +18,7 @@ function start() {
     idempotency,
     commit: committer.commit,
     clock,
-    log: { event: () => undefined, bug: (_, error) => void bugs.push(error) },
+    log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
     keepMs: HOUR_MS,
   });
   const insert = (key: string, createdAt: number) =>

@@ -150,7 +150,7 @@ test("webhooks are called with email.bounced and suppression.created, once each"
   await using held = await startHeld(NOON, {
     configure(config) {
       config.webhooks.allowHttp = true;
-      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
     },
   });
   const { pombo } = held;

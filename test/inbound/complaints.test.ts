@@ -176,7 +176,7 @@ test("five complaints by mail of three domains block sending, and webhooks are t
   await using held = await startHeld(NOON, {
     configure(config) {
       config.webhooks.allowHttp = true;
-      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
     },
   });
   const { pombo } = held;

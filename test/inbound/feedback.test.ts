@@ -68,7 +68,7 @@ async function signedAbout(pombo: Instance, id: string, by: SignedBy = {}): Prom
 
 /** Whether each report that was taken was the listed provider's own. */
 function byProvider({ events }: Instance): unknown[] {
-  return events.filter(({ name }) => name === "report.taken").map(({ fields }) => fields["provider"]);
+  return events.filter(({ name }) => name === "report.processed").map(({ fields }) => fields["provider"]);
 }
 
 test("five forged complaints about recipients of one domain block nobody, and the operator is told", async () => {
@@ -91,14 +91,14 @@ test("five forged complaints about recipients of one domain block nobody, and th
     { workspace: pombo.workspace.id, reason },
   ]);
   const { body } = await pombo.operator.call("GET", "/api/v1/operator/status");
-  expect(body.data.troubles).toEqual([
-    { part: "reports", reason: expect.stringContaining(reason), since: new Date(NOON).toISOString() },
+  expect(body.data.issues).toEqual([
+    { component: "reports", reason: expect.stringContaining(reason), since: new Date(NOON).toISOString() },
   ]);
   // It passes a day after, and nobody outside is told.
   const ready = await fetch(`${pombo.app.url}/ready`);
-  expect([ready.status, ((await ready.json()) as { trouble: unknown[] }).trouble]).toEqual([200, []]);
+  expect([ready.status, ((await ready.json()) as { issues: unknown[] }).issues]).toEqual([200, []]);
   await held.advance(DAY_MS + 1);
-  expect((await pombo.operator.call("GET", "/api/v1/operator/status")).body.data.troubles).toEqual([]);
+  expect((await pombo.operator.call("GET", "/api/v1/operator/status")).body.data.issues).toEqual([]);
 });
 
 test("twenty forged hard bounces of one domain's recipients block nobody, under its subdomains neither", async () => {

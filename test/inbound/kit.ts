@@ -55,7 +55,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
   const emails = new Map<string, SentEmail>();
   const log: Log = {
     event: (name, fields = {}, level = "info") => void events.push({ name, fields, level }),
-    bug: (where, error) => void bugs.push({ where, error }),
+    error: (where, error) => void bugs.push({ where, error }),
   };
   const listen = { address: "127.0.0.1", port: 0 };
   const config = { listen, certificateFile: null, keyFile: null, ...options.files };

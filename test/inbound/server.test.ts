@@ -56,7 +56,7 @@ test("a bounce sent by a mail library is handed on with its envelope and exact b
   await until("the log", () => desk.events.length === 1);
   expect(desk.events).toEqual([
     {
-      name: "inbound.letter",
+      name: "inbound.message",
       fields: { for: "bounce", bytes: Buffer.byteLength(BOUNCE), tls: false, client: "127.0.0.1" },
       level: "info",
     },

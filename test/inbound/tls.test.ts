@@ -127,7 +127,7 @@ test("files that cannot be used stop the start with the sentence that cures it",
   const { certificateFile, keyFile } = place.files;
   const open = (files: { certificateFile: string; keyFile: string }) => {
     const config = { listen: null, ...files };
-    const log = { event: () => undefined, bug: () => undefined };
+    const log = { event: () => undefined, error: () => undefined };
     return () => openCertificate({ config, hostname: HOSTNAME, clock: fakeClock(), random: systemRandom, log });
   };
   expect(open(place.files)).not.toThrow();

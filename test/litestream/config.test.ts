@@ -1,18 +1,18 @@
 import { expect, test } from "bun:test";
-import { defaultConfig, formatMistakes, parseConfig, type ReplicationConfig } from "../../src/config/config.ts";
+import { defaultConfig, formatConfigErrors, parseConfig, type ReplicationConfig } from "../../src/config/config.ts";
 import { daemonConfig, daemonEnvironment, placesOf } from "../../src/backup/litestream/config.ts";
 
 const BASE = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n[replication]\n';
 
 function read(lines: string, env: Record<string, string> = {}): ReplicationConfig {
   const result = parseConfig(BASE + lines, { file: "pombo.toml", env });
-  if (result.kind === "mistakes") throw new Error(formatMistakes("pombo.toml", result.mistakes));
+  if (result.kind === "errors") throw new Error(formatConfigErrors("pombo.toml", result.errors));
   return result.config.replication;
 }
 
 function mistakesOf(lines: string, env: Record<string, string> = {}): string[] {
   const result = parseConfig(BASE + lines, { file: "pombo.toml", env });
-  return result.kind === "mistakes" ? result.mistakes.map(({ key }) => key) : [];
+  return result.kind === "errors" ? result.errors.map(({ key }) => key) : [];
 }
 
 const PLACES = placesOf("/var/lib/pombo", "/var/lib/pombo/pombo.db");

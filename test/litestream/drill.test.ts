@@ -31,7 +31,8 @@ async function startReplicated() {
   await waitUntil("the daemon answers", 20_000, () => existsSync(join(pombo.directory, "lite.sock")));
   return {
     ...{ folder, replica, pombo },
-    drill: (edges = {}) => drillReplica({ config: pombo.config, edges: { clock: systemClock, ...edges }, openThread }),
+    drill: (environment = {}) =>
+      drillReplica({ config: pombo.config, environment: { clock: systemClock, ...environment }, openThread }),
     async [Symbol.asyncDispose]() {
       await pombo[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
@@ -86,8 +87,8 @@ test.skipIf(!hasDaemon)(
       outcome: "bad",
       words: expect.stringContaining("pages of the database in use are damaged (attempt: "),
     });
-    expect((await of.pombo.operator.call("GET", "/ready", { key: null })).body.trouble).toMatchObject([
-      { part: "replication", reason: expect.stringContaining("pombo restore --from URL") },
+    expect((await of.pombo.operator.call("GET", "/ready", { key: null })).body.issues).toMatchObject([
+      { component: "replication", reason: expect.stringContaining("pombo restore --from URL") },
     ]);
   },
 );
@@ -111,8 +112,8 @@ test.skipIf(!hasDaemon)("a replica that is damaged, gone or behind fails the dri
   expect(damaged).toMatchObject({ outcome: "bad", goodAt: null });
   expect(damaged.words).toStartWith("The replica could not be restored: ");
   await pombo.restart();
-  const { troubles, ready } = (await pombo.operator.call("GET", "/api/v1/operator/status")).body.data;
-  expect([ready, troubles[0]?.part, troubles[0]?.reason]).toEqual([
+  const { issues, ready } = (await pombo.operator.call("GET", "/api/v1/operator/status")).body.data;
+  expect([ready, issues[0]?.component, issues[0]?.reason]).toEqual([
     true,
     "replication",
     expect.stringContaining("The last restore drill failed"),
@@ -160,7 +161,7 @@ function startWeekly(outcomes: Drill["outcome"][]) {
       return Promise.resolve(last);
     },
     clock,
-    log: { event: (name) => void events.push(name), bug: (_, error) => void events.push(String(error)) },
+    log: { event: (name) => void events.push(name), error: (_, error) => void events.push(String(error)) },
   });
   drills.start();
   const pass = async (hours: number) => {
@@ -187,10 +188,10 @@ test("a drill is made an hour after the first start, then weekly, and the day af
 test("a clock that is set back does not put the next drill off, and a bad one is trouble until then", async () => {
   const of = startWeekly(["bad"]);
   await of.pass(1);
-  expect(of.drills.trouble).toMatchObject({ part: "replication", isAdvisory: true });
+  expect(of.drills.issue).toMatchObject({ component: "replication", isAdvisory: true });
   of.shift(365 * DAY_MS);
   await of.pass(1);
   expect(of.made).toEqual([1, 2]);
-  expect(of.drills.trouble).toBeNull();
+  expect(of.drills.issue).toBeNull();
   await of.drills.stop();
 });

@@ -19,7 +19,7 @@ function configOf(dataDir: string): Config {
     file: "pombo.toml",
     env: {},
   });
-  if (parsed.kind !== "config") throw new Error(JSON.stringify(parsed.mistakes));
+  if (parsed.kind !== "config") throw new Error(JSON.stringify(parsed.errors));
   return parsed.config;
 }
 
@@ -39,9 +39,16 @@ test("a first start that is cut off right behind its first commit does not pause
       commit,
       clock,
     });
-    const log = { event: () => undefined, bug: () => undefined };
-    const edges = { clock, random: systemRandom, log };
-    const parts = { config: configOf(dataDir), databaseFile: join(dataDir, "pombo.db"), edges, db, commit, pause };
+    const log = { event: () => undefined, error: () => undefined };
+    const environment = { clock, random: systemRandom, log };
+    const parts = {
+      config: configOf(dataDir),
+      databaseFile: join(dataDir, "pombo.db"),
+      environment,
+      db,
+      commit,
+      pause,
+    };
     const replicator = await startReplicator({
       ...parts,
       settings,

@@ -101,7 +101,7 @@ async function makeDirectory(syncIntervalMs = 100) {
       database.run("PRAGMA wal_autocheckpoint = 0");
       const log = {
         event: (name: string, fields: unknown) => void events.push(`${name} ${JSON.stringify(fields)}`),
-        bug: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),
+        error: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),
       };
       const supervisor = new Supervisor({
         restorable: new RestorableCheck({
@@ -272,7 +272,7 @@ for (const removed of ["", "ltx/9", "ltx/0"]) {
           await supervisor.look();
           return took("replication.not_restorable") === 1;
         });
-        expect(supervisor.trouble).toMatchObject({ part: "replication", isAdvisory: true });
+        expect(supervisor.trouble).toMatchObject({ component: "replication", isAdvisory: true });
         expect(supervisor.status.isRestorable).toBe(false);
         await waitUntil("it is mended", LIMIT_MS, async () => {
           write();
@@ -282,7 +282,7 @@ for (const removed of ["", "ltx/9", "ltx/0"]) {
         expect(supervisor.trouble).toBeNull();
         await copied();
       });
-      expect(at.events.filter((each) => each.startsWith("bug"))).toEqual([]);
+      expect(at.events.filter((each) => each.startsWith("internal_error"))).toEqual([]);
       expect(await at.restored()).toEqual(at.content(at.places.database));
     },
   );

@@ -29,10 +29,10 @@ const logged = (pombo: Instance, name: string) => pombo.events.filter((each) => 
 /** Starts over the same data directory, with a choice; ended at once. */
 async function startAgain(pombo: Instance, replica = {}): Promise<string> {
   const instanceKey = loadInstanceKey({ file: pombo.config.secrets.instanceKeyFile, env: {} });
-  const log = { event: () => undefined, bug: () => undefined };
+  const log = { event: () => undefined, error: () => undefined };
   try {
-    const edges = { clock: systemClock, random: systemRandom, log };
-    const app = await startApp({ config: pombo.config, instanceKey, edges, replica });
+    const environment = { clock: systemClock, random: systemRandom, log };
+    const app = await startApp({ config: pombo.config, instanceKey, environment, replica });
     await app.stop(0);
     return "started";
   } catch (error) {
@@ -70,8 +70,12 @@ function subjectsIn(file: string): string[] {
 /** Opens the database as the operator's commands do while pombo is stopped, writes to it and closes it. */
 async function runCommandOf({ config, ...pombo }: Instance): Promise<void> {
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: {} });
-  const log = { event: () => undefined, bug: () => undefined };
-  const opened = await openOffline({ config, instanceKey, edges: { clock: systemClock, random: systemRandom, log } });
+  const log = { event: () => undefined, error: () => undefined };
+  const opened = await openOffline({
+    config,
+    instanceKey,
+    environment: { clock: systemClock, random: systemRandom, log },
+  });
   if (opened.kind !== "open") throw new Error("pombo still runs");
   const path = `http://localhost/api/v1/operator/workspaces/${pombo.workspace.id}/credits`;
   const headers = { "content-type": "application/json" };
@@ -120,7 +124,7 @@ test.skipIf(!hasDaemon)("an ordered stop leaves nothing that is not in the repli
   const [first = 0, ...later] = copiedBytes(replica.path);
   expect(Math.max(...later)).toBeLessThan(first);
   await pombo.restart();
-  expect(logged(pombo, "replication.says")).toEqual([]);
+  expect(logged(pombo, "replication.output")).toEqual([]);
   expect(pombo.bugs).toEqual([]);
 });
 
@@ -154,7 +158,7 @@ test.skipIf(!hasDaemon)(
     const [told] = logged(pombo, "replication.same_disk");
     expect(told?.fields["words"]).toContain("is on the same disk as the database");
     const { body } = await pombo.operator.call("GET", "/api/v1/operator/status");
-    expect(body).toMatchObject({ data: { troubles: [], replication: { reason: told?.fields["words"] } } });
+    expect(body).toMatchObject({ data: { issues: [], replication: { reason: told?.fields["words"] } } });
   },
 );
 
@@ -244,9 +248,9 @@ async function expectPaused(pombo: Instance): Promise<void> {
   expect(arrived()).toBe(0);
   const ready = await pombo.workspace.call("GET", "/ready");
   expect(ready.status).toBe(200);
-  expect(ready.body.trouble).toMatchObject([{ part: "delivery" }]);
+  expect(ready.body.issues).toMatchObject([{ component: "delivery" }]);
   await pombo.app.pause.resume();
   await pombo.app.worker.idle();
   expect(arrived()).toBe(1);
-  expect((await pombo.workspace.call("GET", "/ready")).body.trouble).toEqual([]);
+  expect((await pombo.workspace.call("GET", "/ready")).body.issues).toEqual([]);
 }

@@ -18,7 +18,7 @@ function checked() {
       return Promise.resolve(at.replica);
     },
     clock,
-    log: { event: (name) => void events.push(name), bug: () => undefined },
+    log: { event: (name) => void events.push(name), error: () => undefined },
   });
   const observe = (lastSyncAt: number | null = clock.now()) =>
     check.observe({ lastSyncAt, transaction: at.transaction, fault: null, isAtIt: false });
@@ -131,7 +131,7 @@ test("the finding about a daemon that has ended meanwhile says nothing of the ne
   const check = new RestorableCheck({
     look: () => promise,
     clock,
-    log: { event: () => undefined, bug: () => undefined },
+    log: { event: () => undefined, error: () => undefined },
   });
   check.startDaemon();
   clock.advance(2 * MINUTE_MS);

@@ -79,14 +79,14 @@ async function startRestored({ pombo, dataDir }: Elsewhere, changes: Partial<Con
   const events: { name: string; fields: Record<string, unknown> }[] = [];
   const log = {
     event: (name: string, fields = {}) => void events.push({ name, fields }),
-    bug: (_: string, error: unknown) => {
+    error: (_: string, error: unknown) => {
       throw error;
     },
   };
   const instanceKeyFile = join(dataDir, "instance.key");
   const config = { ...pombo.config, dataDir, secrets: { instanceKeyFile }, ...changes };
   const instanceKey = loadInstanceKey({ file: instanceKeyFile, env: {} });
-  const app = await startApp({ config, instanceKey, edges: { clock: systemClock, random: systemRandom, log } });
+  const app = await startApp({ config, instanceKey, environment: { clock: systemClock, random: systemRandom, log } });
   return { app, events, [Symbol.asyncDispose]: () => app.stop(0) };
 }
 
@@ -147,7 +147,7 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
   await worker.idle();
   expect(subjectsAt(of)).toEqual(["Three"]);
   // It goes on with the replica, which is whole.
-  expect(restored.events.filter(({ name }) => name === "replication.says")).toEqual([]);
+  expect(restored.events.filter(({ name }) => name === "replication.output")).toEqual([]);
   await restored.app.stop(0);
   rmSync(of.dataDir, { recursive: true });
   rmSync(join(of.folder, "pombo.toml"));

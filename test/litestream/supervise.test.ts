@@ -78,7 +78,7 @@ test("what was not copied for five minutes is trouble that keeps nobody from sen
   await pass(290_000, 5_000);
   expect(supervisor.trouble).toBeNull();
   await pass(20_000, 5_000);
-  expect(supervisor.trouble).toMatchObject({ part: "replication", since: last, isAdvisory: true });
+  expect(supervisor.trouble).toMatchObject({ component: "replication", since: last, isAdvisory: true });
   expect(supervisor.trouble?.reason).toContain("Nothing was replicated for 5 minutes");
   answers();
   await pass(5_000);
@@ -172,7 +172,7 @@ test("what the daemon says comes into the log, but no more than twenty lines a m
   const [child] = children;
   child?.say('{"time":"x","level":"WARN","msg":"sync error","db":"pombo.db","error":"disk full"}');
   for (let at = 0; at < 50; at += 1) child?.say("panic: something else");
-  const said = () => events.filter((each) => each.startsWith("replication.says"));
+  const said = () => events.filter((each) => each.startsWith("replication.output"));
   expect(said()).toHaveLength(20);
   expect(said()[0]).toContain("pombo.db: sync error: disk full");
   await pass(61_000, 1_000);

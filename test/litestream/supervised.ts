@@ -60,7 +60,7 @@ export function supervised() {
   };
   const log = {
     event: (name: string, fields: unknown) => void events.push(`${name} ${JSON.stringify(fields)}`),
-    bug: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),
+    error: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),
   };
   const supervisor = new Supervisor({
     prepare(isDamaged) {

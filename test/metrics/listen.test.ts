@@ -9,7 +9,7 @@ const ANY = { address: "127.0.0.1", port: 0 };
 
 function start(text: () => Promise<string>) {
   const bugs: unknown[] = [];
-  const log: Log = { event: () => undefined, bug: (where, error) => void bugs.push({ where, error }) };
+  const log: Log = { event: () => undefined, error: (where, error) => void bugs.push({ where, error }) };
   const listener = listenForMetrics({ listen: ANY, text, log });
   return { url: listener.url, bugs, [Symbol.asyncDispose]: () => listener.stop(0) };
 }
@@ -56,7 +56,7 @@ test("a port in use is told with the way out", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   const { port } = taken.address() as AddressInfo;
-  const log: Log = { event: () => undefined, bug: () => undefined };
+  const log: Log = { event: () => undefined, error: () => undefined };
   const start_ = () =>
     listenForMetrics({ listen: { address: "127.0.0.1", port }, text: () => Promise.resolve(""), log });
   expect(start_).toThrow(

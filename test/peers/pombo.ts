@@ -60,7 +60,7 @@ export async function startPombo(options: {
     http: { listen: `127.0.0.1:${port}`, ...(typeof http === "object" && !Array.isArray(http) ? http : {}) },
     metrics: { listen: "127.0.0.1:0" },
     inbound: { listen: "127.0.0.1:0" },
-    rate_limits: { sends_per_second: 0, writes_per_second: 0, reads_per_second: 0, failed_keys_per_minute: 0 },
+    rate_limits: { sends_per_second: 0, writes_per_second: 0, reads_per_second: 0, failed_auth_per_minute: 0 },
     ...others,
   };
   writeFileSync(configFile, toToml(settings));

@@ -24,7 +24,7 @@ export function startCounting(isBlocking = true) {
     clock,
     isBlocking,
     notify: ({ kind, reason }) => void notices.push({ kind, reason }),
-    log: { event: (name, fields = {}) => void told.push({ name, fields }), bug: () => undefined },
+    log: { event: (name, fields = {}) => void told.push({ name, fields }), error: () => undefined },
   });
   db.listeners.push(rates);
   let isBroken = false;

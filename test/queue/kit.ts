@@ -127,7 +127,7 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
     random: { bytes: (count) => new Uint8Array(count), unit: () => 0.5 },
     log: {
       event: (name, fields = {}) => void on.events.push({ name, fields }),
-      bug: (where, error) => void on.bugs.push({ where, error }),
+      error: (where, error) => void on.bugs.push({ where, error }),
     },
     scheduleMs: options.scheduleMs ?? [MINUTE, 10 * MINUTE],
     maxJobs: options.maxJobs ?? 100,

@@ -72,13 +72,13 @@ describe("after a crash", () => {
     on.attempts[0]!.end(FINISH);
     for (let minute = 0; minute < 10; minute++) await on.advance(MINUTE);
     expect([on.attempts.length, on.bugs.length]).toEqual([1, 1]);
-    expect(on.worker.trouble?.reason).toContain("row 2");
+    expect(on.worker.issue?.reason).toContain("row 2");
     isBroken = false;
     await on.advance(MINUTE);
     await until(() => on.attempts.length === 2);
     expect(on.attempts[1]!.job.id).toBe(2);
     expect(on.interrupted.map(({ id }) => id)).toEqual([2]);
-    expect(on.worker.trouble).toBeNull();
+    expect(on.worker.issue).toBeNull();
   });
 
   test("a storage that cannot be written at the start is waited for; then what was interrupted is recorded once", async () => {

@@ -5,21 +5,21 @@ import { until, workshop } from "./kit.ts";
 test("a worker is in trouble until it has put in order what a crash left, and while it stops", async () => {
   using on = workshop();
   const startedAt = on.clock.now();
-  expect(on.worker.trouble).toMatchObject({ part: "worker", since: startedAt });
-  expect(on.worker.trouble!.reason).toContain("has not begun");
+  expect(on.worker.issue).toMatchObject({ component: "worker", since: startedAt });
+  expect(on.worker.issue!.reason).toContain("has not begun");
   await on.worker.start();
-  expect(on.worker.trouble).toBeNull();
+  expect(on.worker.issue).toBeNull();
   await on.add(1);
   await turn(4);
   expect(on.attempts).toHaveLength(1);
 
   await on.advance(5_000);
   const stopped = on.worker.stop(60_000);
-  expect(on.worker.trouble).toMatchObject({ part: "worker", since: startedAt + 5_000 });
-  expect(on.worker.trouble!.reason).toContain("waits for 1 running deliveries");
+  expect(on.worker.issue).toMatchObject({ component: "worker", since: startedAt + 5_000 });
+  expect(on.worker.issue!.reason).toContain("waits for 1 running deliveries");
   on.attempts[0]!.end({ action: { kind: "finish" }, isReached: true, record: () => undefined });
   await stopped;
-  expect(on.worker.trouble).not.toBeNull();
+  expect(on.worker.issue).not.toBeNull();
 });
 
 test("a start whose storage fails stays in trouble until the storage is well", async () => {
@@ -28,8 +28,8 @@ test("a start whose storage fails stays in trouble until the storage is well", a
   on.of.db.sqlite.run("UPDATE email_queue SET in_flight = 1, started_at = 0 WHERE id = 1");
   on.setWritable(false);
   await on.worker.start();
-  expect(on.worker.trouble).not.toBeNull();
+  expect(on.worker.issue).not.toBeNull();
   on.setWritable(true);
   await on.advance(1_000);
-  await until(() => on.worker.trouble === null);
+  await until(() => on.worker.issue === null);
 });

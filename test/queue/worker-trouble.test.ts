@@ -89,7 +89,7 @@ test("work goes on when writing works again, although the disk is still low", as
   on.setWritable(true);
   await on.advance(1_000);
   expect(on.guard.failure).toBeNull();
-  expect(on.guard.trouble).not.toBeNull();
+  expect(on.guard.blockedReason).not.toBeNull();
   await until(() => on.attempts.length === 1);
 });
 

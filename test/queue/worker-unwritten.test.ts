@@ -63,12 +63,12 @@ test("it is an advisory trouble with a name and a cure, until a later try writes
   const { told, seen } = broken(FINISH, () => isBroken);
   on.attempts[0]!.end(told);
   await on.worker.idle();
-  expect(on.worker.trouble).toMatchObject({ part: "worker", since, isAdvisory: true });
-  expect(on.worker.trouble?.reason).toContain("email-1");
-  expect(on.worker.trouble?.reason).toContain("pombo update");
+  expect(on.worker.issue).toMatchObject({ component: "worker", since, isAdvisory: true });
+  expect(on.worker.issue?.reason).toContain("email-1");
+  expect(on.worker.issue?.reason).toContain("pombo update");
   isBroken = false;
   await on.advance(MINUTE);
-  expect([on.worker.trouble, on.row(1), seen]).toEqual([null, undefined, { committed: 1, recorded: 1 }]);
+  expect([on.worker.issue, on.row(1), seen]).toEqual([null, undefined, { committed: 1, recorded: 1 }]);
 });
 
 describe("a deferral whose record throws", () => {
@@ -82,7 +82,7 @@ describe("a deferral whose record throws", () => {
     expect(on.row(1)).toMatchObject({ inFlight: false, attempts: 1, lastReply: "451" });
     await on.advance(MINUTE);
     await until(() => on.attempts.length === 2);
-    expect(on.worker.trouble).toBeNull();
+    expect(on.worker.issue).toBeNull();
   });
 
   test("is not put off unmarked where the message may have been taken", async () => {
@@ -166,12 +166,12 @@ test("a bug of all rows stops the sending before there is no end of messages in 
   const { length } = on.attempts;
   expect(length).toBeGreaterThanOrEqual(1_000);
   expect(length).toBeLessThanOrEqual(1_100);
-  expect(on.worker.trouble?.reason).toContain("nothing more is sent");
+  expect(on.worker.issue?.reason).toContain("nothing more is sent");
   isBroken = false;
   await on.advance(MINUTE);
   await until(() => on.attempts.length === 1_300);
   await on.worker.idle();
-  expect([on.queue.depth(), on.worker.trouble]).toEqual([0, null]);
+  expect([on.queue.depth(), on.worker.issue]).toEqual([0, null]);
 });
 
 /** What the storage says of the transaction that frees a row, or of the next one. */
@@ -216,7 +216,7 @@ test.each(["what follows fails", "it is said to have failed though it is durable
     await on.advance(MINUTE);
     await turn(20);
     expect(on.row(1)).toMatchObject({ inFlight: true, attempts: 2, dotAt: expect.any(Number) as number });
-    expect([on.attempts.length, on.worker.trouble]).toEqual([1, null]);
+    expect([on.attempts.length, on.worker.issue]).toEqual([1, null]);
     on.attempts[0]!.end(FINISH);
     await on.worker.idle();
     expect([on.row(1), on.interrupted]).toEqual([undefined, []]);
@@ -241,5 +241,5 @@ test("a row that could not be freed at the start begins its next attempt by itse
   isBroken = false;
   await on.advance(MINUTE);
   await until(() => on.attempts.length === 1);
-  expect([on.attempts[0]!.job.attempt, on.interrupted.length, on.worker.trouble]).toEqual([2, 1, null]);
+  expect([on.attempts[0]!.job.attempt, on.interrupted.length, on.worker.issue]).toEqual([2, 1, null]);
 });

@@ -112,12 +112,12 @@ test("all mistakes of the configuration are told at once, with file, key, what w
   using at = scratch();
   writeFileSync(
     at.config,
-    'hostname = "x"\ndata_dir = "relative"\n[http]\nlisten = "nowhere"\n[email]\nretry = ["soon"]\nlifetimes = "1h"\n[disk]\nmin_free = -1\n',
+    'hostname = "x"\ndata_dir = "relative"\n[http]\nlisten = "nowhere"\n[email]\nretry_schedule = ["soon"]\nlifetimes = "1h"\n[disk]\nmin_free = -1\n',
   );
   const ended = await serve(at.config);
   expect(ended).toMatchObject({ code: 1, stdout: "" });
   const lines = ended.stderr.trimEnd().split("\n");
-  for (const key of ["data_dir", "http.listen", "email.retry", "email.lifetimes", "disk.min_free"]) {
+  for (const key of ["data_dir", "http.listen", "email.retry_schedule", "email.lifetimes", "disk.min_free"]) {
     expect(lines.filter((line) => line.startsWith(`${at.config}: ${key}`) && line.includes("expected"))).toHaveLength(
       1,
     );

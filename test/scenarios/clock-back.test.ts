@@ -59,7 +59,7 @@ test("set on by five days: what waits is tried and expires only after an hour, a
   await pombo.app.worker.idle();
   expect(await record(pombo, id)).toMatchObject({ status: "delivery_delayed" });
   const ready = await pombo.operator.call("GET", "/ready", { key: null });
-  expect([ready.status, ready.body.trouble]).toMatchObject([200, [{ part: "clock" }]]);
+  expect([ready.status, ready.body.issues]).toMatchObject([200, [{ component: "clock" }]]);
   steady.advance(HOUR + MINUTE);
   await waitUntil("it is over", LIMIT_MS, async () => (await record(pombo, id)).status === "failed");
   expect(await record(pombo, id)).toMatchObject({ bounce: { category: "expired" } });
@@ -81,7 +81,7 @@ for (const backMs of [HOUR, 24 * HOUR]) {
       }
       const ready = await pombo.operator.call("GET", "/ready", { key: null });
       expect(ready.status).toBe(200);
-      expect(ready.body.trouble).toMatchObject([{ part: "clock", reason: expect.stringContaining("set back") }]);
+      expect(ready.body.issues).toMatchObject([{ component: "clock", reason: expect.stringContaining("set back") }]);
       await advance(2 * MINUTE);
       await waitUntil(
         "it is delivered",

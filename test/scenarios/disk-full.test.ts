@@ -126,7 +126,7 @@ test.skipIf(namespace === null)(
     const list = await call(served.url, world.key, { path: "/api/v1/emails?limit=100" });
     expect(list.status).toBe(200);
     expect(list.body.meta.total).toBeGreaterThanOrEqual(load.accepted.size);
-    expect(hasLogged(served, "disk.trouble")).toBe(true);
+    expect(hasLogged(served, "disk.failed")).toBe(true);
     const unrecorded = (await countUndelivered(served.url, world.key)) - (list.body.meta.total - arrived);
     console.log(
       `disk full: ${list.body.meta.total} accepted, ${arrived} taken by the mail server, ${unrecorded} of them not yet recorded, ${load.statuses.get(503) ?? 0} requests refused`,

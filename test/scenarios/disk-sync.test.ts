@@ -72,7 +72,7 @@ test.skipIf(!canBuild)(
       // One that goes on after the failure has not accepted it, and takes it under the same key.
       disk.begin();
       expect((await post(second.url, EMAILS)).status).toBe(503);
-      await waitUntil("it is told", LIMIT_MS, () => hasLogged(second, "disk.trouble"));
+      await waitUntil("it is told", LIMIT_MS, () => hasLogged(second, "disk.failed"));
       disk.end();
       await waitUntil(
         "it is ready",

@@ -43,7 +43,7 @@ const post = (pombo: Instance, changes: Record<string, unknown> = {}, idempotenc
 const total = async (pombo: Instance): Promise<number> =>
   (await pombo.workspace.call("GET", "/api/v1/emails")).body.meta.total;
 const unwell = (pombo: Instance) => waitUntil("the guard closes", LIMIT_MS, () => pombo.app.guard.failure !== null);
-const well = (pombo: Instance) => waitUntil("the guard opens", LIMIT_MS, () => pombo.app.guard.trouble === null);
+const well = (pombo: Instance) => waitUntil("the guard opens", LIMIT_MS, () => pombo.app.guard.blockedReason === null);
 /** Too much for what is left of the last page. */
 const big = () => randomBytes(60_000).toString("base64").slice(0, 80_000);
 
@@ -284,7 +284,7 @@ test("with less free space or fewer free inodes than the limit nothing new is ta
     expect(await total(pombo)).toBe(1);
     Object.assign(free, before);
     clock.advance(LOOK_EVERY_MS);
-    expect(pombo.app.guard.trouble).toBeNull();
+    expect(pombo.app.guard.blockedReason).toBeNull();
   }
   free.freeBytes = 0;
   clock.advance(LOOK_EVERY_MS);

@@ -10,7 +10,7 @@ test("mail to a suspended site fails when its life is over, not when the site is
     mx: { mail: "421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to user complaints" },
     configure: (config) => {
       config.email.lifetimeMs = 20 * MINUTE_MS;
-      config.email.retryMs = [HOUR_MS];
+      config.email.retryScheduleMs = [HOUR_MS];
     },
   });
   pombo.dns.zone["example.com"] = { MX: [[10, "mta5.am0.yahoodns.net"]] };

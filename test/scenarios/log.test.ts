@@ -59,7 +59,7 @@ async function run(world: World, addresses: "redacted" | "full"): Promise<Child>
     database.run("PRAGMA busy_timeout = 5000");
     database.run("UPDATE email SET recipient = ? WHERE recipient = ?", [`${TO.broken}@${TO.broken}`, TO.broken]);
   }
-  await child.until("an attempt fails inside", () => has("bug"));
+  await child.until("an attempt fails inside", () => has("internal_error"));
   {
     using database = new Database(join(world.dataDir, "pombo.db"));
     database.run("PRAGMA busy_timeout = 5000");
@@ -98,7 +98,13 @@ test("every line of a run is one event as JSON, without addresses and keys unles
       expect(event).toMatch(/^[a-z_.]+$/);
     }
     const names = new Set(events.map(({ event }) => event));
-    for (const name of ["email.delivered", "email.bounced", "email.delivery_delayed", "idempotency.mismatch", "bug"])
+    for (const name of [
+      "email.delivered",
+      "email.bounced",
+      "email.delivery_delayed",
+      "idempotency.mismatch",
+      "internal_error",
+    ])
       expect(names).toContain(name);
     expect(names).not.toContain("forged");
     for (const { event, id, attempt } of events) {

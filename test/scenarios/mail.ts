@@ -16,7 +16,7 @@ export async function startStill(
     clock,
     ...(options.mx === undefined ? {} : { mx: options.mx }),
     configure: (config) => {
-      if (options.retryMs !== undefined) config.email.retryMs = options.retryMs;
+      if (options.retryMs !== undefined) config.email.retryScheduleMs = options.retryMs;
       options.configure?.(config);
     },
   });

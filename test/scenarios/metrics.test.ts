@@ -85,7 +85,7 @@ test("what was refused, replayed or rolled back is not counted as accepted", asy
   expect(before.value("pombo_commits_failed_total")).toBeGreaterThanOrEqual(1);
   expect(before.value("pombo_ready")).toBe(0);
   pombo.clock.advance(1_000);
-  await waitUntil("the guard opens", 5_000, () => Promise.resolve(pombo.app.guard.trouble === null));
+  await waitUntil("the guard opens", 5_000, () => Promise.resolve(pombo.app.guard.blockedReason === null));
   expect((await pombo.workspace.call("POST", "/api/v1/emails/batch", { body: { emails } })).status).toBe(202);
   const after = await scrape(pombo.app.metricsUrl);
   expect(after.value("pombo_emails_accepted_total")).toBe(4);

@@ -29,7 +29,7 @@ export interface RelayedOptions {
   certificate?: TestCertificate;
   /** Of the [[relay]] table. */
   table?: Partial<RelayConfig>;
-  provider?: Config["email"]["provider"];
+  transport?: Config["email"]["transport"];
 }
 
 /** An instance that sends through relay.test, and whose recipients' own server should stay unvisited. */
@@ -41,7 +41,7 @@ export async function startRelayed(options: RelayedOptions = {}): Promise<Relaye
   const pombo = await startStill({
     retryMs: [RETRY_MS],
     configure(config) {
-      config.email.provider = options.provider ?? "relay";
+      config.email.transport = options.transport ?? "relay";
       config.relay = [
         {
           ...{ host: "relay.test", port: relay.port, tls: "starttls", verify: true, caFile },

@@ -38,7 +38,7 @@ test("what the relay accepts is sent, and not delivered", async () => {
 test("the recipient's domain is not looked up, and a private address is no hindrance", async () => {
   await using world = await startRelayed({ table: { host: "127.0.0.1" } });
   const { pombo, relay } = world;
-  pombo.config.email.allowAddresses = [];
+  pombo.config.email.allowPrivateRanges = [];
   await pombo.restart();
   const asked = pombo.dns.queries.length;
   expect(await deliver(pombo, "maria@nowhere.example")).toMatchObject({ status: "sent" });
@@ -58,7 +58,7 @@ test("a relay with implicit TLS, and one without TLS on this machine", async () 
 });
 
 test("a relay for some sending domains takes theirs, and the rest goes straight to the recipient's server", async () => {
-  await using world = await startRelayed({ provider: "direct", table: { domains: ["outra.test"] } });
+  await using world = await startRelayed({ transport: "direct", table: { domains: ["outra.test"] } });
   const { pombo, relay } = world;
   await pombo.addDomain(pombo.workspace, "outra.test");
   expect(await deliver(pombo, "maria@example.com")).toMatchObject({ status: "delivered" });
@@ -68,7 +68,7 @@ test("a relay for some sending domains takes theirs, and the rest goes straight 
 
 test("a relay that does not let us in holds up its own mail only, and is left in peace", async () => {
   const script: MxScript = { tls: "good", accounts: {} };
-  await using world = await startRelayed({ script, provider: "direct", table: { domains: ["outra.test"] } });
+  await using world = await startRelayed({ script, transport: "direct", table: { domains: ["outra.test"] } });
   const { pombo, relay } = world;
   await pombo.addDomain(pombo.workspace, "outra.test");
   const ids = [];
@@ -86,13 +86,13 @@ test("a relay that does not let us in holds up its own mail only, and is left in
 });
 
 test("what was queued for the recipient's server goes by the relay once the configuration says so, and the reverse", async () => {
-  await using world = await startRelayed({ provider: "direct", table: { domains: ["outra.test"] } });
+  await using world = await startRelayed({ transport: "direct", table: { domains: ["outra.test"] } });
   const { pombo, relay } = world;
   pombo.mx.script = { rcpt: "451 4.3.0 Not now" };
   const email = await deliver(pombo, "maria@example.com");
   const [table] = pombo.config.relay;
   if (table === undefined) throw new Error("the configuration has no relay");
-  [pombo.config.email.provider, table.domains] = ["relay", []];
+  [pombo.config.email.transport, table.domains] = ["relay", []];
   relay.script = { ...USUAL, rcpt: "451 4.3.0 Not now" };
   await pombo.restart();
   await pass(pombo, HOUR_MS);
@@ -100,7 +100,7 @@ test("what was queued for the recipient's server goes by the relay once the conf
   const second = await deliver(pombo, "joao@example.com");
   expect(second.lastReply).toContain("relay.test");
 
-  [pombo.config.email.provider, table.domains] = ["direct", ["outra.test"]];
+  [pombo.config.email.transport, table.domains] = ["direct", ["outra.test"]];
   pombo.mx.script = {};
   await pombo.restart();
   await pass(pombo, HOUR_MS);

@@ -125,7 +125,7 @@ test.skipIf(!hasDaemon)("a replica that is away for a while holds up no mail, an
   await waitUntil("the daemon copies", LIMIT_MS, () => lastStep(join(replica, "copies"), 0) > first);
   renameSync(join(replica, "copies"), join(replica, "away"));
   writeFileSync(join(replica, "copies"), "in the way");
-  await waitUntil("the daemon says so", LIMIT_MS, () => hasLogged(process, "replication.says"));
+  await waitUntil("the daemon says so", LIMIT_MS, () => hasLogged(process, "replication.output"));
   const [accepted, arrived] = [load.accepted.size, mx.distinct];
   await within(
     LIMIT_MS,

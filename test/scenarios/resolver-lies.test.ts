@@ -103,7 +103,7 @@ for (const { what, host, reason } of TRAPS) {
   test(`a mail host at ${what} is not connected to: its mail waits with the reason, and nobody else's does`, async () => {
     // Only the two neighbours' own addresses are allowed here.
     await using street = await startStreet({
-      configure: (config) => void (config.email.allowAddresses = ["127.0.0.1/32", `${BAD_ADDRESS}/32`]),
+      configure: (config) => void (config.email.allowPrivateRanges = ["127.0.0.1/32", `${BAD_ADDRESS}/32`]),
     });
     const trap = await startMx({}, { address: TRAP, port: street.pombo.mx.port });
     try {

@@ -113,7 +113,7 @@ test.skipIf(!hasDaemon)(
     }
     await using restored = await world.serve({ config });
     const asked = await call(restored.url, world.key, { path: "/ready" });
-    expect([asked.status, asked.body.trouble]).toEqual([200, [expect.objectContaining({ part: "delivery" })]]);
+    expect([asked.status, asked.body.issues]).toEqual([200, [expect.objectContaining({ component: "delivery" })]]);
     expect(sink.messages).toHaveLength(0);
     expect(await operatorCommand(config, "queue", "resume")).toBe("Delivery goes on.\n");
     await waitUntil("all of it goes out", LIMIT_MS, () => sink.messages.length >= waiting + 1);

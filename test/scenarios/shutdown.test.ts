@@ -101,8 +101,8 @@ test("SIGTERM ends within 60 s, whoever keeps it waiting, and loses nothing that
 
 function settingsFor(smscPort: number) {
   return {
-    webhooks: { allow_http: true, allow_addresses: ["127.0.0.0/8"] },
-    sms: { unknown_wait: "2s" },
+    webhooks: { allow_http: true, allow_private_ranges: ["127.0.0.0/8"] },
+    sms: { lost_response_wait: "2s" },
     "[sms.routes]": { name: "vodacom" },
     "[sms.routes.links]": {
       name: "vodacom-a",

@@ -48,7 +48,7 @@ test("a site that refuses connections is blocked after five, its other messages 
   const mx = await startMx({}, { address: OTHER, port: pombo.mx.port });
   for (let minute = 0; minute < 12 && mx.messages.length < 60; minute++) await pass(pombo, MINUTE_MS);
   expect(mx.messages).toHaveLength(60);
-  expect(pombo.events.some(({ name }) => name === "site.open")).toBe(true);
+  expect(pombo.events.some(({ name }) => name === "site.unblocked")).toBe(true);
   await mx.close();
 });
 

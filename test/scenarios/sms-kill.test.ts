@@ -34,7 +34,7 @@ test("after kill -9 at any moment no text is lost, and what may have come twice 
     },
   });
   const settings = {
-    sms: { unknown_wait: "2s" },
+    sms: { lost_response_wait: "2s" },
     "[sms.routes]": { name: "vodacom" },
     "[sms.routes.links]": {
       name: "vodacom-a",

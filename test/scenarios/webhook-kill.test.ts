@@ -24,7 +24,7 @@ test("what became true before a kill -9 is told, what is told is true, and no ev
   await using mx = await startCountingMx();
   await using world = await createWorld({
     mxPort: mx.port,
-    settings: { webhooks: { allow_http: true, allow_addresses: ["127.0.0.0/8"] } },
+    settings: { webhooks: { allow_http: true, allow_private_ranges: ["127.0.0.0/8"] } },
   });
   let serving = Promise.withResolvers<Served>();
   {

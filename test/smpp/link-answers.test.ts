@@ -116,7 +116,7 @@ test("answers under a number that was not sent, zero, and twice, change nothing 
   await caughtUp(smsc, world);
   expect(world.answers.map((answer) => answer.segment.name)).toEqual(["twice", "right"]);
   expect(world.link.state.taken).toBe(3);
-  expect(world.logged.filter(({ name }) => name === "smpp.stray")).toHaveLength(1);
+  expect(world.logged.filter(({ name }) => name === "smpp.unexpected_pdu")).toHaveLength(1);
 });
 
 test("a ROK with an empty id is an answer, and ids that are all the same are passed on", async () => {

@@ -178,7 +178,10 @@ test("messages that come before the bind's answer are taken, and acknowledged", 
 test("an outbind is no bind: it is told of and changes nothing", async () => {
   await using smsc = await startSmsc({ script: { bind: { isOutbound: true } } });
   await using world = await makeBound(smsc);
-  expect(world.logged.map(({ name, fields }) => [name, fields["what"]])).toContainEqual(["smpp.stray", "outbind"]);
+  expect(world.logged.map(({ name, fields }) => [name, fields["what"]])).toContainEqual([
+    "smpp.unexpected_pdu",
+    "outbind",
+  ]);
 });
 
 test("nobody listening, and nobody answering, are given up and tried again", async () => {

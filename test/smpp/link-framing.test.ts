@@ -68,8 +68,8 @@ test("a message that ends too early is answered 0x01 and told of, and nothing is
   expect(world.received).toHaveLength(1);
   const answers = (await readBy(smsc)).filter((read) => read.startsWith("deliver_sm_resp"));
   expect(answers.filter((read) => read === "deliver_sm_resp 0x1")).toHaveLength(CUT.length);
-  expect(world.logged.filter(({ name }) => name === "smpp.cut_message")).toHaveLength(CUT.length);
-  expect(world.logged.find(({ name }) => name === "smpp.cut_message")).toMatchObject({
+  expect(world.logged.filter(({ name }) => name === "smpp.message_truncated")).toHaveLength(CUT.length);
+  expect(world.logged.find(({ name }) => name === "smpp.message_truncated")).toMatchObject({
     ...{ level: "warn", fields: { link: "vodacom-a", command: "deliver_sm", octets: 16 } },
   });
   expect(world.unbound).toEqual([]);
@@ -81,7 +81,7 @@ test("an alert_notification has no answer, and is nothing to tell of", async () 
   await say(smsc, ALERT);
   await caughtUp(smsc, world);
   expect(await readBy(smsc)).not.toContain("generic_nack 0x3");
-  expect(world.logged.map(({ name }) => name)).not.toContain("smpp.stray");
+  expect(world.logged.map(({ name }) => name)).not.toContain("smpp.unexpected_pdu");
   expect(world.unbound).toEqual([]);
 });
 

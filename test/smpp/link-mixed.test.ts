@@ -41,7 +41,7 @@ function sendAll(smsc: SmscHandle) {
     settings: settingsFor(smsc, { window: WINDOW, responseTimeoutMs: 6_000 }),
     clock: fast,
     unit: () => 0.5,
-    log: { event: () => undefined, bug: (where, error) => fate(segment(where), String(error)) },
+    log: { event: () => undefined, error: (where, error) => fate(segment(where), String(error)) },
     lookUp: () => Promise.resolve([]),
     events: {
       ready(free) {

@@ -105,7 +105,7 @@ export function makeLink(
         event: told((name: string, fields: LogFields = {}, level = "info") => {
           world.logged.push({ name, fields, level });
         }),
-        bug: told((name: string, error: unknown) => {
+        error: told((name: string, error: unknown) => {
           world.logged.push({ name, fields: { error: String(error) }, level: "error" });
         }),
       },

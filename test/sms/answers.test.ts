@@ -20,12 +20,20 @@ function start() {
   const events: string[] = [];
   const log = {
     event: (name: string) => void events.push(name),
-    bug: (_where: string, error: unknown) => expect(error).toBeUndefined(),
+    error: (_where: string, error: unknown) => expect(error).toBeUndefined(),
   };
   const health = new CircuitBreaker({ routes, steady: { now: () => 0 }, log, pause: () => undefined });
   const receipts = new Receipts({ sms: ledger, routes });
   const pause = () => undefined;
-  const answers = new SubmitResponses({ sms: ledger, routes, receipts, health, unknownWaitMs: WAIT_MS, log, pause });
+  const answers = new SubmitResponses({
+    sms: ledger,
+    routes,
+    receipts,
+    health,
+    lostResponseWaitMs: WAIT_MS,
+    log,
+    pause,
+  });
   const { commit } = of.committer;
   let leaseEpoch = 0;
   return {
@@ -170,7 +178,7 @@ test("the parts behind one in doubt go with it where its route's policy has beco
   const first = only(await on.claim(0, 1));
   await on.commit(() => on.answers.unanswered(first, 10));
   const route = on.routes.get("vodacom");
-  if (route !== undefined) route.config.unknown = "retry";
+  if (route !== undefined) route.config.onLostResponse = "retry";
   const now = 10 + WAIT_MS;
   await on.commit(() => on.ledger.segments.unknownDue(now, 10).flatMap((row) => on.answers.decide(row, now)));
   expect(on.ledger.segments.of(id).map(({ state, nextAt }) => [state, nextAt])).toEqual([

@@ -39,7 +39,7 @@ function makeBacklog() {
         backlog.look();
         backlog.look();
       }
-      return backlog.troubles;
+      return backlog.issues;
     },
   };
 }
@@ -50,7 +50,7 @@ test("a backlog that grows for five minutes is told of, with the rate, until it 
   expect(see(30, 40, 80, 75, 150)).toEqual([]);
   expect(see(230)).toEqual([
     {
-      part: "sms",
+      component: "sms",
       about: "vodacom",
       reason:
         "The SMS route vodacom gets more texts than it can send: 230 segments wait, 200 more than five minutes ago. The provider throttles it: it sends at most 17.5 a second, instead of the configured 2000. See pombo sms links.",

@@ -39,7 +39,7 @@ test("a segment that falls due while a link looks for it is not left waiting for
     commit: of.committer.commit,
     guard: { failure: null, whenOpen: () => () => undefined },
     clock,
-    log: { event: () => undefined, bug: (_where, error) => expect(error).toBeUndefined() },
+    log: { event: () => undefined, error: (_where, error) => expect(error).toBeUndefined() },
   });
   const { promise: sent, resolve } = Promise.withResolvers<Submission[]>();
   const outlet: DispatchTarget = { name: "a", route, free: 1, freeWith: () => 1, send: resolve };
@@ -70,7 +70,7 @@ function start() {
     commit: of.committer.commit,
     guard: { failure: null, whenOpen: () => () => undefined },
     clock: { now: () => steady.now() - behindMs, after: (delayMs, run) => steady.after(delayMs, run) },
-    log: { event: () => undefined, bug: (_where, error) => void bugs.push(error) },
+    log: { event: () => undefined, error: (_where, error) => void bugs.push(error) },
   });
   const sent: [messageId: number, seqs: number[]][] = [];
   const send = (flights: Submission[]) =>

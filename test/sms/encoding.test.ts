@@ -32,17 +32,17 @@ const CHOICES: [text: string, coding: Coding, encoding: string, alphabet: string
   ["não", { ...single, method: "payload" }, "ucs2", "gsm"],
   ["não", { ...single, method: "udh16" }, "gsm7", "pt-single"],
   // An SMSC that reads Latin-1 or ASCII can be told that alone.
-  ["é", { ...PLAIN, dcs0Charset: "latin1" }, "gsm7", "gsm"],
-  ["é", { ...PLAIN, dcs0Charset: "ascii" }, "ucs2", "gsm"],
-  ["€", { ...PLAIN, dcs0Charset: "latin1" }, "ucs2", "gsm"],
-  ["Δ", { ...PLAIN, dcs0Charset: "latin1" }, "ucs2", "gsm"],
+  ["é", { ...PLAIN, defaultCharset: "latin1" }, "gsm7", "gsm"],
+  ["é", { ...PLAIN, defaultCharset: "ascii" }, "ucs2", "gsm"],
+  ["€", { ...PLAIN, defaultCharset: "latin1" }, "ucs2", "gsm"],
+  ["Δ", { ...PLAIN, defaultCharset: "latin1" }, "ucs2", "gsm"],
   // In Latin-1, but nothing that a phone would get from GSM.
-  ["ã", { ...PLAIN, dcs0Charset: "latin1" }, "ucs2", "gsm"],
-  ["não", { ...single, dcs0Charset: "latin1" }, "ucs2", "gsm"],
+  ["ã", { ...PLAIN, defaultCharset: "latin1" }, "ucs2", "gsm"],
+  ["não", { ...single, defaultCharset: "latin1" }, "ucs2", "gsm"],
 ];
 
 for (const [text, coding, encoding, alphabet] of CHOICES) {
-  test(`${JSON.stringify(text)} by ${coding.method}, ${coding.nli}, ${coding.dcs0Charset} is ${encoding}`, () => {
+  test(`${JSON.stringify(text)} by ${coding.method}, ${coding.nli}, ${coding.defaultCharset} is ${encoding}`, () => {
     expect(encodeText(text, coding)).toMatchObject({ encoding, alphabet });
   });
 }
@@ -79,7 +79,7 @@ test("the characters that force UCS-2 are named once each, in the order of the t
   expect(offendingCharacters("não “1ª”", single)).toEqual(["“", "ª", "”"]);
   // Each alphabet lacks one or more: the one that lacks fewest is the one to write for.
   expect(offendingCharacters("ãõ ñ", locking)).toEqual(["ñ"]);
-  expect(offendingCharacters("é €", { ...PLAIN, dcs0Charset: "latin1" })).toEqual(["€"]);
+  expect(offendingCharacters("é €", { ...PLAIN, defaultCharset: "latin1" })).toEqual(["€"]);
 });
 
 test("UCS-2 is UTF-16 with the high octet first, and never half of a pair", () => {

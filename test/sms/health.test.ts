@@ -13,7 +13,7 @@ function makeHealth(failover = ["other"]) {
   const health = new CircuitBreaker({
     routes: new Map([["own", { config: { ...defaultSmsRoute("own"), failover } }]]),
     steady: clock,
-    log: { event: (name) => void events.push(name), bug: () => undefined },
+    log: { event: (name) => void events.push(name), error: () => undefined },
     pause: (_, ms) => void pauses.push(ms),
   });
   const answer = (rule = OK, times = 1) => {

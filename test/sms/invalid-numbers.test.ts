@@ -23,7 +23,7 @@ async function start() {
     suppressions,
     isThere: (id) => !gone.has(id),
     commit,
-    log: { event: (name, fields) => void told.push([name, fields]), bug: (_, error) => void told.push(error) },
+    log: { event: (name, fields) => void told.push([name, fields]), error: (_, error) => void told.push(error) },
   });
   const [shop = 0, bank = 0] = await Promise.all([1, 2].map(() => commit(() => addWorkspace(ledger, 1))));
   return {

@@ -45,7 +45,7 @@ test(
         for (const nli of SHIFT_TABLES) {
           const split = splitText(text, { ...PLAIN, method, nli });
           expect(joinParts(split)).toBe(text);
-          const parts = submissionsOf(split, { method, dcs0Charset: "gsm7", reference }).map((each) =>
+          const parts = submissionsOf(split, { method, defaultCharset: "gsm7", reference }).map((each) =>
             readPart({
               esmClass: each.hasHeader ? 0x40 : 0,
               dataCoding: each.dataCoding,

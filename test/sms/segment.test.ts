@@ -10,7 +10,7 @@ import {
 } from "../../src/modules/sms/encoding/segment.ts";
 import { PLAIN } from "./texts.ts";
 
-const GSM7: WireForm = { method: "udh8", dcs0Charset: "gsm7", reference: 0x1234 };
+const GSM7: WireForm = { method: "udh8", defaultCharset: "gsm7", reference: 0x1234 };
 const count = (text: string, coding: Coding = PLAIN) => splitText(normalForm(text), coding).parts.length;
 
 /** The rulebook's table. Where it has no figure, the header's octets give it. */
@@ -169,13 +169,13 @@ test("a part beside its header is never more than 140 octets once packed, whatev
 });
 
 test("for an SMSC of Latin-1 or ASCII the septets are translated, and throw where they cannot be", () => {
-  const write = (text: string, dcs0Charset: "latin1" | "ascii") =>
-    Buffer.from(submissionsOf(splitText(text, PLAIN), { ...GSM7, dcs0Charset })[0]!.shortMessage).toString("latin1");
+  const write = (text: string, defaultCharset: "latin1" | "ascii") =>
+    Buffer.from(submissionsOf(splitText(text, PLAIN), { ...GSM7, defaultCharset })[0]!.shortMessage).toString("latin1");
   expect(write("@é_[{~", "latin1")).toBe("@é_[{~");
   expect(write("@$_[{~", "ascii")).toBe("@$_[{~");
   expect(() => write("é", "ascii")).toThrow(RangeError);
   expect(() => write("€", "latin1")).toThrow(RangeError);
-  expect(submissionsOf(splitText("ã", PLAIN), { ...GSM7, dcs0Charset: "ascii" })[0]!.shortMessage).toEqual(
+  expect(submissionsOf(splitText("ã", PLAIN), { ...GSM7, defaultCharset: "ascii" })[0]!.shortMessage).toEqual(
     Uint8Array.of(0, 0xe3),
   );
 });

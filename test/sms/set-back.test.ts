@@ -38,7 +38,7 @@ test("a text that was accepted while the emails' queue followed a set-back clock
     unwritten: { run: () => Promise.resolve(0) },
     commit,
     clock,
-    log: { event: () => undefined, bug: (_: string, error: unknown) => expect(error).toBeUndefined() },
+    log: { event: () => undefined, error: (_: string, error: unknown) => expect(error).toBeUndefined() },
   } as unknown as SweeperDeps);
   const before = await accept();
   steady.advance(MINUTE);

@@ -35,7 +35,7 @@ function sweeping(change: (parts: { commit: Commit; away: () => number }) => { c
     unwritten: { run: () => Promise.resolve(0) },
     commit,
     clock,
-    log: { event: () => undefined, bug: (_: string, error: unknown) => expect(error).toBeUndefined() },
+    log: { event: () => undefined, error: (_: string, error: unknown) => expect(error).toBeUndefined() },
   } as unknown as SweeperDeps;
   const pin = () =>
     of.committer.commit(() => {

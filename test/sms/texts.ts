@@ -3,7 +3,7 @@
 import { alphabetNamed, type AlphabetName } from "../../src/modules/sms/encoding/gsm-alphabet.ts";
 import type { Coding } from "../../src/modules/sms/encoding/encoding.ts";
 
-export const PLAIN: Coding = { method: "udh8", nli: "off", dcs0Charset: "gsm7" };
+export const PLAIN: Coding = { method: "udh8", nli: "off", defaultCharset: "gsm7" };
 
 const characters = (name: AlphabetName) => [...alphabetNamed(name).codes.keys()].filter((each) => each !== "\f");
 

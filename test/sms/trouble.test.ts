@@ -6,9 +6,9 @@ import { linkConfig } from "../texting/world.ts";
 
 test("a route is a trouble since its link is gone; where no links are opened nothing is said of them", () => {
   const routes = openRoutes([{ ...defaultSmsRoute("vodacom"), links: [linkConfig(2775)] }]);
-  const troubles = (unboundMs: number) =>
+  const issues = (unboundMs: number) =>
     troublesOf(routes, 1_000_000, { unboundMs: () => unboundMs, hasWaiting: () => true, views: () => [] });
-  expect(troubles(600_000)).toMatchObject([{ part: "sms", about: "vodacom", since: 400_000, isAdvisory: true }]);
-  expect(troubles(0)).toEqual([]);
-  expect(troubles(Infinity)).toEqual([]);
+  expect(issues(600_000)).toMatchObject([{ component: "sms", about: "vodacom", since: 400_000, isAdvisory: true }]);
+  expect(issues(0)).toEqual([]);
+  expect(issues(Infinity)).toEqual([]);
 });

@@ -117,7 +117,7 @@ async function start() {
     resolveUncertain(row, now, {
       sms,
       routes,
-      unknownWaitMs: WAIT_MS,
+      lostResponseWaitMs: WAIT_MS,
       prove: (each, at) => receipts.prove(each, recipientOf(each.messageId), at),
     });
   return world;

@@ -17,7 +17,7 @@ async function start(count: number, isBroken: (row: SegmentRow) => boolean) {
   const { commit } = of.committer;
   const clock = fakeClock();
   let bugs = 0;
-  const log = { event: () => undefined, bug: (_: string, error: unknown) => void (bugs += +!isStorageError(error)) };
+  const log = { event: () => undefined, error: (_: string, error: unknown) => void (bugs += +!isStorageError(error)) };
   const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock, log, nudge: () => undefined });
   const decided: number[] = [];
   const answers = {

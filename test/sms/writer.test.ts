@@ -18,7 +18,7 @@ function start(sendFails = false) {
     },
     guard: { failure: null, whenOpen: () => () => {} },
     clock: fakeClock(),
-    log: { event: () => {}, bug: (where: string, error: unknown) => noted.push(`${where} ${String(error)}`) },
+    log: { event: () => {}, error: (where: string, error: unknown) => noted.push(`${where} ${String(error)}`) },
     unwritten: { tellBug: () => undefined, keepSegment: () => undefined },
     pressed: () => {},
     freeing(freed) {

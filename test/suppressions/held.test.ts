@@ -23,7 +23,7 @@ function scene(count: number, commitOf: (commit: HeldDeps["commit"]) => HeldDeps
   db.sqlite.transaction(() => {
     for (let number = 0; number < count; number++) hold(number);
   })();
-  const log = { event: () => undefined, bug: () => undefined };
+  const log = { event: () => undefined, error: () => undefined };
   const parts: HeldDeps = {
     ...{ suppressions, held: openHeldStore(db), clock: fakeClock(), log },
     commit: commitOf(committer.commit),

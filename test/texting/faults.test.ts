@@ -40,7 +40,7 @@ test("an answer that does not come in 30 s: the text goes once more on the same 
 test("an answer that comes after the timeout tells what became of the text, and nothing goes twice", async () => {
   await using world = await startTexting({
     script: { rules: [{ count: 1, answer: { delayMs: 2_000, receipt: { delayMs: 2_500 } } }] },
-    route: { unknown: "hold" },
+    route: { onLostResponse: "hold" },
     instance: { clock: fastClock(20) },
   });
   const ids = await textMany(world, 1);
@@ -68,7 +68,7 @@ test("a late answer of a text that was sent again is the first one's: receipts o
 test("a refusal that comes after the timeout is final for a text that is held, and its credit comes back", async () => {
   await using world = await startTexting({
     script: { rules: [{ answer: { status: 0x0a, delayMs: 2_000 } }] },
-    route: { unknown: "hold" },
+    route: { onLostResponse: "hold" },
     instance: { clock: fastClock(20) },
   });
   const [id = ""] = await textMany(world, 1);

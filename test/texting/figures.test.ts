@@ -82,23 +82,23 @@ test("a route without a link is a trouble while texts wait for it, and the insta
     const response = await fetch(`${world.instance.app.url}/ready`);
     return {
       status: response.status,
-      body: (await response.json()) as { status: string; trouble: { part: string; reason: string }[] },
+      body: (await response.json()) as { status: string; issues: { component: string; reason: string }[] },
     };
   };
   await world.smsc.until({ binds: 1 });
   // Nothing waits: nobody misses it.
-  expect((await ready()).body.trouble).toEqual([]);
+  expect((await ready()).body.issues).toEqual([]);
   await world.text();
   await waitUntil("it is told", 10_000, async () =>
-    /ESME_RINVSYSID/.test((await ready()).body.trouble[0]?.reason ?? ""),
+    /ESME_RINVSYSID/.test((await ready()).body.issues[0]?.reason ?? ""),
   );
   const { status, body } = await ready();
-  expect([status, body.status, body.trouble.map(({ part }) => part)]).toEqual([200, "ready", ["sms"]]);
-  expect(body.trouble[0]?.reason).toBe(
+  expect([status, body.status, body.issues.map(({ component }) => component)]).toEqual([200, "ready", ["sms"]]);
+  expect(body.issues[0]?.reason).toBe(
     "No link of the SMS route vodacom is bound, and texts wait for it (the bind was refused with 0x0000000F, ESME_RINVSYSID). Look at system_id of the link. See pombo sms links.",
   );
-  const { troubles } = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
-  expect(troubles.map(({ part }: { part: string }) => part)).toEqual(["sms"]);
+  const { issues } = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
+  expect(issues.map(({ component }: { component: string }) => component)).toEqual(["sms"]);
   const text = await metrics(world);
   expect(text).toContain("pombo_ready 1\n");
   expect(text).toContain(`pombo_sms_link_bound{${LINK}} 0\n`);
@@ -116,7 +116,7 @@ test("a route that gets more texts than its SMSC takes is a trouble, and the ins
     const response = await fetch(`${world.instance.app.url}/ready`);
     return {
       status: response.status,
-      body: (await response.json()) as { trouble: { part: string; reason: string }[] },
+      body: (await response.json()) as { issues: { component: string; reason: string }[] },
     };
   };
   let nth = 0;
@@ -127,12 +127,12 @@ test("a route that gets more texts than its SMSC takes is a trouble, and the ins
     await Promise.all(texts);
     clock.jump(60_000);
     // At first it may still be told that no link is bound.
-    return (await ready()).body.trouble.some(({ reason }: { reason: string }) => reason.includes("gets more texts"));
+    return (await ready()).body.issues.some(({ reason }: { reason: string }) => reason.includes("gets more texts"));
   };
   await waitUntil("it is told", 15_000, isTold);
   const { status, body } = await ready();
-  expect([status, body.trouble[0]?.part]).toEqual([200, "sms"]);
-  expect(body.trouble[0]?.reason).toContain("The SMS route vodacom gets more texts than it can send");
+  expect([status, body.issues[0]?.component]).toEqual([200, "sms"]);
+  expect(body.issues[0]?.reason).toContain("The SMS route vodacom gets more texts than it can send");
   const seen = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
-  expect(seen.troubles[0].reason).toContain("gets more texts than it can send");
+  expect(seen.issues[0].reason).toContain("gets more texts than it can send");
 });

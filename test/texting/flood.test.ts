@@ -23,7 +23,7 @@ async function makeFlooded(smsc: Awaited<ReturnType<typeof startSmsc>>) {
     },
     guard: { failure: null, whenOpen: () => () => undefined },
     clock: { now: () => performance.now(), after: (ms, run) => (setTimeout(run, ms), () => undefined) },
-    log: { event: () => undefined, bug: (_, error) => expect(error).toBeUndefined() },
+    log: { event: () => undefined, error: (_, error) => expect(error).toBeUndefined() },
     unwritten: { tellBug: () => undefined, keepSegment: () => undefined },
     freeing: () => () => undefined,
     pressed(isPressed) {

@@ -44,7 +44,7 @@ export async function passTime(
 
 const MINUTE_MS = 60_000;
 
-/** One SMSC's troubles: it is there for 13 to 16 minutes, and away for 1 to 3. */
+/** One SMSC's issues: it is there for 13 to 16 minutes, and away for 1 to 3. */
 export class Flapping {
   readonly #smsc: SmscHandle;
   readonly #clock: FakeClock;

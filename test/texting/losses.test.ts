@@ -24,7 +24,7 @@ test("a text whose answer was lost with the link goes once more, marked, with th
 test("a text of two parts whose answers were lost is held, and given up with its credits", async () => {
   await using world = await startTexting({
     script: { rules: [{ count: 2, answer: { kind: "none", receipt: { states: [] } } }] },
-    configure: (config) => void (config.sms.unknownWaitMs = 1_500),
+    configure: (config) => void (config.sms.lostResponseWaitMs = 1_500),
   });
   const id = await world.text({ body: TWO_PARTS });
   await world.smsc.until({ submits: 2 });
@@ -41,8 +41,8 @@ test("receipts under our reference tell that what was given up had arrived; the 
     script: {
       rules: [{ count: 1, answer: { end: "half", receipt: { states: [] } } }],
     },
-    route: { unknown: "hold" },
-    configure: (config) => void (config.sms.unknownWaitMs = 1_000),
+    route: { onLostResponse: "hold" },
+    configure: (config) => void (config.sms.lostResponseWaitMs = 1_000),
   });
   const id = await world.text();
   await world.until(id, ({ status }) => status === "failed");
@@ -58,7 +58,7 @@ test("a text sent twice, both answers lost, is delivered by receipts of ids that
         { count: 2, answer: { end: "half", receipt: { ids: "unknown", tlvs: [], text: "no_text", delayMs: 1_500 } } },
       ],
     },
-    configure: (config) => void (config.sms.unknownWaitMs = 300),
+    configure: (config) => void (config.sms.lostResponseWaitMs = 300),
   });
   const id = await world.text();
   const message = await world.until(id, ({ status }) => status === "delivered");
@@ -69,7 +69,7 @@ test("a text sent twice, both answers lost, is delivered by receipts of ids that
 test("a receipt of a text that is held resolves it without another submit", async () => {
   await using world = await startTexting({
     script: { rules: [{ answer: { end: "half", receipt: { states: [] } } }] },
-    route: { unknown: "hold" },
+    route: { onLostResponse: "hold" },
   });
   const id = await world.text();
   await world.until(id, () => world.segments().every(({ state }) => state === "unknown"));

@@ -13,7 +13,7 @@ test("while delivery is paused nothing goes out on any way, over a restart too, 
   await instance.app.pause.begin("a test put a backup back:");
   // A second reason does not hide the first.
   await instance.app.pause.begin("another.");
-  expect(instance.app.pause.trouble?.reason).toContain("a test put a backup back:");
+  expect(instance.app.pause.issue?.reason).toContain("a test put a backup back:");
   await workspace.call("POST", "/api/v1/webhooks", { body: { url: receiver.url, events: ["*"] } });
   const accepted = async () => {
     const email = await workspace.call("POST", "/api/v1/emails", { body: instance.email() });
@@ -31,13 +31,13 @@ test("while delivery is paused nothing goes out on any way, over a restart too, 
   expect((await workspace.call("GET", "/ready")).body).toMatchObject({
     status: "ready",
     reason: null,
-    trouble: [{ part: "delivery" }],
+    issues: [{ component: "delivery" }],
   });
   await instance.app.pause.resume();
   for (const id of [before, after]) await world.until(id, ({ status }) => status === "delivered");
   await receiver.until(() => receiver.calls.some(({ event }) => event.type === "sms.delivered"));
   await mx.until(() => mx.messages.length === 2);
-  expect((await workspace.call("GET", "/ready")).body.trouble).toEqual([]);
+  expect((await workspace.call("GET", "/ready")).body.issues).toEqual([]);
   expect(instance.bugs).toEqual([]);
 });
 

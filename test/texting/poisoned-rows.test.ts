@@ -51,7 +51,7 @@ async function submitsTo(world: TextWorld, to: string): Promise<number> {
 }
 
 async function troublesOf(pombo: Instance): Promise<Json[]> {
-  return (await pombo.operator.call("GET", "/api/v1/operator/status")).body.data.troubles;
+  return (await pombo.operator.call("GET", "/api/v1/operator/status")).body.data.issues;
 }
 
 const stateOf = (world: TextWorld) =>
@@ -61,7 +61,7 @@ const stateOf = (world: TextWorld) =>
     .filter((state) => state !== "delivered" && state !== "accepted");
 
 function expectNoDiskTrouble({ instance }: TextWorld): void {
-  expect(instance.events.map(({ name }) => name)).not.toContain("disk.trouble");
+  expect(instance.events.map(({ name }) => name)).not.toContain("disk.failed");
 }
 
 for (const [where, trigger] of [
@@ -92,9 +92,9 @@ test("a text of which nothing can be written keeps no place, is a trouble with i
   expect(world.instance.bugs).toMatchObject([{ where: "sms writer", id, seq: 1 }]);
   expectNoDiskTrouble(world);
   expect(stateOf(world)).toEqual(["in_flight"]);
-  const troubles = await troublesOf(world.instance);
-  expect(troubles).toMatchObject([{ part: "sms" }]);
-  expect(troubles[0].reason).toContain(id);
+  const issues = await troublesOf(world.instance);
+  expect(issues).toMatchObject([{ component: "sms" }]);
+  expect(issues[0].reason).toContain(id);
   expect((await fetch(`${world.instance.app.url}/ready`)).status).toBe(200);
   // A start with the same bug recovers all others, and neither fails nor sends it.
   await world.instance.restart();
@@ -125,8 +125,8 @@ test("where the bug passes within the run, the answer is written a minute later,
 test("a route whose policy is to hold sends none of it again: it is given up as of unknown outcome", async () => {
   await using world = await start({
     script: { rules: [{ answer: { receipt: { states: [] } } }] },
-    route: { unknown: "hold" },
-    configure: (config) => void (config.sms.unknownWaitMs = 20_000),
+    route: { onLostResponse: "hold" },
+    configure: (config) => void (config.sms.lostResponseWaitMs = 20_000),
   });
   poison(world, ITS_ACCEPTANCE);
   const id = await sendAll(world);

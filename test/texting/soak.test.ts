@@ -53,7 +53,7 @@ test(`over links that flap all texts have an end, and what came twice says so (s
       const links = smscs.map(({ port }, index) => linkConfig(port, { name: `link-${index}`, window: WINDOW }));
       config.sms.routes = [{ ...defaultSmsRoute("vodacom"), links }];
       config.webhooks.allowHttp = true;
-      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
     },
   });
   await instance.enableSms(instance.workspace, CREDITS);

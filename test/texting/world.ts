@@ -104,7 +104,7 @@ export async function startTexting(options: TextWorldOptions = {}): Promise<Text
       ];
       // What nobody wants to be told of is not kept.
       config.webhooks.allowHttp = true;
-      config.webhooks.allowAddresses = ["127.0.0.0/8"];
+      config.webhooks.allowPrivateRanges = ["127.0.0.0/8"];
       options.configure?.(config, smsc.port);
     },
   });

@@ -45,7 +45,7 @@ async function start(own: string, updateId: string | null = null): Promise<Settl
     dataDir,
     databaseFile: database,
     takeUpdateLock: () => takeLock(dataDir, "command", "update.lock"),
-    log: { event: () => undefined, bug: () => undefined },
+    log: { event: () => undefined, error: () => undefined },
     updateId,
     ownSha256: () => Promise.resolve(own),
     endDaemon: () => Promise.resolve(daemonSaw.push(readSetting(database, "last_write") ?? "")),

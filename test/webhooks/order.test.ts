@@ -40,7 +40,7 @@ function seeded() {
       commit: temporary.committer.commit,
       clock,
       random: { unit: () => spread.shift() ?? 0, bytes: () => new Uint8Array() },
-      log: { event: () => undefined, bug: (_where, error) => void bugs.push(error) },
+      log: { event: () => undefined, error: (_where, error) => void bugs.push(error) },
       unwritten: { keep: () => undefined, has: () => false, nameOf: (id) => `${id}` },
       freed: () => undefined,
     });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openDeliveryStore } from "../../src/modules/webhooks/delivery/delivery-store.ts";
 import { openWebhookJobStore } from "../../src/modules/webhooks/delivery/job-store.ts";
-import { DeletedWebhookSweep } from "../../src/modules/webhooks/delivery/deleted-webhook-sweep.ts";
+import { createDeletedWebhookSweep } from "../../src/modules/webhooks/delivery/deleted-webhook-sweep.ts";
 import { openWebhookStore } from "../../src/modules/webhooks/store.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
@@ -32,16 +32,16 @@ function begin(temporary: TemporaryDatabase) {
   const removed: number[] = [];
   const bugs: unknown[] = [];
   const webhooks = openWebhookStore(db);
-  const removal = new DeletedWebhookSweep({
+  const removal = createDeletedWebhookSweep({
     webhooks,
     jobs: openWebhookJobStore(db),
     deliveries: openDeliveryStore(db),
     commit: committer.commit,
     clock,
-    log: { event: () => undefined, bug: (_where, error) => void bugs.push(error) },
+    log: { event: () => undefined, error: (_where, error) => void bugs.push(error) },
     removed: (id) => void removed.push(id),
   });
-  webhooks.followDeletions(() => removal.look());
+  webhooks.followDeletions(() => removal.trigger());
   const counts = () =>
     ["webhook", "webhook_job", "webhook_delivery", "webhook_gone"].map(
       (table) => db.sqlite.query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM ${table}`).get()?.n,
@@ -70,7 +70,7 @@ test("a deleted webhook's calls and deliveries go a share at a time, and another
   for (let steps = 0; steps < 5; steps += 1) await on.step();
   expect(on.counts()).toEqual([1, MUCH, MUCH, 0]);
   expect([on.removed, on.bugs, on.clock.pending]).toEqual([[1], [], 0]);
-  on.removal.stop();
+  await on.removal.stop();
 });
 
 test("what a process left that ended in the middle is removed at the next start, a workspace's webhooks too", async () => {
@@ -83,13 +83,13 @@ test("what a process left that ended in the middle is removed at the next start,
   expect(first.counts()).toEqual([1, 2 * MUCH, 2 * MUCH, 1]);
   first.removal.start();
   await turn(4);
-  first.removal.stop();
+  await first.removal.stop();
   expect(first.clock.pending).toBe(0);
   const second = begin(temporary);
   second.removal.start();
   for (let steps = 0; steps < 7; steps += 1) await second.step();
   expect(second.counts()).toEqual([1, MUCH, MUCH, 0]);
-  second.removal.stop();
+  await second.removal.stop();
 });
 
 test("a deletion in the transaction of a look that found nothing is not forgotten", async () => {
@@ -101,7 +101,7 @@ test("a deletion in the transaction of a look that found nothing is not forgotte
   await on.commit(() => on.webhooks.delete({ id: 1, workspaceId: 1 }));
   for (let steps = 0; steps < 7; steps += 1) await on.step();
   expect(on.counts()).toEqual([1, MUCH, MUCH, 0]);
-  on.removal.stop();
+  await on.removal.stop();
 });
 
 test("a deletion that is rolled back removes nothing", async () => {
@@ -117,5 +117,5 @@ test("a deletion that is rolled back removes nothing", async () => {
   expect(await refused.catch(String)).toBe("Error: no");
   await on.step();
   expect(on.counts()).toEqual([2, 2 * MUCH, 2 * MUCH, 0]);
-  on.removal.stop();
+  await on.removal.stop();
 });

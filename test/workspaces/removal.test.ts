@@ -58,7 +58,7 @@ function start(of: TemporaryDatabase = temporaryDatabase()) {
     domains: openDomainStore(of.db),
     commit: of.committer.commit,
     clock,
-    log: { event: (name) => void events.push(name), bug: (_, error) => void bugs.push(error) },
+    log: { event: (name) => void events.push(name), error: (_, error) => void bugs.push(error) },
     forgetLanes: (_, ids) => void forgotten.push(...ids),
   });
   const count = (table: string) =>

@@ -15,12 +15,12 @@ export function reader(log: Log, clock: Clock, heard: (words: string) => void): 
     const words = wordsOf(line);
     heard(words);
     if (clock.now() - since >= MINUTE_MS) {
-      if (told > LINES) log.event("replication.says", { words: `${told - LINES} more lines` }, "warn");
+      if (told > LINES) log.event("replication.output", { words: `${told - LINES} more lines` }, "warn");
       since = clock.now();
       told = 0;
     }
     told += 1;
-    if (told <= LINES) log.event("replication.says", { words }, "warn");
+    if (told <= LINES) log.event("replication.output", { words }, "warn");
   };
 }
 

@@ -84,11 +84,11 @@ export class WeeklyDrill {
   }
 
   /** A replica that cannot be restored is trouble, though mail goes on. */
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const { last } = this;
     if (last?.outcome !== "bad") return null;
     const reason = `The last restore drill failed: ${last.words} Look at it with pombo restore --drill.`;
-    return { part: "replication", reason, since: last.at, isAdvisory: true };
+    return { component: "replication", reason, since: last.at, isAdvisory: true };
   }
 
   async #look(): Promise<void> {
@@ -102,7 +102,7 @@ export class WeeklyDrill {
       if (this.#stopping.signal.aborted) return;
       log.event(`drill.${outcome}`, { words, ms: tookMs }, outcome === "good" ? "info" : "warn");
     } catch (error) {
-      if (!this.#stopping.signal.aborted) log.bug("drill", error);
+      if (!this.#stopping.signal.aborted) log.error("drill", error);
     }
   }
 }

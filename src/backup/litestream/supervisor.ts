@@ -150,14 +150,14 @@ export class Supervisor {
     const stopped = `the daemon does not run${fault === null ? "" : ` (${fault})`}`;
     const why = isRunning ? (fault ?? "the replica may not be reachable, or full") : stopped;
     const reason = `Nothing was replicated for ${Math.floor(lagMs / 60_000)} minutes: ${why}. It is tried again by itself; see the log.`;
-    return { part: "replication", reason, since: this.#deps.clock.now() - lagMs, isAdvisory: true };
+    return { component: "replication", reason, since: this.#deps.clock.now() - lagMs, isAdvisory: true };
   }
 
   get #restoreTrouble(): HealthIssue | null {
     const { fault } = this.#deps.restorable;
     if (fault === null) return null;
     const reason = `Nothing can be restored from the replica: ${fault.reason}. Something removed files from it. A new snapshot is being taken; until it is there, a lost disk loses everything.`;
-    return { part: "replication", reason, since: fault.since, isAdvisory: true };
+    return { component: "replication", reason, since: fault.since, isAdvisory: true };
   }
 
   /** Looks at once how far it is. */
@@ -173,9 +173,9 @@ export class Supervisor {
       this.#answeredAt = now;
       this.#hasAnswered = true;
       this.#lastWords = null;
-      void this.#checkReplica(state).catch((error: unknown) => log.bug("replication", error));
+      void this.#checkReplica(state).catch((error: unknown) => log.error("replication", error));
     } else if (child !== null && now - this.#answeredAt > SILENT_MS) {
-      log.event("replication.hangs", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
+      log.event("replication.unresponsive", { pid: child.pid, forMs: now - this.#answeredAt }, "warn");
       this.#answeredAt = now;
       this.#isSilent = true;
       child.kill("SIGKILL");
@@ -340,7 +340,7 @@ export class Supervisor {
   #lookLater(afterMs: number): void {
     this.#cancelLook = this.#deps.steady.after(afterMs, () => {
       void this.look()
-        .catch((error: unknown) => this.#deps.log.bug("replication", error))
+        .catch((error: unknown) => this.#deps.log.error("replication", error))
         .then(() => (this.#isStopping ? undefined : this.#lookLater(LOOK_EVERY_MS)));
     });
   }

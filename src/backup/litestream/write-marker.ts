@@ -65,7 +65,7 @@ export class KeptMarker {
       this.#writeFile();
     } catch (error) {
       // Of trouble with the storage the guard tells.
-      if (!isStorageError(error)) log.bug("marker", error);
+      if (!isStorageError(error)) log.error("marker", error);
     }
   }
 

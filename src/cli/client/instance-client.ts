@@ -153,7 +153,7 @@ class Way {
     const opened = await openOffline({
       config,
       instanceKey: loadInstanceKey({ file: config.secrets.instanceKeyFile, env }),
-      edges: { clock: systemClock, random: systemRandom, log: bugsOnly(err) },
+      environment: { clock: systemClock, random: systemRandom, log: errorsOnly(err) },
     });
     if (opened.kind === "open") this.#offline = opened;
     return opened;
@@ -245,9 +245,9 @@ function holderOf(dataDir: string, pid: number | null): string {
 }
 
 /** What a running instance would log as an event is its answer here. */
-/** A log of which a person sees the bugs alone. */
-export function bugsOnly(err: (text: string) => void): Log {
-  return { event: () => undefined, bug: (where, error) => err(`BUG in ${where}: ${errorText(error)}`) };
+/** A log of which a person sees only internal errors. */
+export function errorsOnly(err: (text: string) => void): Log {
+  return { event: () => undefined, error: (where, error) => err(`internal error in ${where}: ${errorText(error)}`) };
 }
 
 function queryText(query: Query): string {

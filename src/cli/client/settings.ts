@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Config, dataDirOf, formatMistakes, parseConfig } from "../../config/config.ts";
+import { type Config, dataDirOf, formatConfigErrors, parseConfig } from "../../config/config.ts";
 import { StartError } from "../../platform/errors.ts";
 import { becomeOwnerOfConfig } from "./data-owner.ts";
 
@@ -14,9 +14,9 @@ export function readConfig(named: string | undefined, env: Environment): Config 
   const file = findFile(named, env);
   const parsed = parseConfig(readOrExplain(file), { file, env });
   if (parsed.kind === "config") return parsed.config;
-  const count = parsed.mistakes.length;
+  const count = parsed.errors.length;
   throw new StartError(
-    `${formatMistakes(file, parsed.mistakes)}\n${count === 1 ? "This mistake" : `These ${count} mistakes`} must be mended before pombo starts.`,
+    `${formatConfigErrors(file, parsed.errors)}\n${count === 1 ? "This mistake" : `These ${count} errors`} must be mended before pombo starts.`,
   );
 }
 

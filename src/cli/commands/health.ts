@@ -11,7 +11,7 @@ export interface HealthOptions {
   dataDir: string | undefined;
 }
 
-/** `pombo health`: whether the instance answers, for what restarts a container. Its troubles do not count. */
+/** `pombo health`: whether the instance answers, for what restarts a container. Its issues do not count. */
 export async function health(options: HealthOptions, terminal: Terminal): Promise<void> {
   const { dataDir } = findInstance(options, terminal.env);
   becomeOwner(dataDir);

@@ -27,10 +27,10 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
     now: () => systemClock.now(),
     addresses: config.log.addresses,
   });
-  terminal.tellBugsBy((error) => log.bug("a failure that nobody waited for", error));
-  const edges = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
-  if (options.isProbe) return probe({ config, instanceKey, edges }, terminal);
-  const app = await startApp({ config, instanceKey, edges, replica: options.replica });
+  terminal.tellBugsBy((error) => log.error("a failure that nobody waited for", error));
+  const environment = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
+  if (options.isProbe) return probe({ config, instanceKey, environment }, terminal);
+  const app = await startApp({ config, instanceKey, environment, replica: options.replica });
   log.event("pombo.started", {
     url: app.url,
     metrics: app.metricsUrl,

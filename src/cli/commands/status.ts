@@ -9,7 +9,7 @@ type Status = typeof InstanceStatus.static;
 export const status: OperatorCommand = {
   name: "status",
   about:
-    "Shows how the instance is on one screen: what waits, what goes wrong and what to do. Ends with 0 when all is well, 1 when there are troubles, 3 when no instance runs.",
+    "Shows how the instance is on one screen: what waits, what goes wrong and what to do. Ends with 0 when all is well, 1 when there are issues, 3 when no instance runs.",
   isOfRunning: true,
   options: {
     check: { about: "read all pages of the database first, and report damaged ones; takes seconds per gigabyte" },
@@ -18,20 +18,20 @@ export const status: OperatorCommand = {
     const isChecked = given.isSet("check");
     const query = isChecked ? "?check=true" : "";
     const seen = await api.call<Status>("GET", `/operator/status${query}`);
-    const exitCode = seen.troubles.length > 0 ? 1 : 0;
+    const exitCode = seen.issues.length > 0 ? 1 : 0;
     return { kind: "words", data: seen, words: screen(seen, isChecked), exitCode };
   },
 };
 
 function screen(seen: Status, isChecked: boolean): string {
-  const { version, commit, startedAt, ready, troubles } = seen;
+  const { version, commit, startedAt, ready, issues } = seen;
   const does = seen.paused === null ? "it accepts and sends" : "it accepts, and delivery is paused";
   const state = ready ? does : "NOT READY";
   return [
     `pombo ${plain(version)} (${plain(commit)}), up since ${timeText(startedAt)}: ${state}.`,
-    ...troubles.map(
-      ({ part, reason, since }) =>
-        `  ! ${plain(part)}: ${sentence(reason)}${since === null ? "" : ` Since ${timeText(since)}.`}`,
+    ...issues.map(
+      ({ component, reason, since }) =>
+        `  ! ${plain(component)}: ${sentence(reason)}${since === null ? "" : ` Since ${timeText(since)}.`}`,
     ),
     "",
     facts([
@@ -40,7 +40,7 @@ function screen(seen: Status, isChecked: boolean): string {
       ["Webhooks", waitingWords(seen.queue.webhooks, "call")],
       [`Last ${seen.lastMinutes.minutes} min`, rateWords(seen.lastMinutes)],
       ["Disk", diskWords(seen.disk)],
-      ...(isChecked ? [["Pages", pageWords(troubles)] as const] : []),
+      ...(isChecked ? [["Pages", pageWords(issues)] as const] : []),
       ["Sites", siteWords(seen.blockedSites)],
       ...seen.sms.map((route) => ["SMS route", routeWords(route)] as const),
       ["Workspaces", workspaceWords(seen.workspaces)],
@@ -81,9 +81,9 @@ function diskWords({ freeBytes, databaseBytes, walBytes }: Status["disk"]): stri
   return `${free}; the database has ${bytesText(databaseBytes)}, its log ${bytesText(walBytes)}`;
 }
 
-function pageWords(troubles: Status["troubles"]): string {
-  const isTroubled = troubles.some(({ part }) => part === "database");
-  return isTroubled ? "all were read: see the trouble above" : "all were read, none is damaged";
+function pageWords(issues: Status["issues"]): string {
+  const hasIssue = issues.some(({ component }) => component === "database");
+  return hasIssue ? "all were read: see the issue above" : "all were read, none is damaged";
 }
 
 function siteWords({ count: blocked, sites }: Status["blockedSites"]): string {

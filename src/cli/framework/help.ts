@@ -33,7 +33,7 @@ export function overview(commands: readonly Command[]): string {
 
 const EXIT_CODES = [
   [0, "done; of pombo status: all is well"],
-  [1, "refused or failed; of pombo status: it runs, and there are troubles"],
+  [1, "refused or failed; of pombo status: it runs, and there are issues"],
   [2, "not understood, or not confirmed: nothing was done"],
   [3, "of pombo status: no instance runs; of pombo sms test: taken by the SMSC, and no receipt said more"],
   [4, "of pombo sms test: refused, not answered or not delivered"],

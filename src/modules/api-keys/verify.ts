@@ -37,7 +37,7 @@ export function keyVerifier(deps: VerifyDeps): VerifyKey {
         .catch((error: unknown) => {
           // Not worth failing a request for; the next use tries again.
           touched.delete(row.id);
-          if (!isStorageError(error)) deps.log.bug("keys", error);
+          if (!isStorageError(error)) deps.log.error("keys", error);
         });
     }
     return { kind: "key", keyId: row.id, workspaceId: row.workspaceId, domainId: row.domainId };

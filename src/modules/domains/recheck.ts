@@ -85,7 +85,7 @@ export class DomainRecheck {
     try {
       delayMs = this.#beginDue();
     } catch (error) {
-      if (!isStorageError(error)) log.bug("domains", error);
+      if (!isStorageError(error)) log.error("domains", error);
     }
     this.#cancelTimer = clock.after(Math.min(Math.max(0, delayMs), LOOK_EVERY_MS), () => this.#look());
   }
@@ -129,7 +129,7 @@ export class DomainRecheck {
     } catch (error) {
       if (isStorageError(error)) this.#pausedAt = clock.now();
       else if (!this.#isStopped) {
-        log.bug("domains", error);
+        log.error("domains", error);
         // It must neither be begun again at once, nor keep the others waiting.
         const nextAt = clock.now() + AFTER_BUG_MS;
         await commit(() => domains.postponeCheck(id, nextAt)).catch(() => (this.#pausedAt = clock.now()));
@@ -160,7 +160,7 @@ export class DomainRecheck {
       if (isStorageError(error)) {
         this.#lookedAt = null;
         this.#pausedAt = now;
-      } else log.bug("domains", error);
+      } else log.error("domains", error);
     }
     this.#isMending = false;
     this.#goOn();

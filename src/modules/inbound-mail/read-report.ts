@@ -34,7 +34,7 @@ export function createReader(line: Pick<ThreadLine<GivenReport, Report>, "call">
       const digest = new Bun.CryptoHasher("sha256").update(given.bytes).digest("hex");
       const isAgain = unread.has(digest);
       const reason = error instanceof Error ? error.message : String(error);
-      log.event("inbound.unread", { digest, bytes: given.bytes.byteLength, again: isAgain, reason }, "warn");
+      log.event("inbound.unparsed", { digest, bytes: given.bytes.byteLength, again: isAgain, reason }, "warn");
       if (isAgain) return { kind: "unreadable" };
       unread.add(digest);
       const oldest = unread.values().next();

@@ -26,7 +26,7 @@ export interface ReceiveDeps extends ReportDeps {
   commit: Commit;
   clock: Pick<Clock, "now" | "after">;
   random: Random;
-  guard: Pick<DiskGuard, "failure" | "trouble">;
+  guard: Pick<DiskGuard, "failure" | "blockedReason">;
   /** For the keys of feedback providers. */
   lookupTxt: LookupTxt;
   /** Of the tokens in return paths. */
@@ -74,7 +74,7 @@ export function createReceiver(deps: ReceiveDeps): Receive {
     } catch (error) {
       deps.counts.taken("put_off");
       const isExpected = isStorageError(error) || error instanceof ThreadGone || error instanceof NotNow;
-      if (!isExpected) deps.log.bug("receive", error);
+      if (!isExpected) deps.log.error("receive", error);
       throw error;
     }
   };
@@ -171,7 +171,7 @@ async function reportStep(
     return {
       result: taken.outcome,
       tell() {
-        deps.log.event("report.taken", {
+        deps.log.event("report.processed", {
           id: uid,
           kind: report.kind,
           outcome: taken.outcome,
@@ -206,7 +206,7 @@ async function keepStep(
   deps: ReceiveDeps,
 ): Promise<Step> {
   // Nobody waits for it as an email's end is waited for.
-  if (deps.guard.trouble !== null) throw new NotNow(deps.guard.trouble);
+  if (deps.guard.blockedReason !== null) throw new NotNow(deps.guard.blockedReason);
   const mail = await keepFor(mailbox, letter, deps.random);
   return () => {
     deps.inbox.add(mail);

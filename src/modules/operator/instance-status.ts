@@ -43,7 +43,7 @@ export interface StatusDeps {
   build: { version: string; commit: string };
   /** Unix ms. */
   startedAt: number;
-  troubles: () => HealthIssue[];
+  issues: () => HealthIssue[];
   /** Looks for damaged pages; what it finds is a trouble. */
   checkPages: () => Promise<void>;
   paused: () => Pause;
@@ -69,17 +69,17 @@ export function statusOf(deps: StatusDeps): Status {
   const pause = deps.paused();
   const routes = routesOf(deps.links());
   const replication = deps.replication();
-  const troubles = deps.troubles();
-  const told = troubles.map(({ about }) => about);
+  const issues = deps.issues();
+  const told = issues.map(({ about }) => about);
   return {
     version: build.version,
     commit: build.commit,
     startedAt: timeOf(deps.startedAt),
-    ready: isReadyWith(troubles),
-    troubles: [
-      ...troubles.map(({ part, reason, since }) => ({ part, reason, since: timeOf(since) })),
-      ...overview.reportWarnings(deps.clock.now() - REPORTS_TOLD_MS).map(reportTrouble),
-      ...routes.filter(({ route }) => !told.includes(route)).flatMap(routeTrouble),
+    ready: isReadyWith(issues),
+    issues: [
+      ...issues.map(({ component, reason, since }) => ({ component, reason, since: timeOf(since) })),
+      ...overview.reportWarnings(deps.clock.now() - REPORTS_TOLD_MS).map(reportIssue),
+      ...routes.filter(({ route }) => !told.includes(route)).flatMap(routeIssue),
     ],
     paused: showPause(pause),
     queue: {
@@ -128,22 +128,22 @@ function routesOf(links: LinkOfRoute[]): Status["sms"] {
   }));
 }
 
-type StatusTrouble = Status["troubles"][number];
+type StatusIssue = Status["issues"][number];
 
-function routeTrouble({ route, links, bound, reason }: Status["sms"][number]): StatusTrouble[] {
+function routeIssue({ route, links, bound, reason }: Status["sms"][number]): StatusIssue[] {
   if (bound > 0 || links === 0) return [];
   const why = reason === null ? "" : ` (${reason})`;
-  const what = `No link of the SMS route ${route} is bound${why}: its texts wait until the provider lets one in`;
-  return [{ part: "sms", reason: what, since: null }];
+  const what = `No link of the SMS route ${route} is bound${why}: its messages wait until the provider lets one in`;
+  return [{ component: "sms", reason: what, since: null }];
 }
 
 /** Strangers' reports block nobody by themselves: whether they are true is for a person to see. */
-function reportTrouble(warning: ReturnType<OverviewStore["reportWarnings"]>[number]): StatusTrouble {
+function reportIssue(warning: ReturnType<OverviewStore["reportWarnings"]>[number]): StatusIssue {
   const { name, uid, at, reason } = warning;
   const what =
     `Workspace ${name} (${uid}) would be blocked if all reports by mail were true: ${reason}. ` +
     `Look at what it sends, and block it yourself if they are`;
-  return { part: "reports", reason: what, since: timeOrNull(at) };
+  return { component: "reports", reason: what, since: timeOrNull(at) };
 }
 
 function showReplication({ state, reason, lastAt, drill }: Replication): NonNullable<Status["replication"]> {

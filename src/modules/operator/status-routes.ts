@@ -10,7 +10,7 @@ const Query = Type.Object({
   check: Type.Optional(
     Type.Union([Type.Literal("true"), Type.Literal("false")], {
       description:
-        "With true pombo reads all pages of the database first and lists damaged ones in `troubles`. Takes seconds per gigabyte.",
+        "With true pombo reads all pages of the database first and lists damaged ones in `issues`. Takes seconds per gigabyte.",
     }),
   ),
 });
@@ -29,7 +29,7 @@ export function operatorStatusRoutes(deps: StatusDeps) {
         id: "getInstanceStatus",
         tag: TAG,
         summary: "How the instance is",
-        description: "What needs your hand stands among the troubles.",
+        description: "What needs your hand stands among the issues.",
         responses: answers(200, InstanceStatus, [401, 403, 422, 503]),
       }),
     },

@@ -33,9 +33,9 @@ export const InstanceStatus = named(
     commit: Type.String(),
     startedAt: Time,
     ready: Type.Boolean({ description: "It accepts and sends, as GET /ready has it." }),
-    troubles: Type.Array(
+    issues: Type.Array(
       Type.Object({
-        part: Type.String(),
+        component: Type.String(),
         reason: Type.String({ description: "What is wrong, and what to do." }),
         since: MaybeTime,
       }),

@@ -85,7 +85,7 @@ export class WorkspacePurge {
       }
       return isBusy ? BUSY_MS : null;
     } catch (error) {
-      if (!isStorageError(error)) log.bug("removal", error);
+      if (!isStorageError(error)) log.error("removal", error);
       return AGAIN_MS;
     }
   }

@@ -69,7 +69,7 @@ export class DiskGuard {
   }
 
   /** Why nothing may be accepted or sent now, or null. */
-  get trouble(): string | null {
+  get blockedReason(): string | null {
     return this.#failure ?? this.#shortage;
   }
 
@@ -84,17 +84,17 @@ export class DiskGuard {
   }
 
   /** All that is wrong now, each with its beginning. */
-  get troubles(): HealthIssue[] {
-    const troubles: HealthIssue[] = [];
+  get issues(): HealthIssue[] {
+    const issues: HealthIssue[] = [];
     if (this.#failure !== null) {
       const reason = `${this.#failure}. Nothing is accepted or sent until a write succeeds; one is tried every second.`;
-      troubles.push({ part: "database", reason, since: this.#failedAt });
+      issues.push({ component: "database", reason, since: this.#failedAt });
     }
     if (this.#shortage !== null) {
       const reason = `${this.#shortage}. Nothing new is accepted until there is room; what is queued is sent.`;
-      troubles.push({ part: "disk", reason, since: this.#shortAt });
+      issues.push({ component: "disk", reason, since: this.#shortAt });
     }
-    return troubles;
+    return issues;
   }
 
   /** A commit failed: close until a write succeeds again. */
@@ -173,7 +173,7 @@ export class DiskGuard {
   }
 
   #tell(): void {
-    const now = this.trouble;
+    const now = this.blockedReason;
     if ((now === null) === (this.#told === null)) return;
     this.#told = now;
     this.#options.changed(now);

@@ -49,7 +49,7 @@ export interface CommitterHooks {
   /** How long a batch's transaction took, COMMIT included. */
   committed?(durationMs: number, closures: number): void;
   /** A follower threw when it was told that a batch is durable, which it is nevertheless. */
-  bug?(error: unknown): void;
+  internalError?(error: unknown): void;
   /** Measures how long closures and transactions take, ms; default: the machine's steady clock. */
   now?: () => number;
 }
@@ -179,7 +179,7 @@ export class Committer {
       try {
         follower.onCommit?.();
       } catch (error) {
-        this.#hooks.bug?.(error);
+        this.#hooks.internalError?.(error);
       }
     }
   }

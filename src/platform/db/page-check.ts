@@ -69,11 +69,11 @@ export class PageCheck {
     this.#stopping.abort();
   }
 
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     if (this.#found === null) return null;
     const { words, at } = this.#found;
     const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${cureOf(this.#deps.dataDir)}`;
-    return { part: "database", reason, since: at, isAdvisory: true };
+    return { component: "database", reason, since: at, isAdvisory: true };
   }
 
   async #check(): Promise<void> {

@@ -23,7 +23,7 @@ export function purgeRegularly({ commit, clock, log }: PurgeLoop, part: string, 
     commit(purge).then(
       (hasMore) => again(hasMore ? 0 : EVERY_MS),
       (error: unknown) => {
-        if (!isStorageError(error)) log.bug(part, error);
+        if (!isStorageError(error)) log.error(part, error);
         again(EVERY_MS);
       },
     );

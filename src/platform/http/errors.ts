@@ -76,7 +76,7 @@ export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {
     const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(pathOf(request)) : [];
     if (allow.length > 0) return errorResponse(methodNotAllowed(request.method, allow));
-    const bug = (found: unknown) => log.bug("http", found, { requestId: String(set.headers["x-request-id"]) });
+    const bug = (found: unknown) => log.error("http", found, { requestId: String(set.headers["x-request-id"]) });
     return errorResponse(toAppError(code, error, bug));
   });
 }
@@ -87,7 +87,7 @@ export function methodNotAllowed(method: string, allow: string[]): AppError {
   return new AppError("METHOD_NOT_ALLOWED", message, { allow });
 }
 
-function toAppError(code: unknown, error: unknown, bug: (error: unknown) => void): AppError {
+function toAppError(code: unknown, error: unknown, report: (error: unknown) => void): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof StorageError && error.isUnknown) {
     return new AppError("UNAVAILABLE", "The disk failed while this was stored; whether it was accepted is not known", {
@@ -107,7 +107,7 @@ function toAppError(code: unknown, error: unknown, bug: (error: unknown) => void
   }
   if (code === "INVALID_COOKIE_SIGNATURE" || code === "PARSE")
     return new AppError("INVALID_JSON", "The body could not be read");
-  bug(error);
+  report(error);
   return new AppError("INTERNAL_ERROR", "Something went wrong inside pombo; the operator's log says what", {
     hint: "Nothing was half done: the same request can be sent again. The operator finds it by this answer's X-Request-Id.",
   });

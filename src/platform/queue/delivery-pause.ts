@@ -56,11 +56,11 @@ export class DeliveryPause implements PauseView {
     return this.#pause !== null;
   }
 
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     if (this.#pause === null) return null;
     const { reason, since } = this.#pause;
     const words = `Delivery is paused: ${sentence(reason)} What is accepted waits; pombo queue resume lets it go on.`;
-    return { part: "delivery", reason: words, since, isAdvisory: true };
+    return { component: "delivery", reason: words, since, isAdvisory: true };
   }
 
   /**

@@ -23,22 +23,22 @@ export class FailedResults extends FailedWrites<number> {
     return this.size >= TOO_MANY;
   }
 
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const { first, size } = this;
     if (first === null) return null;
     const what = size === 1 ? "one delivery" : `${size} deliveries`;
     const end = this.isTooMany ? "There are so many that nothing more is sent." : "All others go on.";
     const reason =
       `By a bug in pombo the end of ${what} could not be written down (the first: ${this.nameOf(first.key)}; see ` +
-      `"bug" in the log). Meanwhile they are not sent again, and writing is tried once a minute. ${end} What remains ` +
+      `"internal_error" in the log). Meanwhile they are not sent again, and writing is tried once a minute. ${end} What remains ` +
       "needs another version: pombo update, whose start tries them again, marked possibleDuplicate where one may have been delivered.";
-    return { part: "worker", reason, since: first.since, isAdvisory: true };
+    return { component: "worker", reason, since: first.since, isAdvisory: true };
   }
 
   /** `where`: what of the attempt could not be written. */
   tellBug(where: "dot" | "record", { id, attempt }: Pick<Job, "id" | "attempt">, cause: unknown): void {
     const what = new Error(`the ${where} of attempt ${attempt} of row ${id} cannot be written`, { cause });
-    this.#log.bug(where, what, { id: this.nameOf(id) });
+    this.#log.error(where, what, { id: this.nameOf(id) });
   }
 
   /** As the operator knows it; never throws. */

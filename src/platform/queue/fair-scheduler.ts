@@ -9,7 +9,7 @@ import type { Lane } from "./lane.ts";
 
 type Lines = Map<number, Set<Lane>>;
 
-export class Turns {
+export class FairScheduler {
   readonly #isHeld: (workspaceId: number) => boolean;
   /** Due, by workspace, both in the order of their turns. */
   readonly #lines: Lines = new Map();

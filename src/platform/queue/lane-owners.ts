@@ -17,7 +17,7 @@ export function lookUpOwners({ queue, isHeld, log }: OwnerDeps) {
     try {
       return ask();
     } catch (error) {
-      log.bug("lanes", error);
+      log.error("lanes", error);
       return otherwise;
     }
   };

@@ -1,7 +1,7 @@
 import { LaneHeap } from "./lane-heap.ts";
 import { type Lane, newLane } from "./lane.ts";
 import { type SiteGate, SitePlaces } from "./site-limits.ts";
-import { Turns } from "./fair-scheduler.ts";
+import { FairScheduler } from "./fair-scheduler.ts";
 
 // Which lane may start work next. A lane is one workspace's mail to one destination; it is known here
 // only while it has rows that wait. Lanes stand in a heap by the time their first row is due; when
@@ -32,7 +32,7 @@ export class Lanes {
   readonly #limit: number;
   readonly #lanes = new Map<number, Lane>();
   readonly #heap = new LaneHeap();
-  readonly #turns: Turns;
+  readonly #turns: FairScheduler;
   readonly #workspaceOf: (laneId: number) => number;
   readonly #gate: SiteGate | null;
   readonly #places: SitePlaces | null;
@@ -51,7 +51,7 @@ export class Lanes {
     this.#limit = limit;
     this.#workspaceOf = workspaceOf;
     this.#gate = gate;
-    this.#turns = new Turns(isHeld);
+    this.#turns = new FairScheduler(isHeld);
     this.#places = gate === null ? null : new SitePlaces(gate, this.#turns);
   }
 

@@ -53,10 +53,10 @@ export function mendLost(isRunning: (id: number) => boolean, deps: RecoverDeps):
   try {
     const lost = queue.inFlight().filter(({ id }) => !isRunning(id) && !unwritten.has(id));
     if (lost.length === 0) return;
-    log.bug("watch", new Error(`${lost.length} rows in flight without an attempt`));
+    log.error("watch", new Error(`${lost.length} rows in flight without an attempt`));
     void freeLost(lost, deps).then(deps.freed);
   } catch (error) {
-    log.bug("watch", error);
+    log.error("watch", error);
   }
 }
 
@@ -66,7 +66,7 @@ async function freeLost(lost: InterruptedJob[], deps: RecoverDeps): Promise<Lane
     await Promise.all(lost.map((row) => free(row, null, deps)));
     return await deps.commit(() => deps.queue.heads());
   } catch (error) {
-    deps.log.bug("watch", error); // it looks again in a minute
+    deps.log.error("watch", error); // it looks again in a minute
     return [];
   }
 }
@@ -86,7 +86,7 @@ async function free(row: InterruptedJob, nextAt: number | null, deps: RecoverDep
   } catch (error) {
     if (isStorageError(error)) throw error;
     const what = new Error(`the interrupted attempt ${attempts} of row ${id} cannot be recorded`, { cause: error });
-    log.bug("recover", what, { id: unwritten.nameOf(id) });
+    log.error("recover", what, { id: unwritten.nameOf(id) });
     unwritten.keep(id, async () => {
       const freed = await write();
       // Nothing that may fail follows: it would be written again, beside the next attempt.

@@ -1,5 +1,5 @@
 import type { Lane } from "./lane.ts";
-import type { Turns } from "./fair-scheduler.ts";
+import type { FairScheduler } from "./fair-scheduler.ts";
 
 // Many lanes may lead to one site (the mail hosts behind a domain), which bears only so much and may be
 // blocked. A lane that finds its site full stands aside until a job for that site ends, and holds no
@@ -28,12 +28,12 @@ interface Group {
 
 export class SitePlaces {
   readonly #gate: SiteGate;
-  readonly #turns: Turns;
+  readonly #turns: FairScheduler;
   readonly #groups = new Map<string, Group>();
   /** Sites for which lanes stand aside. */
   readonly #crowded = new Set<string>();
 
-  constructor(gate: SiteGate, turns: Turns) {
+  constructor(gate: SiteGate, turns: FairScheduler) {
     this.#gate = gate;
     this.#turns = turns;
   }

@@ -92,7 +92,7 @@ export class Worker {
   async start(): Promise<void> {
     const { guard, log } = this.#options;
     this.#unsubscribeGuard = guard.whenOpen(
-      () => void this.#resume().catch((error: unknown) => log.bug("recover", error)),
+      () => void this.#resume().catch((error: unknown) => log.error("recover", error)),
     );
     this.#options.pause?.whenResumed(() => this.#tickSoon());
     await this.#resume();
@@ -140,16 +140,16 @@ export class Worker {
   }
 
   /** Why it takes nothing off the queue by itself; the storage's trouble is the guard's to tell. */
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const since = this.#changingSince;
     if (this.#stopping.signal.aborted) {
       const running = this.#running.size;
       const reason = `pombo is stopping: it sends nothing new and waits for ${running} running deliveries to end`;
-      return { part: "worker", reason, since };
+      return { component: "worker", reason, since };
     }
-    if (this.#recovery === "done") return this.#unwritten.trouble;
+    if (this.#recovery === "done") return this.#unwritten.issue;
     const reason = "Delivery has not begun yet: what was under way when pombo ended last is put in order first";
-    return { part: "worker", reason, since };
+    return { component: "worker", reason, since };
   }
 
   /**
@@ -250,7 +250,7 @@ export class Worker {
       if (isStorageError(error)) {
         this.#lanes.unclaimed(lane, limit); // the guard is closed now, and calls when it opens
       } else {
-        log.bug("claim", error);
+        log.error("claim", error);
         this.#lanes.claimed(lane, limit, 0, { dueAt: clock.now() + AGAIN_MS, expiresAt: null });
       }
     } finally {
@@ -293,7 +293,7 @@ export class Worker {
         cutOff: this.#cutOff.signal,
       });
     } catch (error) {
-      log.bug("attempt", error);
+      log.error("attempt", error);
       const lastReply = "pombo failed inside; see its log";
       const { id, attempt, startedAt } = job;
       const mayBeSent = dotAt === null ? null : { id, attempts: attempt, startedAt, dotAt };
@@ -351,7 +351,7 @@ export class Worker {
       if (dueAt !== null) this.nudge(job.laneId, dueAt, job.expiresAt);
       settlement.committed?.();
     } catch (error) {
-      log.bug("committed", error);
+      log.error("committed", error);
     }
   }
 

@@ -55,7 +55,11 @@ export async function settleUpdate(deps: StartingDeps): Promise<Settled | null> 
   }
   try {
     const settled = await settle(journal, isNew, deps);
-    log.event("update.settled", { stage: journal.stage, from: journal.from, to: journal.to, outcome: settled }, "warn");
+    log.event(
+      "update.completed",
+      { stage: journal.stage, from: journal.from, to: journal.to, outcome: settled },
+      "warn",
+    );
     return settled;
   } finally {
     lock.release();

@@ -95,16 +95,16 @@ type Outcome = Pick<DkimVerdict, "result" | "reason">;
 async function checkSignature(
   signature: Signature,
   message: { fields: HeaderField[]; body: Uint8Array },
-  edges: { lookupTxt: LookupTxt; at: number | undefined },
+  environment: { lookupTxt: LookupTxt; at: number | undefined },
 ): Promise<Outcome> {
-  if (signature.expiresAt !== null && edges.at !== undefined && edges.at / 1000 > signature.expiresAt)
+  if (signature.expiresAt !== null && environment.at !== undefined && environment.at / 1000 > signature.expiresAt)
     return fail("the signature has expired");
   const canonical = canonicalBody(message.body, signature.body);
   if (signature.length !== null && signature.length > canonical.length) return fail("l= is longer than the body");
   const covered = signature.length === null ? canonical : canonical.subarray(0, signature.length);
   if (!createHash("sha256").update(covered).digest().equals(signature.bodyHash))
     return fail("the body hash does not match");
-  const found = await findKeys(`${signature.selector}._domainkey.${signature.domain}`, edges.lookupTxt);
+  const found = await findKeys(`${signature.selector}._domainkey.${signature.domain}`, environment.lookupTxt);
   if (found.kind !== "found") return { result: found.kind, reason: found.reason };
   const chosen = selectFields(message.fields, signature.names, signature.header);
   const input = Buffer.from(chosen + canonicalField(signature.unsigned, signature.header), "latin1");

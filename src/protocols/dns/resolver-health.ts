@@ -13,16 +13,16 @@ const AGAIN_MS = 5_000;
 /** A resolver, and whether its servers answer; `witness` is a name that exists: our own. */
 export function createWatchedResolver(options: Omit<ResolverOptions, "silent"> & { witness: string; log: Log }): {
   resolver: DnsClient;
-  watch: DnsWatch;
+  watch: ResolverHealth;
 } {
   const { witness, clock, log } = options;
   const resolver: DnsClient = createResolver({ ...options, silent: (reason) => watch.suspect(reason) });
-  const watch = new DnsWatch({
+  const watch = new ResolverHealth({
     resolver: () => resolver.fresh(0),
     witness,
     serverCount: resolver.serverCount,
     clock,
-    changed: (reason) => (reason === null ? log.event("dns.answers") : log.event("dns.silent", { reason }, "warn")),
+    changed: (reason) => (reason === null ? log.event("dns.recovered") : log.event("dns.silent", { reason }, "warn")),
   });
   return { resolver, watch };
 }
@@ -37,7 +37,7 @@ export interface WatchOptions {
   changed: (reason: string | null) => void;
 }
 
-export class DnsWatch {
+export class ResolverHealth {
   readonly #options: WatchOptions;
   #isAsking = false;
   #isStopped = false;
@@ -51,7 +51,7 @@ export class DnsWatch {
   }
 
   /** Null while DNS answers, as far as is known: it is looked at when a lookup had no answer. */
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     return this.#trouble;
   }
 
@@ -91,7 +91,7 @@ export class DnsWatch {
     const reason =
       `No DNS server answers (${serverCount} asked), so nothing can be delivered; what is accepted waits. ` +
       "Look at [dns] servers, or the system's own resolvers, and at the network.";
-    this.#trouble = silence === null ? null : { part: "dns", reason, since: clock.now() };
+    this.#trouble = silence === null ? null : { component: "dns", reason, since: clock.now() };
     changed(silence);
   }
 }

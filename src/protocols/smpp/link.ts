@@ -208,7 +208,7 @@ export class Link<S extends Segment> {
     try {
       events.received(message, acknowledge, origin);
     } catch (error) {
-      log.bug("smpp received", error, { link: settings.name });
+      log.error("smpp received", error, { link: settings.name });
       acknowledge(STATUS.temporaryError);
     }
   }

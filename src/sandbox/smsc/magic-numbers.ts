@@ -9,7 +9,7 @@ export const SANDBOX_TIMES = {
   /** How long a text may wait to be sent, whatever its priority; the least that an SMSC is ever told. */
   lifetimeMs: 60_000,
   receiptGraceMs: 5_000,
-  unknownWaitMs: 5_000,
+  lostResponseWaitMs: 5_000,
   responseTimeoutMs: 5_000,
 } as const;
 

@@ -16,7 +16,7 @@ import type { Deliver } from "./pdu.ts";
 import type { Texts } from "./message-store.ts";
 
 const MAX_SESSIONS = 200;
-const CODING = { method: "udh8", nli: "off", dcs0Charset: "gsm7" } as const;
+const CODING = { method: "udh8", nli: "off", defaultCharset: "gsm7" } as const;
 const MAX_EVENT = 200;
 
 interface SandboxSmscOptions {
@@ -122,7 +122,7 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
 /** What a subscriber writes, cut as a phone cuts it. */
 function deliveriesOf({ from, to, body }: { from: string; to: string; body: string }, reference: number): Deliver[] {
   const split = splitText(normalForm(body), CODING);
-  return submissionsOf(split, { method: "udh8", dcs0Charset: "gsm7", reference }).map((part) => ({
+  return submissionsOf(split, { method: "udh8", defaultCharset: "gsm7", reference }).map((part) => ({
     source: { ton: 1, npi: 1, address: from.replace(/^\+/, "") },
     destination: { ton: to.startsWith("+") ? 1 : 3, npi: to.startsWith("+") ? 1 : 0, address: to.replace(/^\+/, "") },
     esmClass: part.hasHeader ? 0x40 : 0,

@@ -35,7 +35,7 @@ export function listenForMetrics({ listen, text, log }: MetricsDeps): Listener {
     try {
       return new Response(await text(), { headers: { "content-type": CONTENT_TYPE } });
     } catch (error) {
-      log.bug("metrics", error);
+      log.error("metrics", error);
       return plain(500, "The metrics could not be read; pombo's log says why.");
     }
   });

@@ -22,12 +22,12 @@ export function sandboxConfig(directory: string, port: number, dnsServer: string
   // Whatever the machine's port 25 is for.
   config.inbound.listen = { address: "127.0.0.1", port: 0 };
   config.dns.servers = [dnsServer];
-  config.email.retryMs = RETRY_MS;
-  config.email.allowAddresses = ["127.0.0.0/8"];
+  config.email.retryScheduleMs = RETRY_MS;
+  config.email.allowPrivateRanges = ["127.0.0.0/8"];
   config.workspaces.defaultPlan = "scale";
   config.rateLimits = NO_RATE_LIMITS;
   config.webhooks.allowHttp = true;
-  config.webhooks.allowAddresses = ["127.0.0.0/8", "::1/128"];
+  config.webhooks.allowPrivateRanges = ["127.0.0.0/8", "::1/128"];
   // Developers' machines run full; the sandbox stops only when nothing can be written.
   config.disk.minFreeBytes = 0;
   config.disk.minFreeInodesPercent = 0;
@@ -37,14 +37,14 @@ export function sandboxConfig(directory: string, port: number, dnsServer: string
 
 /** What of `[sms]` leads to the sandbox's SMSC: one route for all, and one for each number that would harm the others. */
 export function textingConfig(smsc: { port: number; password: string }): Partial<Config["sms"]> {
-  const { lifetimeMs, receiptGraceMs, unknownWaitMs } = SANDBOX_TIMES;
+  const { lifetimeMs, receiptGraceMs, lostResponseWaitMs } = SANDBOX_TIMES;
   const apart = MAGIC_NUMBERS.filter(({ isApart }) => isApart);
   return {
     otpLifetimeMs: lifetimeMs,
     transactionalLifetimeMs: lifetimeMs,
     bulkLifetimeMs: lifetimeMs,
     receiptGraceMs,
-    unknownWaitMs,
+    lostResponseWaitMs,
     routes: [
       route(MAIN_ACCOUNT, [], smsc),
       ...apart.map((each) => {

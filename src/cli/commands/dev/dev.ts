@@ -144,7 +144,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
   const app = await startApp({
     config,
     instanceKey,
-    edges: { clock: systemClock, random: systemRandom, log: withoutOwn(log, () => isFurnished) },
+    environment: { clock: systemClock, random: systemRandom, log: withoutOwn(log, () => isFurnished) },
     isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone: { texts, smsc, ownNumber: SANDBOX_SENDERS.number } }),
     exampleDomain: SANDBOX_DOMAIN,
@@ -169,7 +169,7 @@ function withoutOwn(log: Log, isFurnished: () => boolean): Log {
       const isOwn = OWN_EVENTS.includes(name) && !isFurnished();
       if (!isOwnDomain && !isOwn && !OWN_LINKS_EVENTS.includes(name)) log.event(name, fields, level);
     },
-    bug: (where, error) => log.bug(where, error),
+    error: (where, error) => log.error(where, error),
   };
 }
 

@@ -13,9 +13,9 @@ export function sandboxLog(write: (line: string) => void): Log {
       const said = name.replace(/^email\./, "").replaceAll(/[._]/g, " ");
       write(`${time()}  ${`${said}  `.padEnd(NAME_WIDTH)}${words.join("  ")}`.trimEnd());
     },
-    bug(where, error, fields = {}) {
+    error(where, error, fields = {}) {
       const of = Object.entries(fields).map(([key, value]) => ` (${key} ${value})`);
-      write(`${time()}  BUG in ${where}${of.join("")}: ${errorText(error)}`);
+      write(`${time()}  internal error in ${where}${of.join("")}: ${errorText(error)}`);
     },
   };
 }

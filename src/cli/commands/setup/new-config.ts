@@ -39,12 +39,12 @@ export function freshConfig(file: string, options: Fresh, terminal: Pick<Termina
   const text = fill(example as string, { hostname: name, data_dir: dataDir, ...listen, ...options.more });
   const parsed = parseConfig(text, { file, env: terminal.env });
   if (parsed.kind === "config") return { config: parsed.config, text };
-  if (options.hostname === undefined && parsed.mistakes.every(({ key }) => key === "hostname")) {
+  if (options.hostname === undefined && parsed.errors.every(({ key }) => key === "hostname")) {
     throw new StartError(
       `This machine calls itself "${name}", which is no full host name. Name it with --hostname mail.example.net: the reverse DNS name of its address.`,
     );
   }
-  const lines = parsed.mistakes.map(
+  const lines = parsed.errors.map(
     ({ key, found, expected }) => `--${optionOf(key)}: found ${found}; expected ${expected}`,
   );
   throw new StartError(lines.join("\n"));

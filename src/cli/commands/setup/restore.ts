@@ -12,7 +12,7 @@ import type { Command, Given } from "../../framework/definition.ts";
 import { CommandError, UsageError } from "../../framework/failure.ts";
 import { DEFAULT_CONFIG, forgetConfig, freshConfig, type Plan, SERVICE, writeConfig } from "./new-config.ts";
 import { readTime } from "../queue/filter.ts";
-import { bugsOnly } from "../../client/instance-client.ts";
+import { errorsOnly } from "../../client/instance-client.ts";
 import { PLACES, readConfig } from "../../client/settings.ts";
 import { becomeOwner } from "../../client/data-owner.ts";
 import { count, jsonLine, plain, timeText } from "../../framework/text.ts";
@@ -68,9 +68,9 @@ async function restoreDatabase(given: Given, terminal: Terminal): Promise<void> 
   terminal.err(`Restoring from ${plain(url)} into ${plain(config.dataDir)} …`);
   let restored: Restored;
   try {
-    const edges = { clock: systemClock, random: systemRandom, log: bugsOnly(terminal.err) };
+    const environment = { clock: systemClock, random: systemRandom, log: errorsOnly(terminal.err) };
     const { isKeyOfEnvironment } = key;
-    restored = await restoreInstance({ config, at: atMs, recoveryKey: key.read(), isKeyOfEnvironment, edges });
+    restored = await restoreInstance({ config, at: atMs, recoveryKey: key.read(), isKeyOfEnvironment, environment });
   } catch (error) {
     if (plan.text !== null) forgetConfig(file, terminal);
     throw error;
@@ -88,7 +88,7 @@ async function drill(given: Given, terminal: Terminal): Promise<void> {
   const config = readConfig(given.text("config"), terminal.env);
   becomeOwner(config.dataDir);
   if (config.replication.url === null) throw new CommandError("Nothing is replicated: there is no [replication] url.");
-  const made = await drillReplica({ config, edges: { clock: systemClock }, openThread });
+  const made = await drillReplica({ config, environment: { clock: systemClock }, openThread });
   const { outcome, words, tookMs } = made;
   if (outcome !== "good") terminal.ends(1);
   const seconds = (tookMs / 1_000).toLocaleString("en", { maximumFractionDigits: 1 });
@@ -128,7 +128,7 @@ function readUrl(from: string | undefined): string | undefined {
   const url = readReplicaUrl(from);
   if (url !== undefined) return url;
   const parsed = parseConfig(`[replication]\nurl = ${JSON.stringify(from)}\n`, { file: "", env: {} });
-  const mistake = parsed.kind === "config" ? undefined : parsed.mistakes.find(({ key }) => key === "replication.url");
+  const mistake = parsed.kind === "config" ? undefined : parsed.errors.find(({ key }) => key === "replication.url");
   throw new UsageError(`--from must be ${mistake?.expected ?? "a replica"}; not ${plain(from)}.`);
 }
 

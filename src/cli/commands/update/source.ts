@@ -71,15 +71,16 @@ const OWN_EDGES: SourceEdges = {
 };
 
 /** Writes the executable to `draft`, checked and ready to run. Throws CommandError, and leaves no draft then. */
-export async function bringExecutable(source: Source, draft: string, edges = OWN_EDGES): Promise<Brought> {
+export async function bringExecutable(source: Source, draft: string, environment = OWN_EDGES): Promise<Brought> {
   const given = source.sha256?.trim().toLowerCase();
   if (given !== undefined && !SHA256.test(given))
     throw new CommandError("--sha256 takes 64 hexadecimal digits, as sha256sum prints them.", 2);
   const url = urlOf(source.from);
-  const key = url === null ? null : requireKey(edges.releaseKey);
+  const key = url === null ? null : requireKey(environment.releaseKey);
   try {
-    const signed = url === null || key === null ? null : await askSignature(url, source, key, edges);
-    const chunks = url === null ? createReadStream(source.from, { highWaterMark: 1024 * 1024 }) : await ask(url, edges);
+    const signed = url === null || key === null ? null : await askSignature(url, source, key, environment);
+    const chunks =
+      url === null ? createReadStream(source.from, { highWaterMark: 1024 * 1024 }) : await ask(url, environment);
     const found = await write(chunks as AsyncIterable<Uint8Array>, draft);
     if (given !== undefined && found.sha256 !== given)
       throw new CommandError(
@@ -120,12 +121,12 @@ interface Signed {
 }
 
 /** The signature beside it, of which the comment is believed already: it may not be of another file, or of the past. */
-async function askSignature(url: URL, source: Source, key: PublicKey, edges: SourceEdges): Promise<Signed> {
+async function askSignature(url: URL, source: Source, key: PublicKey, environment: SourceEdges): Promise<Signed> {
   const place = new URL(url);
   place.pathname += ".minisig";
   let text: string;
   try {
-    text = await readText(await ask(place, edges));
+    text = await readText(await ask(place, environment));
   } catch (error) {
     throw new CommandError(
       `The signature at ${place.href} could not be fetched (${plain(reasonOf(error))}), and pombo uses nothing without a signature. Nothing was changed.`,
@@ -143,9 +144,9 @@ async function askSignature(url: URL, source: Source, key: PublicKey, edges: Sou
     throw new CommandError(
       `The signature at ${place.href} is not for ${plain(name)} of a release: its comment says "${plain(signature.trustedComment)}". Nothing was changed.`,
     );
-  if (Bun.semver.order(release.version, edges.version) < 0 && !source.allowDowngrade)
+  if (Bun.semver.order(release.version, environment.version) < 0 && !source.allowDowngrade)
     throw new CommandError(
-      `${url.href} is pombo ${release.version}, and this is ${edges.version}: the older version lacks the fixes made since. To install it all the same, add --allow-downgrade. Nothing was changed.`,
+      `${url.href} is pombo ${release.version}, and this is ${environment.version}: the older version lacks the fixes made since. To install it all the same, add --allow-downgrade. Nothing was changed.`,
     );
   return { signature, release };
 }
@@ -157,11 +158,11 @@ function forged(from: string): CommandError {
 }
 
 /** Follows redirects itself: each must be https. */
-async function ask(start: URL, edges: SourceEdges): Promise<AsyncIterable<Uint8Array>> {
+async function ask(start: URL, environment: SourceEdges): Promise<AsyncIterable<Uint8Array>> {
   let url = start;
   for (let hops = 0; hops <= MOST_HOPS; hops += 1) {
     if (url.protocol !== "https:") throw new Error(`it leads to ${url.href}, which is not https`);
-    const response = await edges.fetch(url, { redirect: "manual", signal: AbortSignal.timeout(DOWNLOAD_MS) });
+    const response = await environment.fetch(url, { redirect: "manual", signal: AbortSignal.timeout(DOWNLOAD_MS) });
     const location = response.headers.get("location");
     if (response.status >= 300 && response.status < 400 && location !== null && URL.canParse(location, url.href)) {
       url = new URL(location, url.href);

@@ -79,7 +79,7 @@ interface Decision extends SendAnswer {
 
 /** Accepts all of `items` or none; resolves once that is durable. Throws AppError. */
 export async function acceptEmails(request: AcceptRequest, deps: AcceptDeps): Promise<SendAnswer> {
-  if (deps.guard.trouble !== null) {
+  if (deps.guard.blockedReason !== null) {
     throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
       hint: "Send the same request again later.",
       retryAfterS: 5,

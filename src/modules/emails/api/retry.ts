@@ -29,7 +29,7 @@ export async function retryEmail(scope: EmailScope, uid: string, deps: RetryDeps
   if (retried === null) return null;
   const { record, laneId, dueAt } = retried;
   deps.nudge(laneId, dueAt);
-  deps.log.event("email.retry_asked", { id: uid, attempts: record.queue?.attempts ?? null });
+  deps.log.event("email.retry_requested", { id: uid, attempts: record.queue?.attempts ?? null });
   return record;
 }
 

@@ -253,7 +253,7 @@ export const EmailRecord = named(
   Type.Object({
     ...EmailInList.properties,
     html: nullableText(
-      "Null: none was given, or the operator keeps contents no longer ([email] keep_content).",
+      "Null: none was given, or the operator keeps contents no longer ([email] content_retention).",
       EXAMPLE.html,
     ),
     text: nullableText(

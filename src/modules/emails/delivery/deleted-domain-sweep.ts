@@ -51,7 +51,7 @@ export function createDeletedDomainSweep(deps: DeletedDomainSweepDeps): DeletedD
       }
     } catch (error) {
       isWanted = false;
-      if (!isStorageError(error)) deps.log.bug("abandon", error);
+      if (!isStorageError(error)) deps.log.error("abandon", error);
     }
     isRunning = false;
     if (isLeft && !isStopped) cancelTimer = deps.clock.after(AGAIN_MS, begin);

@@ -94,7 +94,7 @@ function loadOrGiveUp(job: Job, deps: DeliverDeps): Loaded | null | "unreadable"
     return load(job, deps);
   } catch (error) {
     if (deps.expiry.now() < job.expiresAt) throw error;
-    deps.log.bug("load", error);
+    deps.log.error("load", error);
     return "unreadable";
   }
 }

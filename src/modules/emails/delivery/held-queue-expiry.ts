@@ -98,7 +98,7 @@ export class HeldQueueExpiry {
         }
       }
     } catch (error) {
-      if (!isStorageError(error)) log.bug("expire", error);
+      if (!isStorageError(error)) log.error("expire", error);
     }
     return nextAt;
   }

@@ -31,6 +31,6 @@ export async function makeMailDueNow(domain: DomainRow, deps: MakeDueDeps): Prom
       if (laneIds.length < SHARE) return;
     }
   } catch (error) {
-    if (!isStorageError(error)) deps.log.bug("hasten", error);
+    if (!isStorageError(error)) deps.log.error("hasten", error);
   }
 }

@@ -117,7 +117,7 @@ class InboundServer implements Inbound {
       this.#endFollow();
       throw error;
     }
-    this.#listener.on("error", (error) => this.#deps.log.bug("inbound listener", error));
+    this.#listener.on("error", (error) => this.#deps.log.error("inbound listener", error));
   }
 
   async stop(graceMs: number): Promise<void> {

@@ -54,7 +54,7 @@ export class InboundSession {
     } catch (error) {
       // Said to be nobody, a recipient is believed to be nobody for good.
       refusals.recipient("trouble");
-      if (!isStorageError(error)) log.bug("inbound recipient", error);
+      if (!isStorageError(error)) log.error("inbound recipient", error);
       return refusal(451, "The mailbox cannot be looked up at the moment, come back later");
     }
   }
@@ -146,7 +146,7 @@ export class InboundSession {
     const kinds = [...new Set(destinations.map(({ kind }) => kind))];
     for (const kind of kinds) this.#deps.counts.letter(kind);
     const fields = { for: kinds.join(" "), bytes: bytes.length, tls: isTls, client: clientAddress };
-    this.#deps.log.event("inbound.letter", fields);
+    this.#deps.log.event("inbound.message", fields);
   }
 
   #troubled(): Error {

@@ -43,7 +43,7 @@ export interface SmsAcceptDeps {
   usage: Pick<UsageStore, "add">;
   idempotency: IdempotencyStore;
   commit: Commit;
-  guard: Pick<DiskGuard, "trouble">;
+  guard: Pick<DiskGuard, "blockedReason">;
   clock: Pick<Clock, "now">;
   random: Random;
   log: Log;
@@ -69,7 +69,7 @@ const UMR_STEP = 1_021;
 
 /** Accepts a text; resolves once that is durable. Throws AppError. */
 export async function acceptSms(request: SmsAcceptRequest, deps: SmsAcceptDeps): Promise<SendAnswer> {
-  if (deps.guard.trouble !== null) {
+  if (deps.guard.blockedReason !== null) {
     throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
       hint: "Send the same request again later.",
       retryAfterS: 5,

@@ -25,11 +25,11 @@ export function linkOverview({ routes, links, store, isAllShown }: LinkOverviewD
     links(): (typeof OperatorLink.static)[] {
       const views = new Map(links.views().map((view) => [view.name, view]));
       return [...routes.values()].flatMap((route) => {
-        const { name, ids } = route.config;
-        const learned = ids === "auto" ? store.learned(name, LEARNED) : ids;
+        const { name, messageIdFormat } = route.config;
+        const ids = messageIdFormat === "auto" ? store.learned(name, LEARNED) : messageIdFormat;
         return route.links.map((settings) => {
           const { host, port, tls, window: size, ratePerSecond: configured } = settings;
-          const own = { route: name, name: settings.name, host, port, tls, ids: learned };
+          const own = { route: name, name: settings.name, host, port, tls, ids };
           const view = views.get(settings.name);
           const rate = view === undefined ? configured : Math.round(view.ratePerSecond * 10) / 10;
           return {

@@ -22,7 +22,7 @@ const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
 const INBOUND_LIST = "sms inbound";
 const MESSAGE_LIST = "sms";
 /** Where no route is configured yet. */
-const COMMON_CODING: Coding = { method: "udh8", nli: "off", dcs0Charset: "gsm7" };
+const COMMON_CODING: Coding = { method: "udh8", nli: "off", defaultCharset: "gsm7" };
 
 export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;

@@ -19,12 +19,12 @@ export interface Routing {
 
 /** The longest prefix wins; a route without prefixes takes what no other does. */
 export function routingOf(
-  configs: Pick<SmsRouteConfig, "name" | "prefixes" | "segmentation" | "shiftTables" | "dcs0Charset">[],
+  configs: Pick<SmsRouteConfig, "name" | "prefixes" | "segmentation" | "shiftTables" | "defaultCharset">[],
 ): Routing {
   const byPrefix = new Map<string, SmsRoute>();
   const routes = configs.map((config) => {
-    const { name, prefixes, segmentation, shiftTables, dcs0Charset } = config;
-    const route = { name, coding: { method: segmentation, nli: shiftTables, dcs0Charset } };
+    const { name, prefixes, segmentation, shiftTables, defaultCharset } = config;
+    const route = { name, coding: { method: segmentation, nli: shiftTables, defaultCharset } };
     for (const prefix of prefixes.length === 0 ? [""] : prefixes) byPrefix.set(prefix, route);
     return route;
   });

@@ -28,7 +28,7 @@ export interface Coding {
   /** Counts only where the route has headers and real GSM septets: `udh8` or `udh16`, and `gsm7`. */
   nli: ShiftTables;
   /** What the SMSC takes data coding 0 for. */
-  dcs0Charset: Dcs0Charset;
+  defaultCharset: Dcs0Charset;
 }
 
 export interface EncodedText {
@@ -57,17 +57,17 @@ export function normalForm(body: string): string {
 }
 
 /** The alphabets that a route may use, the one to be preferred first. */
-function alphabetsFor({ method, nli, dcs0Charset }: Coding): AlphabetName[] {
+function alphabetsFor({ method, nli, defaultCharset }: Coding): AlphabetName[] {
   // The tables are named in a header, which is never sent beside SAR or a payload.
   const hasHeaders = method === "udh8" || method === "udh16";
-  if (!hasHeaders || dcs0Charset !== "gsm7" || nli === "off") return ["gsm"];
+  if (!hasHeaders || defaultCharset !== "gsm7" || nli === "off") return ["gsm"];
   return nli === "pt-single" ? ["gsm", "pt-single"] : ["gsm", "pt-locking", "pt-both"];
 }
 
 /** Encodes a text in its normal form. Throws RangeError on lone surrogates and on control characters (`bodyFault`). */
 export function encodeText(text: string, coding: Coding): EncodedText {
   for (const alphabet of alphabetsFor(coding)) {
-    if (isWritable(text, alphabet, coding.dcs0Charset))
+    if (isWritable(text, alphabet, coding.defaultCharset))
       return { encoding: "gsm7", alphabet, bytes: encodeSeptets(text, alphabet) };
   }
   return { encoding: "ucs2", alphabet: "gsm", bytes: encodeUcs2(text) };
@@ -87,7 +87,7 @@ export function offendingCharacters(text: string, coding: Coding): string[] {
   const characters = [...new Set(text)];
   const [fewest = []] = alphabetsFor(coding)
     .map((name) => alphabetNamed(name).codes)
-    .map((codes) => characters.filter((each) => !codes.has(each) || !isInCharset(each, coding.dcs0Charset)))
+    .map((codes) => characters.filter((each) => !codes.has(each) || !isInCharset(each, coding.defaultCharset)))
     .toSorted((a, b) => a.length - b.length);
   return fewest;
 }

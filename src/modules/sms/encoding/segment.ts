@@ -139,7 +139,7 @@ function isLowSurrogate(unit: number): boolean {
 /** How parts are put on the wire of one route. */
 export interface WireForm {
   method: Method;
-  dcs0Charset: Dcs0Charset;
+  defaultCharset: Dcs0Charset;
   /** Of this text to this destination: 8 bits are taken of it, or 16 for `udh16` and `sar`. */
   reference: number;
 }
@@ -166,7 +166,7 @@ export function submissionsOf(split: Pick<SplitText, "encoding" | "alphabet" | "
   const { encoding, alphabet } = split;
   const total = split.parts.length;
   const dataCoding = encoding === "gsm7" ? 0 : 8;
-  const written = (part: Uint8Array) => translate(part, split, wire.dcs0Charset);
+  const written = (part: Uint8Array) => translate(part, split, wire.defaultCharset);
   if (total > 1 && wire.method === "payload") {
     const messagePayload = written(Buffer.concat(split.parts));
     const none = { hasHeader: false, shortMessage: new Uint8Array(), sar: null };

@@ -50,7 +50,7 @@ export function flightsOf(rows: SegmentRow[], route: Route, claim: ClaimedBy, de
     } catch (error) {
       const said = { ...SILENT, category: "internal_error" } as const;
       for (const part of whole) sms.segments.end(part, { state: "failed", now: claim.now }, said);
-      sms.facts.run(() => deps.log.bug("sms submit", error, { message: row.messageId, seq: row.seq }));
+      sms.facts.run(() => deps.log.error("sms submit", error, { message: row.messageId, seq: row.seq }));
     }
   }
   return flights;

@@ -115,7 +115,7 @@ export class Dispatcher {
           this.#handOver(outlet, claimed);
         } catch (error) {
           // The others' flights would be in flight for good.
-          this.#deps.log.bug("sms claim", error, { link: outlet.name });
+          this.#deps.log.error("sms claim", error, { link: outlet.name });
         }
       }
     };
@@ -192,16 +192,16 @@ export class Dispatcher {
     const { sms, clock, commit, log } = this.#deps;
     const [text, ...others] = new Set(tried.map(({ messageId }) => messageId));
     if (text === undefined || others.length > 0) {
-      log.bug("sms claim", bug, { link: outlet.name });
+      log.error("sms claim", bug, { link: outlet.name });
       if (others.length > 0) this.#careful.set(outlet, tried.length);
       return;
     }
     this.#careful.delete(outlet);
     try {
-      log.bug("sms claim", bug, { link: outlet.name, id: sms.messages.byId(text)?.uid ?? text });
+      log.error("sms claim", bug, { link: outlet.name, id: sms.messages.byId(text)?.uid ?? text });
       await commit(() => sms.segments.delayReady(text, clock.now() + PUT_OFF_MS));
     } catch (error) {
-      if (!isStorageError(error)) log.bug("sms claim", error, { link: outlet.name });
+      if (!isStorageError(error)) log.error("sms claim", error, { link: outlet.name });
     }
   }
 

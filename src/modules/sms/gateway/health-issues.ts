@@ -20,6 +20,6 @@ export function troublesOf(
     const why = error === null ? "" : ` (${error.reason}${error.statusName === null ? "" : `, ${error.statusName}`})`;
     const advice = error?.advice ?? "It is tried again by itself.";
     const reason = `No link of the SMS route ${name} is bound, and texts wait for it${why}. ${advice} See pombo sms links.`;
-    return [{ part: "sms", about: name, reason, since: Math.round(now - unboundMs), isAdvisory: true }];
+    return [{ component: "sms", about: name, reason, since: Math.round(now - unboundMs), isAdvisory: true }];
   });
 }

@@ -144,7 +144,7 @@ export class LinkEventQueue {
   async #giveUp(item: QueuedLinkEvent, bug: unknown): Promise<void> {
     const { log, unwritten, commit } = this.#deps;
     const { messageId, seqs: [seq] = [] } = item.flight ?? {};
-    if (messageId === undefined || seq === undefined) log.bug("sms writer", bug);
+    if (messageId === undefined || seq === undefined) log.error("sms writer", bug);
     else {
       const segment = { messageId, seq };
       unwritten.tellBug("sms writer", bug, segment);
@@ -169,7 +169,7 @@ export class LinkEventQueue {
     try {
       act();
     } catch (error) {
-      this.#deps.log.bug("sms writer", error);
+      this.#deps.log.error("sms writer", error);
     }
   }
 

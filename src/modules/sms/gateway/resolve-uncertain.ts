@@ -13,7 +13,7 @@ export interface ResolveUncertainDeps {
   routes: ReadonlyMap<string, Route>;
   /** Applies receipts that came before; null: there are none. */
   prove: (row: SegmentRow, now: number) => ReadyWork[] | null;
-  unknownWaitMs: number;
+  lostResponseWaitMs: number;
 }
 
 /** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
@@ -34,7 +34,7 @@ export function resolveUncertain(row: SegmentRow, now: number, deps: ResolveUnce
   // Its waiting begins when it is looked at first.
   const isDelayed = row.nextAt > (row.changedAt ?? 0);
   if (!isDelayed) {
-    const giveUpAt = now + deps.unknownWaitMs;
+    const giveUpAt = now + deps.lostResponseWaitMs;
     segments.unknown(row, { now, giveUpAt });
     // The parts behind it are worth nothing without it. Until the text's own end: they go on, or are ended, with what
     // becomes known of it, and not at the moment at which that is decided.
@@ -108,7 +108,7 @@ function isSentAgain(
   { route, resends, parts: total, priority }: SegmentRow,
   { routes }: ResolveUncertainDeps,
 ): boolean {
-  const policy = routes.get(route)?.config.unknown ?? "hold";
+  const policy = routes.get(route)?.config.onLostResponse ?? "hold";
   if (resends > 0 || policy === "hold") return false;
   return policy === "retry" || (total === 1 && priority !== "bulk");
 }

@@ -36,7 +36,7 @@ export function flightOf(rows: FlightSegment[], message: FlightMessage, { config
   const isWhole = rows.length === total;
   const own = isWhole ? rows.map(({ payload }) => payload) : partsWith(first);
   const { encoding, alphabet, sender, recipient, expiresAt } = message;
-  const wire = { method: config.segmentation, dcs0Charset: config.dcs0Charset, reference: first.reference ?? 0 };
+  const wire = { method: config.segmentation, defaultCharset: config.defaultCharset, reference: first.reference ?? 0 };
   const submissions = submissionsOf({ encoding, alphabet, parts: own }, wire);
   const submission = submissions.find((each) => each.seq === seq);
   if (submission === undefined) throw new Error(`part ${seq} of ${total} cannot be written`);

@@ -27,7 +27,7 @@ export interface SubmitResponsesDeps {
   routes: ReadonlyMap<string, Route>;
   receipts: Receipts;
   health: CircuitBreaker;
-  unknownWaitMs: number;
+  lostResponseWaitMs: number;
   log: Log;
   /** The whole route rests. */
   pause: (route: string, ms: number) => void;
@@ -80,11 +80,11 @@ export class SubmitResponses {
 
   /** Of a segment that is `unknown`. */
   decide(row: SegmentRow, now: number): ReadyWork[] {
-    const { sms, routes, receipts, unknownWaitMs } = this.#deps;
+    const { sms, routes, receipts, lostResponseWaitMs } = this.#deps;
     return resolveUncertain(row, now, {
       sms,
       routes,
-      unknownWaitMs,
+      lostResponseWaitMs,
       prove: (each, at) => receipts.prove(each, sms.messages.byId(each.messageId)?.recipient ?? null, at),
     });
   }
@@ -99,7 +99,7 @@ export class SubmitResponses {
       const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
       if (reason !== null) {
         segments.end(fence(flight, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
-        facts.run(() => log.bug("sms submit", new Error(reason), { message: flight.messageId, seq }));
+        facts.run(() => log.error("sms submit", new Error(reason), { message: flight.messageId, seq }));
         return [];
       }
       const said = { providerStatus, providerCode, category, reason: before };

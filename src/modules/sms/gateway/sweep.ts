@@ -124,7 +124,7 @@ export class Sweeper {
       } catch (error) {
         // The guard tells of trouble with the storage.
         if (isStorageError(error)) return;
-        log.bug("sms sweep", error);
+        log.error("sms sweep", error);
       }
     }
   }
@@ -187,7 +187,7 @@ export class Sweeper {
       act({ messageId }) {
         for (const row of sms.segments.of(messageId)) {
           const isOpen = row.overdue === null && (row.receiptState === null || !isLast(row.receiptState));
-          const status = routes.get(row.route)?.config.overdue ?? "sent";
+          const status = routes.get(row.route)?.config.missingReceiptStatus ?? "sent";
           if (isOpen) sms.segments.overdue(row, { status, now });
         }
         return [];

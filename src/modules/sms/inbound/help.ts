@@ -45,8 +45,8 @@ export function answerHelp(
   const sender = senderIds.of(workspaceId).find(({ name }) => to.includes(name));
   if (workspace === undefined || sender === undefined) return [];
   if (sms.messages.helpedSince(workspaceId, from, now - AGAIN_MS)) return [];
-  const { name, segmentation: method, shiftTables: nli, dcs0Charset } = config;
-  const route = { name, coding: { method, nli, dcs0Charset } };
+  const { name, segmentation: method, shiftTables: nli, defaultCharset } = config;
+  const route = { name, coding: { method, nli, defaultCharset } };
   const text = prepareText(helpText, { coding: route.coding, folding: workspace.smsFolding });
   const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
   const isPaid = deps.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;

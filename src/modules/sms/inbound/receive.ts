@@ -81,7 +81,7 @@ function toPart({ scheme, reference, total, seq, dataCoding, alphabet, payload }
 }
 
 function charsetOf(route: string, { routes }: ReceiverDeps) {
-  return routes.get(route)?.config.dcs0Charset ?? "gsm7";
+  return routes.get(route)?.config.defaultCharset ?? "gsm7";
 }
 
 function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: ReceiverDeps): ReadyWork[] {

@@ -103,10 +103,10 @@ export class LinkTests {
       ended: () => {
         this.#remember(trial);
         if (this.#current === trial) this.#deps.links().invite(null);
-        log.event("sms.trial_ended", { route: name, link: linkName, why: trial.end });
+        log.event("sms.link_test_ended", { route: name, link: linkName, why: trial.end });
       },
     });
-    log.event("sms.trial", { route: name, link: linkName });
+    log.event("sms.link_test_started", { route: name, link: linkName });
     this.#current = trial;
     trial.start();
     if (trial.end === null) this.#deps.links().invite(trial);

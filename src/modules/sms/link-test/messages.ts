@@ -43,8 +43,8 @@ interface Given {
 
 /** Throws where the route cannot write one of them, or the sender is none. */
 export function trialSubmits({ to, from }: TrialAddresses, route: Route, given: Given): TrialSubmit[] {
-  const { segmentation: method, shiftTables: nli, dcs0Charset } = route.config;
-  const coding = { method, nli, dcs0Charset };
+  const { segmentation: method, shiftTables: nli, defaultCharset } = route.config;
+  const coding = { method, nli, defaultCharset };
   const signs = GSM_SIGNS.find((each) => encodeText(each, coding).encoding === "gsm7") ?? "";
   const filler = "abcdefghij ".repeat(16).trim();
   const bodies: Record<TrialText, string> = {

@@ -163,9 +163,9 @@ function idWords({ tried, route: { config } }: TrialFacts): string[] {
   const seen = [...new Set(tried.flatMap(({ conversion }) => conversion ?? []))];
   const [only] = seen;
   if (only === undefined || seen.length > 1) return words;
-  if (config.ids === "auto") words.push(`${ID_WORDS[only]}: found out, nothing to set.`);
-  else if (config.ids === only) words.push(`${ID_WORDS[only]}, as ids says.`);
-  else words.push(`${ID_WORDS[only]}: set ids = "${only}", or "auto".`);
+  if (config.messageIdFormat === "auto") words.push(`${ID_WORDS[only]}: found out, nothing to set.`);
+  else if (config.messageIdFormat === only) words.push(`${ID_WORDS[only]}, as message_id_format says.`);
+  else words.push(`${ID_WORDS[only]}: set message_id_format = "${only}", or "auto".`);
   return words;
 }
 

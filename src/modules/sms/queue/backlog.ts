@@ -50,7 +50,7 @@ export class Backlog {
     for (const name of routes.keys()) this.#lookAt(name);
   }
 
-  get troubles(): HealthIssue[] {
+  get issues(): HealthIssue[] {
     return [...this.#watched].flatMap(([route, { counts, growsSince }]) =>
       growsSince === null ? [] : [this.#trouble(route, counts, growsSince)],
     );
@@ -79,7 +79,7 @@ export class Backlog {
         : `It sends at most ${configured} a second, as configured, and no more at once than its window allows.`;
     const more = last > first ? `, ${last - first} more than five minutes ago` : "";
     const reason = `The SMS route ${route} gets more texts than it can send: ${last} segments wait${more}. ${why} See pombo sms links.`;
-    return { part: "sms", about: route, reason, since, isAdvisory: true };
+    return { component: "sms", about: route, reason, since, isAdvisory: true };
   }
 }
 

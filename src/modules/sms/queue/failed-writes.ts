@@ -82,19 +82,19 @@ export class FailedSmsWrites extends FailedWrites<string> {
   }
 
   tellBug(where: string, error: unknown, { messageId, seq }: Segment): void {
-    this.#deps.log.bug(where, error, { id: this.#nameOf(messageId), seq });
+    this.#deps.log.error(where, error, { id: this.#nameOf(messageId), seq });
   }
 
-  get trouble(): HealthIssue | null {
+  get issue(): HealthIssue | null {
     const { first, size } = this;
     if (first === null) return null;
     const what = size === 1 ? "one part of a text" : `${size} parts of texts`;
     const name = this.#nameOf(Number.parseInt(first.key, 10));
     const reason =
-      `By a bug in pombo it could not be written down what became of ${what} (the first: of ${name}; see "bug" in the ` +
+      `By a bug in pombo it could not be written down what became of ${what} (the first: of ${name}; see "internal_error" in the ` +
       "log). Meanwhile they are not sent again, and writing is tried once a minute. All others go on. What remains needs " +
       "another version: pombo update, whose start takes them for texts whose answer was lost.";
-    return { part: "sms", reason, since: first.since, isAdvisory: true };
+    return { component: "sms", reason, since: first.since, isAdvisory: true };
   }
 
   /** As the operator knows it; never throws. */

@@ -77,7 +77,7 @@ export class InvalidNumbers {
       });
     } catch (error) {
       // The guard tells of trouble with the storage.
-      if (!isStorageError(error)) log.bug("sms suppress", error);
+      if (!isStorageError(error)) log.error("sms suppress", error);
     }
   }
 }

@@ -148,7 +148,7 @@ export class Receipts {
   }
 
   #conversionOf(routeName: string): Conversion | null {
-    const configured = this.#deps.routes.get(routeName)?.config.ids ?? "auto";
+    const configured = this.#deps.routes.get(routeName)?.config.messageIdFormat ?? "auto";
     if (configured !== "auto") return configured;
     const known = this.#learned.get(routeName);
     if (known !== undefined) return known;

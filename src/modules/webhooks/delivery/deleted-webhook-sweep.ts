@@ -1,20 +1,17 @@
+import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
-import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
 import type { WebhookStore } from "../store.ts";
 
-// The slow end of a deleted webhook: its row goes with the answer, its calls still to be made and its
-// deliveries, of which there may be hundreds of thousands, a share at a time with pauses in which others
-// are served. `webhook_gone` says until then that there is something to do, also at the next start.
+// Removes the calls and deliveries of deleted webhooks in batches. There may be hundreds of thousands, so others are
+// served between two batches. The table `webhook_gone` says until the end that there is something to do.
 
 /** Rows of each kind that one transaction removes. */
-const SHARE = 500;
+const BATCH = 500;
 const PAUSE_MS = 20;
-/** After trouble with the storage. */
-const AGAIN_MS = 60_000;
 
 export interface DeletedWebhookSweepDeps {
   webhooks: Pick<WebhookStore, "gone" | "forget">;
@@ -27,62 +24,25 @@ export interface DeletedWebhookSweepDeps {
   removed: (webhookId: number) => void;
 }
 
-export class DeletedWebhookSweep {
-  readonly #deps: DeletedWebhookSweepDeps;
-  #isStarted = false;
-  #isRunning = false;
-  /** Something was deleted while a share was being removed, which may not have seen it. */
-  #isAsked = false;
-  #cancel: () => void = () => undefined;
-
-  constructor(deps: DeletedWebhookSweepDeps) {
-    this.#deps = deps;
-  }
-
-  start(): void {
-    this.#isStarted = true;
-    this.look();
-  }
-
-  stop(): void {
-    this.#isStarted = false;
-    this.#cancel();
-  }
-
-  /** There may be something to remove. Before the start nothing is done: the start looks. */
-  look(): void {
-    this.#isAsked = true;
-    if (!this.#isStarted || this.#isRunning) return;
-    this.#isRunning = true;
-    this.#cancel();
-    this.#removeShare();
-  }
-
-  #removeShare(): void {
-    const { commit, clock, log, removed } = this.#deps;
-    this.#isAsked = false;
-    commit(() => removeShare(this.#deps)).then(
-      (share) => {
-        if (share.kind === "removed") removed(share.id);
-        const isOver = share.kind === "nothing" && !this.#isAsked;
-        if (isOver || !this.#isStarted) this.#isRunning = false;
-        else this.#cancel = clock.after(PAUSE_MS, () => this.#removeShare());
-      },
-      (error: unknown) => {
-        if (!isStorageError(error)) log.bug("webhook removal", error);
-        this.#isRunning = false;
-        if (this.#isStarted) this.#cancel = clock.after(AGAIN_MS, () => this.look());
-      },
-    );
-  }
+/** Triggered at the start and when a webhook is deleted. */
+export function createDeletedWebhookSweep(deps: DeletedWebhookSweepDeps): BackgroundTask {
+  return new BackgroundTask({
+    ...deps,
+    name: "deleted webhooks",
+    async run() {
+      const batch = await deps.commit(() => removeBatch(deps));
+      if (batch.kind === "removed") deps.removed(batch.id);
+      return batch.kind === "nothing" ? null : PAUSE_MS;
+    },
+  });
 }
 
-type Share = { kind: "nothing" } | { kind: "more" } | { kind: "removed"; id: number };
+type Batch = { kind: "nothing" } | { kind: "more" } | { kind: "removed"; id: number };
 
-function removeShare({ webhooks, jobs, deliveries }: DeletedWebhookSweepDeps): Share {
+function removeBatch({ webhooks, jobs, deliveries }: DeletedWebhookSweepDeps): Batch {
   const id = webhooks.gone();
   if (id === null) return { kind: "nothing" };
-  const isMore = [jobs.removeOf(id, SHARE), deliveries.removeOf(id, SHARE)];
+  const isMore = [jobs.removeOf(id, BATCH), deliveries.removeOf(id, BATCH)];
   if (isMore.includes(true)) return { kind: "more" };
   webhooks.forget(id);
   return { kind: "removed", id };

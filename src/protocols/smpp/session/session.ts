@@ -118,7 +118,7 @@ export class SmppSession {
   /** Something that asks for nothing: told of once a session. */
   stray(what: string): void {
     this.#strays += 1;
-    if (this.#strays === 1) this.#log.event("smpp.stray", { link: this.#settings.name, what });
+    if (this.#strays === 1) this.#log.event("smpp.unexpected_pdu", { link: this.#settings.name, what });
   }
 
   /** Sets the timer for what is due first; one that comes too early sets itself again. */
@@ -230,7 +230,7 @@ export class SmppSession {
   /** Its length is right, so that what follows can be read; a broken connection would only bring it again. */
   #refuseCut({ sequence, command, bytes }: Extract<Pdu, { kind: "cut_message" }>): void {
     const told = { link: this.#settings.name, command, octets: bytes.length };
-    this.#log.event("smpp.cut_message", told, "warn");
+    this.#log.event("smpp.message_truncated", told, "warn");
     const answer = encodeAcknowledgement(command, sequence, STATUS.invalidMessageLength);
     this.#events.seen?.("out", answer);
     this.#wire.write(answer);
@@ -264,7 +264,7 @@ export class SmppSession {
   }
 
   #fault(error: unknown): void {
-    this.#log.bug("smpp session", error, { link: this.#settings.name });
+    this.#log.error("smpp session", error, { link: this.#settings.name });
     this.#end("a fault of our own");
   }
 

@@ -1,0 +1,95 @@
+import type { Clock } from "./clock.ts";
+import { isStorageError } from "./db/storage-error.ts";
+import type { Log } from "./log.ts";
+
+// A loop in the background: it runs when triggered and again after the delay that each run asks for.
+
+/** After a run that failed: the storage is full or read-only, or there is an internal error. */
+const RETRY_MS = 60_000;
+/** setTimeout counts to 2^31 ms. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+export interface BackgroundTaskOptions {
+  /** Names the task where an internal error is logged. */
+  name: string;
+  /**
+   * One run. Answers in how many milliseconds the next one is due; null: only when triggered. `stopping` is aborted by
+   * stop(): a long run looks at it between its steps and returns.
+   */
+  run(stopping: AbortSignal): Promise<number | null> | number | null;
+  clock: Pick<Clock, "after">;
+  log: Pick<Log, "error">;
+}
+
+/** Runs are never two at a time. A failed run is repeated after a minute; storage errors are reported by the disk guard. */
+export class BackgroundTask {
+  readonly #options: BackgroundTaskOptions;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | null = null;
+  #isStarted = false;
+  #isTriggered = false;
+  #cancel: () => void = () => undefined;
+
+  constructor(options: BackgroundTaskOptions) {
+    this.#options = options;
+  }
+
+  /** The first run comes after `delayMs`. */
+  start(delayMs = 0): void {
+    this.#isStarted = true;
+    if (delayMs === 0) this.trigger();
+    else this.#schedule(delayMs);
+  }
+
+  /** Runs now; while a run is under way, once more after it. Does nothing before start(), which runs by itself, and after stop(). */
+  trigger(): void {
+    if (!this.#isStarted || this.#isStopped) return;
+    this.#isTriggered = true;
+    if (this.#running !== null) return;
+    this.#cancel();
+    this.#running = this.#runAll();
+  }
+
+  /** Resolves when no run is under way; the next one may be scheduled. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  /** No run begins any more. Resolves when the one under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#cancel();
+    await this.#running;
+  }
+
+  get #isStopped(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  /** Never rejects. */
+  async #runAll(): Promise<void> {
+    let delayMs: number | null = null;
+    while (this.#isTriggered && !this.#isStopped) {
+      this.#isTriggered = false;
+      delayMs = await this.#run();
+    }
+    this.#running = null;
+    if (delayMs !== null) this.#schedule(delayMs);
+  }
+
+  async #run(): Promise<number | null> {
+    const { log, name } = this.#options;
+    try {
+      return await this.#options.run(this.#stopping.signal);
+    } catch (error) {
+      if (!isStorageError(error)) log.error(name, error);
+      return RETRY_MS;
+    }
+  }
+
+  #schedule(delayMs: number): void {
+    this.#cancel();
+    if (!this.#isStopped)
+      this.#cancel = this.#options.clock.after(Math.min(delayMs, MAX_DELAY_MS), () => this.trigger());
+  }
+}

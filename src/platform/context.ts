@@ -1,0 +1,37 @@
+import type { Clock } from "./clock.ts";
+import type { Commit } from "./db/group-commit.ts";
+import type { HealthIssue } from "./health-issue.ts";
+import type { Log } from "./log.ts";
+import type { Random } from "./random.ts";
+
+// What every module is given, and what every module gives the server.
+
+/** The disk guard, as modules see it. */
+export interface StorageGuard {
+  /** Why outcomes cannot be recorded now, so that nothing may be sent; null: they can. */
+  readonly failure: string | null;
+  /** Calls `run` when they can again; the returned function ends that. */
+  whenOpen(run: () => void): () => void;
+}
+
+export interface Context {
+  /** Runs a function inside the next transaction; resolves when that is durable. */
+  commit: Commit;
+  clock: Clock;
+  /** Measures spans, and never jumps. */
+  steady: Clock;
+  random: Random;
+  log: Log;
+  guard: StorageGuard;
+}
+
+/** What the server starts, asks and ends. All are called in the order of the server's list; drain in parallel, stop in reverse. */
+export interface Component {
+  start?(): Promise<void> | void;
+  /** Begins nothing more and gives what is under way `graceMs`. Resolves with how many outcomes could not be recorded. */
+  drain?(graceMs: number): Promise<number>;
+  /** Ends everything at once. */
+  stop?(): Promise<void> | void;
+  /** What keeps it from working at the moment. */
+  issues?(): HealthIssue[];
+}
