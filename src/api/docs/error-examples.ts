@@ -1,5 +1,5 @@
 import { type BodyLimits, limitFor, tooLarge } from "../../platform/http/body/read.ts";
-import type { Json } from "../../platform/http/openapi-document.ts";
+import type { Json } from "./json.ts";
 
 // What an error looks like, for the API docs: most are the same on every route, some depend on it.
 
