@@ -1,5 +1,6 @@
 import type { AnyElysia } from "elysia";
-import type { ApiDeps } from "../api/app.ts";
+import type { ApiOptions } from "../api/app.ts";
+import type { RouteDeps } from "./api-routes.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
@@ -25,7 +26,7 @@ import type { TellOfEmail } from "../modules/emails/events.ts";
 import type { Events } from "../modules/events/index.ts";
 import type { Webhooks } from "../modules/webhooks/index.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
-import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
+import type { BackgroundTask } from "../platform/background-task.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
 
@@ -49,7 +50,7 @@ export interface ServerObjects {
   worker: Worker;
   rates: SendingRates;
   heldExpiry: HeldQueueExpiry;
-  removal: WorkspacePurge;
+  removal: BackgroundTask;
   issues: ApiDeps["issues"];
   exampleDomain: string;
   beside: AnyElysia | null;
@@ -58,7 +59,9 @@ export interface ServerObjects {
   texter: Pick<SmsGateway, "nudge" | "release" | "operator">;
 }
 
-/** What each room of the API is handed. */
+/** What the API and the routes of each module are given. */
+export type ApiDeps = Omit<ApiOptions, "routes"> & RouteDeps;
+
 export function buildApiDeps(built: ServerObjects): ApiDeps {
   const { config, stores, common, guard, keyring, preparer, findRelay, events, tellOfEmail, worker, issues } = built;
   const { commit, clock, log } = common;
@@ -69,9 +72,10 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
     commit,
     clock,
     log,
-    operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
+    operatorKeyHash: () => stores.settings.get("operator_key_hash"),
   });
   return {
+    ...common,
     emails: {
       ...stores,
       ...common,
@@ -96,22 +100,18 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
     suppressions: { ...stores, ...common },
     webhooks: built.webhooks.createRoutes({ planOf, pages: common.pages }),
     events: events.createRoutes(verifyKey),
-    workspaces: {
-      ...stores,
-      ...common,
-      creation: config.workspaces.creation,
-      defaultPlan: config.workspaces.defaultPlan,
-      planNames,
-    },
+    workspaces: { ...stores, ...common, ...config.workspaces, planNames },
     operator: operatorPartsOf(built),
     usage: { ...stores, namedPlanOf: namedPlanFinder(config, stores), clock },
     verifyKey,
+    creation: config.workspaces.creation,
+    planNames,
     bodies: built.bodies,
     bodyLimits: built.bodyLimits,
     rateLimits: config.rateLimits,
     trustedProxies: config.http.trustedProxies,
     exampleDomain: built.exampleDomain,
-    issues: issues,
+    issues,
     beside: built.beside,
   };
 }
@@ -178,7 +178,7 @@ function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
       deleted({ domainIds }) {
         for (const id of domainIds) keychain.forget(id);
         built.webhooks.sweepDeleted();
-        removal.look();
+        removal.trigger();
       },
     },
   };
