@@ -3,7 +3,7 @@ import type { Context } from "../../platform/context.ts";
 import type { Db } from "../../platform/db/open.ts";
 import type { VerifyKey } from "../../platform/http/auth.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
-import { eventCursors } from "./cursor.ts";
+import { createEventCursors } from "./cursor.ts";
 import { Listeners } from "./listeners.ts";
 import { createRecorder, type EventSubscriber, type Recorder, type RecorderDeps } from "./record.ts";
 import { eventRoutes } from "./routes.ts";
@@ -24,7 +24,7 @@ export function createEvents(
 ): Events {
   const listeners = new Listeners(clock);
   const subscribers: EventSubscriber[] = [listeners];
-  const cursors = eventCursors(keyring.hmacKey("event-cursor"));
+  const cursors = createEventCursors(keyring.hmacKey("event-cursor"));
   return {
     ...createRecorder(db, { ...stores, random, subscribers }),
     subscribe: (subscriber) => void subscribers.push(subscriber),

@@ -37,7 +37,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** An event as webhooks and listeners get it. */
 export const EventBody = Type.Object({
   type: Type.String({
-    description: "What happened: one of those that `webhooks` in this document lists, or a new one.",
+    description: "The event's type: one of those that `webhooks` in this document lists, or a new one.",
     examples: ["suppression.created"],
   }),
   timestamp: Type.String({ format: "date-time", description: "When it happened." }),
@@ -47,7 +47,7 @@ export const EventBody = Type.Object({
     {
       additionalProperties: true,
       description:
-        "What it is about, as the API shows it, without the parts of a message. `webhooks` in this document shows it by type.",
+        "Its subject as the API shows it, without the content of a message. `webhooks` in this document shows it by type.",
       examples: [
         {
           address: "maria@example.net",

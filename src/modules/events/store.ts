@@ -4,6 +4,8 @@ import { events } from "../../platform/db/schema/events.ts";
 import { removeOldest } from "../../platform/db/batches.ts";
 import { fast } from "../../platform/db/statement.ts";
 
+// The stored events.
+
 export type EventRow = typeof events.$inferSelect;
 export type NewEventRow = Omit<EventRow, "id">;
 
@@ -29,12 +31,6 @@ export function openEventStore(db: Db) {
       .from(events)
       .where(eq(events.id, p("id"))),
   );
-  const selectByUid = fast(
-    orm
-      .select()
-      .from(events)
-      .where(and(eq(events.uid, p("uid")), eq(events.workspaceId, p("workspaceId")))),
-  );
   const selectAfter = fast(
     orm
       .select()
@@ -56,12 +52,11 @@ export function openEventStore(db: Db) {
     /** Writes an event, inside the transaction that makes it true; its integer id. */
     insert: (row: NewEventRow): number => Number(insert.run({ ...row }).lastInsertRowid),
     byId: (id: number): EventRow | undefined => selectById.get({ id }),
-    byUid: (workspaceId: number, uid: string): EventRow | undefined => selectByUid.get({ workspaceId, uid }),
     /** A workspace's events after an id (0: from the first that is stored), oldest first. */
     after: (workspaceId: number, after: number, limit: number): EventRow[] =>
       selectAfter.all({ workspaceId, after, limit }),
     /** The id of a workspace's last event; 0: it has none. */
-    lastOf: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
+    getLastId: (workspaceId: number): number => selectLast.get({ workspaceId })?.id ?? 0,
 
     /** Removes a batch of the events older than `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean => removeOldest(orm, events, notBefore),

@@ -18,7 +18,7 @@ import { createWebhookHandler } from "./delivery/deliver.ts";
 import type { DeliveryStore } from "./delivery/delivery-store.ts";
 import type { WebhookJobStore } from "./delivery/job-store.ts";
 import { RETRY_MS } from "./delivery/outcome.ts";
-import { createLook } from "./delivery/resolve-target.ts";
+import { createAddressLookup } from "./delivery/address-lookup.ts";
 import type { TargetRules } from "./delivery/target.ts";
 import { openSecrets } from "./secrets.ts";
 import type { WebhookStore } from "./store.ts";
@@ -56,7 +56,7 @@ export function createWebhooks(context: Context, opened: WebhookStores, config: 
   const stores = { webhooks, jobs, deliveries, events: opened.events };
   const { events, keyring, pause, resolver } = deps;
   const rules = buildTargetRules(config);
-  const look = createLook(resolver, context.clock);
+  const look = createAddressLookup(resolver, context.clock);
   const caller = createCaller(context);
   const limiter = new ConcurrencyLimiter();
   const nudge = (webhookId: number, at: number) => worker.nudge(webhookId, at);

@@ -6,6 +6,8 @@ import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { EventType } from "../events/schema.ts";
 
+// The webhooks, and which events they want.
+
 export type WebhookRow = typeof webhooks.$inferSelect;
 
 /** Workspaces whose subscriptions are cached. */
@@ -95,7 +97,7 @@ export function openWebhookStore(db: Db) {
         .where(and(eq(webhooks.uid, uid), eq(webhooks.workspaceId, workspaceId)))
         .get(),
     /** Every webhook of the installation. */
-    everywhere: (): WebhookRow[] => orm.select().from(webhooks).all(),
+    listAll: (): WebhookRow[] => orm.select().from(webhooks).all(),
     countOf: (workspaceId: number): number =>
       orm.select({ count: count() }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId)).get()?.count ?? 0,
 
@@ -136,9 +138,9 @@ export function openWebhookStore(db: Db) {
     deleteOfWorkspace: (workspaceId: number): void => remove(workspaceId, eq(webhooks.workspaceId, workspaceId)),
 
     /** A deleted webhook of which something may be left. */
-    gone: (): number | null => orm.select().from(goneWebhooks).limit(1).get()?.id ?? null,
+    findDeleted: (): number | null => orm.select().from(goneWebhooks).limit(1).get()?.id ?? null,
     /** Nothing of it is left. */
-    forget(id: number): void {
+    forgetDeleted(id: number): void {
       orm.delete(goneWebhooks).where(eq(goneWebhooks.id, id)).run();
     },
 

@@ -50,7 +50,7 @@ export function openLaneStore(orm: Db["orm"]) {
     },
 
     /** The workspace was deleted, and its lanes removed. */
-    forgetLanesOf(workspaceId: number): void {
+    forgetLanes(workspaceId: number): void {
       for (const name of laneIds.keys()) if (name.startsWith(`${workspaceId} `)) laneIds.delete(name);
     },
 

@@ -10,9 +10,9 @@ import type { Events } from "../../events/index.ts";
 import type { EventStore } from "../../events/store.ts";
 import type { DeliveryStore } from "../delivery/delivery-store.ts";
 import type { WebhookJobStore } from "../delivery/job-store.ts";
-import { type Look, parseTarget, reach, type TargetRules } from "../delivery/target.ts";
-import { MAX_OLD_SECRETS, type OldSecret, oldSecretsOf, sealContext } from "../secrets.ts";
-import { makeSecret, showSecret } from "../sign.ts";
+import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "../delivery/target.ts";
+import { MAX_OLD_SECRETS, type OldSecret, listOldSecrets, getSealContext } from "../secrets.ts";
+import { createSecret, formatSecret } from "../sign.ts";
 import type { WebhookRow, WebhookStore } from "../store.ts";
 import { showWebhook } from "./serialize.ts";
 
@@ -25,7 +25,7 @@ export interface WebhookDeps extends Pick<Context, "commit" | "clock" | "random"
   events: EventStore;
   record: Events["record"];
   keyring: Pick<Keyring, "seal">;
-  look: Look;
+  look: LookUpAddresses;
   rules: TargetRules;
   planOf: (workspaceId: number) => Plan;
   pages: ListPages;
@@ -65,7 +65,7 @@ export async function createWebhook(
     refuseOverLimit(workspaceId, deps);
     const now = deps.clock.now();
     const uid = newId(now, deps.random);
-    const secret = makeSecret(deps.random);
+    const secret = createSecret(deps.random);
     const webhook = deps.webhooks.insert({
       uid,
       workspaceId,
@@ -73,10 +73,10 @@ export async function createWebhook(
       events: JSON.stringify([...new Set(request.events)]),
       description: request.description ?? null,
       isEnabled: request.enabled ?? true,
-      secret: Buffer.from(deps.keyring.seal(secret, sealContext(uid))),
+      secret: Buffer.from(deps.keyring.seal(secret, getSealContext(uid))),
       createdAt: now,
     });
-    return { webhook, secret: showSecret(secret) };
+    return { webhook, secret: formatSecret(secret) };
   });
 }
 
@@ -110,20 +110,20 @@ export async function rotateSecret(place: Place, graceHours: number, deps: Webho
   return deps.commit(() => {
     const webhook = deps.webhooks.byUid(place.workspaceId, place.uid);
     if (webhook === undefined) return null;
-    const oldSecrets = graceHours > 0 ? replacedSecrets(webhook, graceHours, deps) : [];
-    const secret = makeSecret(deps.random);
+    const oldSecrets = graceHours > 0 ? keepOldSecrets(webhook, graceHours, deps) : [];
+    const secret = createSecret(deps.random);
     const updated = deps.webhooks.update(webhook, {
-      secret: Buffer.from(deps.keyring.seal(secret, sealContext(webhook.uid))),
+      secret: Buffer.from(deps.keyring.seal(secret, getSealContext(webhook.uid))),
       oldSecrets: JSON.stringify(oldSecrets),
     });
-    return { webhook: updated, secret: showSecret(secret) };
+    return { webhook: updated, secret: formatSecret(secret) };
   });
 }
 
 /** The secrets that still sign beside a new one. */
-function replacedSecrets(webhook: WebhookRow, graceHours: number, { clock }: WebhookDeps): OldSecret[] {
+function keepOldSecrets(webhook: WebhookRow, graceHours: number, { clock }: WebhookDeps): OldSecret[] {
   const now = clock.now();
-  const earlier = oldSecretsOf(webhook, now);
+  const earlier = listOldSecrets(webhook, now);
   if (earlier.length >= MAX_OLD_SECRETS) {
     const free = timeOf(Math.min(...earlier.map(({ until }) => until)));
     throw new AppError(
@@ -187,7 +187,7 @@ async function requireCallable(url: string, { rules, look }: WebhookDeps): Promi
     const { message, hint } = parsed;
     throw validationError([{ path: ["url"], message, ...(hint === undefined ? {} : { hint }) }]);
   }
-  const reached = await reach(parsed.target, rules, look);
+  const reached = await resolveTarget(parsed.target, rules, look);
   if (reached.kind === "refused") {
     throw validationError([
       {

@@ -49,7 +49,7 @@ export function createRecover(deps: WebhookDeps): Recover {
 async function recover({ id, workspaceId }: WebhookRow, since: number, deps: WebhookDeps): Promise<number | null> {
   let queued = 0;
   // Later events are queued by themselves.
-  const upTo = deps.events.lastOf(workspaceId);
+  const upTo = deps.events.getLastId(workspaceId);
   for (let after: EventPlace | null = { createdAt: since, id: 0 }; after !== null;) {
     const from = after;
     const batch = await deps.commit(() => {
@@ -58,7 +58,7 @@ async function recover({ id, workspaceId }: WebhookRow, since: number, deps: Web
       if (webhook === undefined) return null;
       requireEnabled(webhook);
       const names = JSON.parse(webhook.events) as string[];
-      const { missed, last } = deps.deliveries.missedBy(webhook, from, { upTo, limit: BATCH });
+      const { missed, last } = deps.deliveries.listMissed(webhook, from, { upTo, limit: BATCH });
       const wanted = missed.filter(({ type }) => isSubscribed(names, type as EventType));
       const now = deps.clock.now();
       for (const event of wanted) deps.jobs.add({ webhookId: id, eventId: event.id, nextAt: now, again: "on_failure" });

@@ -23,13 +23,15 @@ import {
   Recovery,
   SecretRotation,
   Webhook,
-  webhookCreate,
+  buildCreateSchema,
   WebhookDelivery,
-  webhookPatch,
+  buildChangeSchema,
   WebhookWithSecret,
 } from "./schema.ts";
 import { showDelivery, showWebhook } from "./serialize.ts";
 import type { WebhookRow } from "../store.ts";
+
+// The routes under /webhooks.
 
 const TAG = "Webhooks";
 const LIST = "webhooks";
@@ -50,12 +52,12 @@ export function webhookRoutes(deps: WebhookDeps) {
         return { data: withSecret(created) };
       },
       {
-        body: requestBody(webhookCreate(deps.rules)),
+        body: requestBody(buildCreateSchema(deps.rules)),
         parse: "json",
         detail: describe({
           id: "createWebhook",
           tag: TAG,
-          summary: "Make a webhook",
+          summary: "Create a webhook",
           description:
             "Its secret is shown in this answer only: calls are signed with it, as Standard Webhooks has it. " +
             "Every event is delivered at least once: a copy has the same webhook-id. Order by its " +
@@ -79,7 +81,7 @@ export function webhookRoutes(deps: WebhookDeps) {
           id: "listWebhooks",
           tag: TAG,
           summary: "List webhooks, newest first",
-          description: "Without their secrets, which are shown when they are made only.",
+          description: "Without their secrets, which are shown only when webhooks are created.",
           responses: answers(200, Type.Array(Webhook), [401, 403, 422], CursorMeta),
         }),
       },
@@ -93,15 +95,15 @@ export function webhookRoutes(deps: WebhookDeps) {
       },
       {
         params: OneWebhook,
-        body: requestBody(webhookPatch(deps.rules)),
+        body: requestBody(buildChangeSchema(deps.rules)),
         parse: "json",
         detail: describe({
           id: "updateWebhook",
           tag: TAG,
           summary: "Change a webhook",
           description:
-            "While it is turned off nothing is delivered to it, what waited before included: POST /webhooks/{id}/recover " +
-            "brings what is kept of that.",
+            "While it is turned off nothing is delivered to it, events that waited before included: POST /webhooks/{id}/recover " +
+            "delivers those that are stored.",
           responses: answers(200, Webhook, CHANGE_ERRORS),
         }),
       },
@@ -120,7 +122,7 @@ export function webhookRoutes(deps: WebhookDeps) {
           id: "deleteWebhook",
           tag: TAG,
           summary: "Delete a webhook",
-          description: "It is not called any more, and its deliveries are not shown any more.",
+          description: "It is not called any more, and its deliveries are removed.",
           responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },
@@ -141,7 +143,7 @@ export function webhookRoutes(deps: WebhookDeps) {
           id: "listWebhookDeliveries",
           tag: TAG,
           summary: "List a webhook's deliveries, newest first",
-          description: "One item an HTTP attempt.",
+          description: "One item for each HTTP attempt.",
           responses: answers(200, Type.Array(WebhookDelivery), [401, 403, 404, 422], PageMeta),
         }),
       },
@@ -160,7 +162,7 @@ export function webhookRoutes(deps: WebhookDeps) {
           id: "testWebhook",
           tag: TAG,
           summary: "Send a test event",
-          description: "The event webhook.test, to this webhook alone of all; its deliveries show what came of it.",
+          description: "Sends the event webhook.test to this webhook only; its deliveries show the result.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },
@@ -181,7 +183,7 @@ export function webhookRoutes(deps: WebhookDeps) {
           tag: TAG,
           summary: "Give a webhook a new secret",
           description:
-            "Until the grace is over calls carry a signature by the old secret too; of several rotations each old one ends on its own time.",
+            "Until the grace is over calls carry a signature by the old secret too; after several rotations each old one ends at its own time.",
           responses: answers(200, WebhookWithSecret, CHANGE_ERRORS),
         }),
       },
@@ -201,7 +203,7 @@ export function webhookRoutes(deps: WebhookDeps) {
           id: "replayWebhookDelivery",
           tag: TAG,
           summary: "Deliver an event once more",
-          description: "With the same webhook-id, so that a receiver which has it already can tell.",
+          description: "With the same webhook-id, so that a receiver that has it already can recognize it.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },
@@ -221,10 +223,10 @@ export function webhookRoutes(deps: WebhookDeps) {
         detail: describe({
           id: "recoverWebhookEvents",
           tag: TAG,
-          summary: "Deliver what was missed",
+          summary: "Deliver missed events",
           description:
-            "Every event from that time on that the webhook wants and has never got, as far as it is kept. What happens to emails " +
-            "is kept while a webhook wants it, one that pombo turned off included; while you have turned it off yourself it is not.",
+            "Every stored event from that time on that the webhook wants and has never got. Events of emails and SMS are stored while " +
+            "a webhook wants them, also one that pombo turned off; they are not while you have turned it off yourself.",
           responses: answers(202, Recovered, CHANGE_ERRORS),
         }),
       },

@@ -39,7 +39,7 @@ export function createPurge(deps: PurgeDeps): { start(): void; stop(): Promise<v
 }
 
 export interface DeletedWebhookSweepDeps extends TaskContext {
-  webhooks: Pick<WebhookStore, "gone" | "forget">;
+  webhooks: Pick<WebhookStore, "findDeleted" | "forgetDeleted">;
   jobs: Pick<WebhookJobStore, "removeBatch">;
   deliveries: Pick<DeliveryStore, "removeBatch">;
   /** Nothing of this webhook is left. */
@@ -65,10 +65,10 @@ export function createDeletedWebhookSweep(deps: DeletedWebhookSweepDeps): Backgr
 type Batch = { kind: "nothing" } | { kind: "more" } | { kind: "removed"; id: number };
 
 function removeBatch({ webhooks, jobs, deliveries }: DeletedWebhookSweepDeps): Batch {
-  const id = webhooks.gone();
+  const id = webhooks.findDeleted();
   if (id === null) return { kind: "nothing" };
   const isMore = [jobs.removeBatch(id, BATCH), deliveries.removeBatch(id, BATCH)];
   if (isMore.includes(true)) return { kind: "more" };
-  webhooks.forget(id);
+  webhooks.forgetDeleted(id);
   return { kind: "removed", id };
 }

@@ -11,7 +11,7 @@ export const MAX_CALLS = 2_000;
 export const CALL_DNS = {
   /** All that they can have under way, of two families each: none waits for another's mute DNS. */
   lookupsAtOnce: 2 * MAX_CALLS,
-  /** So that another server is asked, or the same one again, before the lookup is given up (resolve-target.ts). */
+  /** So that another server is asked, or the same one again, before the lookup is given up (address-lookup.ts). */
   timeoutMs: 2_000,
 };
 /** Jobs of one webhook claimed at once: some wait for their call, others for their result to be recorded. */

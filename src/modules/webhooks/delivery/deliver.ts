@@ -7,14 +7,14 @@ import type { RecordEvent } from "../../events/record.ts";
 import type { EventRow } from "../../events/store.ts";
 import { showWebhook } from "../api/serialize.ts";
 import type { Secrets } from "../secrets.ts";
-import { signatureHeaders } from "../sign.ts";
+import { buildSignatureHeaders } from "../sign.ts";
 import type { WebhookRow, WebhookStore } from "../store.ts";
 import type { Caller, CallResult } from "./call.ts";
 import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
-import { classify, healthAfter, type Outcome } from "./outcome.ts";
-import { type Look, parseTarget, reach, type TargetRules } from "./target.ts";
+import { classify, computeHealth, type Outcome } from "./outcome.ts";
+import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "./target.ts";
 
 // One call of one event to one webhook: waits for an earlier event of the same resource that is being delivered, finds and
 // checks the receiver's address, signs, posts and classifies the answer. The worker records the delivery and the webhook's
@@ -26,7 +26,7 @@ export interface DeliverDeps extends Pick<Context, "clock" | "random" | "log"> {
   deliveries: DeliveryStore;
   secrets: Secrets;
   record: RecordEvent;
-  look: Look;
+  look: LookUpAddresses;
   rules: TargetRules;
   caller: Caller;
   limiter: ConcurrencyLimiter;
@@ -151,7 +151,7 @@ async function callReceiver(
   const parsed = parseTarget(webhook.url, rules);
   if (parsed.kind === "fault") return broken(`The URL ${parsed.message}`);
   const { target } = parsed;
-  const reached = await reach(target, rules, look);
+  const reached = await resolveTarget(target, rules, look);
   if (reached.kind === "trouble") return { ...reached, kind: "broken" };
   if (reached.kind === "refused") return broken(reached.reason);
   // Another one the next time, where there are several.
@@ -164,7 +164,7 @@ async function callReceiver(
   } catch (error) {
     return broken(error instanceof Error ? error.message : String(error));
   }
-  const signed = signatureHeaders({ id: event.uid, timestampS: Math.floor(now / 1_000), body }, valid);
+  const signed = buildSignatureHeaders({ id: event.uid, timestampS: Math.floor(now / 1_000), body }, valid);
   return await caller.call({ target, address, headers: { ...signed, "user-agent": USER_AGENT }, body }, cutOff);
 }
 
@@ -195,7 +195,7 @@ function recordCall(job: Job, made: Made, nextAttemptAt: number | null, deps: De
   });
   // The answer of another URL says nothing about the one that is called now.
   const isSameUrl = webhook.url === made.webhook.url;
-  const health = isSameUrl ? healthAfter(webhook, outcome, endedAt) : webhook;
+  const health = isSameUrl ? computeHealth(webhook, outcome, endedAt) : webhook;
   deps.webhooks.setHealth(webhook, health);
   if (!webhook.isEnabled || health.isEnabled) return;
   deps.record({
