@@ -52,7 +52,7 @@ export async function openDaemon(dataDir: string): Promise<string> {
 }
 
 function besideSource(): string {
-  return join(import.meta.dir, "../../.tools/litestream", PINNED_VERSION, process.arch, "litestream");
+  return join(import.meta.dir, "../../../.tools/litestream", PINNED_VERSION, process.arch, "litestream");
 }
 
 function ofSource(): string {
