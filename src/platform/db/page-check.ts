@@ -1,16 +1,17 @@
+// Looks for damaged pages of the database, on a thread of its own.
+
 import type { Clock } from "../clock.ts";
 import { AppError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type OpenThread, ThreadLine } from "../worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../health-issue.ts";
 
-// Whether pages of the database are damaged, looked at on a thread of its own while all goes on. Delivery does not
-// wait for the operator then: what can be read is right, and a damaged page stops what needs it, by itself.
+// Delivery goes on with a damaged database: what can be read is right, and a damaged page stops only what needs it.
 
-/** Of a large database on a slow disk. */
+/** For a large database on a slow disk. */
 const SILENCE_MS = 3_600_000;
 
-/** What a person does about a damaged database. */
+/** What the operator does about a damaged database. */
 export function cureOf(dataDir: string): string {
   return (
     `Keep ${dataDir} as it is under another name, and bring the database back into an empty one: from the replica with ` +
@@ -20,7 +21,7 @@ export function cureOf(dataDir: string): string {
   );
 }
 
-/** What SQLite says of the tables of a file that are damaged; empty: it is whole. Rejects when it is broken off. */
+/** What SQLite says about each damaged table of a file; empty: it is whole. Rejects when it is broken off. */
 export async function findDamageAside(
   databaseFile: string,
   openThread: OpenThread,
@@ -49,7 +50,7 @@ export interface PageCheckDeps {
   log: Log;
 }
 
-/** The check that `pombo status --check` asks for. What it has found is told until a later one finds it whole. */
+/** The check that `pombo status --check` asks for. Damage stays a health issue until a later check finds none. */
 export class PageCheck {
   readonly #deps: PageCheckDeps;
   readonly #stopping = new AbortController();
@@ -60,7 +61,7 @@ export class PageCheck {
     this.#deps = deps;
   }
 
-  /** Rejects with UNAVAILABLE when it could not be made, and says nothing of the pages then. */
+  /** Rejects with UNAVAILABLE when the pages could not be read. */
   check(): Promise<void> {
     return (this.#running ??= this.#check().finally(() => (this.#running = null)));
   }
