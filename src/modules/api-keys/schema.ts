@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { nameFault, nullable, text, uuid } from "../../platform/http/rules.ts";
+import { nameFault, nullable, text, uuid } from "../../platform/http/request-schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 export const KeyCreate = named(

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, lineFault, objectWith, text, uuid } from "../../platform/http/rules.ts";
+import { choice, type Fault, lineFault, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 import { time } from "../../platform/http/times.ts";
 import { KINDS } from "./queue-store.ts";
 import { named } from "../../platform/http/openapi.ts";

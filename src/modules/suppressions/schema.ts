@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, objectWith, ruled, text } from "../../platform/http/rules.ts";
+import { choice, type Fault, objectWith, ruled, text } from "../../platform/http/request-schemas.ts";
 import { type Channel, readAddress, REASONS_OF } from "./address.ts";
 import { named } from "../../platform/http/openapi.ts";
 

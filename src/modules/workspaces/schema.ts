@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { nameFault, text } from "../../platform/http/rules.ts";
+import { nameFault, text } from "../../platform/http/request-schemas.ts";
 import { CreatedKey } from "../api-keys/schema.ts";
 import { named } from "../../platform/http/openapi.ts";
 

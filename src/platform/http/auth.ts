@@ -26,15 +26,15 @@ const ANONYMOUS: Caller = { kind: "anonymous" };
 
 const callers = new WeakMap<Request, Caller>();
 
-/** Under it everything is the operator's alone. */
+/** Everything under it is only for the operator. */
 export const OPERATOR_PATHS = "/api/v1/operator/";
 
 /** Paths of the API that need no key. */
 const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
 
 /**
- * Decides who calls, before the body is read or anything is looked up; throws 401, or 403 for the operator
- * key where it has no business, and for another one where only that key has. Null where nobody is asked.
+ * Finds the caller before the body is read; throws 401, or 403 for the operator key outside its paths and for another
+ * key on them. Null on paths that need no caller.
  */
 export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): Caller | null {
   const path = pathOf(request);
@@ -51,14 +51,13 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
   if (caller === null) {
     throw invalidKey();
   }
-  // Before the body is read: that key has no business here, whatever the request says.
   callers.set(request, caller);
   if (caller.kind === "operator" && !rules.isForOperator(path)) throw operatorElsewhere();
   if (caller.kind !== "operator" && path.startsWith(OPERATOR_PATHS)) throw notTheOperator();
   return caller;
 }
 
-/** Throws 401 when the key of an admitted request was deleted or replaced while its body came, which takes a minute if its sender likes. */
+/** Throws 401 when the key of an admitted request was deleted or replaced while its body came, which may take a minute. */
 export function requireStillValid(request: Request, verifyKey: VerifyKey): void {
   const kind = callers.get(request)?.kind;
   if (kind !== "key" && kind !== "operator") return;
@@ -77,10 +76,7 @@ function invalidKey(): AppError {
   });
 }
 
-/**
- * Counts a request as the operator's, whatever key it carries: it came by a way that is the operator's alone
- * (the socket in the data directory, a command that holds its lock).
- */
+/** Marks a request as the operator's, whatever key it carries: it came over the socket in the data directory or from a command. */
 export function asOperator(request: Request): void {
   callers.set(request, { kind: "operator" });
 }
@@ -100,14 +96,14 @@ function isUnderApi(path: string): boolean {
   return path.startsWith("/api/");
 }
 
-/** Who sent this request; only for paths that authenticate() has seen. */
+/** The caller of a request that authenticate() has seen. */
 export function callerOf(request: Request): Caller {
   const caller = callers.get(request);
   if (caller === undefined) throw new Error(`no caller is known for ${request.method} ${request.url}`);
   return caller;
 }
 
-/** Whose request it is, as one word: `operator`, the workspace, or `anonymous` where no key is needed, as in the sandbox. */
+/** The owner of a request for the budget of bodies: `operator`, the workspace, or `anonymous` where no key is needed. */
 export function ownerOf(request: Request): string {
   const caller = callers.get(request) ?? ANONYMOUS;
   return caller.kind === "key" ? `workspace ${caller.workspaceId}` : caller.kind;

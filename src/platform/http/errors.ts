@@ -1,3 +1,5 @@
+// Every error of the API becomes an answer here: { errors: [{ code, message, field?, path?, hint? }] }.
+
 import { Elysia, type ValidationError } from "elysia";
 import type { TypeCheck } from "@sinclair/typebox/compiler";
 import type { TSchema } from "@sinclair/typebox";
@@ -5,10 +7,9 @@ import { isStorageError, StorageError } from "../db/storage-error.ts";
 import { AppError, type ErrorCode, type ErrorItem } from "../errors.ts";
 import { hideKeys, type Log } from "../log.ts";
 import { pathOf } from "./path.ts";
-import { type Fault, faultsOf } from "./rules.ts";
+import { type Fault, faultsOf } from "./request-schemas.ts";
 
-// Every error of the API becomes an answer here: { errors: [{ code, message, field?, path?, hint? }] }.
-// Nothing of the inside (stack, SQL, path) reaches a client.
+// No stack, SQL or path of ours reaches a client.
 
 const STATUS: Record<ErrorCode, number> = {
   INVALID_JSON: 400,
@@ -43,7 +44,7 @@ const STATUS: Record<ErrorCode, number> = {
 
 export const ERROR_CODES = Object.keys(STATUS);
 
-/** How long a client should wait after a 503 that says nothing better. */
+/** For a 503 that says nothing better. */
 const UNAVAILABLE_RETRY_S = 5;
 
 export function errorBody({ code, message, field, path, hint, faults }: AppError) {
@@ -66,8 +67,8 @@ export function errorResponse(error: AppError): Response {
 }
 
 /**
- * Turns whatever was thrown on the way of a request into its answer. Must come before the routes.
- * `methodsOf` tells which methods a path knows: Elysia calls a wrong method "not found" too.
+ * Turns whatever was thrown on the way of a request into its answer. Must come before the routes. `methodsOf` gives the
+ * methods of a path: Elysia calls a wrong method "not found" too.
  */
 export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {

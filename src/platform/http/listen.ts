@@ -6,8 +6,8 @@ import { noteArrival, type Peers } from "./client-address.ts";
 import { handlerOf } from "./direct-routes.ts";
 
 /**
- * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words
- * (platform/http/body/read.ts), and of what no route reads Bun keeps nothing.
+ * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words (body/read.ts), and Bun
+ * keeps nothing of a body that no route reads.
  */
 const MAX_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 export const IDLE_TIMEOUT_S = 60;
@@ -19,9 +19,9 @@ export interface Listener {
 }
 
 export interface ListenOptions {
-  /** What a person can do when the port is taken. */
+  /** What the operator can do when the port is taken. */
   portHint: string;
-  /** Told of each answer. */
+  /** Called after each answer. */
   answered?: (status: number, durationMs: number) => void;
 }
 

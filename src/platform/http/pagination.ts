@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import type { AppError } from "../errors.ts";
-import { integerText, text } from "./rules.ts";
+import { integerText, text } from "./request-schemas.ts";
 import { validationError } from "./errors.ts";
 import { named } from "./openapi.ts";
 

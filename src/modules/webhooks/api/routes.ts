@@ -5,7 +5,7 @@ import { notFound } from "../../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
 import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { uuid } from "../../../platform/http/rules.ts";
+import { uuid } from "../../../platform/http/request-schemas.ts";
 import { type RedeliverDeps, replayDelivery, testWebhook } from "./redeliver.ts";
 import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
 import { createRecover } from "./recover-missed.ts";

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../../events/schema.ts";
-import { hinted, lineFault, ruled, text } from "../../../platform/http/rules.ts";
+import { hinted, lineFault, ruled, text } from "../../../platform/http/request-schemas.ts";
 import { parseTarget, type TargetRules } from "../delivery/target.ts";
 import { named } from "../../../platform/http/openapi.ts";
 

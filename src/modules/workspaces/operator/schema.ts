@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { SMS_FOLDINGS, SMS_PRIORITIES } from "../../../platform/db/schema/schema.ts";
-import { choice, integer, lineFault, nullable, objectWith, text } from "../../../platform/http/rules.ts";
+import { choice, integer, lineFault, nullable, objectWith, text } from "../../../platform/http/request-schemas.ts";
 import { KeyCreate } from "../../api-keys/schema.ts";
 import { planName, workspaceName } from "../schema.ts";
 import { senderKind } from "../sender-kind.ts";

@@ -1,8 +1,7 @@
 import type { Static, TSchema, TUnsafe } from "@sinclair/typebox";
-import { checkerOf } from "../checker.ts";
 import { validationError } from "../errors.ts";
 import { missingBody } from "./json.ts";
-import { faultsOf, ruled } from "../rules.ts";
+import { checkerOf, faultsOf, ruled } from "../request-schemas.ts";
 
 /**
  * `schema` as the body of a route: the check itself throws the 422 with every fault, or the 400 when

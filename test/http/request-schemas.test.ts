@@ -10,7 +10,7 @@ import {
   ruled,
   text,
   uuid,
-} from "../../src/platform/http/rules.ts";
+} from "../../src/platform/http/request-schemas.ts";
 
 /** Whether `value` fits, and what is told when it does not. */
 function check(schema: TSchema, value: unknown): string[] {
