@@ -25,7 +25,7 @@ import { type OperatorView, operatorDeps } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
-import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
+import type { BackgroundTask } from "../platform/background-task.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
 
@@ -47,7 +47,7 @@ export interface ServerObjects {
   worker: Worker;
   rates: SendingRates;
   heldExpiry: HeldQueueExpiry;
-  removal: WorkspacePurge;
+  removal: BackgroundTask;
   issues: ApiDeps["issues"];
   exampleDomain: string;
   beside: AnyElysia | null;
@@ -179,7 +179,7 @@ function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
       },
       deleted({ domainIds }) {
         for (const id of domainIds) keychain.forget(id);
-        removal.look();
+        removal.trigger();
       },
     },
   };

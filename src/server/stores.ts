@@ -25,7 +25,7 @@ import { type SettleDeps, settleMessage } from "../modules/sms/queue/settle-mess
 import { openMessageStore } from "../modules/sms/queue/message-store.ts";
 import { openWorkStore } from "../modules/sms/queue/work-store.ts";
 import { openCreditStore } from "../modules/workspaces/credit-store.ts";
-import { openRemovalStore } from "../modules/workspaces/purge-store.ts";
+import { openWorkspacePurgeStore } from "../modules/workspaces/purge-store.ts";
 import { openSenderIdStore } from "../modules/workspaces/sender-store.ts";
 import { openDeliveryStore } from "../modules/webhooks/delivery/delivery-store.ts";
 import { openWebhookJobStore } from "../modules/webhooks/delivery/job-store.ts";
@@ -47,7 +47,7 @@ export function openStores(db: Db, counts: EmailCounts) {
     senderIds: openSenderIdStore(db),
     credits,
     sms,
-    removals: openRemovalStore(db, sms),
+    purges: openWorkspacePurgeStore(db, sms),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails,
