@@ -3,11 +3,11 @@ import {
   authenticate,
   type AuthRules,
   type Caller,
-  callerOf,
+  getCaller,
   domainKeyElsewhere,
   type VerifyKey,
 } from "../platform/http/auth.ts";
-import { pathOf } from "../platform/http/path.ts";
+import { getPath } from "../platform/http/path.ts";
 import type { LimitedRequest, RateLimiter } from "./rate-limit.ts";
 
 /** Of names and values; no request of this API comes near it. */
@@ -36,11 +36,11 @@ export interface AdmitDeps {
  * key is for this at all (403). `headers` are those of the answer.
  */
 export function admit(request: Request, headers: LimitedRequest["headers"], deps: AdmitDeps): void {
-  const asked = { request, path: pathOf(request), headers };
+  const asked = { request, path: getPath(request), headers };
   // What an answer says is its asker's alone, and may hold a key.
   if (asked.path.startsWith("/api/")) headers["cache-control"] = "no-store";
   requireSmallHeaders(request);
-  const caller = knownCaller(asked, deps);
+  const caller = findCaller(asked, deps);
   if (caller === null) return;
   deps.limiter.count(caller, asked);
   const isOfDomain = caller.kind === "key" && caller.domainId !== null;
@@ -48,7 +48,7 @@ export function admit(request: Request, headers: LimitedRequest["headers"], deps
 }
 
 /** Null: nobody is asked who they are here. */
-function knownCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitDeps): Caller | null {
+function findCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: AdmitDeps): Caller | null {
   try {
     return authenticate(asked.request, verifyKey, rules);
   } catch (error) {
@@ -56,7 +56,7 @@ function knownCaller(asked: LimitedRequest, { verifyKey, rules, limiter }: Admit
       limiter.countFailure(asked);
     // A valid key where it has no business is counted as any of its requests.
     else if (error instanceof AppError && error.code === "API_KEY_RESTRICTED")
-      limiter.count(callerOf(asked.request), asked);
+      limiter.count(getCaller(asked.request), asked);
     throw error;
   }
 }

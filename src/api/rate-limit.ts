@@ -57,14 +57,14 @@ export function createRateLimiter(
   rates: Config["rateLimits"],
   { clock, networkOf, isCreationOpen }: LimiterDeps,
 ): RateLimiter {
-  const sends = ofWorkspace("sends", rates.sendsPerSecond, rates.sendsBurst);
-  const writes = ofWorkspace("writes", rates.writesPerSecond, rates.writesBurst);
-  const reads = ofWorkspace("reads", rates.readsPerSecond, rates.readsBurst);
-  const failures = ofAddress("failed-keys", rates.failedAuthPerMinute, MINUTE_MS, {
+  const sends = createWorkspaceLimit("sends", rates.sendsPerSecond, rates.sendsBurst);
+  const writes = createWorkspaceLimit("writes", rates.writesPerSecond, rates.writesBurst);
+  const reads = createWorkspaceLimit("reads", rates.readsPerSecond, rates.readsBurst);
+  const failures = createAddressLimit("failed-keys", rates.failedAuthPerMinute, MINUTE_MS, {
     message: "Too many requests without a valid API key from this address",
     hint: "Wait as long as Retry-After says; requests with a valid key are answered meanwhile.",
   });
-  const creations = ofAddress("new-workspaces", rates.workspacesPerHour, HOUR_MS, {
+  const creations = createAddressLimit("new-workspaces", rates.workspacesPerHour, HOUR_MS, {
     message: "Too many new workspaces from this address",
     hint: "Wait as long as Retry-After says.",
   });
@@ -118,7 +118,7 @@ function isSend(method: string, path: string): boolean {
 }
 
 /** Null: there is no limit. */
-function ofWorkspace(name: string, perSecond: number, burst: number): Limit<number> | null {
+function createWorkspaceLimit(name: string, perSecond: number, burst: number): Limit<number> | null {
   if (perSecond === 0) return null;
   return {
     buckets: new TokenBuckets({ name, rate: perSecond, perMs: SECOND_MS, burst }),
@@ -128,7 +128,7 @@ function ofWorkspace(name: string, perSecond: number, burst: number): Limit<numb
 }
 
 /** As many at once as come in `perMs`. Null: there is no limit. */
-function ofAddress(
+function createAddressLimit(
   name: string,
   rate: number,
   perMs: number,

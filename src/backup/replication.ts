@@ -12,7 +12,7 @@ import { controlBy } from "./litestream/control.ts";
 import { type Drill, readDrill, WeeklyDrill } from "./litestream/drill-schedule.ts";
 import { judgeEmpty, judgeReplica, type Verdict } from "./litestream/compare-replica.ts";
 import { KeptMarker } from "./litestream/write-marker.ts";
-import { doubtWaiting } from "../platform/db/inspect-file.ts";
+import { markWaitingUncertain } from "../platform/db/inspect-file.ts";
 import { type Mark, nextBoot, pastOf, readMark, readMarker, writeMarker } from "./litestream/marker.ts";
 import { endOrphan } from "./litestream/orphan.ts";
 import { type Owner, writeOwner } from "./litestream/replica-owner.ts";
@@ -172,7 +172,7 @@ async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Prom
   const written = commit(() => {
     settings.set("marker", JSON.stringify(mark));
     noteTime(deps);
-    if (past !== null) doubtWaiting(db.sqlite);
+    if (past !== null) markWaitingUncertain(db.sqlite);
   });
   await Promise.all([paused, written]);
   if (past !== null) environment.log.event("delivery.paused", { reason: past }, "warn");

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../platform/environment.ts";
 import type { Config } from "../config/config.ts";
-import { type Marks, marksOf, schemaOf } from "../platform/db/inspect-file.ts";
-import { freeSpaceOf } from "../platform/db/disk-guard.ts";
-import { databaseBytes } from "../platform/db/snapshot.ts";
+import { type DatabaseMarks, readMarks, readSchemaState } from "../platform/db/inspect-file.ts";
+import { createFreeSpaceReader } from "../platform/db/disk-guard.ts";
+import { getDatabaseBytes } from "../platform/db/snapshot.ts";
 import { StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { controlBy } from "./litestream/control.ts";
@@ -13,7 +13,7 @@ import { type Drill, readDrill, writeDrill } from "./litestream/drill-schedule.t
 import { bringFromReplica } from "./litestream/replica.ts";
 import { openTools } from "./litestream/tools.ts";
 import { takeLock } from "../platform/instance-lock.ts";
-import { cureOf, findDamageAside } from "../platform/db/page-check.ts";
+import { describeRemedy, findDamageOnThread } from "../platform/db/page-check.ts";
 import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 
 // A restore drill: what is in the replica is restored beside the database, checked whole, compared with what the
@@ -57,8 +57,8 @@ export async function drillReplica(deps: DrillDeps): Promise<Drill> {
 }
 
 function shortageOf({ config, environment }: DrillDeps): string | null {
-  const needed = FREE_TIMES * databaseBytes(databaseFile(config.dataDir));
-  const { freeBytes } = (environment.readFree ?? freeSpaceOf(config.dataDir))();
+  const needed = FREE_TIMES * getDatabaseBytes(databaseFile(config.dataDir));
+  const { freeBytes } = (environment.readFree ?? createFreeSpaceReader(config.dataDir))();
   if (freeBytes >= needed) return null;
   return `It needs ${Math.ceil(needed / MIB)} MiB of free disk, twice the database, and there are ${Math.floor(freeBytes / MIB)} MiB.`;
 }
@@ -72,19 +72,19 @@ async function attempt({ config, openThread, signal }: DrillDeps): Promise<Pick<
   mkdirSync(folder, { mode: 0o700 });
   try {
     const tools = await openTools(replication, { dataDir: folder, database }, signal);
-    const live = existsSync(database) ? marksOf(database, { isInUse: true }) : null;
+    const live = existsSync(database) ? readMarks(database, { isInUse: true }) : null;
     await controlBy(placesOf(dataDir, database).socket).sync(database, SYNC_LIMIT_MS);
     const copy = join(folder, "pombo.db");
     const reason = await bringFromReplica(tools, copy, { how: "full" });
     if (reason !== null) return bad(`The replica could not be restored: ${reason}.`);
-    if (schemaOf(copy).kind !== "usable") return bad("What came back is no database of this pombo's.");
-    const restored = marksOf(copy, { isInUse: false });
-    const lack = live === null ? null : lackOf(restored, live, marksOf(database, { isInUse: true }));
+    if (readSchemaState(copy).kind !== "usable") return bad("What came back is no database of this pombo's.");
+    const restored = readMarks(copy, { isInUse: false });
+    const lack = live === null ? null : lackOf(restored, live, readMarks(database, { isInUse: true }));
     if (lack !== null) return bad(lack);
-    const damage = live === null ? [] : await findDamageAside(database, openThread, signal);
+    const damage = live === null ? [] : await findDamageOnThread(database, openThread, signal);
     if (damage.length > 0)
       return bad(
-        `The replica is whole, but pages of the database in use are damaged (${damage.join("; ")}). ${cureOf(dataDir)}`,
+        `The replica is whole, but pages of the database in use are damaged (${damage.join("; ")}). ${describeRemedy(dataDir)}`,
       );
     const { newestEmail, newestText, workspaces, domains } = restored;
     const compared = live === null ? "there is no database here to compare it with" : "as the database has them";
@@ -99,7 +99,7 @@ async function attempt({ config, openThread, signal }: DrillDeps): Promise<Pick<
 }
 
 /** What is missing in what came back, beside the database just before and just after; null: nothing. */
-function lackOf(restored: Marks, before: Marks, after: Marks): string | null {
+function lackOf(restored: DatabaseMarks, before: DatabaseMarks, after: DatabaseMarks): string | null {
   if (restored.instance !== before.instance) return "The replica is that of another instance.";
   for (const [name, number] of [
     ["emails", "newestEmail"],

@@ -3,7 +3,7 @@ import { isExample, isMembers, type Json, mapMembers, type Members } from "./jso
 // What members mean that are called the same and mean the same everywhere, and a value for examples. What a schema
 // says itself comes first.
 
-const WORDS: Record<string, [description: string, example?: Json]> = {
+const DESCRIPTIONS: Record<string, [description: string, example?: Json]> = {
   accepted: ["How many were accepted."],
   acceptedAt: ["When the SMSC took it."],
   address: ["The address."],
@@ -151,14 +151,14 @@ export function addDescriptions(value: Json): Json {
   return mapMembers(value, (member, name) => {
     if (isExample(name)) return member;
     if (name !== "properties" || !isMembers(member)) return addDescriptions(member);
-    return mapMembers(member, (schema, own) => (isMembers(schema) ? worded(schema, own) : schema));
+    return mapMembers(member, (schema, own) => (isMembers(schema) ? describeMember(schema, own) : schema));
   });
 }
 
-function worded(schema: Members, name: string): Members {
-  const [description, example] = WORDS[name] ?? [];
+function describeMember(schema: Members, name: string): Members {
+  const [description, example] = DESCRIPTIONS[name] ?? [];
   const hasWords = schema["description"] !== undefined || schema["x-name"] !== undefined;
-  const hasExample = example === undefined || schema["examples"] !== undefined || !isOf(schema, example);
+  const hasExample = example === undefined || schema["examples"] !== undefined || !isValueOf(schema, example);
   return {
     ...(addDescriptions(schema) as Members),
     ...(description === undefined || hasWords ? {} : { description }),
@@ -167,7 +167,7 @@ function worded(schema: Members, name: string): Members {
 }
 
 /** Whether it takes any value of that kind. */
-function isOf({ type, enum: words, format }: Members, value: Json): boolean {
+function isValueOf({ type, enum: words, format }: Members, value: Json): boolean {
   const types = typeof value === "number" ? ["integer", "number"] : [typeof value];
   return (
     words === undefined &&

@@ -2,7 +2,7 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { isMembers, type Json, type Members } from "./json.ts";
 import { simplifySchemas } from "./schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
-import { exampleOfAnswer } from "./examples.ts";
+import { buildAnswerExample } from "./examples.ts";
 import { addDescriptions } from "./descriptions.ts";
 
 // What webhooks are told, for the document: an entry for each type of event, and one schema for all of a shape.
@@ -52,17 +52,17 @@ const RESPONSES = {
 };
 
 /** For the document's `webhooks`, and the callback of the operation that makes one. */
-export function eventOperations(payloads: EventPayloads): { webhooks: Members; callback: Members } {
+export function buildEventOperations(payloads: EventPayloads): { webhooks: Members; callback: Members } {
   const shapes = new Map<EventShape, string[]>();
   for (const [type, { shape }] of Object.entries(payloads)) shapes.set(shape, [...(shapes.get(shape) ?? []), type]);
-  const schemas = new Map([...shapes].map(([shape, types]) => [shape, schemaOf(shape, types)]));
+  const schemas = new Map([...shapes].map(([shape, types]) => [shape, buildEventSchema(shape, types)]));
   const webhooks: Members = {};
   for (const [type, { shape, says, example = {} }] of Object.entries(payloads)) {
     const schema = schemas.get(shape) ?? {};
-    const event = exampleOfAnswer(schema);
+    const event = buildAnswerExample(schema);
     const data = isMembers(event) && isMembers(event["data"]) ? { ...event["data"], ...example } : example;
     const body = { schema, example: { ...(isMembers(event) ? event : {}), type, data } };
-    webhooks[type] = { post: operation({ id: nameOf(type), summary: type, description: says, body }) };
+    webhooks[type] = { post: buildOperation({ id: toOperationId(type), summary: type, description: says, body }) };
   }
   const all = {
     "x-name": "WebhookEvent",
@@ -75,7 +75,7 @@ export function eventOperations(payloads: EventPayloads): { webhooks: Members; c
       ),
     },
   };
-  const post = operation({
+  const post = buildOperation({
     id: "onEvent",
     summary: "Tell of an event",
     description: "Each call holds one event that the webhook wants. `webhooks` in this document shows every type.",
@@ -84,7 +84,7 @@ export function eventOperations(payloads: EventPayloads): { webhooks: Members; c
   return { webhooks, callback: { event: { "{$request.body#/url}": { post } } } };
 }
 
-function schemaOf({ name, data }: EventShape, types: string[]): Members {
+function buildEventSchema({ name, data }: EventShape, types: string[]): Members {
   const type = Type.Unsafe<string>({ type: "string", enum: types, description: "What happened." });
   const envelope = Type.Object({
     type,
@@ -96,11 +96,11 @@ function schemaOf({ name, data }: EventShape, types: string[]): Members {
 }
 
 /** `onEmailDeliveryDelayed`. */
-function nameOf(type: string): string {
+function toOperationId(type: string): string {
   return `on${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`;
 }
 
-function operation(words: { id: string; summary: string; description: string; body: Members }): Members {
+function buildOperation(words: { id: string; summary: string; description: string; body: Members }): Members {
   const { id, body, ...others } = words;
   return {
     operationId: id,

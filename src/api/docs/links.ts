@@ -11,7 +11,7 @@ export interface Operation {
  * Where the answer of a POST leads: what it made is named in the paths of other operations, as the `id` of
  * POST /emails is in GET /emails/{id}. `data` is the schema of its answer's data.
  */
-export function linksOf(from: Operation, data: Members, all: Operation[]): Members {
+export function findLinks(from: Operation, data: Members, all: Operation[]): Members {
   if (from.method !== "post") return {};
   const base = from.path.replace(/\/batch$/, "");
   const item = data["type"] === "array" ? data["items"] : data;

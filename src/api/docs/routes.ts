@@ -30,7 +30,7 @@ const ASSETS: Record<string, Asset> = {
 /** The API's pages, for everybody: they show what /api/v1/openapi.json says. */
 export function docsRoutes() {
   return new Elysia({ name: "docs", prefix: "/docs" })
-    .get("", ({ request }) => answer(request, PAGE_ASSET), {
+    .get("", ({ request }) => sendAsset(request, PAGE_ASSET), {
       detail: describe({
         id: "getDocsPage",
         tag: "Instance",
@@ -45,13 +45,13 @@ export function docsRoutes() {
       ({ request, params }) => {
         const asset = Object.hasOwn(ASSETS, params.file) ? ASSETS[params.file] : undefined;
         if (asset === undefined) throw notFound("There is nothing at this path", "The page is /docs.");
-        return answer(request, asset);
+        return sendAsset(request, asset);
       },
       { detail: { hide: true } },
     );
 }
 
-async function answer(request: Request, asset: Asset): Promise<Response> {
+async function sendAsset(request: Request, asset: Asset): Promise<Response> {
   asset.tag ??= `"${createHash("sha256")
     .update(await asset.content())
     .digest("base64url")}"`;
@@ -65,11 +65,11 @@ async function answer(request: Request, asset: Asset): Promise<Response> {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
   };
-  if (isKnown(request.headers.get("if-none-match"), asset.tag)) return new Response(null, { status: 304, headers });
+  if (matchesTag(request.headers.get("if-none-match"), asset.tag)) return new Response(null, { status: 304, headers });
   return new Response(await asset.content(), { headers: { ...headers, "content-type": asset.type } });
 }
 
 /** RFC 9110 §13.1.2: a list of tags, or `*`; whether they are weak is of no account. */
-function isKnown(condition: string | null, tag: string): boolean {
+function matchesTag(condition: string | null, tag: string): boolean {
   return condition?.split(",").some((each) => each.trim() === "*" || each.trim().replace(/^W\//, "") === tag) === true;
 }

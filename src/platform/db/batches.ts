@@ -13,10 +13,10 @@ type Numbered = SQLiteTable & { id: SQLiteColumn };
 type Dated = SQLiteTable & { createdAt: SQLiteColumn };
 
 /** The id of the last of the `rows` rows after `id`, in the order of ids; null: there are fewer. */
-export type EndOfShare = (id: number, rows: number) => number | null;
+export type FindBatchEnd = (id: number, rows: number) => number | null;
 
 /** Prepares the walk over a table by its ids. */
-export function endOfShare(orm: Orm, table: Numbered): EndOfShare {
+export function prepareBatchEnd(orm: Orm, table: Numbered): FindBatchEnd {
   const p = sql.placeholder;
   const selectEnd = fast(
     orm
@@ -31,7 +31,7 @@ export function endOfShare(orm: Orm, table: Numbered): EndOfShare {
 }
 
 /** Removes up to `limit` of the rows that match; true when there may be more. */
-export function removeShare(orm: Orm, table: Numbered, matches: SQL | undefined, limit: number): boolean {
+export function removeBatch(orm: Orm, table: Numbered, matches: SQL | undefined, limit: number): boolean {
   const batch = orm.select({ id: table.id }).from(table).where(matches).limit(limit);
   return orm.delete(table).where(inArray(table.id, batch)).returning({ id: table.id }).all().length === limit;
 }

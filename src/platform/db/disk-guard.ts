@@ -25,7 +25,7 @@ export interface DiskLimits {
 /** Reads what is free on the file system of the data directory. */
 export type ReadFree = () => { freeBytes: number; freeInodesPercent: number };
 
-export function freeSpaceOf(directory: string): ReadFree {
+export function createFreeSpaceReader(directory: string): ReadFree {
   return () => {
     const stats = statfsSync(directory);
     return {

@@ -5,9 +5,9 @@ import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { FinalStartError, StartError } from "../errors.ts";
 import { CHECKPOINT_PAGES, disableCheckpoints } from "./wal.ts";
-import { fingerprintOf, MIGRATIONS } from "./schema/migrations.ts";
+import { computeFingerprint, MIGRATIONS } from "./schema/migrations.ts";
 import { openOrm, type Orm } from "./orm.ts";
-import { requireDatabaseFile, requireOwnDatabase, unusable } from "./unusable-file.ts";
+import { requireDatabaseFile, requireOwnDatabase, toStartError } from "./unusable-file.ts";
 
 /** Older SQLite can corrupt a WAL database when two connections commit and checkpoint at once. */
 const OLDEST_SQLITE = "3.51.3";
@@ -55,7 +55,7 @@ export function openDatabase(file: string, { isReplicated = false } = {}): Db {
     if (file !== ":memory:") prepareFile(file);
     return openSqlite(file, isReplicated);
   } catch (error) {
-    throw unusable(error, file) ?? error;
+    throw toStartError(error, file) ?? error;
   }
 }
 
@@ -130,7 +130,7 @@ function requireKnown(sqlite: Database, file: string, version: number): void {
         "Start the newer pombo again, or restore a backup made before the update.",
     );
   }
-  if (version > 0 && readNumber(sqlite, "application_id") !== fingerprintOf(version)) {
+  if (version > 0 && readNumber(sqlite, "application_id") !== computeFingerprint(version)) {
     throw new FinalStartError(
       `The database ${file} was made by an unreleased build of pombo, whose tables were others: this one cannot use it. ` +
         "Begin with a new folder (pombo dev: another --data; pombo serve: another data_dir, then pombo init), or start the build that made it.",
@@ -149,7 +149,7 @@ function migrate(sqlite: Database, version: number): void {
     sqlite.transaction(() => {
       sqlite.run(migration.sql);
       sqlite.run(`PRAGMA user_version = ${index + 1}`);
-      sqlite.run(`PRAGMA application_id = ${fingerprintOf(index + 1)}`);
+      sqlite.run(`PRAGMA application_id = ${computeFingerprint(index + 1)}`);
     })();
   }
 }

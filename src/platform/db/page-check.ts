@@ -12,7 +12,7 @@ import type { HealthIssue } from "../health-issue.ts";
 const SILENCE_MS = 3_600_000;
 
 /** What the operator does about a damaged database. */
-export function cureOf(dataDir: string): string {
+export function describeRemedy(dataDir: string): string {
   return (
     `Keep ${dataDir} as it is under another name, and bring the database back into an empty one: from the replica with ` +
     "pombo restore --from URL --key-file FILE (the recovery key, or instance.key of the kept folder), or from a backup " +
@@ -22,7 +22,7 @@ export function cureOf(dataDir: string): string {
 }
 
 /** What SQLite says about each damaged table of a file; empty: it is whole. Rejects when it is broken off. */
-export async function findDamageAside(
+export async function findDamageOnThread(
   databaseFile: string,
   openThread: OpenThread,
   signal?: AbortSignal,
@@ -73,14 +73,14 @@ export class PageCheck {
   get issue(): HealthIssue | null {
     if (this.#found === null) return null;
     const { words, at } = this.#found;
-    const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${cureOf(this.#deps.dataDir)}`;
+    const reason = `Pages of the database are damaged (${words}). What can be read goes on. ${describeRemedy(this.#deps.dataDir)}`;
     return { component: "database", reason, since: at, isAdvisory: true };
   }
 
   async #check(): Promise<void> {
     const { databaseFile, openThread, clock, log } = this.#deps;
     const startedAt = clock.now();
-    const found = await findDamageAside(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
+    const found = await findDamageOnThread(databaseFile, openThread, this.#stopping.signal).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       throw new AppError("UNAVAILABLE", `The pages of the database could not be read: ${why}`, {
         hint: "It says nothing of them. Ask again, and see whether pombo has files and memory left.",

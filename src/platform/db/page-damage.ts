@@ -29,10 +29,10 @@ export function findDamage(file: string): string[] {
     sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     const tables = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     return ["sqlite_schema", ...tables.map(({ name }) => name)]
-      .flatMap((table) => damageOf(sqlite, table))
+      .flatMap((table) => checkTable(sqlite, table))
       .slice(0, MAX_FOUND);
   } catch (error) {
-    return [damageIn(error)];
+    return [describeDamage(error)];
   }
 }
 
@@ -45,30 +45,30 @@ export function findDamageAtStart(file: string): string[] {
   sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   const rows = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema").all();
   const names = new Set(["sqlite_schema", ...rows.map(({ name }) => name)]);
-  const found = FIRST_TABLES.filter((table) => names.has(table)).flatMap((table) => damageOf(sqlite, table));
+  const found = FIRST_TABLES.filter((table) => names.has(table)).flatMap((table) => checkTable(sqlite, table));
   for (const [index, look] of Object.entries(SMS_QUEUE)) {
     if (!names.has(index)) continue;
     try {
       sqlite.query(look).get();
     } catch (error) {
-      found.push(`sms_segment: ${damageIn(error)}`);
+      found.push(`sms_segment: ${describeDamage(error)}`);
     }
   }
   return found.slice(0, MAX_FOUND);
 }
 
-function damageOf(sqlite: Pick<Database, "query">, table: string): string[] {
+function checkTable(sqlite: Pick<Database, "query">, table: string): string[] {
   try {
     const said = sqlite.query<{ quick_check: string }, []>(`PRAGMA quick_check('${table}')`).all();
     const [first] = said.map((row) => row.quick_check).filter((words) => words !== "ok");
     return first === undefined ? [] : [`${table}: ${first.replaceAll(/\s+/g, " ")}`];
   } catch (error) {
-    return [`${table}: ${damageIn(error)}`];
+    return [`${table}: ${describeDamage(error)}`];
   }
 }
 
 /** The message of an error that shows damage; throws any other. */
-function damageIn(error: unknown): string {
+function describeDamage(error: unknown): string {
   if (error instanceof SQLiteError && DAMAGE_CODES.test(error.code ?? "")) return error.message;
   throw error;
 }

@@ -14,8 +14,8 @@ import { StartError } from "../errors.ts";
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** The bytes that a copy of the database takes. */
-export function databaseBytes(file: string): number {
-  return sizeOf(file) + sizeOf(`${file}-wal`);
+export function getDatabaseBytes(file: string): number {
+  return getSize(file) + getSize(`${file}-wal`);
 }
 
 /** Copies `file` to `copy`, which is there, synced and whole, or not at all. Throws StartError with the cure. */
@@ -29,7 +29,7 @@ export async function copyDatabase(file: string, copy: string, patienceMs = BUSY
     await copyFile(file, draft);
     syncFile(draft, 0o600);
     renameSync(draft, copy);
-    syncFolderOf(copy);
+    syncFolder(copy);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
@@ -44,14 +44,14 @@ export function putDatabaseBack(file: string, copy: string): boolean {
   if (!existsSync(copy)) return false;
   // First: a log that outlived its database would be applied to the copy, and ruin it.
   for (const beside of ["-wal", "-shm"]) rmSync(file + beside, { force: true });
-  syncFolderOf(file);
+  syncFolder(file);
   renameSync(copy, file);
-  syncFolderOf(file);
+  syncFolder(file);
   return true;
 }
 
 /** How many migrations a database has. */
-export function readSchema(file: string): number {
+export function readSchemaVersion(file: string): number {
   using sqlite = new Database(file, { readwrite: true });
   return sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
 }
@@ -70,7 +70,7 @@ function checkpoint(file: string, patienceMs: number): void {
   );
 }
 
-function sizeOf(file: string): number {
+function getSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
@@ -85,7 +85,7 @@ function syncFile(file: string, mode: number): void {
 }
 
 /** Without it a power cut may lose the file's name, though its content is safe. */
-export function syncFolderOf(file: string): void {
+export function syncFolder(file: string): void {
   const descriptor = openSync(dirname(file), "r");
   try {
     fsyncSync(descriptor);

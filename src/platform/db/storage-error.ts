@@ -19,7 +19,7 @@ export class StorageError extends Error {
   readonly isUnknown: boolean;
 
   constructor(cause: unknown, { isCommit = false } = {}) {
-    const code = sqliteCode(cause);
+    const code = getSqliteCode(cause);
     super(`the database cannot be written: ${code} ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
@@ -30,10 +30,10 @@ export class StorageError extends Error {
 }
 
 export function isStorageError(error: unknown): boolean {
-  return error instanceof StorageError || STORAGE_CODES.test(sqliteCode(error));
+  return error instanceof StorageError || STORAGE_CODES.test(getSqliteCode(error));
 }
 
-function sqliteCode(error: unknown): string {
+function getSqliteCode(error: unknown): string {
   const root = findSqliteError(error);
   return root === null ? "ERROR" : (root.code ?? "SQLITE_ERROR");
 }

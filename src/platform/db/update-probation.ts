@@ -7,7 +7,7 @@ import type { Db, TransactionListener } from "./open.ts";
 // answered and before it is sent: so the first transaction that changes a row ends the probation, inside itself. Work
 // that can be lost and done again (a purge, a DNS check) ends it too: going back is for the moment of the start.
 
-export class Probation implements TransactionListener {
+export class UpdateProbation implements TransactionListener {
   readonly #changes: () => number;
   readonly #settings: InstanceSettings;
   #seen: number;

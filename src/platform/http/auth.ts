@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import { pathOf } from "./path.ts";
+import { getPath } from "./path.ts";
 
 /** Who is calling. */
 export type Caller =
@@ -37,7 +37,7 @@ const OPEN_PATHS = new Set(["/api/v1/openapi.json"]);
  * key on them. Null on paths that need no caller.
  */
 export function authenticate(request: Request, verifyKey: VerifyKey, rules: AuthRules): Caller | null {
-  const path = pathOf(request);
+  const path = getPath(request);
   if (!isUnderApi(path) || OPEN_PATHS.has(path)) return null;
   const key = request.headers.get("x-api-key")?.trim() ?? "";
   if (key === "") {
@@ -77,7 +77,7 @@ function invalidKey(): AppError {
 }
 
 /** Marks a request as the operator's, whatever key it carries: it came over the socket in the data directory or from a command. */
-export function asOperator(request: Request): void {
+export function markAsOperator(request: Request): void {
   callers.set(request, { kind: "operator" });
 }
 
@@ -97,14 +97,14 @@ function isUnderApi(path: string): boolean {
 }
 
 /** The caller of a request that authenticate() has seen. */
-export function callerOf(request: Request): Caller {
+export function getCaller(request: Request): Caller {
   const caller = callers.get(request);
   if (caller === undefined) throw new Error(`no caller is known for ${request.method} ${request.url}`);
   return caller;
 }
 
 /** The owner of a request for the budget of bodies: `operator`, the workspace, or `anonymous` where no key is needed. */
-export function ownerOf(request: Request): string {
+export function getOwner(request: Request): string {
   const caller = callers.get(request) ?? ANONYMOUS;
   return caller.kind === "key" ? `workspace ${caller.workspaceId}` : caller.kind;
 }
@@ -117,7 +117,7 @@ export interface WorkspaceCaller {
 
 /** The workspace that calls, by any of its keys; 403 for the operator key. */
 export function workspaceCaller(request: Request): WorkspaceCaller {
-  const caller = callerOf(request);
+  const caller = getCaller(request);
   if (caller.kind === "key") return caller;
   throw operatorElsewhere();
 }
@@ -141,5 +141,5 @@ export function domainKeyElsewhere(): AppError {
 
 /** Throws 403 unless the operator calls. */
 export function operatorCaller(request: Request): void {
-  if (callerOf(request).kind !== "operator") throw notTheOperator();
+  if (getCaller(request).kind !== "operator") throw notTheOperator();
 }

@@ -28,13 +28,13 @@ export function noteArrival(request: Request, peers: Peers, handled: Request = r
  * no address. Call it before the request's body is read.
  */
 export function clientNetwork(request: Request, trusted: AddressRanges): string | null {
-  const peer = peerOf(request);
+  const peer = findPeer(request);
   if (peer === null) return null;
-  const client = isWithin(peer, trusted) ? forwardedFor(request, peer, trusted) : peer;
+  const client = isWithin(peer, trusted) ? findForwardedFor(request, peer, trusted) : peer;
   return networkOf(client) ?? client;
 }
 
-function peerOf(request: Request): string | null {
+function findPeer(request: Request): string | null {
   const arrival = arrivals.get(request);
   if (arrival === undefined) return null;
   const found = "peers" in arrival ? arrival.peers.requestIP(arrival.request) : arrival.requestIP(request);
@@ -46,7 +46,7 @@ function peerOf(request: Request): string | null {
 const MAX_HOPS = 20;
 
 /** Each proxy adds the address of its caller at the right; all that is left of the first one that is not ours was written by a stranger. */
-function forwardedFor(request: Request, peer: string, trusted: AddressRanges): string {
+function findForwardedFor(request: Request, peer: string, trusted: AddressRanges): string {
   let rest = request.headers.get("x-forwarded-for") ?? "";
   let believable = peer;
   for (let hops = 0; hops < MAX_HOPS && rest !== ""; hops++) {
@@ -55,7 +55,7 @@ function forwardedFor(request: Request, peer: string, trusted: AddressRanges): s
     rest = comma < 0 ? "" : rest.slice(0, comma);
     // RFC 9110 §5.6.1: an empty element of a list is none.
     if (text === "") continue;
-    const hop = addressIn(text);
+    const hop = parseHop(text);
     if (hop === null) return believable;
     believable = hop;
     if (!isWithin(hop, trusted)) return believable;
@@ -66,7 +66,7 @@ function forwardedFor(request: Request, peer: string, trusted: AddressRanges): s
 /** Some proxies add the port: 192.0.2.7:4711, [2001:db8::7]:4711. */
 const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d{1,5})?$/;
 
-function addressIn(text: string): string | null {
+function parseHop(text: string): string | null {
   const match = WITH_PORT.exec(text);
   const address = match?.[1] ?? match?.[2] ?? text;
   return networkOf(address) === null ? null : address;

@@ -4,8 +4,8 @@ import type { TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { releaseBody } from "./body/read.ts";
 import { validationError } from "./errors.ts";
-import { pathOf } from "./path.ts";
-import { checkerOf, faultsOf } from "./request-schemas.ts";
+import { getPath } from "./path.ts";
+import { createChecker, findFieldErrors } from "./request-schemas.ts";
 
 // Without its ahead-of-time compiler Elysia takes every request's headers, query and cookies apart and makes a stream of
 // its body: an accepted email takes 17 to 28 % more CPU time through its router (Elysia 1.4.30, docs/adr/010). Here the
@@ -42,14 +42,14 @@ interface DirectRoute {
 const KNOWN_HOOKS = new Set(["request", "parse", "transform", "error", "body", "detail"]);
 
 /** `app.handle`, faster for the routes that take a JSON object at a fixed path; it releases the request's body. */
-export function handlerOf(app: AnyElysia): (request: Request) => Promise<Response> {
+export function createHandler(app: AnyElysia): (request: Request) => Promise<Response> {
   const routes = new Map<string, DirectRoute>();
   for (const route of app.routes as Route[]) {
-    const direct = route.method === "POST" ? directRouteOf(route) : null;
+    const direct = route.method === "POST" ? toDirectRoute(route) : null;
     if (direct !== null) routes.set(route.path, direct);
   }
   return async (request) => {
-    const path = pathOf(request);
+    const path = getPath(request);
     const route = request.method === "POST" ? routes.get(path) : undefined;
     try {
       return await (route === undefined || !hasTypedBody(request) ? app.handle(request) : run(route, request, path));
@@ -60,32 +60,32 @@ export function handlerOf(app: AnyElysia): (request: Request) => Promise<Respons
 }
 
 /** The paths that bypass Elysia's router. */
-export function directPaths(app: AnyElysia): string[] {
+export function findDirectPaths(app: AnyElysia): string[] {
   return (app.routes as Route[])
-    .filter((route) => route.method === "POST" && directRouteOf(route) !== null)
+    .filter((route) => route.method === "POST" && toDirectRoute(route) !== null)
     .map(({ path }) => path);
 }
 
-function directRouteOf({ path, handler, hooks }: Route): DirectRoute | null {
+function toDirectRoute({ path, handler, hooks }: Route): DirectRoute | null {
   const isKnown = Object.entries(hooks).every(([name, hook]) => hook === undefined || KNOWN_HOOKS.has(name));
   const { body, parse } = hooks;
   if (!isKnown || body === undefined || /[:*]/.test(path) || typeof handler !== "function") return null;
   // The first parser of a route is the one of platform/http/body/read.ts, which reads every body or throws.
-  const reader = functionsIn(parse)[0];
+  const reader = getFunctions(parse)[0];
   if (reader === undefined) return null;
-  const checker = checkerOf(body as TSchema);
+  const checker = createChecker(body as TSchema);
   return {
-    request: functionsIn(hooks["request"]),
+    request: getFunctions(hooks["request"]),
     parse: reader,
     check(value) {
-      if (!checker.Check(value)) throw validationError(faultsOf(checker, value));
+      if (!checker.Check(value)) throw validationError(findFieldErrors(checker, value));
     },
     answer: handler as Hook,
-    error: functionsIn(hooks["error"]),
+    error: getFunctions(hooks["error"]),
   };
 }
 
-function functionsIn(hooks: unknown): Hook[] {
+function getFunctions(hooks: unknown): Hook[] {
   return ((hooks ?? []) as { fn: unknown }[]).map(({ fn }) => fn).filter((fn) => typeof fn === "function") as Hook[];
 }
 
@@ -100,19 +100,19 @@ async function run(route: DirectRoute, request: Request, path: string): Promise<
     for (const hook of route.request) hook(context);
     context.body = await route.parse(context);
     route.check(context.body);
-    return responseOf(await route.answer(context), context.set);
+    return toResponse(await route.answer(context), context.set);
   } catch (error) {
     const { code } = error as { code?: unknown };
     for (const hook of route.error) {
       const answer = hook({ ...context, error, code });
-      if (answer instanceof Response) return responseOf(answer, context.set);
+      if (answer instanceof Response) return toResponse(answer, context.set);
     }
     throw error;
   }
 }
 
 /** `answer` with the status and headers that were set on the way. */
-function responseOf(answer: unknown, { headers, status }: Context["set"]): Response {
+function toResponse(answer: unknown, { headers, status }: Context["set"]): Response {
   const texts = headers as Record<string, string>;
   if (typeof answer === "string") return new Response(answer, { status, headers: texts });
   if (!(answer instanceof Response)) return Response.json(answer, { status, headers: texts });

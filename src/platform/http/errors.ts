@@ -6,8 +6,8 @@ import type { TSchema } from "@sinclair/typebox";
 import { isStorageError, StorageError } from "../db/storage-error.ts";
 import { AppError, type ErrorCode, type ErrorItem } from "../errors.ts";
 import { hideKeys, type Log } from "../log.ts";
-import { pathOf } from "./path.ts";
-import { type Fault, faultsOf } from "./request-schemas.ts";
+import { getPath } from "./path.ts";
+import { type FieldError, findFieldErrors } from "./request-schemas.ts";
 
 // No stack, SQL or path of ours reaches a client.
 
@@ -72,7 +72,7 @@ export function errorResponse(error: AppError): Response {
  */
 export function errorsPlugin(log: Log, methodsOf: (path: string) => string[]) {
   return new Elysia({ name: "errors" }).onError({ as: "global" }, ({ code, error, request, set }) => {
-    const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(pathOf(request)) : [];
+    const allow = code === "NOT_FOUND" && !(error instanceof AppError) ? methodsOf(getPath(request)) : [];
     if (allow.length > 0) return errorResponse(methodNotAllowed(request.method, allow));
     const bug = (found: unknown) => log.error("http", found, { requestId: String(set.headers["x-request-id"]) });
     return errorResponse(toAppError(code, error, bug));
@@ -99,7 +99,7 @@ function toAppError(code: unknown, error: unknown, report: (error: unknown) => v
     return notFound("There is nothing at this path", "The routes are listed at /api/v1/openapi.json.");
   if (code === "VALIDATION") {
     const invalid = error as ValidationError & { type: string; validator: TypeCheck<TSchema>; value: unknown };
-    if (invalid.type !== "response") return validationError(faultsOf(invalid.validator, invalid.value));
+    if (invalid.type !== "response") return validationError(findFieldErrors(invalid.validator, invalid.value));
   }
   if (code === "INVALID_COOKIE_SIGNATURE" || code === "PARSE")
     return new AppError("INVALID_JSON", "The body could not be read");
@@ -124,7 +124,7 @@ export function notFound(message: string, hint?: string): AppError {
 }
 
 /** 422 with one item per fault. */
-export function validationError(faults: readonly Fault[]): AppError {
+export function validationError(faults: readonly FieldError[]): AppError {
   return new AppError("VALIDATION_ERROR", "The request is not valid", { faults: faults.map(toItem) });
 }
 
@@ -132,7 +132,7 @@ export function validationError(faults: readonly Fault[]): AppError {
 const MAX_NAME = 100;
 
 /** `field` is the member as the interface shows it; in a batch `path` names the item. */
-function toItem(fault: Fault): ErrorItem {
+function toItem(fault: FieldError): ErrorItem {
   const parts = fault.path.map((part) =>
     typeof part === "string" && part.length > MAX_NAME ? `${part.slice(0, MAX_NAME)}…` : part,
   );

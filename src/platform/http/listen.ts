@@ -3,7 +3,7 @@ import type { AnyElysia } from "elysia";
 import type { HostPort } from "../ip/address.ts";
 import { StartError } from "../errors.ts";
 import { noteArrival, type Peers } from "./client-address.ts";
-import { handlerOf } from "./direct-routes.ts";
+import { createHandler } from "./direct-routes.ts";
 
 /**
  * Bun would refuse larger bodies with an empty answer. Each route has its own limit, with words (body/read.ts), and Bun
@@ -34,7 +34,7 @@ const RUNTIME_HEADER_BYTES = 256 * 1024;
 /** Binds the API's address. Throws StartError with the way out (`portHint`) when it is taken. */
 export function listen(api: AnyElysia, { listen: at }: { listen: HostPort }, options: ListenOptions): Listener {
   const { portHint, answered } = options;
-  const handle = handlerOf(api);
+  const handle = createHandler(api);
   return bind({ ...at, key: "[http] listen", portHint }, async (request, peers) => {
     const startedAt = performance.now();
     const handled = forRouter(request);

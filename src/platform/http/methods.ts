@@ -10,7 +10,7 @@ export interface MethodTable {
   isTakenForAnother(method: string, path: string): boolean;
 }
 
-export function methodTable(routes: readonly { method: string; path: string }[]): MethodTable {
+export function createMethodTable(routes: readonly { method: string; path: string }[]): MethodTable {
   const fixed = new Map<string, string[]>();
   const byPattern = new Map<string, string[]>();
   for (const { method, path } of routes) {

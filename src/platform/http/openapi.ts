@@ -60,23 +60,23 @@ const OF_BODIES = [408, 503];
 /** Headers of answers, for the document's components. */
 export const ANSWER_HEADERS = {
   RequestId: {
-    ...described("The request's id. Of a 500 the operator's log has it too.", { type: "string", format: "uuid" }),
+    ...describeHeader("The request's id. Of a 500 the operator's log has it too.", { type: "string", format: "uuid" }),
     required: true,
   },
-  RetryAfter: described("In how many seconds to try again.", { type: "integer", minimum: 1 }),
-  RateLimitPolicy: described(
+  RetryAfter: describeHeader("In how many seconds to try again.", { type: "integer", minimum: 1 }),
+  RateLimitPolicy: describeHeader(
     "The limit that this request counted for: `q` requests at once, which come again within `w` seconds. " +
       "Not there where nothing is limited.",
     { type: "string", example: '"sends";q=200;w=2' },
   ),
-  RateLimit: described(
+  RateLimit: describeHeader(
     "What is left of it: `r` requests at once, and more in `t` seconds. Not there where nothing is limited, as in the sandbox.",
     {
       type: "string",
       example: '"sends";r=199;t=1',
     },
   ),
-  WwwAuthenticate: described("The header that the key belongs in.", {
+  WwwAuthenticate: describeHeader("The header that the key belongs in.", {
     type: "string",
     example: 'ApiKey realm="pombo", header="X-API-Key"',
   }),
@@ -84,7 +84,7 @@ export const ANSWER_HEADERS = {
 
 type HeaderName = keyof typeof ANSWER_HEADERS;
 
-function described(description: string, schema: Record<string, unknown>) {
+function describeHeader(description: string, schema: Record<string, unknown>) {
   return { description, schema };
 }
 
@@ -102,7 +102,7 @@ const DONE: Record<number, string> = { 201: "Made", 202: "Accepted" };
  */
 export function answers(status: number, data: TSchema, errors: number[], meta?: TSchema): Record<string, Answer> {
   const all: Record<string, Answer> = {
-    [status]: limitedAnswer(status, DONE[status] ?? "Done", envelopeOf(data, meta)),
+    [status]: limitedAnswer(status, DONE[status] ?? "Done", buildEnvelope(data, meta)),
   };
   const ofBodies = errors.includes(413) ? OF_BODIES : [];
   for (const code of [...errors, ...ofBodies, ...ANYWHERE]) all[code] = errorAnswer(code);
@@ -119,7 +119,7 @@ function errorAnswer(status: number): Answer {
 }
 
 /** What holds the data of an answer. `Email` comes in an `EmailResponse`, many of `EmailListItem` in an `EmailList`. */
-export function envelopeOf(data: TSchema, meta?: TSchema): TSchema {
+export function buildEnvelope(data: TSchema, meta?: TSchema): TSchema {
   const envelope = meta === undefined ? Type.Object({ data }) : Type.Object({ data, meta });
   const { "x-name": name, items } = data as { "x-name"?: string; items?: { "x-name"?: string } };
   if (name !== undefined) return named(`${name}Response`, envelope);
@@ -130,12 +130,12 @@ export function envelopeOf(data: TSchema, meta?: TSchema): TSchema {
 /** One answer of a route that needs no key, for the API docs. */
 export function jsonAnswer(description: string, schema: TSchema, example?: object): Answer {
   const json = { schema, ...(example === undefined ? {} : { example }) };
-  return { description, headers: headersOf({}), content: { "application/json": json } };
+  return { description, headers: buildHeaders({}), content: { "application/json": json } };
 }
 
 /** A further answer of a route that asks for a key, for the API docs. */
 export function limitedAnswer(status: number, description: string, schema: TSchema): Answer {
-  const headers = headersOf({
+  const headers = buildHeaders({
     ...(status === 401 ? { "WWW-Authenticate": "WwwAuthenticate" } : {}),
     ...([402, 429, 503].includes(status) ? { "Retry-After": "RetryAfter" } : {}),
     "RateLimit-Policy": "RateLimitPolicy",
@@ -144,14 +144,14 @@ export function limitedAnswer(status: number, description: string, schema: TSche
   return { ...jsonAnswer(description, schema), headers };
 }
 
-function headersOf(names: Record<string, HeaderName>): Answer["headers"] {
+function buildHeaders(names: Record<string, HeaderName>): Answer["headers"] {
   const all = Object.entries<HeaderName>({ "X-Request-Id": "RequestId", ...names });
   return Object.fromEntries(all.map(([name, known]) => [name, { $ref: `#/components/headers/${known}` }]));
 }
 
 /** An answer that is a page for a browser. */
 export function htmlAnswer(description: string): Answer {
-  return { description, headers: headersOf({}), content: { "text/html": { schema: Type.String() } } };
+  return { description, headers: buildHeaders({}), content: { "text/html": { schema: Type.String() } } };
 }
 
 interface Description {

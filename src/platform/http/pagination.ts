@@ -48,13 +48,13 @@ export const CursorMeta = named(
   }),
 );
 
-export function pageOf(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
+export function parsePage(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
   const page = Number(query.page ?? 1);
   const perPage = Number(query.limit ?? DEFAULT_LIMIT);
   return { page, limit: perPage, offset: (page - 1) * perPage };
 }
 
-export function pageMeta(total: number, page: { page: number; limit: number }): typeof PageMeta.static {
+export function buildPageMeta(total: number, page: { page: number; limit: number }): typeof PageMeta.static {
   return { total, perPage: page.limit, page: page.page, lastPage: Math.max(1, Math.ceil(total / page.limit)) };
 }
 
@@ -90,7 +90,7 @@ const NUMBER_BYTES = 6;
  * A row's integer id counts the rows of all workspaces, and would tell one of them how busy the others are: so a cursor
  * is one block of AES-256, as that of events (modules/events/cursor.ts). `key`: 32 bytes for this use alone.
  */
-export function listPages(key: Uint8Array): ListPages {
+export function createListPages(key: Uint8Array): ListPages {
   const write = ({ createdAt, id }: Position, list: string) => {
     const block = Buffer.alloc(BLOCK_BYTES);
     block.writeUIntBE(createdAt, 0, NUMBER_BYTES);

@@ -16,7 +16,7 @@ const DRAFT = "sock.new";
 const UMASK = 0o177;
 
 /** Where the instance of a data directory takes the operator's commands. */
-export function socketFile(dataDir: string): string {
+export function getSocketFile(dataDir: string): string {
   return join(dataDir, "pombo.sock");
 }
 

@@ -34,12 +34,12 @@ const MIN_POOL = 4 * MIB;
 const MAX_POOL = 256 * MIB;
 
 /** No body is larger than a machine or cgroup of `memoryBytes` bears, whatever the configuration allows. */
-export function largestFor(memoryBytes: number): number {
+export function getLargestBody(memoryBytes: number): number {
   return Math.floor(Math.max(MIB, (memoryBytes - BASE_BYTES) / WORK_FACTOR));
 }
 
 /** The pool: half of the memory is for bodies, of which the largest, `seatBytes`, has its own. */
-export function poolFor(memoryBytes: number, seatBytes: number): number {
+export function getPoolBytes(memoryBytes: number, seatBytes: number): number {
   const pool = (memoryBytes - BASE_BYTES) / 2 / WORK_FACTOR - seatBytes;
   return Math.floor(Math.min(MAX_POOL, Math.max(MIN_POOL, pool)));
 }

@@ -57,7 +57,7 @@ function measure(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case QUOTE:
-        at = endOfString(bytes, at + 1);
+        at = findStringEnd(bytes, at + 1);
         break;
       case 0x2c: // ,
         values += 1;
@@ -83,7 +83,7 @@ function measure(bytes: Uint8Array): void {
 }
 
 /** The index of the quotation mark that ends the string whose content begins at `from`, or the end of the bytes. */
-function endOfString(bytes: Uint8Array, from: number): number {
+function findStringEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
   return at;

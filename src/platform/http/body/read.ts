@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.ts";
 import { AppError } from "../../errors.ts";
 import type { BodyAccount, BodyBudget } from "./budget.ts";
 import { parseJsonObject } from "./json.ts";
-import { pathOf } from "../path.ts";
+import { getPath } from "../path.ts";
 
 // Reading a request's body: its type, its length (announced or not), JSON. Elysia would answer a
 // malformed body with a bare SyntaxError once `aot` is off, and Bun's own 413 has an empty body.
@@ -28,7 +28,7 @@ const JSON_TYPE = /^application\/(?:[\w!#$%&'*+.^`|~-]+\+)?json\s*(?:;|$)/i;
 export interface BodyDeps {
   clock: Clock;
   /** Whose request it is, for the share of the budget. */
-  ownerOf: (request: Request) => string;
+  getOwner: (request: Request) => string;
   /** Of all bodies being read and worked on. */
   budget: BodyBudget;
   /** Called when the body has come; throws when its sender may not make it any more. */
@@ -41,10 +41,10 @@ export function bodyPlugin(limits: BodyLimits, deps: BodyDeps) {
       // RFC 9110 §9.3.5: the body of a DELETE means nothing.
       if (request.method === "DELETE") return {};
       requireJsonType(request);
-      const account = deps.budget.open(deps.ownerOf(request));
+      const account = deps.budget.open(deps.getOwner(request));
       const body: Body = { account, hash: NOTHING.hash };
       bodies.set(request, body);
-      const parsed = await readObject(request, body, limitFor(pathOf(request), limits), deps);
+      const parsed = await readObject(request, body, findBodyLimit(getPath(request), limits), deps);
       account.finishParsing();
       return parsed;
     })
@@ -61,13 +61,13 @@ interface Body {
 }
 
 const NO_BYTES = new Uint8Array();
-const NOTHING: Read = { bytes: NO_BYTES, hash: () => hashOf(NO_BYTES) };
+const NOTHING: Read = { bytes: NO_BYTES, hash: () => computeHash(NO_BYTES) };
 
 /** Each until its request is answered. */
 const bodies = new WeakMap<Request, Body>();
 
 /** SHA-256 of a body that was parsed, as it came. */
-export function bodyHashOf(request: Request): Buffer {
+export function getBodyHash(request: Request): Buffer {
   return (bodies.get(request) ?? NOTHING).hash();
 }
 
@@ -103,7 +103,7 @@ export function notJsonType(type: string | null): AppError {
 }
 
 /** How large a body may be at this path. */
-export function limitFor(path: string, limits: BodyLimits): number {
+export function findBodyLimit(path: string, limits: BodyLimits): number {
   if (/\/emails\/batch\/?$/.test(path)) return limits.batchBytes;
   // Five hundred addresses of the longest are more than other requests may hold.
   return /\/(emails|suppressions\/import)\/?$/.test(path) ? limits.sendBytes : limits.otherBytes;
@@ -119,7 +119,7 @@ async function readObject(request: Request, body: Body, limit: number, deps: Bod
   return parseJsonObject(bytes);
 }
 
-function hashOf(bytes: Uint8Array): Buffer {
+function computeHash(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
 }
 
@@ -141,7 +141,7 @@ async function readBody(request: Request, limit: number, reading: Reading): Prom
   try {
     if (announced !== null && announced <= WHOLE_BYTES) {
       const bytes = await readWhole(request, announced, reading);
-      return { bytes, hash: () => hashOf(bytes) };
+      return { bytes, hash: () => computeHash(bytes) };
     }
     if (request.body === null) return NOTHING;
     return await readPieces(request.body as ReadableStream<Uint8Array>, announced, { ...reading, limit });

@@ -1,7 +1,7 @@
 import type { Static, TSchema, TUnsafe } from "@sinclair/typebox";
 import { validationError } from "../errors.ts";
 import { missingBody } from "./json.ts";
-import { checkerOf, faultsOf, ruled } from "../request-schemas.ts";
+import { createChecker, findFieldErrors, ruled } from "../request-schemas.ts";
 
 /**
  * `schema` as the body of a route: the check itself throws the 422 with every fault, or the 400 when
@@ -9,10 +9,10 @@ import { checkerOf, faultsOf, ruled } from "../request-schemas.ts";
  * batch of 30 MB holds everybody else up for a third of a second.
  */
 export function requestBody<T extends TSchema>(schema: T): TUnsafe<Static<T>> {
-  const checker = checkerOf(schema);
-  const faults = (value: unknown) => faultsOf(checker, value);
+  const checker = createChecker(schema);
+  const faults = (value: unknown) => findFieldErrors(checker, value);
   return ruled<Static<T>>(schema, {
-    faults,
+    findErrors: faults,
     isValid(value) {
       if (value === undefined) throw missingBody();
       if (checker.Check(value)) return true;
