@@ -5,9 +5,9 @@ import { named } from "../../platform/http/openapi.ts";
 import { buildAnswerExample } from "./examples.ts";
 import { addDescriptions } from "./descriptions.ts";
 
-// What webhooks are told, for the document: an entry for each type of event, and one schema for all of a shape.
+// The calls to webhooks, for the document: an entry for each type of event, and one schema for all of a shape.
 
-/** What events of one shape have in common. */
+/** Events whose `data` has the same schema. */
 export interface EventShape {
   /** As in `EmailEvent`. */
   name: string;
@@ -17,7 +17,7 @@ export interface EventShape {
 
 export interface EventPayload {
   shape: EventShape;
-  /** When it is told. */
+  /** When it happens. */
   says: string;
   /** Where `data` is otherwise than in the shape's own example. */
   example?: Members;
@@ -43,7 +43,7 @@ const PARAMETERS = Object.entries(HEADERS).map(([name, [description, example]]) 
   schema: { type: "string", examples: [example] },
 }));
 
-/** Not that of the operations: generators write a file for each tag. */
+/** Another tag than that of the operations: generators write a file for each tag. */
 export const EVENT_TAG = "Webhook calls";
 
 const RESPONSES = {
@@ -77,7 +77,7 @@ export function buildEventOperations(payloads: EventPayloads): { webhooks: Membe
   };
   const post = buildOperation({
     id: "onEvent",
-    summary: "Tell of an event",
+    summary: "An event",
     description: "Each call holds one event that the webhook wants. `webhooks` in this document shows every type.",
     body: { schema: all },
   });
