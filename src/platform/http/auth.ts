@@ -1,3 +1,5 @@
+// Authentication: who sends a request, by API key, by the operator key, or without one.
+
 import { AppError } from "../errors.ts";
 import { getPath } from "./path.ts";
 

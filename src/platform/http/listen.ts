@@ -1,3 +1,5 @@
+// Listens for HTTP and hands each request to the application in the form that its router needs.
+
 import http from "node:http";
 import type { AnyElysia } from "elysia";
 import type { HostPort } from "../ip/address.ts";

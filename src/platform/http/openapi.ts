@@ -1,3 +1,5 @@
+// Descriptions of routes and answers for the OpenAPI document.
+
 import { Type, type TSchema } from "@sinclair/typebox";
 import { ERROR_CODES } from "./errors.ts";
 
@@ -6,7 +8,7 @@ const DESCRIPTIONS: Record<number, string> = {
   401: "The API key is missing or not valid",
   402: "A quota or plan limit is reached",
   403: "This key may not do this",
-  404: "There is no such thing in this workspace",
+  404: "Not found in this workspace",
   405: "The path does not know this method",
   408: "The body came too slowly",
   409: "The state of things does not allow it",
@@ -14,11 +16,11 @@ const DESCRIPTIONS: Record<number, string> = {
   415: "The body is not application/json",
   422: "The request is not valid; one item per fault",
   429: "Too many requests; nothing was done",
-  500: "A fault of pombo's own; nothing was half done",
+  500: "An internal error; nothing was half done",
   503: "Nothing can be stored at the moment; nothing was accepted, unless the message says that this is not known",
 };
 
-/** `schema`, which the document then holds once, under this name, and points to wherever it is used. */
+/** `schema`, which the document holds once, under this name. */
 export function named<T extends TSchema>(name: string, schema: T): T {
   return { ...schema, "x-name": name };
 }
@@ -52,9 +54,9 @@ export const Deleted = named(
   }),
 );
 
-/** Answers of every route that asks for a key. */
+/** Errors of every route that needs a key. */
 const ANYWHERE = [401, 429, 500];
-/** Answers of every route that takes a body, beside 413. */
+/** Errors of every route with a body, besides 413. */
 const OF_BODIES = [408, 503];
 
 /** Headers of answers, for the document's components. */
@@ -96,10 +98,7 @@ interface Answer {
 
 const DONE: Record<number, string> = { 201: "Made", 202: "Accepted" };
 
-/**
- * The answers of a route that asks for a key, for the API docs: `data` in its envelope, then the errors by
- * status; those that every such route has need not be named.
- */
+/** The answers of a route that needs a key: `data` in its envelope, then the errors by status, with those that all have. */
 export function answers(status: number, data: TSchema, errors: number[], meta?: TSchema): Record<string, Answer> {
   const all: Record<string, Answer> = {
     [status]: limitedAnswer(status, DONE[status] ?? "Done", buildEnvelope(data, meta)),
@@ -109,7 +108,7 @@ export function answers(status: number, data: TSchema, errors: number[], meta?: 
   return all;
 }
 
-/** The same for all routes, and made once: a start describes a hundred. */
+/** Shared by all routes: a start describes a hundred. */
 const errorAnswers = new Map<number, Answer>();
 
 function errorAnswer(status: number): Answer {
@@ -118,7 +117,7 @@ function errorAnswer(status: number): Answer {
   return answer;
 }
 
-/** What holds the data of an answer. `Email` comes in an `EmailResponse`, many of `EmailListItem` in an `EmailList`. */
+/** The object around the data of an answer. `Email` comes in an `EmailResponse`, many `EmailListItem` in an `EmailList`. */
 export function buildEnvelope(data: TSchema, meta?: TSchema): TSchema {
   const envelope = meta === undefined ? Type.Object({ data }) : Type.Object({ data, meta });
   const { "x-name": name, items } = data as { "x-name"?: string; items?: { "x-name"?: string } };
@@ -127,13 +126,13 @@ export function buildEnvelope(data: TSchema, meta?: TSchema): TSchema {
   return item === undefined ? envelope : named(`${item.replace(/ListItem$/, "")}List`, envelope);
 }
 
-/** One answer of a route that needs no key, for the API docs. */
+/** One answer of a route that needs no key. */
 export function jsonAnswer(description: string, schema: TSchema, example?: object): Answer {
   const json = { schema, ...(example === undefined ? {} : { example }) };
   return { description, headers: buildHeaders({}), content: { "application/json": json } };
 }
 
-/** A further answer of a route that asks for a key, for the API docs. */
+/** A further answer of a route that needs a key. */
 export function limitedAnswer(status: number, description: string, schema: TSchema): Answer {
   const headers = buildHeaders({
     ...(status === 401 ? { "WWW-Authenticate": "WwwAuthenticate" } : {}),
@@ -161,9 +160,9 @@ interface Description {
   summary: string;
   description: string;
   responses: Record<string, Answer>;
-  /** Where the `data` of its example is otherwise than the schema's. */
+  /** Members of its example's `data` that differ from the schema's. */
   example?: object;
-  /** It may be asked without a key. */
+  /** It needs no key. */
   isOpen?: boolean;
   /** The keys that it takes; absent: the operator key on the operator's paths, elsewhere a workspace's. */
   keys?: ("apiKey" | "operatorKey")[];
@@ -171,7 +170,7 @@ interface Description {
   headers?: { name: string; description: string }[];
 }
 
-/** What the API docs say of a route. */
+/** The description of a route for the API docs. */
 export function describe(detail: Description) {
   const { id, tag, summary, description, responses, headers } = detail;
   const parameters = headers?.map((header) => ({
