@@ -1,6 +1,6 @@
-import { createCursorCipher } from "../../platform/http/cursor.ts";
-
 // Cursors: a listener's place in its workspace's events.
+
+import { createCursorCipher } from "../../platform/http/cursor.ts";
 
 export interface EventCursors {
   /** The cursor after the event `id` (0: before all) of a workspace. */

@@ -1,3 +1,5 @@
+// The events module: records what happens, for subscribers and for listeners over the API.
+
 import type { AnyElysia } from "elysia";
 import type { Context } from "../../platform/context.ts";
 import type { Db } from "../../platform/db/open.ts";
@@ -7,8 +9,6 @@ import { createEventCursors } from "./cursor.ts";
 import { Listeners } from "./listeners.ts";
 import { createRecorder, type EventSubscriber, type Recorder, type RecorderDeps } from "./record.ts";
 import { eventRoutes } from "./routes.ts";
-
-// The events module: records what happens, for subscribers and for listeners over the API.
 
 export interface Events extends Recorder {
   subscribe(subscriber: EventSubscriber): void;

@@ -1,7 +1,7 @@
+// Clients that listen to a workspace's events over the API. They ask again and again, and count between their requests too.
+
 import type { Clock } from "../../platform/clock.ts";
 import type { EventSubscriber, RecordedEvent } from "./record.ts";
-
-// Clients that listen to a workspace's events over the API. They ask again and again, and count between their requests too.
 
 /** A listener counts for so long after its last request. */
 const COUNTED_MS = 60_000;

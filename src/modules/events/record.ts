@@ -1,3 +1,7 @@
+// Records events, each in the transaction that makes it true; subscribers are called in the same one, so that a crash
+// between the two cannot be seen from outside. Events of emails and SMS, of which there are millions, are recorded only
+// while a subscriber wants them, all others always.
+
 import { AfterCommit } from "../../platform/db/after-commit.ts";
 import type { Db } from "../../platform/db/open.ts";
 import { timeOf } from "../../platform/http/times.ts";
@@ -5,10 +9,6 @@ import type { Random } from "../../platform/random.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { EventType } from "./schema.ts";
 import type { EventStore } from "./store.ts";
-
-// Records events, each in the transaction that makes it true; subscribers are called in the same one, so that a crash
-// between the two cannot be seen from outside. Events of emails and SMS, of which there are millions, are recorded only
-// while a subscriber wants them, all others always.
 
 /** Something that happened. */
 export interface DomainEvent {

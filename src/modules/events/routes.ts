@@ -1,16 +1,16 @@
+// GET /events: the events of a workspace, with long polling.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe, named } from "../../platform/http/openapi.ts";
 import { CursorMeta } from "../../platform/http/pagination.ts";
-import { integerText, text } from "../../platform/http/rules.ts";
+import { integerText, text } from "../../platform/http/request-schemas.ts";
 import type { EventCursors } from "./cursor.ts";
 import type { Listeners } from "./listeners.ts";
 import { EventBody } from "./schema.ts";
 import type { EventRow, EventStore } from "./store.ts";
-
-// GET /events: the events of a workspace, with long polling.
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 100;

@@ -1,6 +1,6 @@
-import { Type } from "@sinclair/typebox";
-
 // The types of events, and their form.
+
+import { Type } from "@sinclair/typebox";
 
 /** By the names that a webhook subscribes to. */
 export const EVENT_TYPES = [

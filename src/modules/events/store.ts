@@ -1,10 +1,10 @@
+// The stored events.
+
 import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { events } from "../../platform/db/schema/events.ts";
 import { removeOldest } from "../../platform/db/batches.ts";
 import { fast } from "../../platform/db/statement.ts";
-
-// The stored events.
 
 export type EventRow = typeof events.$inferSelect;
 export type NewEventRow = Omit<EventRow, "id">;

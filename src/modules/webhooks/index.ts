@@ -1,3 +1,5 @@
+// The webhooks module: a workspace's webhooks, and the worker that calls them with its events.
+
 import type { AnyElysia } from "elysia";
 import type { Config } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
@@ -22,8 +24,6 @@ import { createAddressLookup } from "./delivery/address-lookup.ts";
 import type { TargetRules } from "./delivery/target.ts";
 import { openSecrets } from "./secrets.ts";
 import type { WebhookStore } from "./store.ts";
-
-// The webhooks module: a workspace's webhooks, and the worker that calls them with its events.
 
 /** A stop waits for calls no longer than this: what is cut off is called again. */
 const STOP_GRACE_MS = 5_000;

@@ -1,7 +1,7 @@
+// The secrets of webhooks: sealed in the database, opened to sign calls.
+
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import type { WebhookRow } from "./store.ts";
-
-// The secrets of webhooks: sealed in the database, opened to sign calls.
 
 /** Webhooks whose secrets are cached in the clear. */
 const MAX_CACHED = 10_000;

@@ -1,7 +1,7 @@
-import { createHmac } from "node:crypto";
-
 // Signs calls by the Standard Webhooks specification: HMAC-SHA256 over id, time and body. Each valid secret gives a
 // signature, so that a receiver may still use the old one while it is being replaced.
+
+import { createHmac } from "node:crypto";
 
 /** The beginning of a secret as it is shown. */
 const SECRET_PREFIX = "whsec_";

@@ -1,3 +1,5 @@
+// The webhooks, and which events they want.
+
 import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { goneWebhooks, webhooks } from "../../platform/db/schema/events.ts";
@@ -5,8 +7,6 @@ import { fast } from "../../platform/db/statement.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import type { EventType } from "../events/schema.ts";
-
-// The webhooks, and which events they want.
 
 export type WebhookRow = typeof webhooks.$inferSelect;
 

@@ -1,11 +1,11 @@
+// Outcomes that could not be recorded because of an internal error. Each is kept in memory, where it holds no place
+// and stops nobody, is shown to the operator, and is tried again once a minute, since some errors pass. The others need
+// another version, whose start finds in the database what a crash would have left there.
+
 import { BackgroundTask } from "../background-task.ts";
 import type { Clock } from "../clock.ts";
 import type { HealthIssue } from "../health-issue.ts";
 import type { Log } from "../log.ts";
-
-// Outcomes that could not be recorded because of an internal error. Each is kept in memory, where it holds no place
-// and stops nobody, is shown to the operator, and is tried again once a minute, since some errors pass. The others need
-// another version, whose start finds in the database what a crash would have left there.
 
 const RETRY_MS = 60_000;
 

@@ -1,11 +1,11 @@
-import { createCipheriv, createDecipheriv } from "node:crypto";
-
 // Opaque cursors: a place in a list, as a client keeps it.
 //
 // A row's integer id counts the rows of all workspaces, and would show one of them how busy the others are. So a cursor is
 // one block of AES-256, which the same place always gives, and which nobody can read or make. One block under a key of its
 // own is a permutation, so neither an IV nor a tag is needed: a block that was not given out holds the list's 32 bits with a
 // chance of 2^-32, and for events the workspace too, of 2^-80.
+
+import { createCipheriv, createDecipheriv } from "node:crypto";
 
 const BLOCK_BYTES = 16;
 /** Each of the two numbers; the last 4 bytes are the list's. */

@@ -1,10 +1,10 @@
-import type { Clock } from "../clock.ts";
-import type { Commit } from "../db/group-commit.ts";
-import type { HealthIssue } from "../health-issue.ts";
-
 // The pause of all delivery, which the operator ends. It begins after a restore: everything delivered since the restored
 // state would go out again. Emails, SMS and webhook calls are accepted and wait; nothing is claimed. The pause is stored
 // in the database, so that a restart does not end it.
+
+import type { Clock } from "../clock.ts";
+import type { Commit } from "../db/group-commit.ts";
+import type { HealthIssue } from "../health-issue.ts";
 
 /** As it is stored. */
 export interface Pause {

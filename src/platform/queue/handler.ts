@@ -1,6 +1,6 @@
-import type { Job } from "./job.ts";
-
 // The port between the worker and the module that makes its attempts.
+
+import type { Job } from "./job.ts";
 
 /** The result of an attempt, for the worker to record. */
 export interface JobResult<State = unknown> {

@@ -1,7 +1,7 @@
-import type { Lane } from "./lane.ts";
-
 // The lanes that wait for a time: a binary heap by dueAt. A lane is in it at most once and knows its place, so that an
 // earlier row moves it forward without a search.
+
+import type { Lane } from "./lane.ts";
 
 export class LaneHeap {
   readonly #heap: Lane[] = [];

@@ -1,8 +1,3 @@
-import { LaneHeap } from "./lane-heap.ts";
-import { type Lane, newLane } from "./lane.ts";
-import { type SiteLimits, SitePlaces } from "./site-limits.ts";
-import { FairScheduler } from "./fair-scheduler.ts";
-
 // The lanes with waiting rows, and which of them may start work next.
 //
 // A lane is one workspace's work for one destination. Lanes stand in a heap by the time their first row is due; when that
@@ -14,6 +9,11 @@ import { FairScheduler } from "./fair-scheduler.ts";
 // The limits of a lane's site (site-limits.ts) are asked before anything is claimed, so that a blocked site costs its
 // rows nothing. Which site a lane leads to is known once the handler has looked it up for the first job; until then the
 // lane runs one job, or as many as the limits allow.
+
+import { LaneHeap } from "./lane-heap.ts";
+import { type Lane, newLane } from "./lane.ts";
+import { type SiteLimits, SitePlaces } from "./site-limits.ts";
+import { FairScheduler } from "./fair-scheduler.ts";
 
 /** A destination that could not be reached is tried with one job at a time until it answers again. */
 const UNREACHED_LIMIT = 1;

@@ -1,9 +1,3 @@
-import type { Context } from "../context.ts";
-import type { FailedWrites } from "../db/failed-writes.ts";
-import { isStorageError } from "../db/storage-error.ts";
-import type { JobHandler } from "./handler.ts";
-import type { InterruptedJob, LaneHead, WorkerQueue } from "./job.ts";
-
 // Puts a queue in order: rows in flight that nobody works on, and waits after the clock was set back.
 //
 // A row is left in flight by a crash, or by an internal error. An attempt that had not passed its point of no return had
@@ -11,6 +5,12 @@ import type { InterruptedJob, LaneHead, WorkerQueue } from "./job.ts";
 // brings the process down. An attempt that had passed it may have had its effect: it keeps that delay and is recorded as
 // uncertain. Each row has a transaction closure of its own, so that one that cannot be recorded because of an internal error
 // holds up neither the others nor the start: it stays in flight, since it would be sent again unmarked.
+
+import type { Context } from "../context.ts";
+import type { FailedWrites } from "../db/failed-writes.ts";
+import { isStorageError } from "../db/storage-error.ts";
+import type { JobHandler } from "./handler.ts";
+import type { InterruptedJob, LaneHead, WorkerQueue } from "./job.ts";
 
 /** Interrupted attempts without effect that start again at once. */
 const TRUSTED_ATTEMPTS = 2;

@@ -1,11 +1,11 @@
+// Records the results of attempts, each in one transaction with what becomes of its row.
+
 import type { Context } from "../context.ts";
 import { FailedWrites } from "../db/failed-writes.ts";
 import { isStorageError } from "../db/storage-error.ts";
 import type { JobHandler, JobResult } from "./handler.ts";
 import type { Job, WorkerQueue } from "./job.ts";
 import { nextRetryAt } from "./retry-delay.ts";
-
-// Records the results of attempts, each in one transaction with what becomes of its row.
 
 /** After a failure of the storage. */
 const RETRY_MS = 1_000;

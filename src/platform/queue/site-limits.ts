@@ -1,8 +1,8 @@
-import type { FairScheduler } from "./fair-scheduler.ts";
-import type { Lane } from "./lane.ts";
-
 // Limits of sites. A site is what several lanes may lead to and what bears only so much: the mail hosts behind a domain,
 // a pool of slow receivers. A lane whose site is full stands aside until a job for that site ends.
+
+import type { FairScheduler } from "./fair-scheduler.ts";
+import type { Lane } from "./lane.ts";
 
 /** The limits; sites are named as the handler names them in `locate`. */
 export interface SiteLimits {

@@ -1,3 +1,12 @@
+// The worker of a queue: claims due rows, hands each to the handler, which does the I/O, and records the result.
+//
+// A row's life: waiting → (claim, committed) in flight → completed (the row is gone) | retried (it waits again) | released
+// (the attempt was not begun). Every way out of a handler, an internal error included, ends in one of these. A result
+// that the storage does not take stays in memory and is tried again every second, while the disk guard keeps anything new
+// from starting. One that an internal error keeps from being recorded leaves the row in flight, as a crash does.
+//
+// lanes.ts says which rows are next, result-recorder.ts writes results, recover.ts frees what a crash left in flight.
+
 import { BackgroundTask } from "../background-task.ts";
 import type { Context } from "../context.ts";
 import { isStorageError } from "../db/storage-error.ts";
@@ -12,15 +21,6 @@ import { freeInterrupted, freeLost, type RecoverDeps, reschedule } from "./recov
 import { ResultRecorder } from "./result-recorder.ts";
 import { nextRetryAt } from "./retry-delay.ts";
 import type { SiteLimits } from "./site-limits.ts";
-
-// The worker of a queue: claims due rows, hands each to the handler, which does the I/O, and records the result.
-//
-// A row's life: waiting → (claim, committed) in flight → completed (the row is gone) | retried (it waits again) | released
-// (the attempt was not begun). Every way out of a handler, an internal error included, ends in one of these. A result
-// that the storage does not take stays in memory and is tried again every second, while the disk guard keeps anything new
-// from starting. One that an internal error keeps from being recorded leaves the row in flight, as a crash does.
-//
-// lanes.ts says which rows are next, result-recorder.ts writes results, recover.ts frees what a crash left in flight.
 
 /** A destination that did not answer is tried again with its next row after this: its backlog must not burn a core. */
 const UNREACHED_PAUSE_MS = 1_000;

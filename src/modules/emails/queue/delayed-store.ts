@@ -1,11 +1,11 @@
+// Which rows of the queue are delayed: those at which an attempt has ended without taking them off. Their attempts, less
+// the running one, are above 0. The begin of an attempt changes nothing of that, so that mail delivered at its first
+// attempt, as most is, never counts as delayed.
+
 import { eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
-
-// Which rows of the queue are delayed: those at which an attempt has ended without taking them off. Their attempts, less
-// the running one, are above 0. The begin of an attempt changes nothing of that, so that mail delivered at its first
-// attempt, as most is, never counts as delayed.
 
 /** Notified, inside the transaction. */
 export interface QueueCounts {

@@ -1,9 +1,9 @@
-import type { Clock } from "../../../platform/clock.ts";
-import type { CensusStore, QueuePlace } from "./depth-store.ts";
-
 // Samples how much waits for each site, and since when. It counts on request, by walking the queue's covering index slice by
 // slice with turns of the event loop between, so that a million rows stop nobody. Rows move meanwhile, so the figures are
 // those of about one moment. (Counters would give the depth for less, but not the age of the oldest row.)
+
+import type { Clock } from "../../../platform/clock.ts";
+import type { CensusStore, QueuePlace } from "./depth-store.ts";
 
 /** The emails that wait for one site. */
 export interface SiteDepth {

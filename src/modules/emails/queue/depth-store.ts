@@ -1,9 +1,9 @@
+// Counts the email queue, slice by slice.
+
 import { and, asc, count, eq, gt, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import { emailQueue, emails, lanes } from "../../../platform/db/schema/schema.ts";
-
-// Counts the email queue, slice by slice.
 
 /** A place in the order of the queue's covering index. */
 export interface QueuePlace {

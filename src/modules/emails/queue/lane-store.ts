@@ -1,9 +1,9 @@
+// The lanes of the email queue: one for each destination of a workspace's mail.
+
 import { and, eq, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { lanes } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
-
-// The lanes of the email queue: one for each destination of a workspace's mail.
 
 /** Lanes whose ids are cached. */
 const MAX_CACHED_LANES = 20_000;

@@ -1,3 +1,5 @@
+// Makes a domain's waiting mail due now.
+
 import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { DomainRow } from "../../domains/store.ts";

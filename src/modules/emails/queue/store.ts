@@ -1,16 +1,16 @@
+// The rows of the email queue. Claiming a row counts the attempt and postpones the row to its next attempt, in a committed
+// transaction, before anything is connected: there are no leases, and a crash costs one attempt's delay. A row whose
+// attempt runs has in_flight = 1 and is not claimed again, however long the attempt takes. Everything that ends an attempt
+// is fenced by its number.
+
 import { and, asc, eq, gt, inArray, lte, min, sql } from "drizzle-orm";
-import { endOfShare } from "../../../platform/db/batches.ts";
+import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 import { countDelayed, DELAYED_COLUMNS, type QueueCounts } from "./delayed-store.ts";
 import { openLaneStore } from "./lane-store.ts";
-
-// The rows of the email queue. Claiming a row counts the attempt and postpones the row to its next attempt, in a committed
-// transaction, before anything is connected: there are no leases, and a crash costs one attempt's delay. A row whose
-// attempt runs has in_flight = 1 and is not claimed again, however long the attempt takes. Everything that ends an attempt
-// is fenced by its number.
 
 /** Rows that one transaction reschedules. */
 const RESCHEDULE_ROWS = 2_000;
@@ -46,7 +46,7 @@ export function openQueueStore(db: Db, counts: QueueCounts | null = null) {
   const { orm } = db;
   const p = sql.placeholder;
   const delayed = countDelayed(orm, counts);
-  const findEnd = endOfShare(orm, emailQueue);
+  const findEnd = prepareBatchEnd(orm, emailQueue);
   const isThisAttempt = and(eq(emailQueue.id, p("id")), eq(emailQueue.attempts, p("attempt")));
   const insertRow = fast(
     orm.insert(emailQueue).values({

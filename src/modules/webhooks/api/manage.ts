@@ -1,3 +1,5 @@
+// The actions of a workspace's owner on its webhooks: create, change, rotate the secret, test, replay.
+
 import type { Plan } from "../../../config/config.ts";
 import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
@@ -15,8 +17,6 @@ import { MAX_OLD_SECRETS, type OldSecret, listOldSecrets, getSealContext } from 
 import { createSecret, formatSecret } from "../sign.ts";
 import type { WebhookRow, WebhookStore } from "../store.ts";
 import { showWebhook } from "./serialize.ts";
-
-// The actions of a workspace's owner on its webhooks: create, change, rotate the secret, test, replay.
 
 export interface WebhookDeps extends Pick<Context, "commit" | "clock" | "random"> {
   webhooks: WebhookStore;

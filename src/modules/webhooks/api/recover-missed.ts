@@ -1,11 +1,11 @@
+// Recovery: queues the events that a webhook has missed since a time, in batches, as it may be a month of everything. A
+// webhook has one recovery at a time. Requests that come meanwhile wait for its end and are done in one go, from the
+// earliest of their times: each caller's answer is that of a run that began after the request.
+
 import type { EventType } from "../../events/schema.ts";
 import { type Place, requireEnabled, type WebhookDeps } from "./manage.ts";
 import type { EventPlace } from "../delivery/delivery-store.ts";
 import { isSubscribed, type WebhookRow } from "../store.ts";
-
-// Recovery: queues the events that a webhook has missed since a time, in batches, as it may be a month of everything. A
-// webhook has one recovery at a time. Requests that come meanwhile wait for its end and are done in one go, from the
-// earliest of their times: each caller's answer is that of a run that began after the request.
 
 /** Events looked at in one transaction. */
 const BATCH = 500;

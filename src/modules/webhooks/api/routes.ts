@@ -1,11 +1,20 @@
+// The routes under /webhooks.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
-import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../../../platform/http/pagination.ts";
+import {
+  CursorMeta,
+  CursorQuery,
+  PageMeta,
+  PageQuery,
+  buildPageMeta,
+  parsePage,
+} from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { uuid } from "../../../platform/http/rules.ts";
+import { uuid } from "../../../platform/http/request-schemas.ts";
 import {
   changeWebhook,
   createWebhook,
@@ -30,8 +39,6 @@ import {
 } from "./schema.ts";
 import { showDelivery, showWebhook } from "./serialize.ts";
 import type { WebhookRow } from "../store.ts";
-
-// The routes under /webhooks.
 
 const TAG = "Webhooks";
 const LIST = "webhooks";
@@ -131,10 +138,10 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/deliveries",
       ({ request, params, query }) => {
         const webhook = findWebhook(request, params.id, deps);
-        const page = pageOf(query);
+        const page = parsePage(query);
         const total = webhook.deliveryCount;
         const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
-        return { data: rows.map(showDelivery), meta: pageMeta(total, page) };
+        return { data: rows.map(showDelivery), meta: buildPageMeta(total, page) };
       },
       {
         params: OneWebhook,

@@ -1,8 +1,8 @@
+// Looks up the addresses of a receiver by our own resolver.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { Resolver } from "../../../protocols/dns/lookup.ts";
 import type { LookUpAddresses } from "./target.ts";
-
-// Looks up the addresses of a receiver by our own resolver.
 
 /** For all addresses of a name: what is not known by then is given up, and holds up nobody else. */
 const TIMEOUT_MS = 5_000;

@@ -1,11 +1,11 @@
+// One HTTP call to a receiver. The checked address is the one that is dialled, in place of the name, which goes into the
+// header Host and into TLS, where the certificate is verified against it. Redirects are not followed: they would lead past
+// every check.
+
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Target } from "./target.ts";
-
-// One HTTP call to a receiver. The checked address is the one that is dialled, in place of the name, which goes into the
-// header Host and into TLS, where the certificate is verified against it. Redirects are not followed: they would lead past
-// every check.
 
 /** For the whole call, to the end of the answer. */
 const TIMEOUT_MS = 15_000;

@@ -1,11 +1,11 @@
+// Removes old events and deliveries, and what deleted webhooks leave, in batches between which others are served.
+
 import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Context } from "../../../platform/context.ts";
 import type { EventStore } from "../../events/store.ts";
 import type { WebhookStore } from "../store.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
-
-// Removes old events and deliveries, and what deleted webhooks leave, in batches between which others are served.
 
 const PURGE_EVERY_MS = 10 * 60_000;
 /** Rows of each kind of a deleted webhook that one transaction removes. */

@@ -1,9 +1,9 @@
-import type { SiteLimits } from "../../../platform/queue/site-limits.ts";
-
 // How many calls may be under way. A receiver whose last call ended well has places of its own; all receivers whose last
 // call timed out share a small pool, so that a thousand dead receivers, each holding a call for fifteen seconds, take
 // nothing from the others. A receiver that is not known yet has a few calls while little else is under way, and one while
 // much is: the first calls to a thousand receivers that turn out to be dead are nearly all that one workspace may have.
+
+import type { SiteLimits } from "../../../platform/queue/site-limits.ts";
 
 /** Calls under way at once, of all webhooks. */
 export const MAX_CALLS = 2_000;

@@ -1,3 +1,7 @@
+// One call of one event to one webhook: waits for an earlier event of the same resource that is being delivered, finds and
+// checks the receiver's address, signs, posts and classifies the answer. The worker records the delivery and the webhook's
+// health in one transaction with the queue row.
+
 import { BUILD } from "../../../platform/build-info.ts";
 import type { Context } from "../../../platform/context.ts";
 import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
@@ -15,10 +19,6 @@ import type { DeliveryStore } from "./delivery-store.ts";
 import type { WebhookJobStore } from "./job-store.ts";
 import { classify, computeHealth, type Outcome } from "./outcome.ts";
 import { type LookUpAddresses, parseTarget, resolveTarget, type TargetRules } from "./target.ts";
-
-// One call of one event to one webhook: waits for an earlier event of the same resource that is being delivered, finds and
-// checks the receiver's address, signs, posts and classifies the answer. The worker records the delivery and the webhook's
-// health in one transaction with the queue row.
 
 export interface DeliverDeps extends Pick<Context, "clock" | "random" | "log"> {
   webhooks: WebhookStore;

@@ -1,10 +1,10 @@
+// The deliveries of webhooks: a row for each HTTP attempt.
+
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
-import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import { fast } from "../../../platform/db/statement.ts";
-
-// The deliveries of webhooks: a row for each HTTP attempt.
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
 
@@ -116,7 +116,7 @@ export function openDeliveryStore(db: Db) {
 
     /** Removes a batch of a webhook's deliveries; true when there may be more. */
     removeBatch: (webhookId: number, limit: number): boolean =>
-      removeShare(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
+      removeBatch(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
 
     /** Removes a batch of the deliveries older than `notBefore`; returns how many of each webhook, and whether there may be more. */
     purge(notBefore: number): { removed: Map<number, number>; hasMore: boolean } {

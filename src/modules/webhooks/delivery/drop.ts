@@ -1,3 +1,5 @@
+// Drops a waiting call, for the operator.
+
 import { newId } from "../../../platform/uuid.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { DeliveryStore } from "./delivery-store.ts";

@@ -1,15 +1,15 @@
-import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
-import type { Db } from "../../../platform/db/open.ts";
-import { events, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
-import { endOfShare, removeShare } from "../../../platform/db/batches.ts";
-import { fast } from "../../../platform/db/statement.ts";
-import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
-
 // The queue of the webhook calls; a lane is a webhook. Calls are made at least once: one that a crash cut off is made
 // again, with the same event's id. So no attempt is ever uncertain, and the queue has no point of no return.
 //
 // A call may be requested once more while it is under way. The row keeps that in `again`, and is due from the moment of
 // the request: the end of the call leaves the row, and endCall() decides what becomes of it.
+
+import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
+import type { Db } from "../../../platform/db/open.ts";
+import { events, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
+import { prepareBatchEnd, removeBatch } from "../../../platform/db/batches.ts";
+import { fast } from "../../../platform/db/statement.ts";
+import type { InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 
 /** Rows that one transaction reschedules. */
 const RESCHEDULE_ROWS = 2_000;
@@ -131,7 +131,7 @@ export function openWebhookJobStore(db: Db) {
       .where(eq(webhookJobs.id, p("id"))),
   );
 
-  const findEnd = endOfShare(orm, webhookJobs);
+  const findEnd = prepareBatchEnd(orm, webhookJobs);
 
   const queue: WorkerQueue<null> = {
     findWorkspace: (laneId) => selectWorkspace.get({ id: laneId })?.workspaceId ?? 0,
@@ -235,6 +235,6 @@ export function openWebhookJobStore(db: Db) {
     retryNow: (id: number, now: number): number | null => updateDueNow.get({ id, now })?.webhookId ?? null,
     /** Takes a batch of a webhook's calls off the queue, running ones included; true when there may be more. */
     removeBatch: (webhookId: number, limit: number): boolean =>
-      removeShare(orm, webhookJobs, eq(webhookJobs.webhookId, webhookId), limit),
+      removeBatch(orm, webhookJobs, eq(webhookJobs.webhookId, webhookId), limit),
   };
 }

@@ -1,8 +1,8 @@
-import type { CallResult } from "./call.ts";
-import type { WebhookHealth, WebhookRow } from "../store.ts";
-
 // Classifies the answer of a call. 2xx is success; everything else is retried by the schedule, but for 410, by which a
 // receiver says that it wants no more: that turns the webhook off. So do five days of nothing but failures.
+
+import type { CallResult } from "./call.ts";
+import type { WebhookHealth, WebhookRow } from "../store.ts";
 
 /** Waits after the first attempt, the second, …; after the last the event is given up for this webhook. */
 export const RETRY_MS = [5_000, 5 * 60_000, 30 * 60_000, 2 * 3_600_000, 5 * 3_600_000, 10 * 3_600_000, 10 * 3_600_000];

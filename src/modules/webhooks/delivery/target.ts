@@ -1,10 +1,10 @@
-import { isIP } from "node:net";
-import { type AddressRanges, isAmong, isRefusedAddress, isWithin } from "../../../platform/ip/address.ts";
-
 // The protection against SSRF: which URLs a workspace may have called from inside our network. Only public ones, over
 // https. The URL is parsed once, by the rules of browsers, which turn every spelling of an address (decimal, octal, hex,
 // short) into one. Addresses are checked when the webhook is created and again when it is called; the checked address is
 // the one that is dialled, so that a name that changes between the two gains nothing.
+
+import { isIP } from "node:net";
+import { type AddressRanges, isAmong, isRefusedAddress, isWithin } from "../../../platform/ip/address.ts";
 
 const MAX_URL = 2048;
 
