@@ -10,7 +10,7 @@ import type { ReportDeps } from "../modules/emails/reports/process.ts";
 import { openCertificate } from "../modules/inbound-mail/server/certificate.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { purgeInbox } from "../modules/inbound-mail/purge.ts";
-import { createReader, type GivenReport } from "../modules/inbound-mail/read-report.ts";
+import { createReportReader, type GivenReport } from "../modules/inbound-mail/read-report.ts";
 import type { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
 import { createReceiver } from "../modules/inbound-mail/receive.ts";
 import { type Inbound, startInbound } from "../modules/inbound-mail/server/server.ts";
@@ -57,7 +57,7 @@ export function createInboundMail(deps: InboundMailDeps) {
     random,
     log,
     standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
-    read: createReader(reading, log),
+    read: createReportReader(reading, log),
     lookupTxt: (name, signal) => resolver.txt(name, signal),
     returnPathKey: keyring.hmacKey("return-path"),
   });
@@ -77,7 +77,7 @@ export function createInboundMail(deps: InboundMailDeps) {
         certificate: openCertificate({ config: inbound, hostname, clock, random, log }),
         receive: taking,
         reporters: deps.reporters,
-        trouble: () => deps.guard.blockedReason,
+        blockedReason: () => deps.guard.blockedReason,
         counts: deps.counts,
         clock,
         log,

@@ -302,7 +302,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       siteOf: (laneId) => worker.siteOf(laneId),
       sources: {
         isReady: () => isReadyWith(issues()),
-        texts: () => texter.figures(),
+        sms: () => texter.figures(),
         runningAttempts: () => worker.runningCount,
         sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
         inboundClients: () => inbound?.clientCount ?? 0,

@@ -31,7 +31,7 @@ import { Sweeper } from "../modules/sms/gateway/sweep.ts";
 import { MessageClock } from "../modules/sms/queue/message-clock.ts";
 import { FailedSmsWrites } from "../modules/sms/queue/failed-writes.ts";
 import { LinkEventQueue } from "../modules/sms/gateway/link-event-queue.ts";
-import type { TextFigures } from "./metrics/sms.ts";
+import type { SmsFigures } from "./metrics/sms.ts";
 import { planFinder, type SmsStores, type Stores } from "./stores.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 
@@ -68,7 +68,7 @@ export interface SmsGateway {
   sweep(): Promise<void>;
   links: Pick<Links, "views">;
   /** For the metrics. */
-  figures(): TextFigures;
+  figures(): SmsFigures;
   /** Routes that are away while texts wait for them, or get more than they send. */
   issues(): HealthIssue[];
   operator: OperatorDeps["sms"];

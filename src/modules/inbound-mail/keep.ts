@@ -9,13 +9,13 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_SHOWN = 500;
 const MAX_ADDRESS = 320;
 
-/** A letter as it is kept for the operator. */
-export async function keepFor(
+/** A message as it is stored for the operator. */
+export async function toInboundMail(
   mailbox: InboundMail["mailbox"],
-  letter: InboundMessage,
+  message: InboundMessage,
   random: Random,
 ): Promise<Omit<InboundMail, "id">> {
-  const { bytes, receivedAt, envelopeFrom, helo, clientAddress, isTls } = letter;
+  const { bytes, receivedAt, envelopeFrom, helo, clientAddress, isTls } = message;
   const fields = readFields(headerOf(bytes));
   const shown = (name: string) => {
     const value = valueOf(fields, name);
@@ -36,7 +36,7 @@ export async function keepFor(
   };
 }
 
-export function contentOf({ content }: Pick<InboundMail, "content">): Buffer {
+export function readContent({ content }: Pick<InboundMail, "content">): Buffer {
   return Bun.zstdDecompressSync(content);
 }
 

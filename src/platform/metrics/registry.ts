@@ -157,7 +157,8 @@ function linesOf({ name, labels = [] }: Description, samples: readonly Sample[])
 }
 
 function sampleLine(name: string, labelNames: readonly string[], { labels, value }: Sample): string {
-  const pairs = labelNames.map((label, index) => `${label}="${labelText(labels[index] ?? "")}"`);
+  // An empty label is the same as none.
+  const pairs = labelNames.flatMap((label, index) => (labels[index] ? [`${label}="${labelText(labels[index])}"`] : []));
   return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${numberText(value)}`;
 }
 

@@ -27,7 +27,7 @@ export interface ServeOptions {
   siteOf: (laneId: number) => string | null;
   sources: Pick<
     Sources,
-    "isReady" | "runningAttempts" | "sessions" | "inboundClients" | "blockedSites" | "freeDiskBytes" | "texts"
+    "isReady" | "runningAttempts" | "sessions" | "inboundClients" | "blockedSites" | "freeDiskBytes" | "sms"
   >;
   clock: Clock;
   log: Log;
@@ -65,7 +65,7 @@ export function serveMetrics(options: ServeOptions): MetricsServer {
       return registry.text();
     },
   });
-  const endWatch = watchLoop((seconds) => counters.loop.late(seconds));
+  const endWatch = watchLoop((seconds) => counters.eventLoop.lagged(seconds));
   return {
     url: `${listener.url}/metrics`,
     async stop() {
