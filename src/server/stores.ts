@@ -1,5 +1,6 @@
 import type { Config, NamedPlan, Plan } from "../config/config.ts";
 import { AfterCommit } from "../platform/db/after-commit.ts";
+import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
@@ -41,6 +42,7 @@ export function openStores(db: Db, counts: EmailCounts) {
   const usage = openUsageStore(db);
   const sms = openSmsStores(db, { workspaces, credits });
   return {
+    settings: openInstanceSettings(db),
     workspaces,
     senderIds: openSenderIdStore(db),
     credits,
