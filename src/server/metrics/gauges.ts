@@ -56,13 +56,13 @@ export function registerGauges(registry: Registry, sources: Sources): void {
   gauge("pombo_database_size_bytes", "Size of the database file.", () => sources.files().databaseBytes);
   gauge("pombo_database_wal_size_bytes", "Size of the database's write-ahead log.", () => sources.files().walBytes);
   gauge("pombo_disk_free_bytes", "Free space on the disk of the data directory.", () => sources.freeDiskBytes());
-  gauge("process_resident_memory_bytes", "Resident memory of the process.", () => sources.process().residentBytes);
+  gauge("process_resident_memory_bytes", "Resident memory size.", () => sources.process().residentBytes);
   gauge("process_heap_bytes", "Memory used by JavaScript objects.", () => sources.process().heapBytes);
   registry.read(
-    { name: "process_cpu_seconds_total", help: "CPU time used by the process.", type: "counter" },
+    { name: "process_cpu_seconds_total", help: "CPU time used.", type: "counter" },
     () => sources.process().cpuSeconds,
   );
-  gauge("process_start_time_seconds", "When the process started, Unix time.", () => sources.startedAt / 1_000);
+  gauge("process_start_time_seconds", "When pombo started, Unix time.", () => sources.startedAt / 1_000);
 }
 
 function registerQueue(registry: Registry, { now, backlog }: Sources): void {
