@@ -1,8 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Clock } from "../../platform/clock.ts";
 import type { Plan } from "../../config/config.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { AppError } from "../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
@@ -12,7 +11,6 @@ import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pag
 import { requestBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/rules.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
-import type { Random } from "../../platform/random.ts";
 import { insertKey } from "./create.ts";
 import { deleteKey } from "./delete.ts";
 import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
@@ -21,13 +19,10 @@ import type { KeyStore, ListedKey } from "./store.ts";
 const TAG = "API keys";
 const LIST = "keys";
 
-export interface KeyDeps {
+export interface KeyDeps extends Pick<Context, "commit" | "clock" | "random"> {
   pages: ListPages;
   keys: KeyStore;
   domains: DomainStore;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
 }

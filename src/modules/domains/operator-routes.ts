@@ -1,26 +1,21 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/rules.ts";
-import type { Log } from "../../platform/log.ts";
 import { DomainChange, OperatorDomain, OperatorDomainQuery } from "./schema.ts";
 import { inList } from "./serialize.ts";
 import type { DomainRow, DomainStore } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 
-export interface OperatorDomainDeps {
+export interface OperatorDomainDeps extends Pick<Context, "commit" | "clock" | "log"> {
   pages: ListPages;
   domains: DomainStore;
   verifier: Verifier;
-  commit: Commit;
-  clock: Clock;
-  log: Log;
   /** Undefined: there is no such workspace. */
   workspaces: {
     byUid(uid: string): { id: number } | undefined;

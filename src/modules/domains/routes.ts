@@ -26,8 +26,7 @@ export interface DomainDeps extends CreateDeps {
   verifier: Verifier;
   keychain: Keychain;
   settings: { bounceHost: string; dmarcRua: string | null };
-  /** Takes away the API keys restricted to the domain, in the transaction that deletes it. */
-  deleteKeysOf: (domainId: number) => void;
+  keys: { deleteOfDomain(domainId: number): void };
   /** Called after a domain is gone: its mail is still there. */
   deleted: () => void;
 }
@@ -125,7 +124,7 @@ export function domainRoutes(deps: DomainDeps) {
         const domain = ownDomain(request, params.id, deps);
         await deps.commit(() => {
           refuseSuspended(domain.id, deps);
-          deps.deleteKeysOf(domain.id);
+          deps.keys.deleteOfDomain(domain.id);
           deps.domains.delete(domain.id);
         });
         deps.keychain.forget(domain.id);

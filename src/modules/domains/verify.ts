@@ -1,10 +1,8 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { Resolver } from "../../protocols/dns/client.ts";
 import type { RecordEvent } from "../events/record.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Random } from "../../platform/random.ts";
 import { checkDomain, type DomainCheck } from "./check.ts";
 import type { Keychain } from "./signing-keys.ts";
 import { type DomainRecords, recordsOf } from "./records.ts";
@@ -17,13 +15,9 @@ import type { DomainRow, DomainStore } from "./store.ts";
 // writes what was seen, what follows for the domain's life, and when it is looked at next. Of one
 // domain one check runs at a time, so that an answer of yesterday's zone never overtakes today's.
 
-export interface VerifyDeps {
+export interface VerifyDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   domains: DomainStore;
   keychain: Keychain;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
-  log: Log;
   resolver: { readonly serverCount: number; fresh(preferredServer: number): Resolver };
   /** Our own name, which must resolve before DNS is believed that a key is gone. */
   hostname: string;

@@ -1,11 +1,10 @@
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../../protocols/dsn/return-path.ts";
 import type { Report } from "../../protocols/dsn/parse.ts";
-import { type EmailReport, type ReportDeps, takeReport } from "../emails/reports/process.ts";
-import type { Random } from "../../platform/random.ts";
+import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process.ts";
+import type { ReportStore } from "../emails/reports/store.ts";
 import { ThreadGone } from "../../platform/worker-threads/worker-thread.ts";
 import { toInboundMail } from "./keep.ts";
 import { isFromProvider, type LookupTxt, providerOf } from "./feedback-provider.ts";
@@ -20,12 +19,12 @@ import type { InboxStore } from "./store.ts";
 // A bounce changes only the email whose return path it came to; a complaint only the one whose token it contains. Nothing
 // here sends mail.
 
-export interface ReceiveDeps extends ReportDeps {
+export interface ReceiveDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   inbox: InboxStore;
+  reports: Pick<ReportStore, "emailOf" | "deliveredTo">;
+  /** Inside a transaction: writes everything that follows from a report about the email `uid`. */
+  processReport(uid: string, reported: Reported): ReportTaken;
   read: ReadReport;
-  commit: Commit;
-  clock: Pick<Clock, "now" | "after">;
-  random: Random;
   guard: Pick<DiskGuard, "failure" | "blockedReason">;
   /** For the keys of feedback providers. */
   lookupTxt: LookupTxt;
@@ -42,7 +41,7 @@ export interface InboundCounts {
 }
 
 export type InboundResult =
-  | ReturnType<typeof takeReport>["outcome"]
+  | ReportTaken["outcome"]
   /** Nothing follows from it. */
   | "ignored"
   /** For the operator. */
@@ -150,14 +149,14 @@ function whyIgnored(report: Report): string {
 }
 
 /** The email that a report is about. */
-interface Reported {
+interface ReportedEmail {
   id: number;
   uid: string;
   recipientAddress: string;
 }
 
 async function reportStep(
-  email: Reported,
+  email: ReportedEmail,
   report: EmailReport,
   message: InboundMessage,
   deps: ReceiveDeps,
@@ -166,7 +165,7 @@ async function reportStep(
   const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, message, deps));
   const reported = { report, reporter: message.helo, at: deps.clock.now(), isFromProvider: isSigned };
   return () => {
-    const taken = takeReport(uid, reported, deps);
+    const taken = deps.processReport(uid, reported);
     return {
       result: taken.outcome,
       tell() {
@@ -187,7 +186,7 @@ async function reportStep(
 
 /** Whether a listed provider reports, by its signature, what went to a mailbox of its own. Only then a key is looked up. */
 async function isProvidersOwn(
-  { id, recipientAddress: recipient }: Reported,
+  { id, recipientAddress: recipient }: ReportedEmail,
   { bytes }: InboundMessage,
   deps: ReceiveDeps,
 ): Promise<boolean> {

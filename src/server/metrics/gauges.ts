@@ -14,8 +14,7 @@ export interface Sources {
   backlog: () => SiteDepth[] | null;
   runningAttempts: () => number;
   sessions: () => { busy: number; idle: number };
-  /** Connected to the inbound port. */
-  inboundClients: () => number;
+  inboundConnections: () => number;
   /** Sites that nothing is sent to for now. */
   blockedSites: () => number;
   files: () => { databaseBytes: number; walBytes: number };
@@ -49,7 +48,7 @@ export function registerGauges(registry: Registry, sources: Sources): void {
     },
     () => Object.entries(sources.sessions()).map(([state, value]) => ({ labels: [state], value })),
   );
-  gauge("pombo_inbound_connections", "Open connections to the inbound port.", () => sources.inboundClients());
+  gauge("pombo_inbound_connections", "Open connections to the inbound port.", () => sources.inboundConnections());
   gauge("pombo_sites_blocked", "Destinations that get no mail for now: they do not answer, or asked for it.", () =>
     sources.blockedSites(),
   );

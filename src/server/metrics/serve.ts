@@ -27,7 +27,7 @@ export interface ServeOptions {
   siteOf: (laneId: number) => string | null;
   sources: Pick<
     Sources,
-    "isReady" | "runningAttempts" | "sessions" | "inboundClients" | "blockedSites" | "freeDiskBytes" | "sms"
+    "isReady" | "runningAttempts" | "sessions" | "inboundConnections" | "blockedSites" | "freeDiskBytes" | "sms"
   >;
   clock: Clock;
   log: Log;

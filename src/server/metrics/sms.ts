@@ -37,8 +37,13 @@ export interface SmsFigures {
 
 const LINK = ["route", "link"];
 
-/** Registers all of it; `read` is called once for each metric that is asked for. */
+/** Registers all of them; `read` is called once for each. */
 export function registerSms(registry: Registry, read: () => SmsFigures, now: () => number): void {
+  registerLinks(registry, read);
+  registerRoutes(registry, read, now);
+}
+
+function registerLinks(registry: Registry, read: () => SmsFigures): void {
   const gauge = (name: string, help: string, value: (link: LinkFigures) => number) =>
     registry.read({ name, help, labels: LINK, type: "gauge" }, () => read().links.map((link) => sample(link, value)));
   const counter = (name: string, help: string, value: (link: LinkFigures) => number) =>
@@ -51,10 +56,6 @@ export function registerSms(registry: Registry, read: () => SmsFigures, now: () 
           value,
         })),
       ),
-    );
-  const ofRoute = (name: string, help: string, value: (route: SmsFigures["routes"][number]) => number) =>
-    registry.read({ name, help, labels: ["route"], type: "gauge" }, () =>
-      read().routes.map((each) => ({ labels: [each.route], value: value(each) })),
     );
 
   gauge("pombo_sms_link_bound", "1 while the link to the SMSC is bound, else 0.", ({ isBound }) => (isBound ? 1 : 0));
@@ -90,6 +91,13 @@ export function registerSms(registry: Registry, read: () => SmsFigures, now: () 
     "Messages from subscribers; each part of a long one counts.",
     ({ counts }) => counts.texts,
   );
+}
+
+function registerRoutes(registry: Registry, read: () => SmsFigures, now: () => number): void {
+  const ofRoute = (name: string, help: string, value: (route: SmsFigures["routes"][number]) => number) =>
+    registry.read({ name, help, labels: ["route"], type: "gauge" }, () =>
+      read().routes.map((each) => ({ labels: [each.route], value: value(each) })),
+    );
   ofRoute("pombo_sms_queue_depth", "Segments in the queue, counted up to 100,000.", ({ waiting }) => waiting);
   ofRoute(
     "pombo_sms_queue_oldest_message_age_seconds",

@@ -114,7 +114,7 @@ function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, dep
   });
   return {
     data: request.operation === "emails" ? accepted[0] : accepted,
-    committed() {
+    committed: () => {
       for (const [laneId, destination] of lanes) {
         deps.queue.rememberLane(caller.workspaceId, destination, laneId);
         deps.nudge(laneId, now, now + deps.settings.lifetimeMs);
