@@ -51,7 +51,7 @@ export function keyRoutes(deps: KeyDeps) {
         detail: describe({
           id: "createApiKey",
           tag: TAG,
-          summary: "Make an API key",
+          summary: "Create an API key",
           description: "The key itself is shown in this answer only.",
           responses: answers(201, CreatedKey, [400, 401, 402, 403, 404, 413, 415, 422, 503]),
         }),
@@ -71,7 +71,7 @@ export function keyRoutes(deps: KeyDeps) {
           id: "listApiKeys",
           tag: TAG,
           summary: "List API keys, newest first",
-          description: "The keys themselves are not kept; `prefix` tells which is which.",
+          description: "The keys themselves are not kept; `prefix` identifies them.",
           responses: answers(200, Type.Array(KeyInList), [401, 403, 422], CursorMeta),
         }),
       },

@@ -16,7 +16,7 @@ export interface KeyVerifierDeps extends Pick<Context, "commit" | "clock" | "log
   getOperatorKeyHash: () => string | null;
 }
 
-/** Who a key belongs to; notes its use in passing. */
+/** Finds the owner of a key, and notes that it was used. */
 export function createKeyVerifier(deps: KeyVerifierDeps): VerifyKey {
   const touched = new Map<number, number>();
   return (key) => {

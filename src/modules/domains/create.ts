@@ -18,7 +18,7 @@ export interface CreateDeps extends Pick<Context, "commit" | "clock" | "random">
 
 export interface Created {
   domain: DomainRow;
-  /** As they were written: the domain may be gone by the time that it is told of. */
+  /** As written: the domain may be gone when the answer is built. */
   keys: DkimKeyRow[];
 }
 

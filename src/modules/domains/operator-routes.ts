@@ -35,7 +35,7 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
       ({ request, query }) => {
         operatorCaller(request);
         const { before, limit } = deps.pages.of(query, LIST);
-        const workspaceId = query.workspaceId === undefined ? null : workspaceIdOf(query.workspaceId, deps);
+        const workspaceId = query.workspaceId === undefined ? null : findWorkspaceId(query.workspaceId, deps);
         const page = deps.pages.page(deps.domains.listEverywhere(workspaceId, before, limit), limit, LIST);
         return { data: page.rows.map((domain) => toOperator(domain, deps)), meta: page.meta };
       },
@@ -95,7 +95,7 @@ async function setSuspended(uid: string, suspended: boolean, deps: OperatorDomai
   return (await deps.verifier.verify(domain.id))?.domain ?? domain;
 }
 
-/** Of several workspaces' one may be verified or suspended, so that the name has one holder. */
+/** A name has one holder: only one workspace's domain may be verified or suspended. */
 function heldElsewhere({ name }: DomainRow): Error {
   return validationError([
     {
@@ -106,7 +106,7 @@ function heldElsewhere({ name }: DomainRow): Error {
   ]);
 }
 
-function workspaceIdOf(uid: string, { workspaces }: OperatorDomainDeps): number {
+function findWorkspaceId(uid: string, { workspaces }: OperatorDomainDeps): number {
   const workspace = workspaces.byUid(uid.toLowerCase());
   if (workspace === undefined) throw notFound("There is no workspace with this workspaceId");
   return workspace.id;

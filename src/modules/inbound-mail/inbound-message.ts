@@ -17,7 +17,7 @@ export interface InboundMessage {
   envelopeFrom: string;
   /** The address the client connected from. */
   clientAddress: string;
-  /** What it called itself in EHLO or HELO. */
+  /** Its name in EHLO or HELO. */
   helo: string;
   isTls: boolean;
   /** When the last byte came; Unix ms. */

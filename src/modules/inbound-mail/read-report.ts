@@ -1,6 +1,7 @@
 import type { Report } from "../../protocols/dsn/parse.ts";
 import type { Log } from "../../platform/log.ts";
 import { ThreadGone, type ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
+import { getErrorMessage } from "../../platform/errors.ts";
 
 // Parses reports on a thread of their own, one at a time: anybody may write to a return path what kills a parser, and then
 // only that thread ends. A message that killed it is refused for now and comes again; the second time it counts as
@@ -32,7 +33,7 @@ export function createReportReader(line: Pick<ThreadLine<GivenReport, Report>, "
       if (error instanceof ThreadGone && !error.wasGiven) throw error;
       const digest = new Bun.CryptoHasher("sha256").update(given.bytes).digest("hex");
       const isAgain = unread.has(digest);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = getErrorMessage(error);
       log.event("inbound.unparsed", { digest, bytes: given.bytes.byteLength, again: isAgain, reason }, "warn");
       if (isAgain) return { kind: "unreadable" };
       unread.add(digest);

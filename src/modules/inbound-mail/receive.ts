@@ -7,7 +7,7 @@ import type { EmailReport, Reported, ReportTaken } from "../emails/reports/proce
 import type { ReportStore } from "../emails/reports/store.ts";
 import { ThreadGone } from "../../platform/worker-threads/worker-thread.ts";
 import { toInboundMail } from "./keep.ts";
-import { isFromProvider, type LookupTxt, providerOf } from "./feedback-provider.ts";
+import { isFromProvider, type LookupTxt, findProvider } from "./feedback-provider.ts";
 import type { Destination, InboundMessage, Receive } from "./inbound-message.ts";
 import type { ReadReport } from "./read-report.ts";
 import type { InboxStore } from "./store.ts";
@@ -28,7 +28,7 @@ export interface ReceiveDeps extends Pick<Context, "commit" | "clock" | "random"
   guard: Pick<DiskGuard, "failure" | "blockedReason">;
   /** For the keys of feedback providers. */
   lookupTxt: LookupTxt;
-  /** Of the tokens in return paths. */
+  /** Signs the tokens in return paths. */
   returnPathKey: Uint8Array;
   counts: InboundCounts;
   /** Called with the address of each client that brought a report. */
@@ -49,13 +49,13 @@ export type InboundResult =
   /** It cannot be taken now and comes again. */
   | "deferred";
 
-/** What is to be written for a destination; run inside the transaction. */
+/** Writes what follows for one destination, inside the transaction. */
 export type Step = () => Written;
 
 export interface Written {
   result: InboundResult;
   /** Called once it is durable. */
-  tell(): void;
+  committed: () => void;
 }
 
 export function createReceiver(deps: ReceiveDeps): Receive {
@@ -68,7 +68,7 @@ export function createReceiver(deps: ReceiveDeps): Receive {
       const written = await deps.commit(() => steps.map((step) => step()));
       for (const each of written) {
         deps.counts.processed(each.result);
-        each.tell();
+        each.committed();
       }
     } catch (error) {
       deps.counts.processed("deferred");
@@ -168,7 +168,7 @@ async function reportStep(
     const taken = deps.processReport(uid, reported);
     return {
       result: taken.outcome,
-      tell() {
+      committed: () => {
         deps.log.event("report.processed", {
           id: uid,
           kind: report.kind,
@@ -190,12 +190,12 @@ async function isProvidersOwn(
   { bytes }: InboundMessage,
   deps: ReceiveDeps,
 ): Promise<boolean> {
-  const provider = providerOf(bytes, { recipient, mx: deps.reports.deliveredTo(id) });
+  const provider = findProvider(bytes, { recipient, mx: deps.reports.deliveredTo(id) });
   return provider !== null && isFromProvider(provider, bytes, deps);
 }
 
 function ignore(why: string, uid: string | null, { log }: ReceiveDeps): Step {
-  return () => ({ result: "ignored", tell: () => log.event("report.ignored", { id: uid, why }) });
+  return () => ({ result: "ignored", committed: () => log.event("report.ignored", { id: uid, why }) });
 }
 
 async function keepStep(
@@ -209,6 +209,6 @@ async function keepStep(
   return () => {
     deps.inbox.add(mail);
     const { uid: id, size: bytes } = mail;
-    return { result: "kept", tell: () => deps.log.event("inbox.received", { id, mailbox, bytes }) };
+    return { result: "kept", committed: () => deps.log.event("inbox.received", { id, mailbox, bytes }) };
   };
 }

@@ -11,7 +11,7 @@ interface PlanStores extends Pick<UsageDeps, "usage" | "domains" | "keys" | "web
 
 export function createPlans(context: Pick<Context, "clock">, stores: PlanStores, { plans, workspaces }: Config) {
   const { defaultPlan } = workspaces;
-  const namedPlanOf = (workspaceId: number): NamedPlan => {
+  const findNamedPlan = (workspaceId: number): NamedPlan => {
     const workspace = stores.workspaces.byId(workspaceId);
     if (workspace === undefined) throw workspaceGone();
     const plan = plans[workspace.plan];
@@ -23,7 +23,7 @@ export function createPlans(context: Pick<Context, "clock">, stores: PlanStores,
   };
   return {
     /** The plan of a workspace; throws 401 when that was deleted. */
-    planOf: (workspaceId: number): Plan => namedPlanOf(workspaceId).plan,
-    routes: () => usageRoutes({ ...context, ...stores, namedPlanOf }),
+    planOf: (workspaceId: number): Plan => findNamedPlan(workspaceId).plan,
+    routes: () => usageRoutes({ ...context, ...stores, findNamedPlan }),
   };
 }

@@ -14,7 +14,7 @@ import type { WorkspaceStore } from "./store.ts";
 export interface WorkspaceDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   workspaces: WorkspaceStore;
   keys: KeyStore;
-  /** Who may make a workspace. */
+  /** Who may create a workspace. */
   creation: "operator" | "any_key" | "open";
   defaultPlan: string;
   planNames: string[];
@@ -40,7 +40,7 @@ export function workspaceRoutes(deps: WorkspaceDeps) {
       detail: describe({
         id: "createWorkspace",
         tag: "Workspace",
-        summary: "Make a workspace and its first API key",
+        summary: "Create a workspace and its first API key",
         description: "By default only the operator key may; the key of the workspace is shown in this answer only.",
         ...(deps.creation === "open" ? { isOpen: true } : {}),
         ...(deps.creation === "any_key" ? { keys: ["operatorKey", "apiKey"] } : {}),

@@ -1,4 +1,4 @@
-import { type AddressRanges, isWithin, networkOf } from "../ip/address.ts";
+import { type AddressRanges, isWithin, getNetwork } from "../ip/address.ts";
 
 // From which address a request came. The other end of the connection says so, unless that is a reverse
 // proxy the operator trusts: then the header X-Forwarded-For does, as far as trusted proxies wrote it.
@@ -29,7 +29,7 @@ export function clientNetwork(request: Request, trusted: AddressRanges): string 
   const peer = peerOf(request);
   if (peer === null) return null;
   const client = isWithin(peer, trusted) ? forwardedFor(request, peer, trusted) : peer;
-  return networkOf(client) ?? client;
+  return getNetwork(client) ?? client;
 }
 
 function peerOf(request: Request): string | null {
@@ -70,5 +70,5 @@ const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d{1,5})?$/;
 function addressIn(text: string): string | null {
   const match = WITH_PORT.exec(text);
   const address = match?.[1] ?? match?.[2] ?? text;
-  return networkOf(address) === null ? null : address;
+  return getNetwork(address) === null ? null : address;
 }

@@ -12,7 +12,7 @@ import { SMTPServer, type SMTPServerSession } from "smtp-server";
 import type { Clock } from "../../../platform/clock.ts";
 import type { HostPort } from "../../../platform/ip/address.ts";
 import type { Log } from "../../../platform/log.ts";
-import { networksOf } from "../../../platform/ip/address.ts";
+import { getNetworks } from "../../../platform/ip/address.ts";
 import { bind } from "./bind.ts";
 import type { Certificate } from "./certificate.ts";
 import { Client } from "./client.ts";
@@ -48,7 +48,7 @@ export interface Inbound {
   stop(graceMs: number): Promise<void>;
 }
 
-/** How long those that were refused, or told to go, may take to go. */
+/** How long a refused or dismissed client may take to close its connection. */
 const GO_WITHIN_MS = 1_000;
 
 /** Starts to listen. Throws StartError when the address cannot be had. */
@@ -89,7 +89,7 @@ class InboundServer implements Inbound {
         done();
       },
       onMailFrom: (_, session, done) => done(this.#refuseMail(session)),
-      onRcptTo: (recipient, _, done) => done(this.#intake.judge(recipient)),
+      onRcptTo: (recipient, _, done) => done(this.#intake.routeRecipient(recipient)),
       onData: (stream, session, done) => {
         const client = this.#clients.get(session.id);
         if (client === undefined) return;
@@ -150,7 +150,7 @@ class InboundServer implements Inbound {
 
   #admit(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
-    const visitor = { networks: networksOf(address), timesHeard: this.#deps.reporters.timesHeard(address) };
+    const visitor = { networks: getNetworks(address), timesHeard: this.#deps.reporters.timesHeard(address) };
     const place: Place | ClientRefusal = this.#isStopping ? "stopping" : this.#places.take(visitor);
     if (typeof place === "string") {
       this.#refusals.client(place);
@@ -177,7 +177,7 @@ class InboundServer implements Inbound {
       cancel();
       this.#refused.delete(socket);
     });
-    // What it says meanwhile is let go: closed with words unread, the connection would be reset, and 421 lost.
+    // Its input is discarded: closed with input unread, the connection would be reset, and the 421 lost.
     socket.resume();
     socket.end(`421 ${this.#deps.hostname} Too many connections, come back later\r\n`);
   }

@@ -41,7 +41,7 @@ export class InboundSession {
   }
 
   /** Null: mail to this recipient is taken. */
-  judge(recipient: SMTPServerAddress): Error | null {
+  routeRecipient(recipient: SMTPServerAddress): Error | null {
     const { clock, log, refusals } = this.#deps;
     try {
       const routed = route(recipient.address, this.#deps, clock.now());
