@@ -1,24 +1,18 @@
+import type { Drill } from "./restore-drill.ts";
+import type { ReplicationStatus } from "./litestream/supervisor.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 
-/** What is read of the replication; null: there is none, and the figures are not shown. */
-interface ReplicationFigures {
-  isRunning: boolean;
-  lastSyncAt: number | null;
-  lagMs: number;
-  isRestorable: boolean;
-  restarts: number;
-}
-
 interface ReplicationSources {
-  status: () => ReplicationFigures | null;
+  /** Null: nothing is replicated, and the figures are not shown. */
+  status: () => ReplicationStatus | null;
   /** The last restore drill. */
-  drill: () => { outcome: "good" | "bad" | "skipped"; goodAt: number | null } | null;
+  drill: () => Drill | null;
   isPaused: () => boolean;
 }
 
 /** Registers what is read of the replication, and whether delivery is paused. */
 export function registerReplication(registry: Registry, { status, drill, isPaused }: ReplicationSources): void {
-  const figure = (name: string, help: string, read: (figures: ReplicationFigures) => number | null) =>
+  const figure = (name: string, help: string, read: (figures: ReplicationStatus) => number | null) =>
     registry.read({ name, help, type: name.endsWith("_total") ? "counter" : "gauge" }, () => {
       const figures = status();
       return figures === null ? null : read(figures);
