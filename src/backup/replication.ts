@@ -131,7 +131,7 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
     status: () => supervisor?.status ?? null,
     drill: () => drills?.last ?? null,
   };
-  registerReplication(registry, { ...seen, isPaused: () => pause.isPaused, clock: environment.clock });
+  registerReplication(registry, { ...seen, isPaused: () => pause.isPaused });
   return {
     ...seen,
     advice,

@@ -31,8 +31,8 @@ import { Sweeper } from "../modules/sms/gateway/sweep.ts";
 import { MessageClock } from "../modules/sms/queue/message-clock.ts";
 import { FailedSmsWrites } from "../modules/sms/queue/failed-writes.ts";
 import { LinkEventQueue } from "../modules/sms/gateway/link-event-queue.ts";
-import type { TextFigures } from "./metrics/sms.ts";
-import { planFinder, type SmsStores, type Stores } from "./stores.ts";
+import type { SmsFigures } from "./metrics/sms.ts";
+import type { SmsStores, Stores } from "./stores.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 
 // The texting half of the composition root: routes and their links, the dispatcher that feeds them, the line of
@@ -48,6 +48,7 @@ export interface SmsGatewayDeps {
   /** Of its own: SMSCs whose names nobody answers for must not take the places of the mail's look-ups. */
   resolver: DnsClient;
   record: RecordEvent;
+  planOf: HelpDeps["planOf"];
 }
 
 /** What a stop gives it: 30 s for the answers that are missing, and twice 5 s for unbinding and the peer's end. */
@@ -68,7 +69,7 @@ export interface SmsGateway {
   sweep(): Promise<void>;
   links: Pick<Links, "views">;
   /** For the metrics. */
-  figures(): TextFigures;
+  figures(): SmsFigures;
   /** Routes that are away while texts wait for them, or get more than they send. */
   issues(): HealthIssue[];
   operator: OperatorDeps["sms"];
@@ -90,7 +91,7 @@ export function createSmsGateway(deps: SmsGatewayDeps): SmsGateway {
   const pause = (route: string, ms: number) => links.pause(route, ms);
   const health = new CircuitBreaker({ routes, steady, log, pause });
   const answers = new SubmitResponses({ sms, routes, receipts, health, lostResponseWaitMs, log, pause });
-  const receiver = receiverOf({ config, stores, routes, random, log, record });
+  const receiver = receiverOf({ config, stores, routes, random, log, record, planOf: deps.planOf });
   const repeats = new DuplicateFilter({ seen: sms.seen, clock, steady });
   // Of a deleted workspace nothing may go, nor what was held of it.
   const isHeld = (workspaceId: number) => stores.workspaces.byId(workspaceId)?.isHeld ?? true;
@@ -193,7 +194,7 @@ function lifeOf(of: {
 
 /** What is done with a subscriber's text. */
 function receiverOf(
-  of: Pick<SmsGatewayDeps, "config" | "stores" | "record"> & Pick<HelpDeps, "routes" | "random" | "log">,
+  of: Pick<SmsGatewayDeps, "config" | "stores" | "record"> & Pick<HelpDeps, "routes" | "random" | "log" | "planOf">,
 ): ReceiverDeps {
   const { routes, random } = of;
   const { sms, senderIds, suppressions } = of.stores;
@@ -206,7 +207,7 @@ function helpPartsOf(of: Parameters<typeof receiverOf>[0]): HelpDeps {
   const { helpText, prefixes } = config.sms;
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
   const settings = { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.retentionMs };
-  return { ...stores, ...rest, helpText, prefixes, settings, planOf: planFinder(config, stores) };
+  return { ...stores, ...rest, helpText, prefixes, settings };
 }
 
 /** What operators' programs are told. */

@@ -1,4 +1,3 @@
-import type { Config, NamedPlan, Plan } from "../config/config.ts";
 import { AfterCommit } from "../platform/db/after-commit.ts";
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
@@ -10,7 +9,6 @@ import { openEventStore } from "../modules/events/store.ts";
 import { openIdempotencyStore } from "../modules/idempotency/store.ts";
 import { openInboxStore } from "../modules/inbound-mail/store.ts";
 import { openKeyStore } from "../modules/api-keys/store.ts";
-import { workspaceGone } from "../modules/plans/sending-refusal.ts";
 import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";
@@ -100,27 +98,5 @@ export function openSmsStores(db: Db, ledger: Pick<SettleDeps, "workspaces" | "c
     work: openWorkStore(db, { forget }),
     /** Since the start. */
     counted,
-  };
-}
-
-/** The plan of a workspace; throws 401 when that was deleted. */
-export function planFinder(config: Config, stores: Stores): (workspaceId: number) => Plan {
-  const find = namedPlanFinder(config, stores);
-  return (workspaceId) => find(workspaceId).plan;
-}
-
-/** The same with its name. */
-export function namedPlanFinder(config: Config, stores: Stores): (workspaceId: number) => NamedPlan {
-  const { defaultPlan } = config.workspaces;
-  return (workspaceId) => {
-    const workspace = stores.workspaces.byId(workspaceId);
-    if (workspace === undefined) throw workspaceGone();
-    const { plan: name } = workspace;
-    const plan = config.plans[name];
-    if (plan !== undefined) return { name, plan };
-    // A plan that was taken out of the configuration: the default one until the operator sets another.
-    const fallback = config.plans[defaultPlan];
-    if (fallback === undefined) throw new Error("there is no default plan");
-    return { name: defaultPlan, plan: fallback };
   };
 }

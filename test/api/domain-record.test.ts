@@ -109,7 +109,7 @@ test("the status that GET shows follows the checks, with a hint that says what t
   expect(await check(pombo, id)).toMatchObject({ hint: expect.stringContaining(`recommended: ${dmarc.name}`) });
   delete pombo.dns.zone[dkim[0].name];
   const warned = await check(pombo, id);
-  expect(warned.hint).toMatch(/pombo1\._domainkey\.one\.test does not hold its key any more. Publish it again before /);
+  expect(warned.hint).toMatch(/pombo1\._domainkey\.one\.test no longer holds its key. Publish it again before /);
   expect(warned).not.toHaveProperty("status");
   expect(await show(pombo, id)).toMatchObject({ status: "warning", hint: warned.hint });
 });

@@ -1,4 +1,8 @@
 import { expect, test } from "bun:test";
+import { createDomains } from "../../src/modules/domains/index.ts";
+import { createInboundMail } from "../../src/modules/inbound-mail/index.ts";
+import { createSuppressions } from "../../src/modules/suppressions/index.ts";
+import { createWorkspaces } from "../../src/modules/workspaces/index.ts";
 import { createOperatorRoutes, type OperatorDeps } from "../../src/server/api-routes.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { expectErrors, type ExpectedFault, omit, startHeld, TIMESTAMP, UNKNOWN_ID, UUID_V7 } from "./kit.ts";
@@ -99,11 +103,13 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   await using pombo = await startInstance();
   const { paths } = (await pombo.operator.call("GET", "/api/v1/openapi.json")).body;
   const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
+  const none = {} as never;
+  const config = { email: {}, inbound: {}, plans: {} } as never;
   const modules = createOperatorRoutes({
-    workspaces: {} as OperatorDeps["workspaces"],
-    suppressions: {} as OperatorDeps["suppressions"],
-    domains: {} as OperatorDeps["domains"],
-    inbox: {} as OperatorDeps["inbox"],
+    workspaces: createWorkspaces(none, none, config, none),
+    suppressions: createSuppressions(none, none, none),
+    domains: createDomains(none, none, config, none),
+    inboundMail: createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never),
     queue: {} as OperatorDeps["queue"],
     pause: {} as OperatorDeps["pause"],
     status: {} as OperatorDeps["status"],

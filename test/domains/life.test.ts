@@ -37,7 +37,7 @@ test("a pending domain is looked at every minute, then ever more seldom, for 14 
   expect(life.checksOf("one.test").at(-1)).toBe(START + 2 * DAY);
   const failed = await life.show(id);
   expect(failed).toMatchObject({ status: "failed", verifiedAt: null, nextCheckAt: null });
-  expect(failed.hint).toContain("not looked for by itself any more");
+  expect(failed.hint).toContain("pombo no longer checks by itself");
   const count = life.checksOf("one.test").length;
   expect(count).toBeGreaterThan(15 + 7 + 40);
   expect(count).toBeLessThan(15 + 9 + 54);

@@ -56,11 +56,11 @@ export function toolsFor(pombo: Instance, clock: FakeClock): Omit<Life, keyof He
   };
   return {
     async until(end) {
-      await pombo.app.domainWatch.idle();
+      await pombo.app.domains.idle();
       for (let due = firstDue(); due <= end; due = firstDue()) {
         note();
         clock.advance(due > clock.now() ? due - clock.now() : PACE);
-        await pombo.app.domainWatch.idle();
+        await pombo.app.domains.idle();
       }
       note();
       clock.advance(Math.max(0, end - clock.now()));

@@ -104,7 +104,7 @@ test("after a long pause the daily checks are spread over the next hour, and wha
   await pombo.app.stop(0);
   clock.advance(3 * DAY);
   await pombo.restart();
-  await pombo.app.domainWatch.idle();
+  await pombo.app.domains.idle();
   const restartedAt = clock.now();
   const planned = rows(pombo, "name LIKE 'd%'").map(({ next_check_at: at }) => (at ?? 0) - restartedAt);
   expect(Math.min(...planned)).toBeGreaterThanOrEqual(0);
@@ -162,7 +162,7 @@ test("a disk that cannot be written changes nothing, and the checks go on when i
   await life.publish(id);
   pombo.app.db.sqlite.run("PRAGMA query_only = ON");
   clock.advance(MINUTE);
-  await pombo.app.domainWatch.idle();
+  await pombo.app.domains.idle();
   expect(pombo.app.guard.failure).toContain("cannot be written");
   expect(await life.show(id)).toMatchObject({ status: "pending", lastCheckedAt: null });
   const seen = life.checksOf("one.test").length;
@@ -209,7 +209,7 @@ test("a clock set back holds up no check for long, and one set forward makes no 
 
   clock.set(-10 * DAY);
   await life.until(clock.now() + 2 * MINUTE);
-  await pombo.app.domainWatch.idle();
+  await pombo.app.domains.idle();
   const setAt = clock.now();
   await life.publish(id);
   for (const { name, next_check_at: at } of rows(pombo, "next_check_at IS NOT NULL"))
@@ -220,7 +220,7 @@ test("a clock set back holds up no check for long, and one set forward makes no 
 
   clock.set(10 * DAY);
   clock.advance(MINUTE);
-  await pombo.app.domainWatch.idle();
+  await pombo.app.domains.idle();
   const planned = rows(pombo, "name LIKE 'd%'").map(({ next_check_at: at }) => (at ?? 0) - clock.now());
   expect(Math.max(...planned) - Math.min(...planned)).toBeGreaterThan(2 * MINUTE);
   expect(Math.max(...planned)).toBeLessThan(HOUR);
@@ -249,7 +249,7 @@ test("a check that somebody asks for while another runs looks anew, and has the 
   for (; turns > 0; turns -= 1) await turn();
   pombo.dns.release();
   expect((await asking).dns.dkim[0].status).toBe("found");
-  await pombo.app.domainWatch.idle();
+  await pombo.app.domains.idle();
   expect((await life.show(id)).status).toBe("verified");
   expect(life.told()).toEqual(["domain.verified", "domain.verified", "domain.warning", "domain.verified"]);
 });

@@ -131,7 +131,7 @@ test("metrics count what came in and what was refused", async () => {
   });
   const scrape = async () => readMetrics(await (await fetch(pombo.app.metricsUrl ?? "")).text());
   const first = await scrape();
-  expect(first.value("pombo_inbound_letters_total", { kind: "bounce" })).toBe(0);
+  expect(first.value("pombo_inbound_messages_total", { kind: "bounce" })).toBe(0);
   expect(first.value("pombo_inbound_recipients_refused_total", { reason: "foreign" })).toBe(0);
   const { returnPath } = await deliver(pombo);
   using talk = await talkTo(pombo);
@@ -142,11 +142,11 @@ test("metrics count what came in and what was refused", async () => {
   await talk.say("MAIL FROM:<>");
   await talk.say("RCPT TO:<maria@example.com>");
   const read = await scrape();
-  expect(read.value("pombo_inbound_letters_total", { kind: "bounce" })).toBe(1);
+  expect(read.value("pombo_inbound_messages_total", { kind: "bounce" })).toBe(1);
   expect(read.value("pombo_inbound_recipients_refused_total", { reason: "foreign" })).toBe(1);
-  expect(read.value("pombo_inbound_letters_refused_total", { reason: "bare_line_end" })).toBe(1);
-  expect(read.value("pombo_inbound_clients_refused_total", { reason: "network" })).toBe(0);
-  expect(read.value("pombo_inbound_clients")).toBe(1);
+  expect(read.value("pombo_inbound_messages_refused_total", { reason: "bare_line_end" })).toBe(1);
+  expect(read.value("pombo_inbound_connections_refused_total", { reason: "network" })).toBe(0);
+  expect(read.value("pombo_inbound_connections")).toBe(1);
 });
 
 test('with [inbound] listen = "" there is no listener', async () => {

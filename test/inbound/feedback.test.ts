@@ -7,7 +7,7 @@ import { attempted, NOON, recordOf, startAtNoon } from "../api/one-email.ts";
 import type { HeldInstance } from "../api/kit.ts";
 import { domainKeys } from "../dkim/support.ts";
 import type { Instance } from "../fakes/instance.ts";
-import { providerOf } from "../../src/modules/inbound-mail/feedback-provider.ts";
+import { findProvider } from "../../src/modules/inbound-mail/feedback-provider.ts";
 import type { InboundMessage } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { KnownReporters } from "../../src/modules/inbound-mail/server/known-reporters.ts";
 import { bounce, complaint, complaintAbout, ratesOf, suppressedIn, toEmail, toLoop, traceOf } from "./letters.ts";
@@ -179,7 +179,7 @@ test.each([
 ])("who may sign as a user of a provider does not become its loop: %s", (_, from) => {
   const mx = "hotmail-com.olc.protection.outlook.com";
   const email = { recipient: "ana@hotmail.co.uk", mx };
-  const by = (text: string) => providerOf(Buffer.from(`From: ${text}\r\n\r\n`), email)?.from ?? null;
+  const by = (text: string) => findProvider(Buffer.from(`From: ${text}\r\n\r\n`), email)?.from ?? null;
   expect(by(from)).toBeNull();
   for (const own of ["staff@hotmail.com", "<STAFF@hotmail.com>", '"Hotmail Staff" <staff@hotmail.com>'])
     expect(by(own)).toBe("staff@hotmail.com");
@@ -189,9 +189,9 @@ test("a provider's name under a suffix that is not its own is anybody's domain",
   const mx = "mx-biz.mail.am0.yahoodns.net";
   const report = Buffer.from(`From: ${YAHOO}\r\n\r\n`);
   for (const domain of ["yahoo.co.uk", "AOL.com"])
-    expect(providerOf(report, { recipient: `ana@${domain}`, mx })?.from).toBe(YAHOO);
+    expect(findProvider(report, { recipient: `ana@${domain}`, mx })?.from).toBe(YAHOO);
   for (const domain of ["aim.lol", "rocketmail.shop", "mail.aim.shop", "mail.yahoo.com.evil.test"])
-    expect(providerOf(report, { recipient: `ana@${domain}`, mx })).toBeNull();
+    expect(findProvider(report, { recipient: `ana@${domain}`, mx })).toBeNull();
 });
 
 test("one report makes one network known, however many bring it", async () => {

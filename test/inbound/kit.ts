@@ -39,7 +39,7 @@ export interface DeskOptions {
   clock?: Clock;
   limits?: Partial<InboundLimits>;
   receive?: Receive;
-  trouble?: () => string | null;
+  blockedReason?: () => string | null;
   find?: (uid: string) => SentEmail | undefined;
   /** How often an address's network was heard of; default: often. */
   timesHeard?: (address: string) => number;
@@ -68,14 +68,14 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     certificate: openCertificate({ config, hostname: HOSTNAME, clock, random: systemRandom, log }),
     receive: options.receive ?? (async (letter) => void letters.push(letter)),
     reporters: { timesHeard: options.timesHeard ?? (() => OFTEN) },
-    trouble: options.trouble ?? (() => null),
+    blockedReason: options.blockedReason ?? (() => null),
     clock,
     log,
     counts: {
-      letter: (kind) => void counted.push(`letter ${kind}`),
+      message: (kind) => void counted.push(`message ${kind}`),
       clientRefused: (why) => void counted.push(`client ${why}`),
       recipientRefused: (why) => void counted.push(`recipient ${why}`),
-      letterRefused: (why) => void counted.push(`refused ${why}`),
+      messageRefused: (why) => void counted.push(`refused ${why}`),
     },
     limits: { ...INBOUND_LIMITS, ...options.limits },
   });

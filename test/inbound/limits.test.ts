@@ -37,7 +37,7 @@ test("a message of the largest size is taken, one byte more is refused at its en
   expect(await talk.reply()).toStartWith("552 5.3.4");
   expect(await talk.say(`MAIL FROM:<> SIZE=${2 * MIB + 1}`)).toStartWith("552 5.3.4");
   expect(await talk.say(`MAIL FROM:<> SIZE=${2 * MIB}`)).toStartWith("250");
-  expect(desk.counted).toEqual(["letter person", "refused too_large"]);
+  expect(desk.counted).toEqual(["message person", "refused too_large"]);
 });
 
 test("a message of 100 MB is refused while it streams, and takes no more memory than the largest", async () => {

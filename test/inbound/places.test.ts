@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { INBOUND_LIMITS } from "../../src/modules/inbound-mail/server/limits.ts";
 import { type Place, Places } from "../../src/modules/inbound-mail/server/connection-limits.ts";
-import { networksOf } from "../../src/platform/ip/address.ts";
+import { getNetworks } from "../../src/platform/ip/address.ts";
 
 const MIB = 1024 ** 2;
-const visitor = (address: string, timesHeard = 0) => ({ networks: networksOf(address), timesHeard });
+const visitor = (address: string, timesHeard = 0) => ({ networks: getNetworks(address), timesHeard });
 
 /** Takes places for the addresses in turn until none of them gets another. */
 function fill(places: Places, addresses: string[], timesHeard = 0): Place[] {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Report } from "../../src/protocols/dsn/parse.ts";
-import { createReader, type GivenReport } from "../../src/modules/inbound-mail/read-report.ts";
+import { createReportReader, type GivenReport } from "../../src/modules/inbound-mail/read-report.ts";
 import { ThreadGone } from "../../src/platform/worker-threads/worker-thread.ts";
 import { mail } from "../dsn/mails.ts";
 
@@ -12,7 +12,7 @@ const REPORT: Report = { kind: "auto_reply" };
 function start(answer: (given: GivenReport) => Promise<Report>) {
   const told: (string | undefined)[] = [];
   const running = { now: 0, most: 0 };
-  const read = createReader(
+  const read = createReportReader(
     {
       async call(given) {
         running.most = Math.max(running.most, ++running.now);

@@ -61,7 +61,7 @@ test("a bounce sent by a mail library is handed on with its envelope and exact b
       level: "info",
     },
   ]);
-  expect(desk.counted).toEqual(["letter bounce"]);
+  expect(desk.counted).toEqual(["message bounce"]);
   await until("the client's going", () => desk.inbound.clientCount === 0);
 });
 
@@ -96,7 +96,7 @@ test("a whole session in one write is answered in order, and a message of severa
     [{ kind: "person", mailbox: "postmaster" }],
   ]);
   expect(desk.letters[0]?.envelopeFrom).toBe("someone@example.com");
-  expect(desk.counted).toEqual(["letter bounce", "letter complaint", "recipient foreign", "letter person"]);
+  expect(desk.counted).toEqual(["message bounce", "message complaint", "recipient foreign", "message person"]);
 });
 
 test("EHLO offers what there is and nothing to sign in with; a client is told nothing of who is here", async () => {
@@ -229,7 +229,7 @@ test("a message that could not be kept is answered 451, and the connection goes 
   }
   // Whoever takes letters tells of what went wrong.
   expect(desk.bugs).toEqual([]);
-  expect(desk.counted).toEqual(["refused trouble", "refused trouble", "letter person"]);
+  expect(desk.counted).toEqual(["refused unavailable", "refused unavailable", "message person"]);
 });
 
 test("keeping that takes over a minute is answered 451, and what comes of it later changes nothing", async () => {
@@ -253,12 +253,12 @@ test("keeping that takes over a minute is answered 451, and what comes of it lat
   expect(await talk.reply()).toStartWith("451 4.3.0 ");
   kept.resolve();
   expect(await talk.say("NOOP")).toStartWith("250");
-  expect(desk.counted).toEqual(["refused trouble"]);
+  expect(desk.counted).toEqual(["refused unavailable"]);
 });
 
 test("while the disk is in trouble nothing is taken, at MAIL or at the dot", async () => {
   let trouble: string | null = "the disk is full";
-  await using desk = await startDesk({ trouble: () => trouble });
+  await using desk = await startDesk({ blockedReason: () => trouble });
   using talk = await desk.client();
   await talk.say("EHLO client.test");
   expect(await talk.say("MAIL FROM:<>")).toStartWith("451 4.3.0 ");

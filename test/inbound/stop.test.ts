@@ -106,7 +106,7 @@ test("a stop under load: every message was answered 250 and kept, or was not ans
   await until("many letters", () => answered > 200);
   await desk.inbound.stop(5_000);
   await Promise.all(load);
-  const kept = desk.counted.filter((what) => what === "letter person").length;
+  const kept = desk.counted.filter((what) => what === "message person").length;
   expect(answered).toBe(kept);
   expect(desk.inbound.clientCount).toBe(0);
   for (const talk of talks) talk.socket.destroy();

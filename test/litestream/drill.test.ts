@@ -62,8 +62,8 @@ test.skipIf(!hasDaemon)(
     expect(existsSync(join(pombo.directory, "drill"))).toBe(false);
     expect(await seenIn(pombo)).toMatchObject({ outcome: "good", goodAt: new Date(made.at).toISOString() });
     const metrics = await (await fetch(pombo.app.metricsUrl ?? "")).text();
-    expect(metrics).toContain("\npombo_restore_drill_good 1\n");
-    expect(metrics).toMatch(/\npombo_restore_drill_age_seconds \d/);
+    expect(metrics).toContain("\npombo_restore_drill_success 1\n");
+    expect(metrics).toMatch(/\npombo_restore_drill_last_success_timestamp_seconds \d/);
     expect(pombo.bugs).toEqual([]);
   },
 );

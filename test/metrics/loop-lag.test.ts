@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { watchLoop } from "../../src/platform/metrics/event-loop-lag.ts";
+import { watchEventLoop } from "../../src/platform/metrics/event-loop-lag.ts";
 
 test("a loop that stands still is seen to be late by as long", async () => {
   const { promise: late, resolve } = Promise.withResolvers<number>();
-  const end = watchLoop(resolve);
+  const end = watchEventLoop(resolve);
   const until = performance.now() + 250;
   while (performance.now() < until);
   const seconds = await late;
@@ -14,12 +14,12 @@ test("a loop that stands still is seen to be late by as long", async () => {
 
 test("after its end nothing is told", async () => {
   let told = 0;
-  const end = watchLoop(() => (told += 1));
+  const end = watchEventLoop(() => (told += 1));
   end();
   // Two rounds of another watch, so that the first would have told by now.
   await new Promise<void>((resolve) => {
     let rounds = 0;
-    const endOther = watchLoop(() => {
+    const endOther = watchEventLoop(() => {
       rounds += 1;
       if (rounds < 2) return;
       endOther();

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isRefusedAddress, isWithin, networkOf, networksOf, parseRanges } from "../../src/platform/ip/address.ts";
+import { isRefusedAddress, isWithin, getNetwork, getNetworks, parseRanges } from "../../src/platform/ip/address.ts";
 
 const none = parseRanges([]);
 
@@ -163,12 +163,12 @@ test("a client is an IPv4 address or the /64 of an IPv6 one, in one spelling", (
     ["192.0.2.7:80", null],
     ["fe80::1%eth0", null],
   ];
-  for (const [ip, network] of cases) expect([ip, networkOf(ip)]).toEqual([ip, network]);
+  for (const [ip, network] of cases) expect([ip, getNetwork(ip)]).toEqual([ip, network]);
 });
 
 test("the networks that an address lies in are the same for its neighbours, and for each way to write it", () => {
   const shared = (one: string, other: string) =>
-    networksOf(one).filter((network) => networksOf(other).includes(network));
+    getNetworks(one).filter((network) => getNetworks(other).includes(network));
   const cases: [one: string, other: string, count: number][] = [
     ["192.0.2.7", "::ffff:192.0.2.7", 3],
     ["192.0.2.7", "192.0.2.8", 2],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { usage } from "../../src/platform/db/schema/schema.ts";
-import { judgeRates, windowAt } from "../../src/modules/plans/sending-block.ts";
+import { classifyRates, windowAt } from "../../src/modules/plans/sending-block.ts";
 import { seeded } from "../db/temporary.ts";
 import { DAY_MS, NOON, startCounting } from "./counting.ts";
 
@@ -29,22 +29,22 @@ describe("the rates of a window", () => {
     ["2,999 complaints of a million", sums(1_000_000, 0, 2_999), "warning"],
     ["complaints about nothing that counts", sums(0, 0, 100), "well"],
   ] as const)("%s", (_, found, kind) => {
-    expect(judgeRates(found).kind).toBe(kind);
+    expect(classifyRates(found).kind).toBe(kind);
   });
 
   test("are told with their figures", () => {
-    expect(judgeRates(sums(210, 23))).toEqual({
+    expect(classifyRates(sums(210, 23))).toEqual({
       kind: "blocked",
       reason: "23 of 210 emails answered in the last 7 days bounced hard (11.0 %; the limit is 8 %)",
     });
-    expect(judgeRates(sums(12_000, 500, 20))).toEqual({
+    expect(classifyRates(sums(12_000, 500, 20))).toEqual({
       kind: "warning",
       reason:
         "500 of 12,000 emails answered in the last 7 days bounced hard (4.2 %; the limit is 8 %); " +
         "20 of 12,000 emails answered in the last 7 days were complained about (0.17 %; the limit is 0.3 %)",
     });
     // What has reached the limit is the reason, and not what is on the way there.
-    expect(judgeRates(sums(1_000, 50, 5))).toEqual({
+    expect(classifyRates(sums(1_000, 50, 5))).toEqual({
       kind: "blocked",
       reason: "5 of 1,000 emails answered in the last 7 days were complained about (0.50 %; the limit is 0.3 %)",
     });

@@ -33,18 +33,18 @@ test("the metrics tell how links stand and what became of texts", async () => {
     `pombo_sms_receipts_total{${LINK},state="delivered"} 1`,
     `pombo_sms_receipts_total{${LINK},state="rejected"} 0`,
     `pombo_sms_link_throttled_total{${LINK}} 0`,
-    `pombo_sms_link_ends_total{${LINK},why="lost"} 0`,
-    `pombo_sms_inbound_total{${LINK}} 0`,
-    `pombo_sms_waiting{route="vodacom"} 0`,
-    `pombo_sms_oldest_seconds{route="vodacom"} 0`,
+    `pombo_sms_link_disconnects_total{${LINK},reason="lost"} 0`,
+    `pombo_sms_inbound_messages_total{${LINK}} 0`,
+    `pombo_sms_queue_depth{route="vodacom"} 0`,
+    `pombo_sms_queue_oldest_message_age_seconds{route="vodacom"} 0`,
     `pombo_sms_receipts_unmatched{route="vodacom"} 0`,
-    `pombo_sms_ended_total{status="sent"} 1`,
-    `pombo_sms_ended_total{status="delivered"} 1`,
-    `pombo_sms_ended_total{status="failed"} 0`,
+    `pombo_sms_messages_total{status="sent"} 1`,
+    `pombo_sms_messages_total{status="delivered"} 1`,
+    `pombo_sms_messages_total{status="failed"} 0`,
     "pombo_sms_possible_duplicates_total 0",
   ])
     expect(text).toContain(`${line}\n`);
-  expect(text).toMatch(/pombo_sms_link_rate\{.*\} 10000\n/);
+  expect(text).toMatch(/pombo_sms_link_rate_limit\{.*\} 10000\n/);
 });
 
 test("a lost answer, a receipt that fits nothing and a text received are counted", async () => {
@@ -66,11 +66,13 @@ test("a lost answer, a receipt that fits nothing and a text received are counted
   let text = "";
   await waitUntil("all is counted", 10_000, async () => {
     text = await metrics(world);
-    return text.includes(`pombo_sms_inbound_total{${LINK}} 1`) && text.includes('unmatched{route="vodacom"} 1');
+    return (
+      text.includes(`pombo_sms_inbound_messages_total{${LINK}} 1`) && text.includes('unmatched{route="vodacom"} 1')
+    );
   });
   expect(text).toContain(`pombo_sms_submits_total{${LINK},outcome="lost"} 1\n`);
   expect(text).toContain("pombo_sms_possible_duplicates_total 1\n");
-  expect(text).toContain(`pombo_sms_link_ends_total{${LINK},why="lost"} 1\n`);
+  expect(text).toContain(`pombo_sms_link_disconnects_total{${LINK},reason="lost"} 1\n`);
 });
 
 test("a route without a link is a trouble while texts wait for it, and the instance stays ready", async () => {
@@ -102,8 +104,8 @@ test("a route without a link is a trouble while texts wait for it, and the insta
   const text = await metrics(world);
   expect(text).toContain("pombo_ready 1\n");
   expect(text).toContain(`pombo_sms_link_bound{${LINK}} 0\n`);
-  expect(text).toContain('pombo_sms_waiting{route="vodacom"} 1\n');
-  expect(text).toContain(`pombo_sms_link_ends_total{${LINK},why="refused"} 1\n`);
+  expect(text).toContain('pombo_sms_queue_depth{route="vodacom"} 1\n');
+  expect(text).toContain(`pombo_sms_link_disconnects_total{${LINK},reason="refused"} 1\n`);
 });
 
 test("a route that gets more texts than its SMSC takes is a trouble, and the instance stays ready", async () => {

@@ -57,7 +57,6 @@ export const PURE = [
   "server/metrics/gauges.ts",
   "platform/metrics/minute-counts.ts",
   "server/metrics/sms.ts",
-  "platform/metrics/recent-values.ts",
   "platform/metrics/registry.ts",
   "backup/litestream/config.ts",
   "backup/litestream/replica-verdict.ts",

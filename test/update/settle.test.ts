@@ -10,7 +10,7 @@ import { openDatabase } from "../../src/platform/db/open.ts";
 import { StartError } from "../../src/platform/errors.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
 import { type Journal, readJournal, snapshotFile, STAGES, writeJournal } from "../../src/platform/update/journal.ts";
-import { isPutBack, sha256Of, type Settled, settleUpdate } from "../../src/platform/update/recover.ts";
+import { isPutBack, hashFile, type UpdateOutcome, settleUpdate } from "../../src/platform/update/recover.ts";
 
 const ID = "01a1fd60-a478-7fc3-8fd7-7499a9ff2c17";
 const NEW = "a".repeat(64);
@@ -40,7 +40,7 @@ function leave(stage: Journal["stage"]): void {
   writeJournal(dataDir, { id: ID, stage, sha256: NEW, from: "0.1.0", to: "0.2.0", unit: null });
 }
 
-async function start(own: string, updateId: string | null = null): Promise<Settled | null> {
+async function start(own: string, updateId: string | null = null): Promise<UpdateOutcome | null> {
   return settleUpdate({
     dataDir,
     databaseFile: database,
@@ -53,7 +53,7 @@ async function start(own: string, updateId: string | null = null): Promise<Settl
 }
 
 const OLD = "b".repeat(64);
-const cases: { stage: Journal["stage"]; own: string; isTouched?: boolean; settled: Settled }[] = [
+const cases: { stage: Journal["stage"]; own: string; isTouched?: boolean; settled: UpdateOutcome }[] = [
   { stage: "stopping", own: OLD, settled: "forward" },
   { stage: "stopping", own: NEW, settled: "forward" },
   { stage: "probing", own: OLD, settled: "back" },
@@ -137,5 +137,5 @@ test("a copy is refused while something else has the database open and its log c
 test("a file's checksum is that of its bytes", async () => {
   const file = join(dataDir, "file");
   writeFileSync(file, "abc");
-  expect(await sha256Of(file)).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  expect(await hashFile(file)).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 });

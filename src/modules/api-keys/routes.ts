@@ -1,8 +1,7 @@
 import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
-import type { Clock } from "../../platform/clock.ts";
 import type { Plan } from "../../config/config.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { DomainStore } from "../domains/store.ts";
 import { AppError } from "../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
@@ -12,7 +11,6 @@ import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pag
 import { requestBody } from "../../platform/http/body/validate.ts";
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
-import type { Random } from "../../platform/random.ts";
 import { insertKey } from "./create.ts";
 import { deleteKey } from "./delete.ts";
 import { CreatedKey, KeyCreate, KeyInList } from "./schema.ts";
@@ -21,13 +19,10 @@ import type { KeyStore, ListedKey } from "./store.ts";
 const TAG = "API keys";
 const LIST = "keys";
 
-export interface KeyDeps {
+export interface KeyDeps extends Pick<Context, "commit" | "clock" | "random"> {
   pages: ListPages;
   keys: KeyStore;
   domains: DomainStore;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
 }
@@ -56,7 +51,7 @@ export function keyRoutes(deps: KeyDeps) {
         detail: describe({
           id: "createApiKey",
           tag: TAG,
-          summary: "Make an API key",
+          summary: "Create an API key",
           description: "The key itself is shown in this answer only.",
           responses: answers(201, CreatedKey, [400, 401, 402, 403, 404, 413, 415, 422, 503]),
         }),
@@ -76,7 +71,7 @@ export function keyRoutes(deps: KeyDeps) {
           id: "listApiKeys",
           tag: TAG,
           summary: "List API keys, newest first",
-          description: "The keys themselves are not kept; `prefix` tells which is which.",
+          description: "The keys themselves are not kept; `prefix` identifies them.",
           responses: answers(200, Type.Array(KeyInList), [401, 403, 422], CursorMeta),
         }),
       },

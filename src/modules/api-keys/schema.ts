@@ -20,7 +20,7 @@ export const KeyCreate = named(
 );
 
 const Members = {
-  id: Type.String({ format: "uuid", description: "The key's id; the key itself is another text." }),
+  id: Type.String({ format: "uuid", description: "The key's id; not the key itself." }),
   name: Type.String({ description: "What it is for.", examples: ["shop"] }),
   domainId: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
     description: "The domain that it is restricted to; null: it is for the whole workspace.",
@@ -47,7 +47,7 @@ export const CreatedKey = named(
   }),
 );
 
-/** A key as lists show it: `prefix` is what tells it from others, the key itself is not kept. */
+/** A key as lists show it: `prefix` identifies it, the key itself is not kept. */
 export const KeyInList = named(
   "ApiKey",
   Type.Object({

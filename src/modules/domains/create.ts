@@ -1,29 +1,24 @@
-import type { Clock } from "../../platform/clock.ts";
 import type { Plan } from "../../config/config.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import type { KeyPair, KeyPairs } from "../../protocols/dkim/keys.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
-import type { Random } from "../../platform/random.ts";
 import { sealContext } from "./signing-keys.ts";
 import { ED25519_SELECTOR, RSA_SELECTOR } from "./records.ts";
 import { firstCheckAt } from "./status.ts";
 import type { DkimKeyRow, DomainRow, DomainStore } from "./store.ts";
 
-export interface CreateDeps {
+export interface CreateDeps extends Pick<Context, "commit" | "clock" | "random"> {
   domains: DomainStore;
   keyring: Keyring;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
   planOf: (workspaceId: number) => Plan;
   makeKeys: () => Promise<KeyPairs>;
 }
 
 export interface Created {
   domain: DomainRow;
-  /** As they were written: the domain may be gone by the time that it is told of. */
+  /** As written: the domain may be gone when the answer is built. */
   keys: DkimKeyRow[];
 }
 

@@ -11,14 +11,13 @@ import { timeOrNull } from "../../platform/http/times.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
 import { createDomain, type CreateDeps } from "./create.ts";
 import type { Keychain } from "./signing-keys.ts";
-import { recordsOf } from "./records.ts";
+import { buildRecords } from "./records.ts";
 import { DomainCreate, DomainInList, DomainRecord, DomainWithDns } from "./schema.ts";
 import { hinted, hintFor, inList, parseDns, withDns, withLastCheck } from "./serialize.ts";
 import type { DomainRow } from "./store.ts";
 import type { Verifier } from "./verify.ts";
 
 const TAG = "Domains";
-/** Of which its cursors are. */
 const LIST = "domains";
 
 export interface DomainDeps extends CreateDeps {
@@ -26,8 +25,7 @@ export interface DomainDeps extends CreateDeps {
   verifier: Verifier;
   keychain: Keychain;
   settings: { bounceHost: string; dmarcRua: string | null };
-  /** Takes away the API keys restricted to the domain, in the transaction that deletes it. */
-  deleteKeysOf: (domainId: number) => void;
+  keys: { deleteOfDomain(domainId: number): void };
   /** Called after a domain is gone: its mail is still there. */
   deleted: () => void;
 }
@@ -42,7 +40,7 @@ export function domainRoutes(deps: DomainDeps) {
         if (name === null) throw new Error("a domain passed its schema and not its parser");
         const { domain, keys } = await createDomain({ workspaceId, name }, deps);
         set.status = 201;
-        return { data: withDns(domain, recordsOf(domain, keys, deps.settings)) };
+        return { data: withDns(domain, buildRecords(domain, keys, deps.settings)) };
       },
       {
         body: requestBody(DomainCreate),
@@ -80,7 +78,7 @@ export function domainRoutes(deps: DomainDeps) {
       "/:id",
       ({ request, params }) => {
         const domain = ownDomain(request, params.id, deps);
-        const records = recordsOf(domain, deps.domains.keysOf(domain.id), deps.settings);
+        const records = buildRecords(domain, deps.domains.keysOf(domain.id), deps.settings);
         const dns = withLastCheck(records, parseDns(deps.domains.lastCheckOf(domain.id)));
         const isTaken = dns.dkim[0]?.status === "found" && deps.domains.isTakenElsewhere(domain);
         const { checkedAt, nextCheckAt } = domain;
@@ -125,7 +123,7 @@ export function domainRoutes(deps: DomainDeps) {
         const domain = ownDomain(request, params.id, deps);
         await deps.commit(() => {
           refuseSuspended(domain.id, deps);
-          deps.deleteKeysOf(domain.id);
+          deps.keys.deleteOfDomain(domain.id);
           deps.domains.delete(domain.id);
         });
         deps.keychain.forget(domain.id);

@@ -22,10 +22,10 @@ export const DomainCreate = named(
 
 const Time = Type.String({ format: "date-time" });
 
-/** What every form of a domain shows. */
+/** Members of every representation of a domain. */
 const Members = {
   id: Type.String({ format: "uuid", description: "The domain's id." }),
-  domain: Type.String({ description: "Its name, in letters of any script.", examples: ["news.example.com"] }),
+  domain: Type.String({ description: "Its name, in any script.", examples: ["news.example.com"] }),
   createdAt: Type.String({ format: "date-time", description: "When it was registered." }),
   verifiedAt: Type.Union([Time, Type.Null()], {
     description: "When its DKIM record was first found; null: not yet.",
@@ -36,7 +36,7 @@ const Members = {
 const DnsRecord = named(
   "DnsRecord",
   Type.Object({
-    type: Type.Union([Type.Literal("TXT"), Type.Literal("CNAME")], { description: "Of the record." }),
+    type: Type.Union([Type.Literal("TXT"), Type.Literal("CNAME")], { description: "The record's type." }),
     name: Type.String({
       description: "The whole name, without a dot at its end.",
       examples: ["pombo1._domainkey.news.example.com"],
@@ -79,7 +79,7 @@ export const DomainWithDns = named(
   Type.Object({
     ...Members,
     dns: Dns,
-    hint: Type.Optional(Type.String({ description: "What stands in the way of sending, or would make it better." })),
+    hint: Type.Optional(Type.String({ description: "The next step towards sending, or a recommendation." })),
   }),
 );
 

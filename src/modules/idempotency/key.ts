@@ -12,7 +12,7 @@ export interface IdempotencyRequest {
 }
 
 /** Idempotency-Key (or X-Idempotency-Key), trimmed, its first 255 characters; null when there is none. */
-export function idempotencyOf(request: Request): IdempotencyRequest | null {
+export function readIdempotency(request: Request): IdempotencyRequest | null {
   const key = keyIn(request, "idempotency-key") ?? keyIn(request, "x-idempotency-key");
   if (key === null) return null;
   const requestHash = getBodyHash(request);

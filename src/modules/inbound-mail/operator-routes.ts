@@ -9,11 +9,11 @@ import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pag
 import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { Log } from "../../platform/log.ts";
-import { contentOf } from "./keep.ts";
+import { readContent } from "./keep.ts";
 import { InboxEntry, InboxMail } from "./operator-schema.ts";
 import type { InboxStore, ListedMail } from "./store.ts";
 
-// What came for the operator: mail to postmaster and abuse, and reports that could not be matched or read.
+// Mail for the operator: to postmaster and abuse, and reports that could not be matched or read.
 
 const TAG = "Operator";
 const LIST = "inbox";
@@ -55,7 +55,7 @@ export function inboxRoutes(deps: InboxDeps) {
         const mail = deps.inbox.byUid(params.id.toLowerCase());
         if (mail === undefined) throw noSuchMail();
         const { envelopeFrom, helo, clientAddress, isTls: tls, size } = mail;
-        const content = contentOf(mail).toString("base64");
+        const content = readContent(mail).toString("base64");
         return { data: { ...showInList(mail), envelopeFrom, helo, clientAddress, tls, size, content } };
       },
       {

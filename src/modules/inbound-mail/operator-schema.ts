@@ -28,7 +28,7 @@ export const InboxMail = named(
   Type.Object({
     ...members,
     envelopeFrom: Type.String({ description: "Empty: a report without a sender." }),
-    helo: Type.String({ description: "What the server that brought it called itself." }),
+    helo: Type.String({ description: "The name that the sending server gave in EHLO or HELO." }),
     clientAddress: Type.String(),
     tls: Type.Boolean(),
     size: Type.Integer({ description: "Bytes." }),

@@ -97,7 +97,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
       ({ request, query }) => {
         operatorCaller(request);
         const { before, limit } = deps.pages.of(query, HELD_LIST);
-        const rows = deps.held.list(filterOf(query, deps), before, limit).map((row) => ({ ...row.held, ...row }));
+        const rows = deps.held.list(toHeldFilter(query, deps), before, limit).map((row) => ({ ...row.held, ...row }));
         const page = deps.pages.page(rows, limit, HELD_LIST);
         const now = deps.clock.now();
         return { data: page.rows.map((row) => showHeld(row, now)), meta: page.meta };
@@ -118,7 +118,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
       "/apply",
       async ({ request, body }) => {
         operatorCaller(request);
-        return { data: { applied: await applyHeld(filterOf(body, deps), deps) } };
+        return { data: { applied: await applyHeld(toHeldFilter(body, deps), deps) } };
       },
       {
         body: requestBody(HeldChoice),
@@ -136,7 +136,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
       "/drop",
       async ({ request, body }) => {
         operatorCaller(request);
-        return { data: { dropped: await dropHeld(filterOf(body, deps), deps) } };
+        return { data: { dropped: await dropHeld(toHeldFilter(body, deps), deps) } };
       },
       {
         body: requestBody(HeldChoice),
@@ -152,7 +152,7 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
     );
 }
 
-function filterOf(given: { workspaceId?: string; site?: string }, deps: OperatorSuppressionDeps): HeldFilter {
+function toHeldFilter(given: { workspaceId?: string; site?: string }, deps: OperatorSuppressionDeps): HeldFilter {
   const { workspaceId, site = null } = given;
   if (workspaceId === undefined) return { workspace: null, site };
   const workspace = deps.workspaces.byUid(workspaceId.toLowerCase());

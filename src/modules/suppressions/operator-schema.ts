@@ -44,7 +44,7 @@ const site = text({ minLength: 1, maxLength: MAX_SITE, description: "Who refused
 
 export const HeldQuery = Type.Object({
   ...CursorQuery.properties,
-  workspaceId: Type.Optional(uuid("Of this workspace alone.")),
+  workspaceId: Type.Optional(uuid("Only those of this workspace.")),
   site: Type.Optional(site),
 });
 
@@ -57,11 +57,11 @@ export const HeldSuppression = named(
     reason: Suppression.properties.reason,
     site: Type.String({ description: "The one that refused: a set of mail servers, `dns`, or `sms:` and a route." }),
     heldAt: Type.String({ format: "date-time" }),
-    hint: Type.Optional(Type.String({ description: "Of what waits for long." })),
+    hint: Type.Optional(Type.String({ description: "Given when it has been held for long." })),
   }),
 );
 
-/** Which held suppressions are meant: it must be said. */
+/** Selects held suppressions; something must be selected. */
 export const HeldChoice = named(
   "HeldSuppressionsChoice",
   objectWith(
@@ -87,7 +87,7 @@ export const HeldChoice = named(
         hint: '"all": true means every one.',
       };
     },
-    { description: "`workspaceId` or `site` or both; or `all`, alone.", examples: [{ site: "mx.example.com" }] },
+    { description: "`workspaceId` or `site` or both; or only `all`.", examples: [{ site: "mx.example.com" }] },
   ),
 );
 

@@ -20,8 +20,8 @@ import {
 import { showSuppression } from "./serialize.ts";
 import type { SuppressionStore } from "./store.ts";
 
-// Who gets no messages from a workspace, as the workspace sees and changes it. What is lifted or added
-// here holds for the next email accepted, and for what waits: deliver.ts asks again before it sends.
+// A workspace's suppressions, as it sees and changes them. A change holds for the next message accepted and for what
+// waits: deliver.ts checks again before it sends.
 
 const TAG = "Suppressions";
 const LIST = "suppressions";
@@ -61,7 +61,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
       "",
       async ({ request, body, set }) => {
         const { workspaceId } = wholeWorkspaceCaller(request);
-        const { address, channel } = understood(body.address);
+        const { address, channel } = parseAddress(body.address);
         const { row, isNew } = await deps.commit(() => {
           // The workspace may have been deleted while the body came.
           if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("There is no such workspace any more");
@@ -123,7 +123,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
     );
 }
 
-function understood(text: string): { address: string; channel: Channel } {
+function parseAddress(text: string): { address: string; channel: Channel } {
   const read = readAddress(text);
   if (read.kind === "address") return read;
   throw new Error(`an address passed its schema and not its reader: ${read.message}`);

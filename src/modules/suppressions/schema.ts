@@ -19,11 +19,11 @@ export const Suppression = named(
     }),
     reason: Type.Union(
       SUPPRESSION_REASONS.map((reason) => Type.Literal(reason)),
-      { description: "Why: what an email or text to it came to, what it answered, or `manual`." },
+      { description: "Why: the outcome of a message to it, its reply, or `manual`." },
     ),
     channel: Type.Union(
       SUPPRESSION_CHANNELS.map((one) => Type.Literal(one)),
-      { description: "What it gets no more of." },
+      { description: "The kind of messages that it no longer gets." },
     ),
     suppressedAt: Type.String({ format: "date-time", description: "Since when." }),
   }),
@@ -52,7 +52,7 @@ export const AddressInPath = Type.Object({
       findErrors: () => [
         {
           path: [],
-          message: "is not URL-encoded UTF-8: a % is not followed by two hexadecimal digits, or they are no text",
+          message: "is not URL-encoded UTF-8: a % is not followed by two hexadecimal digits, or they are not UTF-8",
           hint: "Encode it as encodeURIComponent does, a % itself as %25.",
         },
       ],
@@ -60,7 +60,6 @@ export const AddressInPath = Type.Object({
   ),
 });
 
-/** What a suppression is made of. */
 export const SuppressionMembers = {
   address: text(
     {
@@ -96,7 +95,7 @@ export const SuppressionCreate = named(
 );
 
 /**
- * What in a request does not go together; members that are faults by themselves are left out. `absent` is the
+ * Members of a request that contradict each other; members that are invalid by themselves are left out. `absent` is the
  * channel when none is given; null: as the address says.
  */
 export function misfits(value: { address?: unknown; channel?: unknown; reason?: unknown }, absent: Channel | null) {

@@ -1,27 +1,20 @@
 import { Elysia } from "elysia";
-import type { Clock } from "../../platform/clock.ts";
-import type { Commit } from "../../platform/db/group-commit.ts";
+import type { Context } from "../../platform/context.ts";
 import { AppError } from "../../platform/errors.ts";
 import { type Caller, getCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
 import type { KeyStore } from "../api-keys/store.ts";
-import type { Log } from "../../platform/log.ts";
-import type { Random } from "../../platform/random.ts";
 import { insertWorkspace } from "./create.ts";
 import { requirePlan } from "./plan.ts";
 import { CreatedWorkspace, WorkspaceCreate } from "./schema.ts";
 import type { WorkspaceStore } from "./store.ts";
 
-export interface WorkspaceDeps {
+export interface WorkspaceDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
   workspaces: WorkspaceStore;
   keys: KeyStore;
-  commit: Commit;
-  clock: Clock;
-  random: Random;
-  log: Log;
-  /** Who may make a workspace. */
+  /** Who may create a workspace. */
   creation: "operator" | "any_key" | "open";
   defaultPlan: string;
   planNames: string[];
@@ -47,7 +40,7 @@ export function workspaceRoutes(deps: WorkspaceDeps) {
       detail: describe({
         id: "createWorkspace",
         tag: "Workspace",
-        summary: "Make a workspace and its first API key",
+        summary: "Create a workspace and its first API key",
         description: "By default only the operator key may; the key of the workspace is shown in this answer only.",
         ...(deps.creation === "open" ? { isOpen: true } : {}),
         ...(deps.creation === "any_key" ? { keys: ["operatorKey", "apiKey"] } : {}),

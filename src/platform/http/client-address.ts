@@ -1,6 +1,6 @@
 // Finds the address that a request came from.
 
-import { type AddressRanges, isWithin, networkOf } from "../ip/address.ts";
+import { type AddressRanges, isWithin, getNetwork } from "../ip/address.ts";
 
 // It is the other end of the connection, unless that is a reverse proxy that the operator trusts: then the header
 // X-Forwarded-For has it, as far as trusted proxies wrote it.
@@ -24,14 +24,14 @@ export function noteArrival(request: Request, peers: Peers, handled: Request = r
 }
 
 /**
- * One client: an IPv4 address, or the /64 of an IPv6 one, as networkOf() writes them. Null on a Unix socket, which has
+ * One client: an IPv4 address, or the /64 of an IPv6 one, as getNetwork() writes them. Null on a Unix socket, which has
  * no address. Call it before the request's body is read.
  */
 export function clientNetwork(request: Request, trusted: AddressRanges): string | null {
   const peer = findPeer(request);
   if (peer === null) return null;
   const client = isWithin(peer, trusted) ? findForwardedFor(request, peer, trusted) : peer;
-  return networkOf(client) ?? client;
+  return getNetwork(client) ?? client;
 }
 
 function findPeer(request: Request): string | null {
@@ -69,5 +69,5 @@ const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]+)\])(?::\d{1,5})?$/;
 function parseHop(text: string): string | null {
   const match = WITH_PORT.exec(text);
   const address = match?.[1] ?? match?.[2] ?? text;
-  return networkOf(address) === null ? null : address;
+  return getNetwork(address) === null ? null : address;
 }

@@ -13,7 +13,7 @@ import { type Journal, readJournal, removeJournal, snapshotFile } from "./journa
 // go back; after that the database itself says whether it was changed.
 
 /** What became of an update that was cut off. */
-export type Settled =
+export type UpdateOutcome =
   /** Nothing had been changed, or the new executable goes on with what it has. */
   | "forward"
   /** The database is the one of before. */
@@ -38,7 +38,7 @@ export interface StartingDeps {
 export type EndDaemon = () => Promise<unknown>;
 
 /** Before the database is opened, with the directory's lock held. Throws StartError while an update forbids it. */
-export async function settleUpdate(deps: StartingDeps): Promise<Settled | null> {
+export async function settleUpdate(deps: StartingDeps): Promise<UpdateOutcome | null> {
   const { dataDir, log, updateId } = deps;
   const journal = readJournal(dataDir);
   if (updateId !== null) {
@@ -71,15 +71,15 @@ export async function settle(
   journal: Journal,
   isNew: boolean,
   deps: Pick<StartingDeps, "dataDir" | "databaseFile" | "endDaemon">,
-): Promise<Settled> {
+): Promise<UpdateOutcome> {
   const { dataDir, databaseFile } = deps;
-  const outcome = outcomeOf(journal, isNew, databaseFile);
+  const outcome = decideOutcome(journal, isNew, databaseFile);
   if (outcome === "back") await putBack(deps);
   removeJournal(dataDir);
   return outcome;
 }
 
-function outcomeOf({ stage, id }: Journal, isNew: boolean, databaseFile: string): Settled {
+function decideOutcome({ stage, id }: Journal, isNew: boolean, databaseFile: string): UpdateOutcome {
   switch (stage) {
     case "stopping":
       return "forward";
@@ -139,7 +139,7 @@ export function updateUnderWay(pid: number | null): StartError {
 }
 
 /** SHA-256 of a file, in hexadecimal digits. */
-export async function sha256Of(file: string): Promise<string> {
+export async function hashFile(file: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) hash.update(chunk as Uint8Array);
   return hash.digest("hex");

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { syncFolder } from "../../../platform/db/snapshot.ts";
-import { sha256Of } from "../../../platform/update/recover.ts";
+import { hashFile } from "../../../platform/update/recover.ts";
 import { passedOn } from "../../client/child-environment.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { isRoot, openPlace, uidOfUser } from "../../client/data-owner.ts";
@@ -93,7 +93,7 @@ export function localHands({ binary, source, uid, env, machine = thisMachine() }
     async bring() {
       const brought = await bringExecutable(source, draft);
       sha256 = brought.sha256;
-      return sha256 === (await sha256Of(binary)) ? null : brought;
+      return sha256 === (await hashFile(binary)) ? null : brought;
     },
     inspect(pid) {
       const at = join(machine.proc, String(pid));
@@ -121,14 +121,14 @@ export function localHands({ binary, source, uid, env, machine = thisMachine() }
     },
     hasFailed: () => Promise.resolve(systemd.call(mustHave(), ["is-failed"]).code === 0),
     async replace() {
-      if (sha256 === null || (await sha256Of(draft)) !== sha256)
+      if (sha256 === null || (await hashFile(draft)) !== sha256)
         throw new CommandError(`${draft} was changed after it was copied: another update may be running.`);
       keepPrevious(binary);
       renameSync(draft, binary);
       syncFolder(binary);
     },
     async putBack() {
-      if (sha256 === null || (await sha256Of(binary)) !== sha256) return;
+      if (sha256 === null || (await hashFile(binary)) !== sha256) return;
       renameSync(`${binary}.previous`, binary);
       syncFolder(binary);
     },

@@ -10,7 +10,7 @@ import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Journal, readJournal, snapshotFile } from "../../../platform/update/journal.ts";
-import { settle, sha256Of, updateUnderWay } from "../../../platform/update/recover.ts";
+import { settle, hashFile, updateUnderWay } from "../../../platform/update/recover.ts";
 import type { Terminal } from "../../framework/terminal.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { configFileOf, readConfig } from "../../client/settings.ts";
@@ -141,7 +141,7 @@ async function takeOver(
   const lock = takeLock(dataDir, "command");
   if (lock.kind === "held") throw new CommandError("pombo has just been started: run this again.");
   try {
-    await settle(left, (await sha256Of(binary)) === left.sha256, {
+    await settle(left, (await hashFile(binary)) === left.sha256, {
       dataDir,
       databaseFile: database,
       endDaemon: () => endOrphanDaemon(dataDir, database, systemClock),

@@ -12,7 +12,7 @@ import {
   type SendRequest,
 } from "../../idempotency/accept.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
-import { refusalOf, type Standing } from "../../plans/sending-refusal.ts";
+import { findRefusal, type Standing } from "../../plans/sending-refusal.ts";
 import { type QuotaWarning, takeEmailQuota, takeStorage } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { QueueStore } from "../queue/store.ts";
@@ -92,7 +92,7 @@ function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
 
 function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, deps: AcceptDeps): AcceptedSend {
   const { caller } = request;
-  const blocked = refusalOf(deps.standingOf(caller.workspaceId));
+  const blocked = findRefusal(deps.standingOf(caller.workspaceId));
   if (blocked !== null) throw blocked;
   const senders = chooseDomains(request, prepared, deps);
   refuseSuppressed(request, prepared, deps);
@@ -114,7 +114,7 @@ function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, dep
   });
   return {
     data: request.operation === "emails" ? accepted[0] : accepted,
-    committed() {
+    committed: () => {
       for (const [laneId, destination] of lanes) {
         deps.queue.rememberLane(caller.workspaceId, destination, laneId);
         deps.nudge(laneId, now, now + deps.settings.lifetimeMs);

@@ -6,7 +6,7 @@ import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
-import { idempotencyOf } from "../../idempotency/key.ts";
+import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
@@ -43,7 +43,7 @@ export function emailRoutes(deps: EmailDeps) {
       "",
       async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
-        const idempotency = idempotencyOf(request);
+        const idempotency = readIdempotency(request);
         return answerSend(await acceptEmails({ caller, operation: "emails", items: [body], idempotency }, deps), set);
       },
       {
@@ -66,7 +66,7 @@ export function emailRoutes(deps: EmailDeps) {
         const caller = workspaceCaller(request);
         const allowed = deps.planOf(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
-        const idempotency = idempotencyOf(request);
+        const idempotency = readIdempotency(request);
         const send = { caller, operation: "emails.batch", items: body.emails, idempotency } as const;
         return answerSend(await acceptEmails(send, deps), set);
       },

@@ -9,7 +9,7 @@ import {
   type SendAnswer,
   type SendRequest,
 } from "../../idempotency/accept.ts";
-import { refusalOf, workspaceGone } from "../../plans/sending-refusal.ts";
+import { findRefusal, workspaceGone } from "../../plans/sending-refusal.ts";
 import { dayAt } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
 import type { Random } from "../../../platform/random.ts";
@@ -66,7 +66,7 @@ function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number,
   const workspace = deps.workspaces.byId(workspaceId);
   if (workspace === undefined) throw workspaceGone();
   // Bounces and complaints of its email block its email alone.
-  const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
+  const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
   if (blocked !== null) throw blocked;
   // Before anything that a plan with SMS alone can put right.
   if (!deps.planOf(workspaceId).sms) throw notInPlan();

@@ -6,7 +6,7 @@ import { answers, describe } from "../../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
-import { idempotencyOf } from "../../idempotency/key.ts";
+import { readIdempotency } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
@@ -38,7 +38,7 @@ export function smsRoutes(deps: SmsDeps) {
       "",
       async ({ request, body, set }) => {
         const caller = wholeWorkspaceCaller(request);
-        return answerSend(await acceptSms({ caller, item: body, idempotency: idempotencyOf(request) }, deps), set);
+        return answerSend(await acceptSms({ caller, item: body, idempotency: readIdempotency(request) }, deps), set);
       },
       {
         body: requestBody(smsSend(prefixes)),

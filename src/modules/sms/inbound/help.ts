@@ -1,5 +1,5 @@
 import type { Log } from "../../../platform/log.ts";
-import { refusalOf } from "../../plans/sending-refusal.ts";
+import { findRefusal } from "../../plans/sending-refusal.ts";
 import { type SmsAcceptDeps, writeText } from "../api/accept.ts";
 import { prepareText } from "../api/prepare.ts";
 import type { Route } from "../gateway/route-settings.ts";
@@ -48,7 +48,7 @@ export function answerHelp(
   const { name, segmentation: method, shiftTables: nli, defaultCharset } = config;
   const route = { name, coding: { method, nli, defaultCharset } };
   const text = prepareText(helpText, { coding: route.coding, folding: workspace.smsFolding });
-  const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
+  const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null }) !== null;
   const isPaid = deps.planOf(workspaceId).sms && workspace.smsCredits >= text.segments;
   if (blocked || !isPaid) {
     log.event("sms.help_unanswered", { workspace: workspace.uid, why: blocked ? "blocked" : "credits" }, "warn");
