@@ -2,7 +2,8 @@ import { type AnyElysia, Elysia } from "elysia";
 import { operatorDomainRoutes, type OperatorDomainDeps } from "../modules/domains/operator-routes.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { domainRoutes, type DomainDeps } from "../modules/domains/routes.ts";
-import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
+import type { Emails } from "../modules/emails/index.ts";
+import type { Context } from "../platform/context.ts";
 import type { Config } from "../config/config.ts";
 import { admit, type AdmitDeps } from "./admit.ts";
 import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
@@ -59,8 +60,8 @@ export interface OperatorDeps {
 }
 
 /** All that the routes need, by room. */
-export interface ApiDeps {
-  emails: EmailDeps;
+export interface ApiDeps extends Pick<Context, "clock" | "random" | "log"> {
+  emails: Pick<Emails, "routes">;
   sms: SmsDeps;
   domains: DomainDeps;
   keys: KeyDeps;
@@ -131,7 +132,7 @@ export function createApi(deps: ApiDeps): AnyElysia {
     });
   };
   const rooms: AnyElysia[] = [
-    emailRoutes(deps.emails),
+    deps.emails.routes(),
     smsRoutes(deps.sms),
     domainRoutes(deps.domains),
     workspaceRoutes(deps.workspaces),
@@ -144,7 +145,7 @@ export function createApi(deps: ApiDeps): AnyElysia {
     instanceRoutes({ issues: deps.issues, document: () => (document ??= writeDocument()) }),
     docsRoutes(),
   ];
-  const { random, clock, log } = deps.emails;
+  const { random, clock, log } = deps;
   const trusted = parseRanges(deps.trustedProxies);
   const limiter = createRateLimiter(deps.rateLimits, {
     clock,

@@ -16,7 +16,7 @@ const BODY_BYTES = 1024 * 1024;
  * instance runs. What is not the operator's does not exist in it.
  */
 export function createOperatorApi(deps: ApiDeps): AnyElysia {
-  const { random, clock, log } = deps.emails;
+  const { random, clock, log } = deps;
   let methods: MethodTable = methodTable([]);
   const { bodyLimits } = deps;
   const otherBytes = Math.max(bodyLimits.otherBytes, BODY_BYTES);

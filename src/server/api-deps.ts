@@ -7,21 +7,16 @@ import type { KeyPairs } from "../protocols/dkim/keys.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { Keychain } from "../modules/domains/signing-keys.ts";
 import type { Verifier } from "../modules/domains/verify.ts";
-import type { DeletedDomainSweep } from "../modules/emails/delivery/deleted-domain-sweep.ts";
-import type { HeldQueueExpiry } from "../modules/emails/delivery/held-queue-expiry.ts";
-import { makeMailDueNow } from "../modules/emails/queue/make-due.ts";
-import type { Preparer } from "../modules/emails/content/prepare-thread.ts";
-import type { FindRelay } from "../modules/emails/delivery/relay.ts";
+import type { Emails } from "../modules/emails/index.ts";
 import { eventCursors } from "../modules/events/cursor.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import { keyVerifier } from "../modules/api-keys/verify.ts";
 import type { Log } from "../platform/log.ts";
 import type { SendingRates } from "../modules/plans/sending-block.ts";
-import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
 import { routingOf } from "../modules/sms/api/routing.ts";
 import { type OperatorView, operatorDeps } from "./operator-deps.ts";
-import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
+import { namedPlanFinder, type planFinder, type Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
 import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
@@ -36,16 +31,13 @@ export interface ServerObjects {
   guard: DiskGuard;
   keyring: Keyring;
   keychain: Keychain;
-  preparer: Preparer;
+  planOf: PlanOf;
   bodies: ApiDeps["bodies"];
   bodyLimits: ApiDeps["bodyLimits"];
-  findRelay: FindRelay;
+  emails: Emails;
   teller: WebhookDelivery;
   verifier: Verifier;
-  abandoner: DeletedDomainSweep;
-  worker: Worker;
   rates: SendingRates;
-  heldExpiry: HeldQueueExpiry;
   removal: WorkspacePurge;
   issues: ApiDeps["issues"];
   exampleDomain: string;
@@ -57,29 +49,12 @@ export interface ServerObjects {
 
 /** What each room of the API is handed. */
 export function buildApiDeps(built: ServerObjects): ApiDeps {
-  const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, issues } = built;
+  const { config, stores, common, keyring, planOf, emails, teller, issues } = built;
   const { commit, clock, log } = common;
-  const planOf = planFinder(config, stores);
   const planNames = Object.keys(config.plans);
   return {
-    emails: {
-      ...stores,
-      ...common,
-      guard,
-      planOf,
-      standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
-      preparer,
-      nudge: nudgeBy(worker),
-      findRelay,
-      tellOfEmail: teller.tellOfEmail,
-      record: teller.recorder.record,
-      settings: {
-        ...settingsOf(config),
-        lifetimeMs: config.email.lifetimeMs,
-        keepAnswersMs: config.idempotency.retentionMs,
-        returnPathKey: keyring.hmacKey("return-path"),
-      },
-    },
+    ...common,
+    emails,
     sms: smsPartsOf(built, planOf),
     domains: domainPartsOf(built, planOf),
     keys: { ...stores, ...common, planOf },
@@ -113,7 +88,7 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
 }
 
 function domainPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["domains"] {
-  const { config, stores, common, keyring, keychain, verifier, abandoner, makeKeys } = built;
+  const { config, stores, common, keyring, keychain, verifier, emails, makeKeys } = built;
   return {
     ...stores,
     ...common,
@@ -124,7 +99,7 @@ function domainPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["domains"]
     verifier,
     settings: settingsOf(config),
     deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
-    deleted: () => abandoner.begin(),
+    deleted: () => emails.domainDeleted(),
   };
 }
 
@@ -149,7 +124,7 @@ function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
 }
 
 function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
-  const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
+  const { config, stores, common, keychain, verifier, emails, rates, removal, texter } = built;
   return {
     ...operatorDeps({ ...built, ...built.overseen }),
     suppressions: { ...stores, ...common },
@@ -159,7 +134,7 @@ function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
       ...stores,
       ...common,
       verifier,
-      lifted: (domain) => void makeMailDueNow(domain, { ...stores, ...common, nudge: nudgeBy(worker) }),
+      lifted: (domain) => void emails.retryDomain(domain),
     },
     workspaces: {
       ...stores,
@@ -167,9 +142,8 @@ function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
       planNames: Object.keys(config.plans),
       forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
       holdChanged(workspaceId, isHeld) {
-        if (isHeld) return heldExpiry.look();
-        worker.release(workspaceId);
-        texter.release();
+        emails.holdChanged(workspaceId, isHeld);
+        if (!isHeld) texter.release();
       },
       deleted({ domainIds }) {
         for (const id of domainIds) keychain.forget(id);
@@ -197,8 +171,4 @@ function webhookPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["webhooks
     workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
     recorded: (workspaceId) => teller.listeners.wake(workspaceId),
   };
-}
-
-function nudgeBy(worker: Worker) {
-  return (laneId: number, dueAt: number, expiresAt?: number) => worker.nudge(laneId, dueAt, expiresAt);
 }

@@ -4,9 +4,7 @@ import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { DnsClient } from "../protocols/dns/client.ts";
 import type { Report } from "../protocols/dsn/parse.ts";
-import type { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
-import type { FindRelay } from "../modules/emails/delivery/relay.ts";
-import type { ReportDeps } from "../modules/emails/reports/process.ts";
+import type { Emails } from "../modules/emails/index.ts";
 import { openCertificate } from "../modules/inbound-mail/server/certificate.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { purgeInbox } from "../modules/inbound-mail/purge.ts";
@@ -28,10 +26,7 @@ export interface InboundMailDeps {
   keyring: Keyring;
   committer: Committer;
   guard: DiskGuard;
-  rates: ReportDeps["rates"];
-  reportedRefusals: RefusalWatch;
-  findRelay: FindRelay;
-  show: ReportDeps["show"];
+  processReport: Emails["processReport"];
   counts: Counters["inbound"];
   openThread: OpenThread;
   reporters: KnownReporters;
@@ -56,7 +51,6 @@ export function createInboundMail(deps: InboundMailDeps) {
     clock,
     random,
     log,
-    standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
     read: createReader(reading, log),
     lookupTxt: (name, signal) => resolver.txt(name, signal),
     returnPathKey: keyring.hmacKey("return-path"),

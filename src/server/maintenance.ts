@@ -6,7 +6,6 @@ import type { DnsClient } from "../protocols/dns/client.ts";
 import type { Keychain } from "../modules/domains/signing-keys.ts";
 import { createVerifier } from "../modules/domains/verify.ts";
 import { DomainRecheck } from "../modules/domains/recheck.ts";
-import { createDeletedDomainSweep } from "../modules/emails/delivery/deleted-domain-sweep.ts";
 import type { RecordEvent } from "../modules/events/record.ts";
 import type { Stores } from "./stores.ts";
 import { WorkspacePurge } from "../modules/workspaces/purge.ts";
@@ -45,25 +44,20 @@ export function createMaintenance(deps: MaintenanceDeps) {
   const { hostname } = config;
   const verifier = createVerifier({ ...stores, ...common, keychain, record, resolver, hostname, settings });
   const domainWatch = new DomainRecheck({ ...stores, ...common, verifier, guard });
-  const abandoner = createDeletedDomainSweep({ ...stores, ...common });
   return {
     removal,
     verifier,
     domainWatch,
-    abandoner,
     begin() {
       removal.look();
-      abandoner.begin();
       domainWatch.start();
     },
     /** Nothing new is begun for the domains. */
     settle() {
       domainWatch.stop();
-      abandoner.stop();
     },
     close() {
       domainWatch.stop();
-      abandoner.stop();
       verifier.close();
     },
   };

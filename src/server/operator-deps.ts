@@ -19,11 +19,10 @@ import type { TraceDeps } from "../modules/operator/trace.ts";
 import { openTraceStore } from "../modules/operator/trace-store.ts";
 import type { PageCheck } from "../platform/db/page-check.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
-import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
 import type { Replicator } from "../backup/replication.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
-import type { Sites } from "../protocols/smtp/sites.ts";
+import type { Emails } from "../modules/emails/index.ts";
 import type { Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
@@ -35,7 +34,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 /** What is overseen, beside what the API has anyway. */
 export interface OperatorView {
   db: Db;
-  sites: Sites;
+  emails: Emails;
   texter: SmsGateway;
   counters: Counters;
   pages: Pick<PageCheck, "check">;
@@ -51,7 +50,6 @@ export interface OperatorSources extends OperatorView {
   common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ListPages };
   guard: DiskGuard;
   teller: WebhookDelivery;
-  worker: Worker;
   issues: () => HealthIssue[];
 }
 
@@ -77,8 +75,9 @@ export interface OperatorToolDeps {
 }
 
 export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
-  const { stores, common, worker, teller, config, guard, issues } = sources;
-  const { db, sites, texter, counters, pause, pages, replicator } = sources;
+  const { stores, common, teller, config, guard, issues } = sources;
+  const { db, emails, texter, counters, pause, pages, replicator } = sources;
+  const { worker, sites } = emails;
   const paused = () => pause.pause;
   const { clock } = common;
   const { segments } = stores.sms;
@@ -92,6 +91,7 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       ...common,
       workspaces: stores.workspaces,
       emails: stores.emails,
+      recordEvent: emails.recordEvent,
       queue: stores.queue,
       segments,
       webhooks: stores.webhooks,

@@ -8,14 +8,8 @@ import { closeDatabase, type Db } from "../platform/db/open.ts";
 import { unusable } from "../platform/db/unusable-file.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
 import type { DomainRecheck } from "../modules/domains/recheck.ts";
-import type { StoredBody } from "../modules/emails/content/body.ts";
-import { RefusalWatch, SHARE_OF_REPORTED } from "../modules/emails/delivery/mass-refusals.ts";
-import { relayFinder } from "../modules/emails/delivery/relay.ts";
-import { openRelays } from "../modules/emails/delivery/relay-settings.ts";
-import type { Composed, ComposeInput } from "../modules/emails/content/compose.ts";
-import { createComposer } from "../modules/emails/content/compose-thread.ts";
-import type { GivenContent } from "../modules/emails/content/prepare.ts";
-import { createPreparer } from "../modules/emails/content/prepare-thread.ts";
+import { openKeychain } from "../modules/domains/signing-keys.ts";
+import { createEmails } from "../modules/emails/index.ts";
 import { StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { openBodies, openCore, openMetrics } from "./core.ts";
@@ -24,7 +18,6 @@ import { listen } from "../platform/http/listen.ts";
 import { listPages } from "../platform/http/pagination.ts";
 import { listenOnSocket, socketFile } from "../platform/http/unix-socket.ts";
 import { purgeAnswers } from "../modules/idempotency/purge.ts";
-import { purgeContents } from "../modules/emails/content/purge.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
 import { createMaintenance } from "./maintenance.ts";
@@ -40,11 +33,9 @@ import { SendingRates } from "../modules/plans/sending-block.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import { createInboundMail } from "./inbound-mail.ts";
-import { createEmailDelivery } from "./email-delivery.ts";
-import type { SmsStores } from "./stores.ts";
+import { planFinder, type SmsStores } from "./stores.ts";
 import { createWebhookDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
 import { createSmsGateway, type SmsGateway, SMS_GATEWAY_GRACE_MS } from "./sms-gateway.ts";
-import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
@@ -144,7 +135,6 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const { commit } = committer;
     closers.push(() => guard.stop());
 
-    const findRelay = relayFinder(openRelays(config.relay));
     const lookups = openResolvers(config, environment);
     const { resolver, watch: dnsWatch, checkResolver, callResolver } = lookups;
     closers.push(() => lookups.close());
@@ -160,13 +150,6 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       pause,
       resolver: callResolver,
     });
-    const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
-    const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
-    const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
-    closers.push(() => preparing.close());
-    closers.push(() => composing.close());
-    const composer = createComposer(composing);
-    const { tellOfEmail } = teller;
     const { record } = teller.recorder;
     const isBlocking = options.isRateBlocking ?? true;
     const rates = new SendingRates({
@@ -178,11 +161,25 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     db.listeners.push(rates);
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
-    const shared = { config, environment, stores, keyring, committer, guard, pause, findRelay, rates, show };
-    const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
     const reporters = new KnownReporters(clock);
-    const sender = createEmailDelivery({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
-    const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
+    const keychain = openKeychain(stores.domains, keyring);
+    const planOf = planFinder(config, stores);
+    const context = { commit, clock, steady, random, log, guard };
+    const emails = createEmails(context, stores, config, {
+      recorder: teller.recorder,
+      keyring,
+      keychain,
+      pause,
+      resolver,
+      rates,
+      reporters,
+      show,
+      planOf,
+      openThread,
+      memory: environment.memory,
+    });
+    closers.push(() => emails.stop());
+    const { worker } = emails;
     const texter = createSmsGateway({
       config,
       environment,
@@ -221,7 +218,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       resolver: checkResolver,
       forgetLanes: (laneIds) => worker.forgetLanes(laneIds),
     });
-    const { verifier, domainWatch, abandoner, removal } = keeper;
+    const { verifier, domainWatch, removal } = keeper;
     closers.push(() => keeper.close());
     const apiParts = buildApiDeps({
       config,
@@ -230,22 +227,19 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       guard,
       keyring,
       keychain,
-      findRelay,
+      emails,
       teller,
       verifier,
-      abandoner,
-      worker,
+      planOf,
       rates,
-      heldExpiry,
       removal,
       issues,
-      preparer: createPreparer(preparing),
       ...openBodies(config, environment),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
       makeKeys: options.makeKeys ?? generateKeyPairs,
       texter,
-      overseen: { db, sites, texter, counters, pause, pages, replicator: () => replicator },
+      overseen: { db, emails, texter, counters, pause, pages, replicator: () => replicator },
     });
     // Made when a command first asks: at a start nobody waits for it.
     let operatorApi: ReturnType<typeof handlerOf> | null = null;
@@ -253,14 +247,18 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     if (purpose === "command") {
       // What a command sets off goes on at the next start.
       closers.push(() => committer.flush());
-      closers.push(() => heldExpiry.stop());
       closers.push(() => removal.stop());
       return { kind: "command", handle, close: endAll };
     }
     const api = createApi(apiParts);
     const receiver = createInboundMail({
-      ...shared,
-      reportedRefusals,
+      config,
+      environment,
+      stores,
+      keyring,
+      committer,
+      guard,
+      processReport: (uid, reported) => emails.processReport(uid, reported),
       counts: counters.inbound,
       openThread,
       reporters,
@@ -304,9 +302,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         isReady: () => isReadyWith(issues()),
         texts: () => texter.figures(),
         runningAttempts: () => worker.runningCount,
-        sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
+        sessions: () => emails.sessions(),
         inboundClients: () => inbound?.clientCount ?? 0,
-        blockedSites: () => sites.blocked().length,
+        blockedSites: () => emails.sites.blocked().length,
         freeDiskBytes: () => guard.freeBytes,
       },
       clock,
@@ -317,12 +315,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.retentionMs }),
     );
-    closers.push(
-      purgeContents({ contents: stores.contents, commit, clock, log, keepMs: config.email.contentRetentionMs }),
-    );
-    closers.push(() => heldExpiry.stop());
-    heldExpiry.look();
-    await worker.start();
+    await emails.start();
     closers.push(async () => void (await texter.stop(0)));
     await texter.start();
     closers.push(() => removal.stop());
@@ -336,11 +329,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => {
         lookups.close();
-        composing.close();
       });
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
-      const [emails, webhooks, texts] = await Promise.all([
-        worker.stop(graceMs),
+      const [unrecordedEmails, webhooks, texts] = await Promise.all([
+        emails.drain(graceMs),
         teller.stop(graceMs),
         texter.stop(given ?? SMS_GATEWAY_GRACE_MS),
         server.stop(requestGraceMs),
@@ -348,8 +340,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         inbound?.stop(graceMs),
       ]);
       cancel();
-      if (emails + webhooks + texts > 0) tellUnrecorded({ emails, webhooks, texts }, log);
-      await pool.close();
+      if (unrecordedEmails + webhooks + texts > 0) tellUnrecorded({ emails: unrecordedEmails, webhooks, texts }, log);
       await endAll();
     };
     const seen = { url: server.url, metricsUrl: metrics?.url ?? null, inbound: inbound?.address ?? null };

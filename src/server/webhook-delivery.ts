@@ -6,7 +6,6 @@ import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { Db } from "../platform/db/open.ts";
 import type { DnsClient } from "../protocols/dns/client.ts";
-import { createEmailEvents, type TellOfEmail } from "../modules/emails/events.ts";
 import { Listeners } from "../modules/events/listeners.ts";
 import type { EventType } from "../modules/events/schema.ts";
 import { createRecorder, type Recorder, type Subscribers } from "../modules/events/record.ts";
@@ -53,7 +52,6 @@ export interface WebhookDelivery {
   rules: TargetRules;
   look: Look;
   worker: Worker;
-  tellOfEmail: TellOfEmail;
   /** A workspace's sending was blocked for its rates, or is half way to that. */
   tellOfRates(notice: RateNotice): void;
   /** Begins to call, and to forget what is too old. */
@@ -106,8 +104,7 @@ export function createWebhookDelivery(deps: WebhookDeliveryDeps): WebhookDeliver
     gate: POOLS,
     pause: deps.pause,
   });
-  const tellOfEmail = createEmailEvents(stores.emails, recorder);
-  emitStoreEvents(stores, recorder, { clock, tellOfEmail });
+  emitStoreEvents(stores, recorder, clock);
   const upkeep = upkeepOf(deps, (webhookId) => worker.forgetLanes([webhookId]));
   return {
     recorder,
@@ -116,7 +113,6 @@ export function createWebhookDelivery(deps: WebhookDeliveryDeps): WebhookDeliver
     rules,
     look,
     worker,
-    tellOfEmail,
     tellOfRates: (notice) => tellOfRates(notice, recorder),
     async start() {
       await worker.start();

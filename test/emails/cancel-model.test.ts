@@ -5,6 +5,7 @@ import { DiskGuard } from "../../src/platform/db/disk-guard.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
 import { retryEmail } from "../../src/modules/emails/api/retry.ts";
+import { endEmail } from "../../src/modules/emails/events.ts";
 import { stateOf } from "../../src/modules/emails/api/serialize.ts";
 import { type EmailStore, openEmailStore } from "../../src/modules/emails/store/store.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
@@ -35,6 +36,7 @@ interface Attempt {
 interface World extends Disposable {
   of: TemporaryDatabase;
   emails: EmailStore;
+  recordEvent: () => void;
   queue: QueueStore;
   clock: FakeClock;
   guard: DiskGuard;
@@ -62,7 +64,15 @@ function world(seed: number): World {
     changed: () => undefined,
   });
   return {
-    ...{ of, clock, guard, random: seeded(seed), emails: openEmailStore(of.db), queue: openQueueStore(of.db) },
+    ...{
+      of,
+      clock,
+      guard,
+      random: seeded(seed),
+      emails: openEmailStore(of.db),
+      recordEvent: () => undefined,
+      queue: openQueueStore(of.db),
+    },
     ...{ uids: [], running: new Map(), arrivals: new Map(), canceled: new Set(), breaches: [], answers: {} },
     [Symbol.dispose]: () => of[Symbol.dispose](),
   };
@@ -207,11 +217,7 @@ async function end(on: World, attempt: Attempt, how = on.random()): Promise<void
   const { id, attempt: attempts } = attempt.job;
   const finish = (status: "delivered" | "bounced") => {
     const times = { endedAt: on.clock.now(), sentAt: null, deliveredAt: null };
-    attempt.end(
-      settlement(on, attempt, { kind: "finish" }, () =>
-        on.emails.end(id, { status, ...times, failedReason: null, bounce: null, attempts }),
-      ),
-    );
+    attempt.end(settlement(on, attempt, { kind: "finish" }, () => endEmail(id, { status, ...times, attempts }, on)));
   };
   const defer = (record: () => void) =>
     attempt.end(settlement(on, attempt, { kind: "defer", at: null, lastReply: "later", badDomainAt: null }, record));

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { AttemptRow, EmailRow, QueueRow } from "../../src/modules/emails/store/read-store.ts";
+import type { AttemptRow, EmailRow, QueueRow } from "../../src/modules/emails/store/store.ts";
 import { showTimeline } from "../../src/modules/emails/api/timeline.ts";
 import { dialogueOf, triesOf } from "../../src/modules/emails/delivery/connection-attempts.ts";
 

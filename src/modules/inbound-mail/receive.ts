@@ -4,7 +4,10 @@ import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../../protocols/dsn/return-path.ts";
 import type { Report } from "../../protocols/dsn/parse.ts";
-import { type EmailReport, type ReportDeps, takeReport } from "../emails/reports/process.ts";
+import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process.ts";
+import type { ReportStore } from "../emails/reports/store.ts";
+import type { EmailStore } from "../emails/store/store.ts";
+import type { Log } from "../../platform/log.ts";
 import type { Random } from "../../platform/random.ts";
 import { ThreadGone } from "../../platform/worker-threads/worker-thread.ts";
 import { keepFor } from "./keep.ts";
@@ -20,7 +23,12 @@ import type { InboxStore } from "./store.ts";
 // A bounce touches the email whose return path it came to, and no other; a complaint the one whose token
 // stands in it. Nothing here sends mail, whatever comes.
 
-export interface ReceiveDeps extends ReportDeps {
+export interface ReceiveDeps {
+  emails: Pick<EmailStore, "stateByUid">;
+  reports: Pick<ReportStore, "deliveredTo">;
+  /** Inside a transaction: writes all that follows from a report about the email `uid`. */
+  processReport(uid: string, reported: Reported): ReportTaken;
+  log: Log;
   inbox: InboxStore;
   read: ReadLetter;
   commit: Commit;
@@ -42,7 +50,7 @@ export interface InboundCounts {
 }
 
 export type LetterResult =
-  | ReturnType<typeof takeReport>["outcome"]
+  | ReportTaken["outcome"]
   /** Nothing follows from it. */
   | "ignored"
   /** For the operator. */
@@ -98,7 +106,7 @@ function stepFor(destination: Destination, letter: InboundMessage, deps: Receive
 
 /** What came to an email's own return path. */
 async function bounceStep(uid: string, letter: InboundMessage, deps: ReceiveDeps): Promise<Step> {
-  const email = deps.reports.emailOf(uid)?.email;
+  const email = deps.emails.stateByUid(uid)?.email;
   if (email === undefined) return ignore("the email is gone", uid, deps);
   const reading = await deps.read({ bytes: letter.bytes, recipient: email.recipientAddress });
   if (reading.kind === "unreadable") return keepStep("bounce", letter, deps);
@@ -124,11 +132,11 @@ async function complaintStep(letter: InboundMessage, deps: ReceiveDeps): Promise
 }
 
 /** The email of the first token that was made here, for this email and recipient, and not too long ago. */
-function findGenuine(localParts: string[], { reports, returnPathKey, clock }: ReceiveDeps) {
+function findGenuine(localParts: string[], { emails, returnPathKey, clock }: ReceiveDeps) {
   for (const localPart of localParts) {
     const token = readReturnPath(localPart);
     if (token.kind !== "token" || token.expiresAt <= clock.now()) continue;
-    const email = reports.emailOf(token.id)?.email;
+    const email = emails.stateByUid(token.id)?.email;
     if (email !== undefined && isGenuine(token, email.recipientAddress, returnPathKey)) return email;
   }
   return null;
@@ -151,23 +159,23 @@ function whyIgnored(report: Report): string {
 }
 
 /** The email that a report is about. */
-interface Reported {
+interface ReportedEmail {
   id: number;
   uid: string;
   recipientAddress: string;
 }
 
 async function reportStep(
-  email: Reported,
+  email: ReportedEmail,
   report: EmailReport,
   letter: InboundMessage,
   deps: ReceiveDeps,
 ): Promise<Step> {
   const { uid } = email;
   const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, letter, deps));
-  const reported = { report, reporter: letter.helo, at: deps.clock.now(), isFromProvider: isSigned };
+  const reported: Reported = { report, reporter: letter.helo, at: deps.clock.now(), isFromProvider: isSigned };
   return () => {
-    const taken = takeReport(uid, reported, deps);
+    const taken = deps.processReport(uid, reported);
     return {
       result: taken.outcome,
       tell() {
@@ -188,7 +196,7 @@ async function reportStep(
 
 /** Whether a listed provider reports, by its signature, what went to a mailbox of its own. Only then a key is looked up. */
 async function isProvidersOwn(
-  { id, recipientAddress: recipient }: Reported,
+  { id, recipientAddress: recipient }: ReportedEmail,
   { bytes }: InboundMessage,
   deps: ReceiveDeps,
 ): Promise<boolean> {

@@ -2,7 +2,7 @@
  * Where mail for a domain goes (RFC 5321 §5.1). In order: the MX records, or the domain itself when
  * it has none; sorted by preference with equals shuffled; the loop guard; the addresses of each
  * host, IPv4 first; refused addresses dropped. What is left is a route, and when nothing is left
- * the reason decides between a domain that cannot get mail and trouble that may pass.
+ * the reason decides between a domain that cannot get mail and a temporary failure.
  */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
@@ -37,7 +37,7 @@ export type Route =
   /** A permanent fact, as `server` told it; R1 says when it is to be believed. */
   | { kind: "bad_domain"; reason: string; cause: "no_name" | "null_mx" | "no_address"; server: string }
   /** Temporary: ask again later. */
-  | { kind: "trouble"; reason: string };
+  | { kind: "temporary_failure"; reason: string };
 
 export interface RouteOptions {
   resolver: Resolver;
@@ -55,7 +55,7 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
   const lookup = await options.resolver.mx(domain);
   switch (lookup.kind) {
     case "failed":
-      return { kind: "trouble", reason: lookup.reason };
+      return { kind: "temporary_failure", reason: lookup.reason };
     case "no_name":
       return badDomain("no_name", `${domain} does not exist`, lookup.server);
     case "no_data":
@@ -72,7 +72,7 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
       }
       const hosts = orderHosts(named, options);
       if (hosts.length === 0) {
-        return { kind: "trouble", reason: `the MX records of ${domain} lead back to this server` };
+        return { kind: "temporary_failure", reason: `the MX records of ${domain} lead back to this server` };
       }
       const site = siteOf(named.map((record) => record.exchange));
       return await routeTo(hosts, domain, { ...options, site });
@@ -87,7 +87,7 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
 export async function findNamedHost(
   name: string,
   resolver: Resolver,
-): Promise<{ kind: "addresses"; addresses: string[] } | Extract<Route, { kind: "trouble" }>> {
+): Promise<{ kind: "addresses"; addresses: string[] } | Extract<Route, { kind: "temporary_failure" }>> {
   if (isIP(name) !== 0) return { kind: "addresses", addresses: [name] };
   // RFC 6761 §6.3: that name is this machine, and DNS is not asked.
   if (name === "localhost") return { kind: "addresses", addresses: ["127.0.0.1", "::1"] };
@@ -95,7 +95,7 @@ export async function findNamedHost(
   const addresses = lookups.flatMap((lookup) => (lookup.kind === "found" ? lookup.records : []));
   if (addresses.length > 0) return { kind: "addresses", addresses: addresses.slice(0, ADDRESSES_LIMIT) };
   const failed = lookups.find((lookup) => lookup.kind === "failed");
-  return { kind: "trouble", reason: failed?.reason ?? `${name} has no address` };
+  return { kind: "temporary_failure", reason: failed?.reason ?? `${name} has no address` };
 }
 
 /** Lookups that so many routes have under way at the most: with as many allowed, none waits for another's mute DNS. */
@@ -185,7 +185,7 @@ function explainAbsence(hosts: HostAddresses[], domain: string): Route {
   // R3: a missing address is permanent only when nobody failed to answer. A refused one is always
   // temporary: a mistake of the domain's owner must not suppress the recipient.
   const [reason] = refusals.length > 0 ? refusals : failures;
-  if (reason !== undefined) return { kind: "trouble", reason };
+  if (reason !== undefined) return { kind: "temporary_failure", reason };
   const names = hosts.map((host) => host.name);
   const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   const isDomainItself = names.length === 1 && names[0] === domain;

@@ -274,6 +274,17 @@ function mostTelling(tries: Try[]): Try | undefined {
   return best;
 }
 
+/** The server answered, and be it with what it offers: it stands there, whatever it takes. */
+export function isAnswered(transmission: Transmission): boolean {
+  return transmission.isReached || transmission.result.kind !== "broken";
+}
+
+/** The server's refusal behind a result; only for a result that is one. */
+export function getRefusal({ result, heard }: Transmission): { heard: Heard; stage: Stage } {
+  if (result.kind !== "refused" || heard === null) throw new Error("there is no refusal to classify");
+  return { heard, stage: result.stage };
+}
+
 /** One line for logs and records: `550 5.1.1 No such user (mx1.example.net)`, or in our words why there is no answer. */
 export function describeTransmission(transmission: Transmission): string {
   const { result, host } = transmission;

@@ -21,9 +21,9 @@ import type { Random } from "../../../platform/random.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { StoredBody } from "../content/body.ts";
 import type { RecordEvent } from "../../events/record.ts";
-import type { TellOfEmail } from "../events.ts";
+import type { RecordEmailEvent } from "../events.ts";
 import type { Preparer } from "../content/prepare-thread.ts";
-import type { FindRelay } from "../delivery/relay.ts";
+import type { FindTransport } from "../delivery/transport.ts";
 import type { EmailSend } from "./schema.ts";
 import type { EmailStore } from "../store/store.ts";
 
@@ -44,14 +44,13 @@ export interface AcceptDeps {
   random: Random;
   log: Log;
   preparer: Preparer;
-  /** Whether a workspace may send; undefined: it was deleted. */
-  standingOf: (workspaceId: number) => (Standing & { uid: string }) | undefined;
+  workspaces: { byId(id: number): (Standing & { uid: string }) | undefined };
   /** The plan of a workspace. */
   planOf: (workspaceId: number) => Plan;
   /** Told after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
-  findRelay: FindRelay;
-  tellOfEmail: TellOfEmail;
+  findTransport: FindTransport;
+  recordEvent: RecordEmailEvent;
   record: RecordEvent;
   settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
 }
@@ -125,7 +124,7 @@ function decide(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps):
   if (replay !== null) return { ...replay, lanes: new Map(), dueAt: now };
 
   const { caller } = request;
-  const blocked = refusalOf(deps.standingOf(caller.workspaceId));
+  const blocked = refusalOf(deps.workspaces.byId(caller.workspaceId));
   if (blocked !== null) throw blocked;
   const senders = chooseDomains(request, prepared, deps);
   refuseSuppressed(request, prepared, deps);
@@ -157,7 +156,7 @@ function decide(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps):
 }
 
 function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, deps: AcceptDeps): void {
-  const resource = deps.standingOf(workspaceId)?.uid ?? "";
+  const resource = deps.workspaces.byId(workspaceId)?.uid ?? "";
   for (const warning of warnings)
     deps.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
 }
@@ -244,8 +243,7 @@ function write(
     body: email.body,
   });
   parts.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
-  // A relay's mail has a lane of its own: a lane leads to one site, and is held when that one is.
-  const destination = parts.findRelay(domain.name)?.site ?? email.to.domain;
+  const destination = parts.findTransport(domain.name).siteFor(email.to.domain);
   const laneId = parts.queue.laneFor(domain.workspaceId, destination);
   parts.queue.add({
     id,
@@ -257,5 +255,5 @@ function write(
     expiresAt: now + settings.lifetimeMs,
   });
   lanes.set(laneId, destination);
-  parts.tellOfEmail({ id, workspaceId: domain.workspaceId, type: "email.queued", at: now });
+  parts.recordEvent("email.queued", { id, workspaceId: domain.workspaceId }, now);
 }

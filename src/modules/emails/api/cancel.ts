@@ -2,13 +2,15 @@ import { AppError } from "../../../platform/errors.ts";
 import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { stateOf } from "./serialize.ts";
-import type { EmailScope, EmailState } from "../store/read-store.ts";
+import { endEmail } from "../events.ts";
+import type { EmailScope } from "../store/list-store.ts";
+import type { EmailState } from "../store/store.ts";
 
 // Taking back an email that waits. One closure decides and writes: whichever is first in the order of
 // the transactions, the claim of an attempt or the cancel, the other sees it. A row in flight is not
 // removed, a removed row is not claimed, so what was answered `canceled` is never sent any more.
 
-export type CancelDeps = Pick<AcceptDeps, "emails" | "queue" | "commit" | "clock" | "log">;
+export type CancelDeps = Pick<AcceptDeps, "emails" | "queue" | "recordEvent" | "commit" | "clock" | "log">;
 
 /** For the 200 of an email whose last answer was lost. */
 export const MAY_HAVE_ARRIVED =
@@ -21,15 +23,7 @@ export async function cancelEmail(scope: EmailScope, uid: string, deps: CancelDe
     if (found === undefined) return null;
     const attempts = found.email.status === "queued" ? deps.queue.removeWaiting(found.email.id) : null;
     if (attempts === null) throw notCancelable(found);
-    deps.emails.end(found.email.id, {
-      status: "canceled",
-      endedAt: deps.clock.now(),
-      sentAt: null,
-      deliveredAt: null,
-      failedReason: null,
-      bounce: null,
-      attempts,
-    });
+    endEmail(found.email.id, { status: "canceled", endedAt: deps.clock.now(), attempts }, deps);
     return deps.emails.record(scope, uid) ?? null;
   });
   if (canceled !== null) deps.log.event("email.canceled", { id: uid, attempts: canceled.email.attempts });
@@ -39,9 +33,9 @@ export async function cancelEmail(scope: EmailScope, uid: string, deps: CancelDe
 function notCancelable(found: EmailState): AppError {
   const state = stateOf(found);
   const hasArrived = state === "delivered" || state === "complained";
-  const doubt = found.email.possibleDuplicate && !hasArrived ? ` ${MAY_HAVE_ARRIVED}` : "";
+  const hint = found.email.possibleDuplicate && !hasArrived ? ` ${MAY_HAVE_ARRIVED}` : "";
   return new AppError("NOT_CANCELABLE", `The email cannot be canceled: it is ${state}`, {
-    hint: `${whyNot(state)}${doubt}`,
+    hint: `${whyNot(state)}${hint}`,
   });
 }
 

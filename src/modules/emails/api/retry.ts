@@ -2,7 +2,8 @@ import { AppError } from "../../../platform/errors.ts";
 import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { stateOf } from "./serialize.ts";
-import type { EmailScope, EmailState } from "../store/read-store.ts";
+import type { EmailScope } from "../store/list-store.ts";
+import type { EmailState } from "../store/store.ts";
 
 // The next attempt of a delayed email at once, for a person who knows that the trouble is over. Only
 // the time of its row changes: the attempt is claimed, counted and put off like any other, a lane or

@@ -11,7 +11,7 @@ import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { listEmails } from "./list.ts";
-import { MAX_LOOKED_AT } from "../store/range-store.ts";
+import { MAX_LOOKED_AT } from "../store/list-store.ts";
 import type { ReportStore } from "../reports/store.ts";
 import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
 import {

@@ -3,8 +3,7 @@ import { unpackBody } from "../content/body.ts";
 import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
 import { statusOf } from "./status.ts";
 import type { ListedEmail } from "../store/list-store.ts";
-import type { EmailStore } from "../store/store.ts";
-import type { EmailState } from "../store/read-store.ts";
+import type { EmailState, EmailStore } from "../store/store.ts";
 
 type Found = NonNullable<ReturnType<EmailStore["record"]>>;
 

@@ -1,7 +1,7 @@
 import { timeOf } from "../../../platform/http/times.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "../reports/store.ts";
-import type { AttemptRow, EmailRow, EmailState, QueueRow } from "../store/read-store.ts";
+import type { AttemptRow, EmailRow, EmailState, QueueRow } from "../store/store.ts";
 import { readTries, type StoredTry } from "../delivery/connection-attempts.ts";
 
 // What happened to an email, oldest first, read from its own times and its attempts: no row is

@@ -29,6 +29,9 @@ export interface RefusedRecipient {
  */
 export const SHARE_OF_REPORTED = 1 / 3;
 
+/** The site under which the answers of DNS are watched. */
+export const DNS_SITE = "dns";
+
 interface Bucket {
   /** Unix ms of its beginning. */
   at: number;

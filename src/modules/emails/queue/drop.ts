@@ -1,5 +1,5 @@
+import { type EndDeps, endEmail } from "../events.ts";
 import type { QueueStore } from "./store.ts";
-import type { EmailStore } from "../store/store.ts";
 
 /** What became of a message that is to be taken off its queue. `running`: it is being delivered, and was left alone. */
 export type Dropped = "dropped" | "running" | "gone";
@@ -8,20 +8,12 @@ export type Dropped = "dropped" | "running" | "gone";
 export function dropEmail(
   id: number,
   end: { reason: string; now: number },
-  { emails, queue }: { emails: EmailStore; queue: QueueStore },
+  deps: EndDeps & { queue: QueueStore },
 ): Dropped {
-  const found = emails.stateById(id);
+  const found = deps.emails.stateById(id);
   if ((found?.queue ?? null) === null || found?.email.status !== "queued") return "gone";
-  const attempts = queue.removeWaiting(id);
+  const attempts = deps.queue.removeWaiting(id);
   if (attempts === null) return "running";
-  emails.end(id, {
-    status: "failed",
-    endedAt: end.now,
-    sentAt: null,
-    deliveredAt: null,
-    failedReason: end.reason,
-    bounce: null,
-    attempts,
-  });
+  endEmail(id, { status: "failed", endedAt: end.now, failedReason: end.reason, attempts }, deps);
   return "dropped";
 }

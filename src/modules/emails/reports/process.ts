@@ -6,11 +6,11 @@ import type { QueueStore } from "../queue/store.ts";
 import { cleanReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { RefusalWatch } from "../delivery/mass-refusals.ts";
-import type { FindRelay } from "../delivery/relay.ts";
+import type { FindTransport } from "../delivery/transport.ts";
+import { type EmailEnd, type EndDeps, endEmail } from "../events.ts";
 import type { ReportRow, ReportStore } from "./store.ts";
 import type { Bounce } from "../api/schema.ts";
-import type { EmailStore } from "../store/store.ts";
-import type { EmailRow, EmailState } from "../store/read-store.ts";
+import type { EmailRow, EmailState } from "../store/store.ts";
 import { type Suppression, suppressFor } from "../delivery/suppress.ts";
 
 // What came back by mail about an email. A permanent bounce or a complaint ends an email
@@ -37,8 +37,7 @@ export interface Reported {
   watched?: { suppression: Suppression | null };
 }
 
-export interface ReportDeps {
-  emails: EmailStore;
+export interface ReportDeps extends EndDeps {
   reports: ReportStore;
   queue: Pick<QueueStore, "remove">;
   suppressions: SuppressionStore;
@@ -48,9 +47,9 @@ export interface ReportDeps {
     answered(workspaceId: number, isHardBounce: boolean): void;
     reported(workspaceId: number, outcome: ReportedOutcome): void;
   };
-  findRelay: FindRelay;
-  /** Undefined: the workspace was deleted, and nothing is written of it any more. */
-  standingOf: (workspaceId: number) => object | undefined;
+  findTransport: FindTransport;
+  /** Of a deleted workspace nothing is written any more. */
+  workspaces: { byId(id: number): object | undefined };
   log: Log;
   /** What of words, and of the recipient's address in them, may stand in the log. */
   show: (words: string, recipient: string) => string;
@@ -64,9 +63,9 @@ export interface ReportTaken {
 }
 
 /** Inside a transaction: writes all that follows from a report about the email `uid`. */
-export function takeReport(uid: string, reported: Reported, deps: ReportDeps): ReportTaken {
-  const found = deps.reports.emailOf(uid);
-  if (found === undefined || deps.standingOf(found.email.workspaceId) === undefined)
+export function processReport(uid: string, reported: Reported, deps: ReportDeps): ReportTaken {
+  const found = deps.emails.stateByUid(uid);
+  if (found === undefined || deps.workspaces.byId(found.email.workspaceId) === undefined)
     return { outcome: "gone", tell: () => undefined };
   const { report } = reported;
   if (report.kind === "bounce" && report.isPermanent) return takeBounce(found, report, reported, deps);
@@ -82,7 +81,7 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
   const { type, category, smtpCode, status: enhancedCode, remoteMta: mx } = report;
   const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
   const failedReason = reasonOf(report);
-  const changed = end(found, { status: "bounced", failedReason, bounce: JSON.stringify(bounce) }, reported.at, deps);
+  const changed = end(found, { status: "bounced", failedReason, bounce }, reported.at, deps);
   if (changed === null) return { outcome: noted, tell: () => undefined };
   countBounce(email, changed, report.isHard, deps);
   reported.watched ??= { suppression: watch(email, reported, deps) };
@@ -92,7 +91,7 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
     outcome: "bounced",
     tell() {
       tell("email.bounced", found, failedReason, deps);
-      suppression?.tell();
+      suppression?.log();
     },
   };
 }
@@ -114,7 +113,7 @@ function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps):
   const { email } = found;
   const isFirst = !deps.reports.of(email.id).some(({ kind }) => kind === "complaint");
   const noted = note(found, reported, deps);
-  const changed = end(found, { status: "complained", failedReason: null, bounce: null }, reported.at, deps);
+  const changed = end(found, { status: "complained" }, reported.at, deps);
   // Who complains is not written to any more, however the email ended; but by one complaint once, so that it
   // does not bring back what somebody has lifted.
   if (changed === null && !(isFirst && noted === "noted")) return { outcome: noted, tell: () => undefined };
@@ -137,23 +136,23 @@ type Before = "queued" | "delivered" | "sent";
 /** Ends the email as the report says, unless it has come to another end; what it was before, or null. */
 function end(
   { email }: EmailState,
-  change: { status: "bounced" | "complained"; failedReason: string | null; bounce: string | null },
+  change: Pick<EmailEnd, "status" | "failedReason" | "bounce">,
   endedAt: number,
-  { emails, queue }: ReportDeps,
+  deps: ReportDeps,
 ): Before | null {
-  const { status: before } = email;
+  const { status: before, deliveredAt } = email;
   if (before !== "queued" && before !== "delivered" && before !== "sent") return null;
-  const attempts = before === "queued" ? (queue.remove(email.id) ?? email.attempts) : email.attempts;
-  emails.end(email.id, { ...change, endedAt, sentAt: null, deliveredAt: email.deliveredAt, attempts }, before);
+  const attempts = before === "queued" ? (deps.queue.remove(email.id) ?? email.attempts) : email.attempts;
+  endEmail(email.id, { ...change, endedAt, deliveredAt, attempts }, deps, before);
   return before;
 }
 
 /** As at sending: of what goes through a relay the recipients' own servers have said nothing to us. */
-function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findRelay }: ReportDeps): void {
+function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findTransport }: ReportDeps): void {
   const { workspaceId, deliveredAt: answeredAt } = email;
   const bounced = { name: "hard_bounces", domain: domainOf(email) } as const;
   if (before === "delivered" && isHard && answeredAt !== null) rates.reported(workspaceId, { ...bounced, answeredAt });
-  if (before !== "queued" || findRelay(email.senderDomain) !== null) return;
+  if (before !== "queued" || !findTransport(email.senderDomain).isDirect) return;
   if (isHard) rates.reported(workspaceId, { ...bounced, answeredAt: null });
   else rates.answered(workspaceId, false);
 }
@@ -162,10 +161,10 @@ function countComplaint(
   email: EmailRow,
   before: Before | null,
   { at, isFromProvider }: Reported,
-  { rates, findRelay }: ReportDeps,
+  { rates, findTransport }: ReportDeps,
 ): void {
   const { workspaceId, deliveredAt, sentAt, status, senderDomain } = email;
-  if (deliveredAt === null && findRelay(senderDomain) !== null) return;
+  if (deliveredAt === null && !findTransport(senderDomain).isDirect) return;
   const complained = { name: "complaints", domain: isFromProvider ? null : domainOf(email) } as const;
   if (before === "queued") rates.reported(workspaceId, { ...complained, answeredAt: null });
   // Of what a relay took, or ended in yet another way, nothing was counted.

@@ -1,0 +1,78 @@
+import type { DnsClient } from "../../../protocols/dns/client.ts";
+import { findNamedHost } from "../../../protocols/smtp/mx-lookup.ts";
+import {
+  classifyRelayBroken,
+  classifyRelayed,
+  classifyRelayUnfit,
+  type RelayVerdict,
+} from "../../../protocols/smtp/replies/classify-relay.ts";
+import { formatReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
+import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
+import { describeTransmission, getRefusal, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";
+import type { Relay } from "./relay-settings.ts";
+import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
+import type { DeliveryHooks, OutgoingMessage, TransmissionFailure, Transport } from "./transport.ts";
+
+// Mail that goes by a relay. What it accepts is sent and not yet delivered; what it refuses for good bounces, but
+// suppresses nobody; and when it does not let us in, the email waits, since only the operator can mend that.
+
+const UNREACHED = new Set<Stage>(["connect", "greeting"]);
+const MAX_REASON = 512;
+
+export interface RelayTransportDeps extends SmtpDeliveryDeps {
+  resolver: Pick<DnsClient, "by">;
+}
+
+export function createRelayTransport(relay: Relay, deps: RelayTransportDeps): Transport {
+  const { host, name, site, access } = relay;
+  return {
+    isDirect: false,
+    siteFor: () => site,
+    async deliver(message: OutgoingMessage, hooks: DeliveryHooks) {
+      // Private addresses too: the operator named it. A name that is missing says nothing of any recipient.
+      const found = await findNamedHost(host, deps.resolver.by(message.workspaceId));
+      if (found.kind === "temporary_failure") {
+        const reason = `the relay ${name} could not be reached: ${found.reason}`;
+        return { kind: "temporary_failure", reason, stage: "dns", category: "no_answer", badDomainAt: null };
+      }
+      const destination = { hosts: [{ name: host, addresses: found.addresses }], site, access };
+      const classify = (transmission: Transmission) => classifyByRelay(transmission, relay);
+      return await deliverBySmtp({ destination, isDirect: false, classify }, message, hooks, deps);
+    },
+  };
+}
+
+export function classifyByRelay(transmission: Transmission, relay: Relay): TransmissionFailure {
+  const { isOurTrouble, ...verdict } = findVerdict(transmission);
+  return {
+    verdict,
+    reason: describeFailure(transmission, relay, isOurTrouble),
+    // A relay that does not let us in is left in peace like one that does not answer: many lock out who knocks too often.
+    isReached: isAnswered(transmission) && verdict.category !== "auth_failed",
+  };
+}
+
+function findVerdict(transmission: Transmission): RelayVerdict {
+  const { result } = transmission;
+  if (result.kind === "broken") return classifyRelayBroken(result.stage);
+  if (result.kind === "unfit") return classifyRelayUnfit(result.stage, result.enhanced);
+  const { heard, stage } = getRefusal(transmission);
+  return classifyRelayed(heard, stage);
+}
+
+function describeFailure(transmission: Transmission, relay: Relay, isOurTrouble: boolean): string {
+  const { result } = transmission;
+  if (result.kind === "broken") {
+    const { stage, reason } = result;
+    if (UNREACHED.has(stage)) return shorten(`the relay ${relay.name} could not be reached: ${reason}`, MAX_REASON);
+    return shorten(`${reason} (relay ${relay.name})`, MAX_REASON);
+  }
+  if (!isOurTrouble) return describeTransmission(transmission);
+  const cure =
+    relay.access.credentials === null
+      ? "set username and password of this relay under [[relay]] in the configuration, or have it accept this server"
+      : "check username and password of this relay under [[relay]] in the configuration";
+  const end = ` (relay ${relay.name}); ${cure}`;
+  const said = "reply" in result ? formatReply(result.reply) : `not signed in: ${result.reason}`;
+  return shorten(said, MAX_REASON - end.length) + end;
+}
