@@ -101,7 +101,7 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       overview,
       census: openCensusStore(db),
       siteOf: (laneId) => worker.siteOf(laneId),
-      blockOf: (site, workspaceId) => sites.blockOf(site, workspaceId),
+      blockOf: (site, workspaceId) => sites.findBlock(site, workspaceId),
       isHeld: (workspaceId) => stores.workspaces.byId(workspaceId)?.isHeld ?? true,
       paused,
       troubleOf(route) {
@@ -127,8 +127,8 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       freeDiskBytes: () => guard.freeBytes,
       files: () => readFileSizes(databaseFile(config.dataDir)),
       blockedSites: () =>
-        sites.blocked().map(({ site, workspaceId, block }) => {
-          const workspace = workspaceId === null ? undefined : stores.workspaces.byId(workspaceId);
+        sites.blocked().map(({ site, owner, block }) => {
+          const workspace = owner === null ? undefined : stores.workspaces.byId(owner);
           return { site, workspaceId: workspace?.uid ?? null, ...block };
         }),
       links: () =>

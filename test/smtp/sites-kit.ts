@@ -52,7 +52,7 @@ export function start(maxSessions = 20) {
         by,
       ),
     /** How long the site is blocked from now on; 0: it is not. */
-    blockedFor: (site = SITE, by: number | null = SHOP) => Math.max(0, (sites.blockOf(site, by)?.until ?? now) - now),
+    blockedFor: (site = SITE, by: number | null = SHOP) => Math.max(0, (sites.findBlock(site, by)?.until ?? now) - now),
   };
 }
 

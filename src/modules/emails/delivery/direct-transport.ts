@@ -27,7 +27,7 @@ import type {
 const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;
 
 export interface DirectTransportDeps extends SmtpDeliveryDeps {
-  resolver: Pick<DnsClient, "by">;
+  resolver: Pick<DnsClient, "forOwner">;
   allowed: AddressRanges;
   random: Random;
   /** Our own name, which must resolve before DNS is believed that another does not. */
@@ -61,7 +61,7 @@ async function findMxHosts(
   { recipientDomain, workspaceId, attempt, badDomainAt }: OutgoingMessage,
   deps: DirectTransportDeps,
 ): Promise<Extract<Route, { kind: "hosts" }> | TemporaryFailure | BadDomain> {
-  const resolver = deps.resolver.by(workspaceId);
+  const resolver = deps.resolver.forOwner(workspaceId);
   const { allowed, random, own, isIpv6Ready } = deps;
   const options = { random, allowed, own, isIpv6Ready };
   // A name that was missing before is asked for anew, from another server where there is one.
@@ -95,7 +95,7 @@ function dnsFailure(
 }
 
 /** A resolver that cannot find ourselves is not believed about others. */
-async function isOwnNameFound(client: ReturnType<DnsClient["by"]>, hostname: string): Promise<boolean> {
+async function isOwnNameFound(client: ReturnType<DnsClient["forOwner"]>, hostname: string): Promise<boolean> {
   const resolver = client.fresh(0);
   const answers = await Promise.all([resolver.a(hostname), resolver.aaaa(hostname)]);
   return answers.some((answer) => answer.kind === "found");

@@ -65,7 +65,7 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
   });
   const maxSessions = email.sessionsPerDestination;
   const sites = new Sites({ clock, steady, maxSessions, rules, tell: logSites(workspaces, log) });
-  const slots = new SessionSlots({ perSite: (name) => sites.sessionsOf(name), total: email.maxSessions });
+  const slots = new SessionSlots({ perSite: (name) => sites.sessionLimit(name), total: email.maxSessions });
   const refusals = new RefusalWatch();
   const findTransport = createTransports(openRelays(relay), {
     ...deps,
@@ -87,9 +87,9 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
     maxJobs: email.maxSessions,
     maxJobsPerLane: maxSessions * LANE_JOBS_PER_SESSION,
     gate: {
-      jobsOf: (name) => sites.sessionsOf(name) * LANE_JOBS_PER_SESSION,
-      ownJobsOf: (name, workspaceId) => sites.ownSessionsOf(name, workspaceId),
-      blockedUntil: (name, workspaceId) => sites.blockOf(name, workspaceId)?.until ?? null,
+      jobsOf: (name) => sites.sessionLimit(name) * LANE_JOBS_PER_SESSION,
+      ownJobsOf: (name, workspaceId) => sites.ownerSessionLimit(name, workspaceId),
+      blockedUntil: (name, workspaceId) => sites.findBlock(name, workspaceId)?.until ?? null,
     },
     // Nothing of a deleted workspace is sent; 0 is nobody, whose lane could not be looked up.
     isHeld: (id) => id !== 0 && (workspaces.byId(id)?.isHeld ?? true),

@@ -20,7 +20,7 @@ const UNREACHED = new Set<Stage>(["connect", "greeting"]);
 const MAX_REASON = 512;
 
 export interface RelayTransportDeps extends SmtpDeliveryDeps {
-  resolver: Pick<DnsClient, "by">;
+  resolver: Pick<DnsClient, "forOwner">;
 }
 
 export function createRelayTransport(relay: Relay, deps: RelayTransportDeps): Transport {
@@ -30,7 +30,7 @@ export function createRelayTransport(relay: Relay, deps: RelayTransportDeps): Tr
     siteFor: () => site,
     async deliver(message: OutgoingMessage, hooks: DeliveryHooks) {
       // Private addresses too: the operator named it. A name that is missing says nothing of any recipient.
-      const found = await findNamedHost(host, deps.resolver.by(message.workspaceId));
+      const found = await findNamedHost(host, deps.resolver.forOwner(message.workspaceId));
       if (found.kind === "temporary_failure") {
         const reason = `the relay ${name} could not be reached: ${found.reason}`;
         return { kind: "temporary_failure", reason, stage: "dns", category: "no_answer", badDomainAt: null };

@@ -37,7 +37,7 @@ export async function deliverBySmtp(
 ): Promise<DeliveryResult> {
   const { site } = route.destination;
   hooks.locate(site);
-  if (deps.sites.blockOf(site, message.workspaceId) !== null) return { kind: "not_started" };
+  if (deps.sites.findBlock(site, message.workspaceId) !== null) return { kind: "not_started" };
   const waitsFrom = deps.clock.now();
   const freeMemory = await deps.budget.take(message.workspaceId, message.contentBytes, hooks.stopping);
   if (freeMemory === null) return { kind: "not_started" };
@@ -73,7 +73,7 @@ async function sendComposed(
   const releaseSlot = await slots.take(site, hooks.stopping);
   if (releaseSlot === null) return { kind: "not_started" };
   try {
-    if (sites.blockOf(site, message.workspaceId) !== null) return { kind: "not_started" };
+    if (sites.findBlock(site, message.workspaceId) !== null) return { kind: "not_started" };
     if (clock.now() - waitsFrom > LONG_WAIT_MS) {
       const refusal = hooks.refuse();
       if (refusal !== null) return refusal;
