@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { DnsClient } from "../protocols/dns/client.ts";
-import type { Report } from "../protocols/dsn/parse.ts";
+import type { Report } from "../protocols/dsn/parse-report.ts";
 import type { Emails } from "../modules/emails/index.ts";
 import { openCertificate } from "../modules/inbound-mail/server/certificate.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
@@ -67,7 +67,7 @@ export function createInboundMail(deps: InboundMailDeps) {
         hostname,
         bounceHost: email.bounceHost,
         returnPathKey: keyring.hmacKey("return-path"),
-        find: (uid) => stores.emails.returnPathOf(uid),
+        find: (uid) => stores.emails.findReturnPath(uid),
         certificate: openCertificate({ config: inbound, hostname, clock, random, log }),
         receive: taking,
         reporters: deps.reporters,

@@ -174,7 +174,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       rates,
       reporters,
       show,
-      planOf,
+      findPlan: planOf,
       openThread,
       memory: environment.memory,
     });

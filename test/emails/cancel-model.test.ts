@@ -6,7 +6,7 @@ import { AppError } from "../../src/platform/errors.ts";
 import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
 import { retryEmail } from "../../src/modules/emails/api/retry.ts";
 import { endEmail } from "../../src/modules/emails/events.ts";
-import { stateOf } from "../../src/modules/emails/api/serialize.ts";
+import { getStatus } from "../../src/modules/emails/api/serialize.ts";
 import { type EmailStore, openEmailStore } from "../../src/modules/emails/store/store.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
 import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
@@ -136,7 +136,7 @@ async function begin(on: World): Promise<Life> {
 }
 
 function expectMayStart(on: World, job: Job): void {
-  const email = on.emails.forDelivery(job.id)?.email;
+  const email = on.emails.findForDelivery(job.id)?.email;
   if (on.canceled.has(job.id) || email?.status !== "queued") on.breaches.push(`${job.id} is begun as ${email?.status}`);
   if (on.running.has(job.id)) on.breaches.push(`${job.id} runs twice`);
 }
@@ -284,10 +284,10 @@ async function drain(on: World): Promise<void> {
 function expectWhole(on: World): void {
   const counted: Record<string, number> = {};
   for (const uid of on.uids) {
-    const found = on.emails.state(SCOPE, uid);
+    const found = on.emails.findState(SCOPE, uid);
     if (found === undefined) throw new Error(`${uid} is lost`);
     const { email } = found;
-    const state = stateOf(found);
+    const state = getStatus(found);
     counted[state] = (counted[state] ?? 0) + 1;
     const arrived = on.arrivals.get(email.id) ?? 0;
     if (!FINALS.includes(state) || found.queue !== null) on.breaches.push(`${email.id} ends as ${state}`);

@@ -8,10 +8,10 @@ import { openDatabase } from "../../src/platform/db/open.ts";
 import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
 import { retryEmail } from "../../src/modules/emails/api/retry.ts";
 import { endEmail } from "../../src/modules/emails/events.ts";
-import { RefusalWatch } from "../../src/modules/emails/delivery/mass-refusals.ts";
-import { type EmailReport, processReport } from "../../src/modules/emails/reports/process.ts";
+import { RefusalWatch } from "../../src/modules/emails/delivery/refusal-watch.ts";
+import { type EmailReport, processReport } from "../../src/modules/emails/reports/process-report.ts";
 import { EMAIL_STATUSES, type EmailStatus } from "../../src/modules/emails/api/schema.ts";
-import { statusOf } from "../../src/modules/emails/api/status.ts";
+import { toStatus } from "../../src/modules/emails/api/status.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { freeInterrupted } from "../../src/platform/queue/recover.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
@@ -221,7 +221,7 @@ async function deleteDomain(on: World): Promise<void> {
   on.domains.push({ id: on.nextDomainId++, workspaceId: domain.workspaceId });
   await parts.commit(() => {
     // As src/modules/emails/delivery/deleted-domain-sweep.ts does.
-    for (const { id } of parts.emails.waitingOfDomain(
+    for (const { id } of parts.emails.listWaitingOfDomain(
       { workspaceId: domain.workspaceId, domainId: domain.id },
       1_000,
     )) {
@@ -285,7 +285,7 @@ function everyEmail(on: World): Row[] {
     .all()
     .map(({ stored, attempts, inFlight, ...row }) => {
       const queue = attempts === null ? null : { attempts, isInFlight: inFlight === 1 };
-      const status = statusOf(stored, queue);
+      const status = toStatus(stored, queue);
       on.seen.add(status === "sending" && attempts !== null && attempts > 1 ? "sending again" : status);
       return { ...row, status };
     });

@@ -6,9 +6,9 @@ import type { RelayConfig } from "../../src/config/config.ts";
 import { classifyDirect, type DirectTransportDeps } from "../../src/modules/emails/delivery/direct-transport.ts";
 import { classifyByRelay } from "../../src/modules/emails/delivery/relay-transport.ts";
 import { createTransports } from "../../src/modules/emails/delivery/transports.ts";
-import { openRelays } from "../../src/modules/emails/delivery/relay-settings.ts";
+import { openRelays } from "../../src/modules/emails/delivery/relays.ts";
 import { StartError } from "../../src/platform/errors.ts";
-import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { readWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 import type { SendResult } from "../../src/protocols/smtp/session/session.ts";
 import type { Transmission } from "../../src/protocols/smtp/transmit.ts";
@@ -127,7 +127,7 @@ function transmission(result: SendResult): Transmission {
     isReached: false,
     isOutcomeUnknown: false,
     lastReply: "reply" in result ? result.reply : null,
-    heard: result.kind === "refused" ? hearWhole(result.reply) : null,
+    heard: result.kind === "refused" ? readWhole(result.reply) : null,
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { openDatabase } from "../../src/platform/db/open.ts";
-import { RefusalWatch } from "../../src/modules/emails/delivery/mass-refusals.ts";
+import { RefusalWatch } from "../../src/modules/emails/delivery/refusal-watch.ts";
 import { suppressFor } from "../../src/modules/emails/delivery/suppress.ts";
 import type { Log, LogFields } from "../../src/platform/log.ts";
 import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";

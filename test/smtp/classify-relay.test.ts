@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
 import { classifyRelayBroken, classifyRelayed } from "../../src/protocols/smtp/replies/classify-relay.ts";
-import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { readWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 function judged(stage: Stage, reply: string) {
-  return classifyRelayed(hearWhole(makeReply(Number(reply.slice(0, 3)), [reply.slice(4)])), stage);
+  return classifyRelayed(readWhole(makeReply(Number(reply.slice(0, 3)), [reply.slice(4)])), stage);
 }
 
 const BOUNCED: [stage: Stage, reply: string, category: string][] = [

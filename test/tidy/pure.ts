@@ -38,7 +38,7 @@ export const PURE = [
   "modules/domains/status.ts",
   "modules/emails/content/body.ts",
   "modules/emails/content/prepare.ts",
-  "modules/emails/delivery/mass-refusals.ts",
+  "modules/emails/delivery/refusal-watch.ts",
   "modules/emails/delivery/message-budget.ts",
   "modules/emails/api/serialize.ts",
   "modules/emails/api/status.ts",

@@ -16,7 +16,7 @@ export type RecordEmailEvent = (type: EmailEventType, email: { id: number; works
 export function createEmailEvents(emails: EmailStore, recorder: Recorder): RecordEmailEvent {
   return (type, { id, workspaceId }, at) => {
     if (!recorder.isWanted(workspaceId, type)) return;
-    const found = emails.stateById(id);
+    const found = emails.findStateById(id);
     if (found === undefined) return;
     recorder.record({ workspaceId, type, resource: found.email.uid, at, data: () => showState(found) });
   };

@@ -24,11 +24,11 @@ import { createDeletedDomainSweep } from "./delivery/deleted-domain-sweep.ts";
 import { createEmailDelivery, type EmailDelivery, type EmailDeliveryDeps } from "./delivery/email-delivery.ts";
 import { ExpiryClock } from "./delivery/expiry-clock.ts";
 import { createHeldQueueExpiry } from "./delivery/held-queue-expiry.ts";
-import { RefusalWatch, SHARE_OF_REPORTED } from "./delivery/mass-refusals.ts";
+import { RefusalWatch, SHARE_OF_REPORTED } from "./delivery/refusal-watch.ts";
 import { createEmailEvents, type RecordEmailEvent } from "./events.ts";
 import { makeMailDueNow } from "./queue/make-due.ts";
 import type { QueueStore } from "./queue/store.ts";
-import { processReport, type Reported, type ReportTaken } from "./reports/process.ts";
+import { processReport, type Reported, type ReportTaken } from "./reports/process-report.ts";
 import type { ReportStore } from "./reports/store.ts";
 import type { EmailStore } from "./store/store.ts";
 
@@ -54,7 +54,7 @@ export interface EmailModuleDeps extends Pick<
   keyring: Keyring;
   rates: SendingRates;
   /** The plan of a workspace. */
-  planOf: (workspaceId: number) => Plan;
+  findPlan: (workspaceId: number) => Plan;
   openThread: OpenThread;
 }
 

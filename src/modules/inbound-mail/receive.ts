@@ -3,8 +3,8 @@ import type { Commit } from "../../platform/db/group-commit.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../../protocols/dsn/return-path.ts";
-import type { Report } from "../../protocols/dsn/parse.ts";
-import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process.ts";
+import type { Report } from "../../protocols/dsn/parse-report.ts";
+import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process-report.ts";
 import type { ReportStore } from "../emails/reports/store.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import type { Log } from "../../platform/log.ts";
@@ -24,8 +24,8 @@ import type { InboxStore } from "./store.ts";
 // stands in it. Nothing here sends mail, whatever comes.
 
 export interface ReceiveDeps {
-  emails: Pick<EmailStore, "stateByUid">;
-  reports: Pick<ReportStore, "deliveredTo">;
+  emails: Pick<EmailStore, "findStateByUid">;
+  reports: Pick<ReportStore, "findDeliveredTo">;
   /** Inside a transaction: writes all that follows from a report about the email `uid`. */
   processReport(uid: string, reported: Reported): ReportTaken;
   log: Log;
@@ -106,7 +106,7 @@ function stepFor(destination: Destination, letter: InboundMessage, deps: Receive
 
 /** What came to an email's own return path. */
 async function bounceStep(uid: string, letter: InboundMessage, deps: ReceiveDeps): Promise<Step> {
-  const email = deps.emails.stateByUid(uid)?.email;
+  const email = deps.emails.findStateByUid(uid)?.email;
   if (email === undefined) return ignore("the email is gone", uid, deps);
   const reading = await deps.read({ bytes: letter.bytes, recipient: email.recipientAddress });
   if (reading.kind === "unreadable") return keepStep("bounce", letter, deps);
@@ -136,7 +136,7 @@ function findGenuine(localParts: string[], { emails, returnPathKey, clock }: Rec
   for (const localPart of localParts) {
     const token = readReturnPath(localPart);
     if (token.kind !== "token" || token.expiresAt <= clock.now()) continue;
-    const email = emails.stateByUid(token.id)?.email;
+    const email = emails.findStateByUid(token.id)?.email;
     if (email !== undefined && isGenuine(token, email.recipientAddress, returnPathKey)) return email;
   }
   return null;
@@ -200,7 +200,7 @@ async function isProvidersOwn(
   { bytes }: InboundMessage,
   deps: ReceiveDeps,
 ): Promise<boolean> {
-  const provider = providerOf(bytes, { recipient, mx: deps.reports.deliveredTo(id) });
+  const provider = providerOf(bytes, { recipient, mx: deps.reports.findDeliveredTo(id) });
   return provider !== null && isFromProvider(provider, bytes, deps);
 }
 

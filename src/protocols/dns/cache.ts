@@ -68,7 +68,7 @@ export class LookupCache {
       return null;
     }
     // What several ask for is held for the one of them who holds least, so that it goes last.
-    if (this.#bytesOf(owner) < this.#bytesOf(entry.owner)) this.#put(key, { ...entry, owner });
+    if (this.#getBytes(owner) < this.#getBytes(entry.owner)) this.#put(key, { ...entry, owner });
     const lookup = copyLookup(entry.lookup);
     if (lookup.kind === "found") lookup.ttlS = Math.floor((entry.expiresAt - now) / 1000);
     return lookup;
@@ -81,7 +81,7 @@ export class LookupCache {
     const holdS = Math.max(TTL_FLOOR_S, Math.min(ttlS, capS));
     const storedAt = this.#clock.now();
     this.#sweep(storedAt);
-    this.#put(key, { lookup, storedAt, expiresAt: storedAt + holdS * 1000, bytes: bytesOf(key, lookup), owner });
+    this.#put(key, { lookup, storedAt, expiresAt: storedAt + holdS * 1000, bytes: estimateBytes(key, lookup), owner });
     while (this.#bytes > this.#limit) this.#removeOne();
   }
 
@@ -131,7 +131,7 @@ export class LookupCache {
     for (const [key, entry] of this.#entries) if (isOver(entry, now)) this.#remove(key, entry);
   }
 
-  #bytesOf(owner: Owner): number {
+  #getBytes(owner: Owner): number {
     return this.#held.get(owner)?.bytes ?? 0;
   }
 }
@@ -141,7 +141,7 @@ function isOver({ expiresAt, storedAt }: Entry, now: number): boolean {
   return now >= expiresAt || now < storedAt;
 }
 
-function bytesOf(key: string, lookup: Lookup<unknown>): number {
+function estimateBytes(key: string, lookup: Lookup<unknown>): number {
   const records = lookup.kind === "found" ? lookup.records : [];
   // Two bytes a character at the most.
   return records.reduce<number>(

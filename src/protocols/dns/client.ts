@@ -105,12 +105,12 @@ export function createResolver(options: ResolverOptions): DnsClient {
     if (isClosed) return { kind: "failed", reason: "the resolver is closed" };
     const cached = wish.preferred === null ? cache.find(`${type} ${name}`, wish.owner) : null;
     if (cached) return cached;
-    return copyLookup(await answerOf(share(type, name, wish), wish.signal));
+    return copyLookup(await awaitAnswer(share(type, name, wish), wish.signal));
   };
   const forOwner = (owner: Owner) => ({
-    ...lookupsBy((type, name, signal) => find(type, name, { preferred: null, signal, owner })),
+    ...createLookups((type, name, signal) => find(type, name, { preferred: null, signal, owner })),
     serverCount: servers.length,
-    fresh: (preferred: number) => lookupsBy((type, name, signal) => find(type, name, { preferred, signal, owner })),
+    fresh: (preferred: number) => createLookups((type, name, signal) => find(type, name, { preferred, signal, owner })),
   });
 
   return {
@@ -146,7 +146,7 @@ interface Shared {
 const GIVEN_UP: Lookup<unknown> = { kind: "failed", reason: "the lookup was given up" };
 
 /** The answer, or a failure as soon as `signal` is aborted. */
-async function answerOf(shared: Shared, signal: AbortSignal | undefined): Promise<Lookup<unknown>> {
+async function awaitAnswer(shared: Shared, signal: AbortSignal | undefined): Promise<Lookup<unknown>> {
   shared.waiting += 1;
   if (signal === undefined) return shared.answer;
   const { promise, resolve } = Promise.withResolvers<Lookup<unknown>>();
@@ -164,7 +164,7 @@ async function answerOf(shared: Shared, signal: AbortSignal | undefined): Promis
 }
 
 /** The one place where the record type in a question gives the answer its type. */
-function lookupsBy(
+function createLookups(
   find: (type: QueryType, name: string, signal: AbortSignal | undefined) => Promise<Lookup<unknown>>,
 ): Resolver {
   return {

@@ -122,6 +122,12 @@ function readAnyAddress(input: string): ParsedMailbox {
   return parseAddrSpec(input, null);
 }
 
+/** The mailbox of an address that was parsed before. Throws when it cannot be parsed any more. */
+export function requireMailbox(parsed: ParsedMailbox): Mailbox {
+  if (parsed.kind === "mailbox") return parsed.mailbox;
+  throw new Error(`an address that was accepted cannot be parsed: ${parsed.message}`);
+}
+
 /** The form in which addresses are compared for suppressions: lower case, NFC, domain as A-labels. */
 export function comparableAddress(mailbox: Mailbox): string {
   return mailbox.address.toLowerCase().normalize("NFC");

@@ -60,7 +60,7 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
       return badDomain("no_name", `${domain} does not exist`, lookup.server);
     case "no_data":
       // R2, RFC 5321 §5.1: without MX records the domain is its own mail host.
-      return await routeTo([domain], domain, options);
+      return await findHosts([domain], domain, options);
     case "found": {
       const exchangers = lookup.records.filter((record) => record.exchange !== "");
       // R4, RFC 7505: a null MX alone is a clear no; beside others it is a mistake and does not count.
@@ -74,8 +74,8 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
       if (hosts.length === 0) {
         return { kind: "temporary_failure", reason: `the MX records of ${domain} lead back to this server` };
       }
-      const site = siteOf(named.map((record) => record.exchange));
-      return await routeTo(hosts, domain, { ...options, site });
+      const site = nameSite(named.map((record) => record.exchange));
+      return await findHosts(hosts, domain, { ...options, site });
     }
   }
 }
@@ -99,7 +99,7 @@ export async function findNamedHost(
 }
 
 /** Lookups that so many routes have under way at the most: with as many allowed, none waits for another's mute DNS. */
-export function lookupsAtOnce(routes: number): number {
+export function limitLookups(routes: number): number {
   // Two families of each host.
   return Math.min(routes * HOSTS_AT_ONCE * 2, MAX_LOOKUPS);
 }
@@ -118,7 +118,7 @@ function orderHosts(records: MxRecord[], { random, own }: RouteOptions): string[
 }
 
 /** R12: limits and connections belong to the machines behind a domain, which many domains share. */
-function siteOf(names: string[]): string {
+function nameSite(names: string[]): string {
   const sorted = [...new Set(names)].toSorted();
   const key = sorted.join(",");
   if (key.length <= SITE_LENGTH) return key;
@@ -127,7 +127,7 @@ function siteOf(names: string[]): string {
   return `${sorted[0]},+${digest}`;
 }
 
-async function routeTo(names: string[], domain: string, options: RouteOptions & { site?: string }): Promise<Route> {
+async function findHosts(names: string[], domain: string, options: RouteOptions & { site?: string }): Promise<Route> {
   const hosts: Host[] = [];
   const found: HostAddresses[] = [];
   let left = ADDRESSES_LIMIT;
@@ -142,7 +142,7 @@ async function routeTo(names: string[], domain: string, options: RouteOptions & 
       if (addresses.length > 0) hosts.push({ name: host.name, addresses });
     }
   }
-  if (hosts.length > 0) return { kind: "hosts", hosts, site: options.site ?? siteOf([domain]) };
+  if (hosts.length > 0) return { kind: "hosts", hosts, site: options.site ?? nameSite([domain]) };
   return explainAbsence(found, domain);
 }
 
@@ -162,7 +162,7 @@ async function findAddresses(
   { resolver, allowed, own, isIpv6Ready }: RouteOptions,
 ): Promise<HostAddresses> {
   const lookups = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
-  const host: HostAddresses = { name, usable: [], refusals: [], failures: [], server: serverOf(lookups[0]) };
+  const host: HostAddresses = { name, usable: [], refusals: [], failures: [], server: getServer(lookups[0]) };
   for (const [nth, lookup] of lookups.entries()) {
     // A server that would take our mail over IPv4 may refuse it over IPv6 for good.
     if (nth === 1 && isIpv6Ready === false && host.usable.length > 0) break;
@@ -199,6 +199,6 @@ function badDomain(cause: "no_name" | "null_mx" | "no_address", reason: string, 
   return { kind: "bad_domain", reason, cause, server };
 }
 
-function serverOf(lookup: Lookup<string>): string {
+function getServer(lookup: Lookup<string>): string {
   return lookup.kind === "failed" ? "" : lookup.server;
 }

@@ -40,7 +40,7 @@ export const PROVIDERS: readonly SiteRules[] = [
 ];
 
 /** The first of `rules` that `host` (lower case) belongs to, or null. */
-export function rulesFor(host: string, rules: readonly SiteRules[]): SiteRules | null {
+export function findRules(host: string, rules: readonly SiteRules[]): SiteRules | null {
   return rules.find(({ mx }) => mx.some((name) => host === name || host.endsWith(`.${name}`))) ?? null;
 }
 
@@ -87,13 +87,13 @@ export const BLOCKED_AFTER = 3;
 export const BLOCKED_CATEGORY: Category = "spam_block";
 
 /** What a reply of `site` asks for, by the words heard; `isPassing`: it refuses for now only (4xx, or a greeting). */
-export function reactionTo(words: string, site: string, isPassing: boolean): Reaction | null {
+export function findReaction(words: string, site: string, isPassing: boolean): Reaction | null {
   const isSaid = ({ pattern, provider: whose }: ReactionRule) =>
-    pattern.test(words) && (whose === undefined ? isPassing : rulesOf(site)?.name === whose);
+    pattern.test(words) && (whose === undefined ? isPassing : findProvider(site)?.name === whose);
   return REACTIONS.find(isSaid)?.reaction ?? null;
 }
 
 /** By the first host of a site's name, which is enough to know the provider by. */
-function rulesOf(site: string): SiteRules | null {
-  return rulesFor(site.split(",")[0] ?? "", PROVIDERS);
+function findProvider(site: string): SiteRules | null {
+  return findRules(site.split(",")[0] ?? "", PROVIDERS);
 }

@@ -17,14 +17,14 @@
 import type { Clock } from "../../platform/clock.ts";
 import { type Category, classifyReply } from "./replies/classify.ts";
 import { BEFORE_MAIL, type Stage } from "./replies/stage.ts";
-import type { Heard } from "./replies/remove-echo.ts";
+import type { OwnReply } from "./replies/remove-echo.ts";
 import {
   BLOCKED_AFTER,
   BLOCKED_CATEGORY,
   BLOCKED_REACTION,
   type Reaction,
-  reactionTo,
-  rulesFor,
+  findReaction,
+  findRules,
   type SiteRules,
 } from "./providers.ts";
 import { formatReply } from "./replies/reply.ts";
@@ -108,7 +108,8 @@ export class Sites {
   /** Sessions that the site may have open now, at least 1. */
   sessionLimit(name: string): number {
     const site = this.#sites.get(name);
-    if (site === undefined) return Math.min(START_SESSIONS, this.#limitOf(rulesFor(hostOf(name), this.#options.rules)));
+    if (site === undefined)
+      return Math.min(START_SESSIONS, this.#getLimit(findRules(getFirstHost(name), this.#options.rules)));
     return Math.floor(Math.min(site.window, site.all.sessions(this.#now())));
   }
 
@@ -131,7 +132,7 @@ export class Sites {
   /** Messages that one session may carry; null: no limit. */
   messagesPerSession(name: string): number | null {
     const site = this.#sites.get(name);
-    const rules = site === undefined ? rulesFor(hostOf(name), this.#options.rules) : site.rules;
+    const rules = site === undefined ? findRules(getFirstHost(name), this.#options.rules) : site.rules;
     return rules?.messagesPerSession ?? null;
   }
 
@@ -181,7 +182,7 @@ export class Sites {
     }
     if (site.own.get(owner)?.succeeded() === true) this.#options.tell(name, null, owner);
     // One more for each round of as many successes as there are sessions.
-    site.window = Math.min(this.#limitOf(site.rules), site.window + 1 / site.window);
+    site.window = Math.min(this.#getLimit(site.rules), site.window + 1 / site.window);
   }
 
   #failed(name: string, site: Site, reason: string): void {
@@ -209,7 +210,7 @@ export class Sites {
     const { category } = classifyReply(heard, stage);
     // Already an answer to MAIL may be about the sender's domain, named or not, which its owner has chosen.
     const by = BEFORE_MAIL.has(stage) ? null : owner;
-    const kind = askOf({ heard, stage, category, site: name });
+    const kind = findRequest({ heard, stage, category, site: name });
     if (kind !== null) return this.#react(name, site, { ...kind, by, said });
     // RFC 5321 §3.8: 421 ends the session. What it says of a message's content says nothing of the site.
     const isRest = reply.code === 421 && category !== "spam_content";
@@ -291,17 +292,17 @@ export class Sites {
     return own;
   }
 
-  #limitOf(rules: SiteRules | null): number {
+  #getLimit(rules: SiteRules | null): number {
     return rules?.maxSessions ?? this.#options.maxSessions;
   }
 
   #site(name: string): Site {
     let site = this.#sites.get(name);
     if (site === undefined) {
-      const rules = rulesFor(hostOf(name), this.#options.rules);
+      const rules = findRules(getFirstHost(name), this.#options.rules);
       site = {
         rules,
-        window: Math.min(START_SESSIONS, this.#limitOf(rules)),
+        window: Math.min(START_SESSIONS, this.#getLimit(rules)),
         failures: 0,
         blocks: 0,
         all: new Restraint(),
@@ -339,12 +340,12 @@ const ABOUT_ADDRESS = /^[45]\.1\./;
 const CONTENT = new Set<Stage>(["block", "dot"]);
 
 /** What the words of an answer ask for, and how many such answers are needed; null: nothing. */
-function askOf(answer: { heard: Heard; stage: Stage; category: Category; site: string }) {
+function findRequest(answer: { heard: OwnReply; stage: Stage; category: Category; site: string }) {
   const { heard, stage, category, site } = answer;
   if (stage === "rcpt" && ABOUT_ADDRESS.test(heard.enhanced ?? "")) return null;
   // Who quotes the content may quote more of it than we find.
   if (CONTENT.has(stage) && heard.isEcho) return null;
-  const reaction = reactionTo(heard.words, site, heard.code < 500 || stage === "greeting");
+  const reaction = findReaction(heard.words, site, heard.code < 500 || stage === "greeting");
   if (reaction !== null) return { kind: reaction.kind, reaction, least: 1 };
   if (category !== BLOCKED_CATEGORY) return null;
   // R34: after the greeting one may be about one message.
@@ -353,7 +354,7 @@ function askOf(answer: { heard: Heard; stage: Stage; category: Category; site: s
 }
 
 /** The first host of a site's name, which is enough to know the provider by. */
-function hostOf(site: string): string {
+function getFirstHost(site: string): string {
   const comma = site.indexOf(",");
   return comma < 0 ? site : site.slice(0, comma);
 }

@@ -12,7 +12,13 @@ import type { IdempotencyRequest } from "../../idempotency/key.ts";
 import { replayOf, type SendAnswer } from "../../idempotency/replay.ts";
 import type { IdempotencyScope, IdempotencyStore } from "../../idempotency/store.ts";
 import type { Log } from "../../../platform/log.ts";
-import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
+import {
+  comparableAddress,
+  type Mailbox,
+  parseAddress,
+  parseMailbox,
+  requireMailbox,
+} from "../../../protocols/mime/address.ts";
 import { refusalOf, type Standing } from "../../plans/sending-refusal.ts";
 import { type QuotaWarning, takeEmailQuota, takeStorage } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
@@ -46,7 +52,7 @@ export interface AcceptDeps {
   preparer: Preparer;
   workspaces: { byId(id: number): (Standing & { uid: string }) | undefined };
   /** The plan of a workspace. */
-  planOf: (workspaceId: number) => Plan;
+  findPlan: (workspaceId: number) => Plan;
   /** Told after the commit: a row of this lane is due. */
   nudge: (laneId: number, dueAt: number, expiresAt?: number) => void;
   findTransport: FindTransport;
@@ -104,21 +110,16 @@ async function prepareAll(items: EmailSend[], preparer: Preparer): Promise<Prepa
     if (body === undefined) throw new Error("an email has no body");
     return {
       item,
-      from: mailboxOf(parseMailbox(item.from)),
-      to: mailboxOf(parseAddress(item.to)),
+      from: requireMailbox(parseMailbox(item.from)),
+      to: requireMailbox(parseAddress(item.to)),
       body,
     };
   });
 }
 
-function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
-  if (parsed.kind === "mailbox") return parsed.mailbox;
-  throw new Error(`an address passed its schema and not its parser: ${parsed.message}`);
-}
-
 function decide(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps): Decision {
   const now = deps.clock.now();
-  const scope = scopeOf(request);
+  const scope = getIdempotencyScope(request);
   const { idempotency } = request;
   const replay = replayOf({ scope, idempotency }, now - deps.settings.keepAnswersMs, deps.idempotency);
   if (replay !== null) return { ...replay, lanes: new Map(), dueAt: now };
@@ -128,12 +129,12 @@ function decide(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps):
   if (blocked !== null) throw blocked;
   const senders = chooseDomains(request, prepared, deps);
   refuseSuppressed(request, prepared, deps);
-  const plan = deps.planOf(caller.workspaceId);
+  const plan = deps.findPlan(caller.workspaceId);
   const quota = { workspaceId: caller.workspaceId, plan, amount: prepared.length, now };
   const warnings = takeEmailQuota(quota, deps.usage);
   const bytes = prepared.reduce((sum, { body }) => sum + body.content.length, 0);
   takeStorage({ workspaceId: caller.workspaceId, plan, bytes }, deps.usage);
-  if (warnings.length > 0) tellOfQuota(caller.workspaceId, warnings, now, deps);
+  if (warnings.length > 0) recordQuotaWarnings(caller.workspaceId, warnings, now, deps);
 
   const lanes = new Map<number, string>();
   const uids = newIds(prepared.length, now, deps.random);
@@ -155,13 +156,13 @@ function decide(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps):
   return { body, isReplay: false, isMismatch: false, lanes, dueAt: now };
 }
 
-function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, deps: AcceptDeps): void {
+function recordQuotaWarnings(workspaceId: number, warnings: QuotaWarning[], at: number, deps: AcceptDeps): void {
   const resource = deps.workspaces.byId(workspaceId)?.uid ?? "";
   for (const warning of warnings)
     deps.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
 }
 
-function scopeOf(request: AcceptRequest): Omit<IdempotencyScope, "key"> {
+function getIdempotencyScope(request: AcceptRequest): Omit<IdempotencyScope, "key"> {
   const { workspaceId, domainId } = request.caller;
   return { workspaceId, domainId: domainId ?? 0, operation: request.operation };
 }
@@ -180,13 +181,13 @@ function chooseDomains(request: AcceptRequest, prepared: Prepared[], deps: Accep
     }
     if (domainId !== null && domain?.id !== domainId) {
       throw new AppError("API_KEY_RESTRICTED", `This key may not send from ${domainToUnicode(from.domain)}`, {
-        ...placeOf(request, index, "from"),
+        ...getPlace(request, index, "from"),
         hint: "Send from the domain that the key is restricted to, or use another key.",
       });
     }
     if (domain !== null && isSending(domain)) chosen.push(domain);
     else
-      faults.push({ message: "Domain not verified", ...placeOf(request, index, "from"), hint: hintFor(domain, from) });
+      faults.push({ message: "Domain not verified", ...getPlace(request, index, "from"), hint: hintFor(domain, from) });
   }
   if (faults.length > 0) throw new AppError("VALIDATION_ERROR", "Domain not verified", { faults });
   return chosen;
@@ -208,14 +209,14 @@ function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], deps: Ac
     if (reason === null) continue;
     faults.push({
       message: `The recipient is suppressed (${reason})`,
-      ...placeOf(request, index, "to"),
+      ...getPlace(request, index, "to"),
       hint: `Mail to it bounced or was complained about, or it was put on the list by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
     });
   }
   if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });
 }
 
-function placeOf(request: AcceptRequest, index: number, field: string): { field: string; path?: string } {
+function getPlace(request: AcceptRequest, index: number, field: string): { field: string; path?: string } {
   return request.operation === "emails" ? { field } : { field, path: `emails[${index}].${field}` };
 }
 

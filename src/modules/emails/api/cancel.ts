@@ -1,7 +1,7 @@
 import { AppError } from "../../../platform/errors.ts";
 import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
-import { stateOf } from "./serialize.ts";
+import { getStatus } from "./serialize.ts";
 import { endEmail } from "../events.ts";
 import type { EmailScope } from "../store/list-store.ts";
 import type { EmailState } from "../store/store.ts";
@@ -19,19 +19,19 @@ export const MAY_HAVE_ARRIVED =
 /** Ends a waiting email; its record then, or null when the scope has no such email. Throws NOT_CANCELABLE. */
 export async function cancelEmail(scope: EmailScope, uid: string, deps: CancelDeps) {
   const canceled = await deps.commit(() => {
-    const found = deps.emails.state(scope, uid);
+    const found = deps.emails.findState(scope, uid);
     if (found === undefined) return null;
     const attempts = found.email.status === "queued" ? deps.queue.removeWaiting(found.email.id) : null;
     if (attempts === null) throw notCancelable(found);
     endEmail(found.email.id, { status: "canceled", endedAt: deps.clock.now(), attempts }, deps);
-    return deps.emails.record(scope, uid) ?? null;
+    return deps.emails.findRecord(scope, uid) ?? null;
   });
   if (canceled !== null) deps.log.event("email.canceled", { id: uid, attempts: canceled.email.attempts });
   return canceled;
 }
 
 function notCancelable(found: EmailState): AppError {
-  const state = stateOf(found);
+  const state = getStatus(found);
   const hasArrived = state === "delivered" || state === "complained";
   const hint = found.email.possibleDuplicate && !hasArrived ? ` ${MAY_HAVE_ARRIVED}` : "";
   return new AppError("NOT_CANCELABLE", `The email cannot be canceled: it is ${state}`, {

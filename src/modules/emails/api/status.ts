@@ -10,7 +10,7 @@ export interface QueueState {
  * An email's status. Non-final ones follow from its queue row (an attempt runs: sending; an attempt
  * was made: delivery_delayed), so that the email's own row is written at acceptance and when final.
  */
-export function statusOf(stored: EmailStatus, queue: QueueState | null): EmailStatus {
+export function toStatus(stored: EmailStatus, queue: QueueState | null): EmailStatus {
   if (stored !== "queued" || queue === null) return stored;
   if (queue.isInFlight) return "sending";
   return queue.attempts > 0 ? "delivery_delayed" : "queued";

@@ -2,7 +2,7 @@ import { timeOf } from "../../../platform/http/times.ts";
 import type { EmailStatus, TimelineEntry } from "./schema.ts";
 import type { ReportRow } from "../reports/store.ts";
 import type { AttemptRow, EmailRow, EmailState, QueueRow } from "../store/store.ts";
-import { readTries, type StoredTry } from "../delivery/connection-attempts.ts";
+import { parseTries, type StoredTry } from "../delivery/connection-attempts.ts";
 
 // What happened to an email, oldest first, read from its own times and its attempts: no row is
 // written for it. An attempt stands where it ended, as what the email came to by it; an end that no
@@ -53,7 +53,7 @@ function ended(attempt: AttemptRow, email: EmailRow): Entry {
     code,
     enhancedCode,
     reply,
-    tries: readTries(attempt.tries)?.map(showTry) ?? null,
+    tries: parseTries(attempt.tries)?.map(showTry) ?? null,
   };
 }
 

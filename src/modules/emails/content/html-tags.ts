@@ -90,7 +90,7 @@ function endOfComment(html: string, at: number): number {
 }
 
 /** The value of an attribute as it stands, or null. */
-export function attributeOf(attributes: string, pattern: RegExp): string | null {
+export function findAttribute(attributes: string, pattern: RegExp): string | null {
   const match = pattern.exec(attributes);
   return match === null ? null : (match[1] ?? match[2] ?? match[3] ?? "");
 }

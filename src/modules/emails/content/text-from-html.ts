@@ -5,7 +5,7 @@
  * in one pass.
  */
 import { decodeHTML } from "entities";
-import { attribute, attributeOf, readTags } from "./html-tags.ts";
+import { attribute, findAttribute, readTags } from "./html-tags.ts";
 import { TextPage } from "./text-layout.ts";
 
 /** The interface's limit on a text part holds for a made one too. */
@@ -106,7 +106,7 @@ const HIDING =
 
 function isHidden(attributes: string): boolean {
   if (attributes === "") return false;
-  const style = attributeOf(attributes, STYLE);
+  const style = findAttribute(attributes, STYLE);
   if (style !== null && HIDING.test(style)) return true;
   return HIDDEN.test(attributes) && HIDDEN.test(attributes.replaceAll(/"[^"]*"|'[^']*'/g, "x"));
 }
@@ -137,13 +137,13 @@ function open(page: TextPage, name: string, attributes: string): void {
     case "hr":
       return page.rule();
     case "a":
-      return page.openLink(addressOf(attributes));
+      return page.openLink(findAddress(attributes));
     case "img":
-      return page.word(valueOf(attributes, ALT));
+      return page.word(findValue(attributes, ALT));
     case "ul":
       return page.openList(null);
     case "ol":
-      return page.openList(startOf(attributes));
+      return page.openList(findStart(attributes));
     case "li":
       return page.item();
     case "blockquote":
@@ -181,19 +181,19 @@ function close(page: TextPage, name: string): void {
   if (distance !== undefined) page.block(distance);
 }
 
-function valueOf(attributes: string, pattern: RegExp): string {
-  const value = attributeOf(attributes, pattern) ?? "";
+function findValue(attributes: string, pattern: RegExp): string {
+  const value = findAttribute(attributes, pattern) ?? "";
   return (value.includes("&") ? decodeHTML(value) : value).replaceAll(ALL_UNSEEN, "").trim();
 }
 
 /** Where a link leads; empty where only a browser could follow it. */
-function addressOf(attributes: string): string {
-  const href = valueOf(attributes, HREF).replaceAll(/\s+/g, "");
+function findAddress(attributes: string): string {
+  const href = findValue(attributes, HREF).replaceAll(/\s+/g, "");
   return /^(?:#|javascript:|data:|$)/i.test(href) ? "" : href.replace(/^mailto:([^?]*).*/i, "$1");
 }
 
-function startOf(attributes: string): number {
-  const start = Number.parseInt(attributeOf(attributes, START) ?? "1", 10);
+function findStart(attributes: string): number {
+  const start = Number.parseInt(findAttribute(attributes, START) ?? "1", 10);
   return Math.abs(start) < 1_000_000 ? start : 1;
 }
 

@@ -31,8 +31,8 @@ export function createDeletedDomainSweep(deps: DeletedDomainSweepDeps): Backgrou
     log,
     name: "deleted domains",
     async run(stopping) {
-      for (const domain of emails.deletedDomainsWithMail()) await failAll(domain, stopping, deps);
-      return !stopping.aborted && emails.deletedDomainsWithMail().length > 0 ? AGAIN_MS : null;
+      for (const domain of emails.listDeletedDomainsWithMail()) await failAll(domain, stopping, deps);
+      return !stopping.aborted && emails.listDeletedDomainsWithMail().length > 0 ? AGAIN_MS : null;
     },
   });
 }
@@ -51,7 +51,7 @@ async function failAll(domain: DomainOfWorkspace, stopping: AbortSignal, deps: D
 }
 
 function failBatch(domain: DomainOfWorkspace, deps: DeletedDomainSweepDeps) {
-  const waiting = deps.emails.waitingOfDomain(domain, BATCH);
+  const waiting = deps.emails.listWaitingOfDomain(domain, BATCH);
   for (const { id } of waiting) {
     const attempts = deps.queue.removeWaiting(id);
     if (attempts === null) continue;

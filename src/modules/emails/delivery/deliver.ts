@@ -2,16 +2,16 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
 import type { Job } from "../../../platform/queue/job.ts";
 import type { PlainKey } from "../../../protocols/dkim/keys.ts";
-import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
+import { comparableAddress, parseAddress, parseMailbox, requireMailbox } from "../../../protocols/mime/address.ts";
 import type { Keychain } from "../../domains/signing-keys.ts";
 import type { DomainRow, DomainStore } from "../../domains/store.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-import { messageIdOf } from "../api/serialize.ts";
+import { getMessageId } from "../api/serialize.ts";
 import { storedBody, type StoredBody } from "../content/body.ts";
 import type { Composed } from "../content/compose.ts";
 import type { Composer } from "../content/compose-thread.ts";
 import { endEmail } from "../events.ts";
-import { expiredReason } from "./held-queue-expiry.ts";
+import { formatExpiredReason } from "./held-queue-expiry.ts";
 import { type Attempt, type RecordResultDeps, toJobResult } from "./record-result.ts";
 import type { DeliveryResult, FindTransport, OutgoingMessage, Refusal } from "./transport.ts";
 
@@ -63,7 +63,7 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler {
       deps.emails.setSentAt(job.id, job.dotAt);
       deps.emails.setPossibleDuplicate(job.id);
     },
-    nameOf: (id) => deps.emails.stateById(id)?.email.uid ?? null,
+    nameOf: (id) => deps.emails.findStateById(id)?.email.uid ?? null,
   };
 }
 
@@ -98,7 +98,7 @@ function failUnreadable(job: Job, deps: DeliverDeps): JobResult {
 }
 
 function load(job: Job, deps: DeliverDeps): Loaded | null {
-  const found = deps.emails.forDelivery(job.id);
+  const found = deps.emails.findForDelivery(job.id);
   if (found === undefined) return null;
   const { email, body } = found;
   // A report has ended it between its claim and now.
@@ -108,7 +108,7 @@ function load(job: Job, deps: DeliverDeps): Loaded | null {
   return {
     job,
     email,
-    to: mailbox(parseAddress(email.recipient)),
+    to: requireMailbox(parseAddress(email.recipient)),
     body: storedBody(body),
     domain: deps.domains.byId(email.domainId) ?? null,
   };
@@ -143,15 +143,21 @@ async function deliver(loaded: Loaded, context: AttemptContext, deps: DeliverDep
 
 /** What the sender has chosen for the header, which the server may repeat. */
 function findHeaderEcho({ sender, replyTo, subject }: Attempt["email"]): OutgoingMessage["header"] {
-  const from = mailbox(parseMailbox(sender));
-  const addresses = [from, ...(replyTo === null ? [] : [mailbox(parseAddress(replyTo))])].map(({ address }) => address);
+  const from = requireMailbox(parseMailbox(sender));
+  const addresses = [from, ...(replyTo === null ? [] : [requireMailbox(parseAddress(replyTo))])].map(
+    ({ address }) => address,
+  );
   return { addresses, texts: from.displayName === null ? [subject] : [subject, from.displayName] };
 }
 
 /** Why the email must not go now; null when it may. */
 function findRefusal({ job, email, to }: Loaded, deps: DeliverDeps): Refusal | null {
   if (deps.expiry.now() >= job.expiresAt) {
-    const reason = expiredReason({ createdAt: email.createdAt, expiresAt: job.expiresAt, lastReply: job.lastReply });
+    const reason = formatExpiredReason({
+      createdAt: email.createdAt,
+      expiresAt: job.expiresAt,
+      lastReply: job.lastReply,
+    });
     return { kind: "refused", status: "failed", category: "expired", reason };
   }
   const suppressed = deps.suppressions.reasonFor(email.workspaceId, comparableAddress(to));
@@ -179,15 +185,10 @@ async function composeAndSign({ email, body }: Loaded, domain: DomainRow, deps: 
     replyTo,
     subject,
     returnPath,
-    messageId: messageIdOf(email),
+    messageId: getMessageId(email),
     domain: domain.name,
     body,
     keys,
     at: deps.clock.now(),
   });
-}
-
-function mailbox(parsed: ReturnType<typeof parseAddress>): Mailbox {
-  if (parsed.kind === "mailbox") return parsed.mailbox;
-  throw new Error(`a stored address cannot be read: ${parsed.message}`);
 }

@@ -9,7 +9,7 @@ import {
   type Verdict,
 } from "../../../protocols/smtp/replies/classify.ts";
 import { describeTransmission, getRefusal, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";
-import { DNS_SITE, type RefusalWatch } from "./mass-refusals.ts";
+import { DNS_SITE, type RefusalWatch } from "./refusal-watch.ts";
 import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
 import type {
   BadDomain,

@@ -12,13 +12,13 @@ import { SessionPool } from "../../../protocols/smtp/session-pool.ts";
 import { SessionSlots } from "../../../protocols/smtp/session-slots.ts";
 import { DEFAULT_TIMEOUTS } from "../../../protocols/smtp/session/timeouts.ts";
 import { Sites, type SitesOptions } from "../../../protocols/smtp/sites.ts";
-import { tlsPolicyBy } from "../../../protocols/smtp/tls-policy.ts";
+import { createTlsPolicies } from "../../../protocols/smtp/tls-policy.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { createEmailHandler, type DeliverDeps } from "./deliver.ts";
-import { RefusalWatch } from "./mass-refusals.ts";
+import { RefusalWatch } from "./refusal-watch.ts";
 import { MessageBudget, messageBudgetFor } from "./message-budget.ts";
-import { openRelays } from "./relay-settings.ts";
+import { openRelays } from "./relays.ts";
 import type { FindTransport } from "./transport.ts";
 import { createTransports } from "./transports.ts";
 
@@ -59,7 +59,7 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
     heloName: hostname,
     localAddress: email.sourceIpv4,
     localIpv6: email.sourceIpv6,
-    findTlsPolicy: tlsPolicyBy(rules),
+    findTlsPolicy: createTlsPolicies(rules),
     port: email.destinationPort,
     timeouts: DEFAULT_TIMEOUTS,
   });

@@ -20,7 +20,7 @@ const MAX_REASON = 512;
 const EXPIRED: Bounce = { type: "transient", category: "expired", smtpCode: null, enhancedCode: null, mx: null };
 
 /** Why an email that was not delivered in its time failed. Unix ms. */
-export function expiredReason(email: { createdAt: number; expiresAt: number; lastReply: string | null }): string {
+export function formatExpiredReason(email: { createdAt: number; expiresAt: number; lastReply: string | null }): string {
   const hours = Math.round((email.expiresAt - email.createdAt) / 3_600_000);
   const last = email.lastReply === null ? "" : `; last answer: ${email.lastReply}`;
   // RFC 3463 §3.5: 4.4.7, delivery time expired.
@@ -86,13 +86,13 @@ function expireBatch(workspaceId: number, deps: HeldQueueExpiryDeps): Batch {
   const now = deps.clock.now();
   const batch: Batch = { expired: [], isMore: false, nextAt: null };
   for (const state of ["queued", "delivery_delayed"] as const) {
-    const oldest = deps.emails.oldestWaiting(workspaceId, state, BATCH);
+    const oldest = deps.emails.listOldestWaiting(workspaceId, state, BATCH);
     const firstToStay = oldest.findIndex(({ expiresAt }) => expiresAt > now);
     const expired = firstToStay < 0 ? oldest : oldest.slice(0, firstToStay);
     for (const email of expired) {
       const attempts = deps.queue.removeWaiting(email.id);
       if (attempts === null) continue;
-      const reason = expiredReason(email);
+      const reason = formatExpiredReason(email);
       endEmail(email.id, { status: "failed", endedAt: now, failedReason: reason, bounce: EXPIRED, attempts }, deps);
       batch.expired.push({ uid: email.uid, recipient: email.recipient, attempts, reason });
     }

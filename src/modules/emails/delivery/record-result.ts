@@ -8,10 +8,10 @@ import { describeTransmission } from "../../../protocols/smtp/transmit.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import type { Bounce } from "../api/schema.ts";
 import { type EmailEnd, endEmail, type RecordEmailEvent } from "../events.ts";
-import { reportSite } from "../reports/process.ts";
+import { reportSite } from "../reports/process-report.ts";
 import type { AttemptRow, EmailRow, EmailStore } from "../store/store.ts";
-import { dialogueOf, saidIn, showTls, triesOf } from "./connection-attempts.ts";
-import { DNS_SITE, type RefusalWatch } from "./mass-refusals.ts";
+import { formatDialogue, toReplyColumns, formatTls, formatTries } from "./connection-attempts.ts";
+import { DNS_SITE, type RefusalWatch } from "./refusal-watch.ts";
 import { type Suppression, suppressFor } from "./suppress.ts";
 import type {
   BadDomain,
@@ -40,7 +40,7 @@ export interface RecordResultDeps {
   emails: EmailStore;
   suppressions: SuppressionStore;
   refusals: RefusalWatch;
-  /** What comes back by mail (modules/emails/reports/process.ts): notes each email that was accepted. */
+  /** What comes back by mail (modules/emails/reports/process-report.ts): notes each email that was accepted. */
   reportedRefusals: RefusalWatch;
   /** Notes the address of each recipient's server that accepted an email: a bounce may come from there. */
   reporters: { note(address: string): void };
@@ -136,7 +136,7 @@ function defer(attempt: Attempt, deferred: Deferred, deps: RecordResultDeps): Jo
   };
 }
 
-/** Also where a report (modules/emails/reports/process.ts) has ended the email while the attempt ran: its status stays. */
+/** Also where a report (modules/emails/reports/process-report.ts) has ended the email while the attempt ran: its status stays. */
 function recordTimes(
   job: Job,
   { sentAt, deliveredAt }: Pick<EmailEnd, "sentAt" | "deliveredAt">,
@@ -223,7 +223,7 @@ function fromFailure(
   if (!verdict.isHard && transmission.lastReply !== null) deps.refusals.noteReply(site, email.workspaceId, endedAt);
   if (verdict.kind === "bounced") return fromBounce(attempt, result, failure, deps);
   const isUncertain = transmission.isOutcomeUnknown;
-  if (isUncertain && !result.isCutOff && deps.emails.lostAnswers(job.id) + 1 >= MAX_UNKNOWN)
+  if (isUncertain && !result.isCutOff && deps.emails.countLostAnswers(job.id) + 1 >= MAX_UNKNOWN)
     return fromLastLostAnswer(attempt, result, failure, deps);
   const row = toRow(attempt, result, isUncertain ? "unknown" : "deferred", verdict.category);
   const deferred = { row, isReached, detail: reason, badDomainAt: null, sentAt: getSentAt(result), isUncertain };
@@ -312,11 +312,11 @@ function toRow(
     // Without a host, as after a crash: countLostAnswers of the store does not count it.
     host: isCutOff && transmission.isOutcomeUnknown ? null : host,
     address,
-    tls: showTls(tls),
+    tls: formatTls(tls),
     stage: result.kind === "accepted" ? "dot" : result.stage,
-    ...saidIn(result, transmission.heard),
-    tries: triesOf(transmission),
-    dialogue: dialogueOf(transmission),
+    ...toReplyColumns(result, transmission.heard),
+    tries: formatTries(transmission),
+    dialogue: formatDialogue(transmission),
     outcome,
     category,
   };

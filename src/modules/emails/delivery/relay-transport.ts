@@ -9,7 +9,7 @@ import {
 import { formatReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
 import { describeTransmission, getRefusal, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";
-import type { Relay } from "./relay-settings.ts";
+import type { Relay } from "./relays.ts";
 import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
 import type { DeliveryHooks, OutgoingMessage, TransmissionFailure, Transport } from "./transport.ts";
 

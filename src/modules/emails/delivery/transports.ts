@@ -1,5 +1,5 @@
 import { createDirectTransport, type DirectTransportDeps } from "./direct-transport.ts";
-import type { Relay } from "./relay-settings.ts";
+import type { Relay } from "./relays.ts";
 import { createRelayTransport } from "./relay-transport.ts";
 import type { FindTransport } from "./transport.ts";
 

@@ -10,7 +10,7 @@ export function dropEmail(
   end: { reason: string; now: number },
   deps: EndDeps & { queue: QueueStore },
 ): Dropped {
-  const found = deps.emails.stateById(id);
+  const found = deps.emails.findStateById(id);
   if ((found?.queue ?? null) === null || found?.email.status !== "queued") return "gone";
   const attempts = deps.queue.removeWaiting(id);
   if (attempts === null) return "running";

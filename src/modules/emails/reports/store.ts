@@ -23,7 +23,7 @@ export function openReportStore({ orm }: Db) {
   );
   return {
     /** The MX host that took an email; null: none has, or it went to a relay. */
-    deliveredTo: (emailId: number): string | null =>
+    findDeliveredTo: (emailId: number): string | null =>
       orm
         .select({ host: attempts.host })
         .from(attempts)
@@ -31,13 +31,13 @@ export function openReportStore({ orm }: Db) {
         .get()?.host ?? null,
 
     /** What was reported about an email, in that order. */
-    of: (emailId: number): ReportRow[] => selectReports.all({ emailId }),
+    list: (emailId: number): ReportRow[] => selectReports.all({ emailId }),
 
     /**
      * Notes a report. `repeated`: the same was noted before, as when the answer to it was lost; `full`: the
      * email has as many as are kept.
      */
-    note(report: Omit<ReportRow, "number">): "noted" | "repeated" | "full" {
+    add(report: Omit<ReportRow, "number">): "noted" | "repeated" | "full" {
       const noted = selectReports.all({ emailId: report.emailId });
       if (noted.some((each) => isSame(each, report))) return "repeated";
       if (noted.length >= MAX_REPORTS) return "full";

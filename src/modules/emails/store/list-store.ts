@@ -56,9 +56,9 @@ const ofDomain = eq(emails.domainId, p("domainId"));
 
 /** Prepares the statements of the list. */
 export function openEmailLists(orm: Db["orm"]) {
-  const totalOf = openTotals(orm);
-  const findByStatus = openStatuses(orm, totalOf);
-  const findByAddress = openAddresses(orm, totalOf);
+  const countTotal = openTotals(orm);
+  const findByStatus = openStatuses(orm, countTotal);
+  const findByAddress = openAddresses(orm, countTotal);
   const listed = openListed(orm);
   return {
     /** A page of those of a scope's emails that the filter lets through, newest first. */
@@ -85,13 +85,13 @@ function openListed(orm: Db["orm"]) {
   );
 }
 
-type TotalOf = (scope: EmailScope, status: EmailStatus | null) => number;
+type CountTotal = (scope: EmailScope, status: EmailStatus | null) => number;
 
 /**
  * The totals of everything and of each status. An email whose queue row a bug took (platform/queue/worker.ts) counts as queued, as
  * its record says, and is on no page of that status.
  */
-function openTotals(orm: Db["orm"]): TotalOf {
+function openTotals(orm: Db["orm"]): CountTotal {
   const inWorkspace = and(eq(emailTotals.workspaceId, p("workspaceId")), isOrAny(emailTotals.status, "status"));
   const running = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, "sending"));
   const sum = (where: SQL | undefined) =>
@@ -117,7 +117,7 @@ function openTotals(orm: Db["orm"]): TotalOf {
     ofDomain: countRunning(and(running, eq(emailQueue.domainId, p("domainId")))),
   };
   return (scope, status) => {
-    const extent = extentOf(scope);
+    const extent = getExtent(scope);
     const counted = () => sums[extent].get({ ...scope, status })?.total ?? 0;
     // While an attempt runs an email stays counted as what it was before: these few are told apart here.
     const inFlight = () => sending[extent].get({ ...scope }) ?? { all: 0, delayed: 0 };
@@ -135,7 +135,7 @@ function openTotals(orm: Db["orm"]): TotalOf {
 }
 
 /** The list of everything and of one status: the totals are known, so that pages can be read from either end. */
-function openStatuses(orm: Db["orm"], totalOf: TotalOf) {
+function openStatuses(orm: Db["orm"], countTotal: CountTotal) {
   const withStatus = and(ofWorkspace, eq(emails.status, p("status")));
   const inState = and(eq(emailQueue.workspaceId, p("workspaceId")), eq(emailQueue.state, p("status")));
   const stateOfDomain = and(ofDomain, eq(emails.status, "queued"), sql`${stateInQueue} = ${p("status")}`);
@@ -154,21 +154,21 @@ function openStatuses(orm: Db["orm"], totalOf: TotalOf) {
   };
 
   return (scope: EmailScope, status: EmailStatus | null, window: Window): Found => {
-    const total = totalOf(scope, status);
-    const extent = extentOf(scope);
+    const total = countTotal(scope, status);
+    const extent = getExtent(scope);
     const ids = (range: ReturnType<typeof openRange>) => ({ ids: range({ ...scope, status }, total, window) });
     const counted = { total, isMinimum: false };
     if (status === null) return { ...counted, ...ids(all[extent]) };
     const ranges = isWaiting(status) ? waiting : ended;
     if (extent === "whole") return { ...counted, ...ids(ranges.whole) };
-    const passedInDomain = totalOf(scope, null) * (isWaiting(status) ? LOOK_UP_COST : 1);
-    const isDomainShorter = passedInDomain < totalOf({ ...scope, domainId: null }, status);
+    const passedInDomain = countTotal(scope, null) * (isWaiting(status) ? LOOK_UP_COST : 1);
+    const isDomainShorter = passedInDomain < countTotal({ ...scope, domainId: null }, status);
     return { ...counted, ...ids(isDomainShorter ? ranges.inDomain : ranges.ofDomain) };
   };
 }
 
 /** The list of an address: counted as it is asked for. */
-function openAddresses(orm: Db["orm"], totalOf: TotalOf) {
+function openAddresses(orm: Db["orm"], countTotal: CountTotal) {
   const readDomain = openReading(orm, ofDomain);
   const ranges = { to: openAddress(orm, emails.recipientAddress), from: openAddress(orm, emails.senderAddress) };
 
@@ -189,7 +189,7 @@ function openAddresses(orm: Db["orm"], totalOf: TotalOf) {
       const { end, ...reach } = range.reach(values);
       return { ...reach, read: () => range.read(values, end) };
     });
-    const inDomain = scope.domainId === null ? Infinity : totalOf(scope, null);
+    const inDomain = scope.domainId === null ? Infinity : countTotal(scope, null);
     if (inDomain <= MAX_LOOKED_AT) {
       const read = () => readDomain({ ...scope, ...filter }, { limit: MAX_LOOKED_AT, offset: 0 });
       ways.push({ total: inDomain, isMinimum: false, read });
@@ -201,7 +201,7 @@ function openAddresses(orm: Db["orm"], totalOf: TotalOf) {
   };
 }
 
-function extentOf(scope: EmailScope): "whole" | "ofDomain" {
+function getExtent(scope: EmailScope): "whole" | "ofDomain" {
   return scope.domainId === null ? "whole" : "ofDomain";
 }
 

@@ -240,29 +240,29 @@ function openReads(orm: Db["orm"]) {
 
   return {
     /** What mail to the return path of an email is checked against, whoever's it is; undefined when it is gone. */
-    returnPathOf: (uid: string) => selectReturnPath.get({ uid }),
+    findReturnPath: (uid: string) => selectReturnPath.get({ uid }),
 
     /** An email without its body, whoever's it is; undefined when it is gone. */
-    stateById: (id: number): EmailState | undefined => selectStateById.get({ id }),
-    stateByUid: (uid: string): EmailState | undefined => selectStateByUid.get({ uid }),
+    findStateById: (id: number): EmailState | undefined => selectStateById.get({ id }),
+    findStateByUid: (uid: string): EmailState | undefined => selectStateByUid.get({ uid }),
 
     /** All that composing a message needs; undefined when the email is gone. */
-    forDelivery: (id: number) => selectForDelivery.get({ id }),
+    findForDelivery: (id: number) => selectForDelivery.get({ id }),
 
     /** One email of a scope, with its body and its queue row while it has one. */
-    record(scope: EmailScope, uid: string) {
+    findRecord(scope: EmailScope, uid: string) {
       const found = selectRecord.get({ uid, workspaceId: scope.workspaceId });
       return found !== undefined && isInScope(scope, found.email) ? found : undefined;
     },
 
     /** The same without its body. */
-    state(scope: EmailScope, uid: string): EmailState | undefined {
+    findState(scope: EmailScope, uid: string): EmailState | undefined {
       const found = selectOwnState.get({ uid, workspaceId: scope.workspaceId });
       return found !== undefined && isInScope(scope, found.email) ? found : undefined;
     },
 
     /** Emails of a workspace that have come to no end yet, from the maintained totals. */
-    waitingOf: (workspaceId: number): number =>
+    countWaiting: (workspaceId: number): number =>
       orm
         .select({ count: sql<number>`COALESCE(SUM(${emailTotals.count}), 0)` })
         .from(emailTotals)
@@ -272,7 +272,7 @@ function openReads(orm: Db["orm"]) {
         .get()?.count ?? 0,
 
     /** A workspace's emails that wait so, the oldest first: the first to expire too, unless their lifetime was changed. */
-    oldestWaiting: (workspaceId: number, state: "queued" | "delivery_delayed", limit: number) =>
+    listOldestWaiting: (workspaceId: number, state: "queued" | "delivery_delayed", limit: number) =>
       orm
         .select({
           id: emails.id,
@@ -290,7 +290,7 @@ function openReads(orm: Db["orm"]) {
         .all(),
 
     /** A share of the emails from a domain that wait in the queue and are not being sent. */
-    waitingOfDomain({ workspaceId, domainId }: DomainOfWorkspace, limit: number) {
+    listWaitingOfDomain({ workspaceId, domainId }: DomainOfWorkspace, limit: number) {
       return orm
         .select({ id: emailQueue.id, senderDomain: emails.senderDomain })
         .from(emailQueue)
@@ -307,7 +307,7 @@ function openReads(orm: Db["orm"]) {
     },
 
     /** Domains that are gone while emails from them are not final, from the maintained totals. */
-    deletedDomainsWithMail(): DomainOfWorkspace[] {
+    listDeletedDomainsWithMail(): DomainOfWorkspace[] {
       return orm
         .selectDistinct({ workspaceId: emailTotals.workspaceId, domainId: emailTotals.domainId })
         .from(emailTotals)
@@ -322,7 +322,7 @@ function openReads(orm: Db["orm"]) {
     },
 
     /** How often a server took the email whole and its answer was lost; a crash of ours names no host and does not count. */
-    lostAnswers: (emailId: number): number =>
+    countLostAnswers: (emailId: number): number =>
       orm
         .select({ count: count() })
         .from(attempts)
@@ -330,7 +330,7 @@ function openReads(orm: Db["orm"]) {
         .get()?.count ?? 0,
 
     /** The email's last `limit` attempts, in their order. */
-    attemptsOf: (emailId: number, limit: number): AttemptRow[] =>
+    listAttempts: (emailId: number, limit: number): AttemptRow[] =>
       orm
         .select()
         .from(attempts)

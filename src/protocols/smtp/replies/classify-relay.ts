@@ -6,7 +6,7 @@
  */
 import { classifyBroken, classifyReply, classifyUnfit, type Verdict } from "./classify.ts";
 import type { Stage } from "./stage.ts";
-import type { Heard } from "./remove-echo.ts";
+import type { OwnReply } from "./remove-echo.ts";
 
 /** `isOurTrouble`: the relay does not let us in, or will not relay for us. */
 export type RelayVerdict = Verdict & { isOurTrouble: boolean };
@@ -30,7 +30,7 @@ export function classifyRelayUnfit(stage: Stage, enhanced: string): RelayVerdict
 }
 
 /** Judges a relay's refusal. Never hard: a relay cannot speak for the recipient. */
-export function classifyRelayed(reply: Heard, stage: Stage): RelayVerdict {
+export function classifyRelayed(reply: OwnReply, stage: Stage): RelayVerdict {
   const verdict = classifyReply(reply, stage);
   // R25: 421 is about the connection, wherever it comes.
   const isSignIn = stage === "auth" && reply.code !== 421;

@@ -37,7 +37,7 @@ export async function authenticate(asking: Asking, mechanisms: string[]): Promis
     // RFC 4954 §4: 5.5.4 is said of a mechanism that the server does not have.
     return { kind: "unfit", enhanced: "5.5.4", reason: "the server offers neither AUTH PLAIN nor AUTH LOGIN" };
   }
-  const secrets = secretsOf(asking.credentials);
+  const secrets = listSecrets(asking.credentials);
   asking.wire.isSecret = true;
   try {
     const reply = await exchange(asking);
@@ -87,7 +87,7 @@ function base64(text: string): string {
 }
 
 /** Every form in which an answer could hold the credentials, the longest first, in lower case. */
-function secretsOf(credentials: Credentials): string[] {
+function listSecrets(credentials: Credentials): string[] {
   const { username, password } = credentials;
   return [plainResponse(credentials), base64(password), base64(username), password, username]
     .map((secret) => cleanReply(secret).toLowerCase())

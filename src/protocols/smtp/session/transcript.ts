@@ -48,7 +48,7 @@ export class Dialogue {
   text(): string {
     const startedAt = this.#lines[0]?.at ?? 0;
     return this.#lines
-      .flatMap((line) => wordsOf(line).map((words) => `${Math.round(line.at - startedAt)} ${words}`))
+      .flatMap((line) => formatLine(line).map((words) => `${Math.round(line.at - startedAt)} ${words}`))
       .join("\n");
   }
 
@@ -57,7 +57,7 @@ export class Dialogue {
   }
 }
 
-function wordsOf({ said, isSecret }: Line): string[] {
+function formatLine({ said, isSecret }: Line): string[] {
   if (typeof said === "string")
     return said
       .trimEnd()

@@ -94,7 +94,7 @@ export function classify(statement: Statement): RecipientBounce {
     type: bounceType(isPermanent ? "bounced" : "deferred", category),
     status: evidence.enhanced,
     smtpCode: evidence.reply?.code ?? null,
-    diagnostic: diagnosticOf(statement, evidence),
+    diagnostic: formatDiagnostic(statement, evidence),
     remoteMta: statement.remoteMta === null ? null : cleanReply(statement.remoteMta),
   };
 }
@@ -240,7 +240,7 @@ function isAboutTheAddress(evidence: Evidence, category: Category): boolean {
   return (subject === null || SAYS_NOTHING.test(subject)) && (found === category || answered === category);
 }
 
-function diagnosticOf(statement: Statement, evidence: Evidence): string | null {
+function formatDiagnostic(statement: Statement, evidence: Evidence): string | null {
   const text =
     cleanReply(statement.diagnostic ?? "") ||
     (evidence.reply === null ? "" : `${evidence.reply.code} ${evidence.reply.text}`);

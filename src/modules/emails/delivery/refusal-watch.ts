@@ -65,12 +65,12 @@ export class RefusalWatch {
 
   /** A site answered about a message, but not that its recipient cannot be. */
   noteReply(site: string, workspaceId: number, now: number): void {
-    bucketOf(this.#watched(site, workspaceId, now), now).replies += 1;
+    openBucket(this.#watched(site, workspaceId, now), now).replies += 1;
   }
 
   /** A site said for good that a recipient cannot be. */
   noteHard(site: string, workspaceId: number, now: number): void {
-    const bucket = bucketOf(this.#watched(site, workspaceId, now), now);
+    const bucket = openBucket(this.#watched(site, workspaceId, now), now);
     bucket.replies += 1;
     bucket.hard += 1;
   }
@@ -105,13 +105,13 @@ export class RefusalWatch {
   /** Whether what the site answered is a mass for this workspace. */
   #isMass(watched: Map<number, Watched>, workspaceId: number, now: number): boolean {
     const own = sum(watched.get(workspaceId), now);
-    if (this.#isMassOf(own)) return true;
+    if (this.#isAboveLimits(own)) return true;
     const others = [...watched].filter(([id]) => id !== workspaceId).map(([, each]) => sum(each, now));
     const [, ...rest] = others.toSorted((a, b) => b.hard - a.hard);
-    return this.#isMassOf(rest.reduce((all, each) => add(all, each), own));
+    return this.#isAboveLimits(rest.reduce((all, each) => add(all, each), own));
   }
 
-  #isMassOf({ hard, replies }: Answers): boolean {
+  #isAboveLimits({ hard, replies }: Answers): boolean {
     return hard >= MASS && hard > replies * this.#massShare;
   }
 
@@ -165,7 +165,7 @@ function forgetOld({ recent }: Watched, now: number): void {
   }
 }
 
-function bucketOf({ buckets }: Watched, now: number): Bucket {
+function openBucket({ buckets }: Watched, now: number): Bucket {
   const at = now - (now % BUCKET_MS);
   const last = buckets.at(-1);
   if (last?.at === at) return last;

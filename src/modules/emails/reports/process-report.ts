@@ -1,11 +1,11 @@
-import type { Report } from "../../../protocols/dsn/parse.ts";
+import type { Report } from "../../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../../platform/log.ts";
 import { organizationalDomain } from "../../../protocols/dns/organizational-domain.ts";
 import type { ReportedOutcome } from "../../plans/sending-block.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { cleanReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-import type { RefusalWatch } from "../delivery/mass-refusals.ts";
+import type { RefusalWatch } from "../delivery/refusal-watch.ts";
 import type { FindTransport } from "../delivery/transport.ts";
 import { type EmailEnd, type EndDeps, endEmail } from "../events.ts";
 import type { ReportRow, ReportStore } from "./store.ts";
@@ -64,7 +64,7 @@ export interface ReportTaken {
 
 /** Inside a transaction: writes all that follows from a report about the email `uid`. */
 export function processReport(uid: string, reported: Reported, deps: ReportDeps): ReportTaken {
-  const found = deps.emails.stateByUid(uid);
+  const found = deps.emails.findStateByUid(uid);
   if (found === undefined || deps.workspaces.byId(found.email.workspaceId) === undefined)
     return { outcome: "gone", tell: () => undefined };
   const { report } = reported;
@@ -80,7 +80,7 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
   const noted = note(found, reported, deps);
   const { type, category, smtpCode, status: enhancedCode, remoteMta: mx } = report;
   const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
-  const failedReason = reasonOf(report);
+  const failedReason = formatReason(report);
   const changed = end(found, { status: "bounced", failedReason, bounce }, reported.at, deps);
   if (changed === null) return { outcome: noted, tell: () => undefined };
   countBounce(email, changed, report.isHard, deps);
@@ -111,7 +111,7 @@ function watch(email: EmailRow, { report, at }: Reported, deps: ReportDeps): Sup
 
 function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps): ReportTaken {
   const { email } = found;
-  const isFirst = !deps.reports.of(email.id).some(({ kind }) => kind === "complaint");
+  const isFirst = !deps.reports.list(email.id).some(({ kind }) => kind === "complaint");
   const noted = note(found, reported, deps);
   const changed = end(found, { status: "complained" }, reported.at, deps);
   // Who complains is not written to any more, however the email ended; but by one complaint once, so that it
@@ -150,7 +150,7 @@ function end(
 /** As at sending: of what goes through a relay the recipients' own servers have said nothing to us. */
 function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findTransport }: ReportDeps): void {
   const { workspaceId, deliveredAt: answeredAt } = email;
-  const bounced = { name: "hard_bounces", domain: domainOf(email) } as const;
+  const bounced = { name: "hard_bounces", domain: getReportDomain(email) } as const;
   if (before === "delivered" && isHard && answeredAt !== null) rates.reported(workspaceId, { ...bounced, answeredAt });
   if (before !== "queued" || !findTransport(email.senderDomain).isDirect) return;
   if (isHard) rates.reported(workspaceId, { ...bounced, answeredAt: null });
@@ -165,7 +165,7 @@ function countComplaint(
 ): void {
   const { workspaceId, deliveredAt, sentAt, status, senderDomain } = email;
   if (deliveredAt === null && !findTransport(senderDomain).isDirect) return;
-  const complained = { name: "complaints", domain: isFromProvider ? null : domainOf(email) } as const;
+  const complained = { name: "complaints", domain: isFromProvider ? null : getReportDomain(email) } as const;
   if (before === "queued") rates.reported(workspaceId, { ...complained, answeredAt: null });
   // Of what a relay took, or ended in yet another way, nothing was counted.
   else if (before === "delivered" || status === "bounced")
@@ -173,7 +173,7 @@ function countComplaint(
 }
 
 /** Whose reports are counted together, whatever they say of themselves: modules/plans/sending-block.ts. */
-function domainOf({ recipientAddress }: EmailRow): string {
+function getReportDomain({ recipientAddress }: EmailRow): string {
   return organizationalDomain(recipientAddress.slice(recipientAddress.lastIndexOf("@") + 1));
 }
 
@@ -183,7 +183,7 @@ export function reportSite(address: string): string {
 }
 
 /** `550 5.1.1 No such user (mx1.example.net)`. */
-function reasonOf({ diagnostic, status, smtpCode, remoteMta }: BounceReport): string {
+function formatReason({ diagnostic, status, smtpCode, remoteMta }: BounceReport): string {
   const codes = [smtpCode, status].filter((code) => code !== null).join(" ");
   const said = cleanReply(diagnostic ?? `${codes} The recipient's server reported that it could not deliver it`);
   const server = remoteMta === null ? "" : ` (${remoteMta.slice(0, MAX_NAME)})`;
@@ -191,12 +191,12 @@ function reasonOf({ diagnostic, status, smtpCode, remoteMta }: BounceReport): st
 }
 
 function note({ email }: EmailState, { report, reporter, at }: Reported, { reports }: ReportDeps) {
-  return reports.note({
+  return reports.add({
     ...BLANK,
     emailId: email.id,
     at,
     reporter: cleanReply(reporter).slice(0, MAX_NAME),
-    ...rowOf(report),
+    ...toReportColumns(report),
   });
 }
 
@@ -210,7 +210,7 @@ const BLANK = {
   feedbackType: null,
 };
 
-function rowOf(report: EmailReport): Pick<ReportRow, "kind"> & Partial<ReportRow> {
+function toReportColumns(report: EmailReport): Pick<ReportRow, "kind"> & Partial<ReportRow> {
   switch (report.kind) {
     case "bounce": {
       const { isPermanent, category, smtpCode: code, status: enhancedCode, diagnostic, remoteMta } = report;
