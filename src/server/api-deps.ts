@@ -1,5 +1,6 @@
 import type { AnyElysia } from "elysia";
-import type { ApiDeps } from "../api/app.ts";
+import type { ApiOptions } from "../api/app.ts";
+import type { RouteDeps } from "./api-routes.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
@@ -19,7 +20,7 @@ import { type OperatorView, operatorDeps } from "./operator-deps.ts";
 import { namedPlanFinder, type planFinder, type Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
-import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
+import type { BackgroundTask } from "../platform/background-task.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
 
@@ -38,7 +39,7 @@ export interface ServerObjects {
   teller: WebhookDelivery;
   verifier: Verifier;
   rates: SendingRates;
-  removal: WorkspacePurge;
+  removal: BackgroundTask;
   issues: ApiDeps["issues"];
   exampleDomain: string;
   beside: AnyElysia | null;
@@ -47,11 +48,20 @@ export interface ServerObjects {
   texter: Pick<SmsGateway, "nudge" | "release" | "operator">;
 }
 
-/** What each room of the API is handed. */
+/** What the API and the routes of each module are given. */
+export type ApiDeps = Omit<ApiOptions, "routes"> & RouteDeps;
+
 export function buildApiDeps(built: ServerObjects): ApiDeps {
   const { config, stores, common, keyring, planOf, emails, teller, issues } = built;
   const { commit, clock, log } = common;
   const planNames = Object.keys(config.plans);
+  const verifyKey = keyVerifier({
+    keys: stores.keys,
+    commit,
+    clock,
+    log,
+    operatorKeyHash: () => stores.settings.get("operator_key_hash"),
+  });
   return {
     ...common,
     emails,
@@ -60,29 +70,24 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
     keys: { ...stores, ...common, planOf },
     suppressions: { ...stores, ...common },
     webhooks: webhookPartsOf(built, planOf),
-    events: { ...stores, listeners: teller.listeners, cursors: eventCursors(keyring.hmacKey("event-cursor")) },
-    workspaces: {
+    events: {
       ...stores,
-      ...common,
-      creation: config.workspaces.creation,
-      defaultPlan: config.workspaces.defaultPlan,
-      planNames,
+      listeners: teller.listeners,
+      cursors: eventCursors(keyring.hmacKey("event-cursor")),
+      verifyKey,
     },
+    workspaces: { ...stores, ...common, ...config.workspaces, planNames },
     operator: operatorPartsOf(built),
     usage: { ...stores, namedPlanOf: namedPlanFinder(config, stores), clock },
-    verifyKey: keyVerifier({
-      keys: stores.keys,
-      commit,
-      clock,
-      log,
-      operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
-    }),
+    verifyKey,
+    creation: config.workspaces.creation,
+    planNames,
     bodies: built.bodies,
     bodyLimits: built.bodyLimits,
     rateLimits: config.rateLimits,
     trustedProxies: config.http.trustedProxies,
     exampleDomain: built.exampleDomain,
-    issues: issues,
+    issues,
     beside: built.beside,
   };
 }
@@ -147,7 +152,7 @@ function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
       },
       deleted({ domainIds }) {
         for (const id of domainIds) keychain.forget(id);
-        removal.look();
+        removal.trigger();
       },
     },
   };

@@ -8,7 +8,7 @@ import { createVerifier } from "../modules/domains/verify.ts";
 import { DomainRecheck } from "../modules/domains/recheck.ts";
 import type { RecordEvent } from "../modules/events/record.ts";
 import type { Stores } from "./stores.ts";
-import { WorkspacePurge } from "../modules/workspaces/purge.ts";
+import { createWorkspacePurge } from "../modules/workspaces/purge.ts";
 
 // The keeping part of the composition root: who checks domains again and again, and ends what is left of domains
 // and workspaces that were deleted.
@@ -32,7 +32,7 @@ export function createMaintenance(deps: MaintenanceDeps) {
   const { config, environment, stores, committer, guard, keychain, resolver, record, forgetLanes } = deps;
   const { clock, random, log } = environment;
   const common = { commit: committer.commit, clock, random, log };
-  const removal = new WorkspacePurge({
+  const removal = createWorkspacePurge({
     ...stores,
     ...common,
     forgetLanes(workspaceId, laneIds) {
@@ -49,7 +49,7 @@ export function createMaintenance(deps: MaintenanceDeps) {
     verifier,
     domainWatch,
     begin() {
-      removal.look();
+      removal.start();
       domainWatch.start();
     },
     /** Nothing new is begun for the domains. */
