@@ -125,7 +125,7 @@ function readAnyAddress(input: string): ParsedMailbox {
 /** The mailbox of an address that was parsed before. Throws when it cannot be parsed any more. */
 export function requireMailbox(parsed: ParsedMailbox): Mailbox {
   if (parsed.kind === "mailbox") return parsed.mailbox;
-  throw new Error(`an address that was accepted cannot be parsed: ${parsed.message}`);
+  throw new Error(`an address that was accepted cannot be read: ${parsed.message}`);
 }
 
 /** The form in which addresses are compared for suppressions: lower case, NFC, domain as A-labels. */
