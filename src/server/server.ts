@@ -202,10 +202,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     closers.push(() => pages.stop());
     const others = () =>
-      [worker, dnsWatch, pause, clockWatch, pages]
-        .map(({ issue: trouble }) => trouble)
-        .concat(replicator?.issue ?? null);
-    const issues = () => [...guard.issues, ...others(), ...texter.issues()].filter((each) => each !== null);
+      [dnsWatch, pause, clockWatch, pages].map(({ issue: trouble }) => trouble).concat(replicator?.issue ?? null);
+    const issues = () =>
+      [...guard.issues, ...emails.issues(), ...others(), ...texter.issues()].filter((each) => each !== null);
 
     const common = { commit, clock, random, log, pages: listPages(keyring.hmacKey("list-cursor")) };
     const keeper = createMaintenance({

@@ -11,7 +11,7 @@ import { endEmail } from "../../src/modules/emails/events.ts";
 import { RefusalWatch } from "../../src/modules/emails/delivery/refusal-watch.ts";
 import { type EmailReport, processReport } from "../../src/modules/emails/reports/process-report.ts";
 import { EMAIL_STATUSES, type EmailStatus } from "../../src/modules/emails/api/schema.ts";
-import { toStatus } from "../../src/modules/emails/api/status.ts";
+import { toStatus } from "../../src/modules/emails/api/serialize.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { freeInterrupted } from "../../src/platform/queue/recover.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
@@ -284,7 +284,7 @@ function everyEmail(on: World): Row[] {
     )
     .all()
     .map(({ stored, attempts, inFlight, ...row }) => {
-      const queue = attempts === null ? null : { attempts, isInFlight: inFlight === 1 };
+      const queue = attempts === null ? null : { attempts, inFlight: inFlight === 1 };
       const status = toStatus(stored, queue);
       on.seen.add(status === "sending" && attempts !== null && attempts > 1 ? "sending again" : status);
       return { ...row, status };

@@ -19,7 +19,7 @@ const BOUNCED: [stage: Stage, reply: string, category: string][] = [
 ];
 
 test.each(BOUNCED)("a relay's 5xx bounces and never suppresses: %s %s", (stage, reply, category) => {
-  expect(judged(stage, reply)).toMatchObject({ kind: "bounced", category, isHard: false, isOurTrouble: false });
+  expect(judged(stage, reply)).toMatchObject({ kind: "bounced", category, isHard: false, isAccessDenied: false });
 });
 
 const OURS: [stage: Stage, reply: string][] = [
@@ -47,7 +47,7 @@ test.each(OURS)(
       category: "auth_failed",
       type: "transient",
       isHard: false,
-      isOurTrouble: true,
+      isAccessDenied: true,
     };
     expect(judged(stage, reply)).toMatchObject(expected);
   },
@@ -63,7 +63,7 @@ const PASSING: [stage: Stage, reply: string, category: string][] = [
 ];
 
 test.each(PASSING)("a temporary answer is only a delay: %s %s", (stage, reply, category) => {
-  expect(judged(stage, reply)).toMatchObject({ kind: "deferred", category, isHard: false, isOurTrouble: false });
+  expect(judged(stage, reply)).toMatchObject({ kind: "deferred", category, isHard: false, isAccessDenied: false });
 });
 
 test("a connection that breaks is only a delay", () => {
@@ -75,6 +75,6 @@ test("a connection that breaks is only a delay", () => {
   ];
   for (const [stage, category] of table) {
     const verdict = classifyRelayBroken(stage);
-    expect(verdict).toMatchObject({ kind: "deferred", category, isHard: false, isOurTrouble: false });
+    expect(verdict).toMatchObject({ kind: "deferred", category, isHard: false, isAccessDenied: false });
   }
 });

@@ -41,7 +41,6 @@ export const PURE = [
   "modules/emails/delivery/refusal-watch.ts",
   "modules/emails/delivery/message-budget.ts",
   "modules/emails/api/serialize.ts",
-  "modules/emails/api/status.ts",
   "modules/emails/content/html-tags.ts",
   "modules/emails/content/text-from-html.ts",
   "modules/emails/content/text-layout.ts",

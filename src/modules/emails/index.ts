@@ -58,8 +58,7 @@ export interface EmailModuleDeps extends Pick<
   openThread: OpenThread;
 }
 
-export interface Emails
-  extends Required<Omit<Component, "issues">>, Pick<EmailDelivery, "worker" | "sites" | "sessions"> {
+export interface Emails extends Required<Component>, Pick<EmailDelivery, "worker" | "sites" | "sessions"> {
   routes(): AnyElysia;
   recordEvent: RecordEmailEvent;
   /** Inside a transaction: writes all that follows from a report about the email `uid`. */
@@ -68,7 +67,7 @@ export interface Emails
   holdChanged(workspaceId: number, isHeld: boolean): void;
   /** A sending domain is gone: what waits from it fails. */
   domainDeleted(): void;
-  /** What kept a domain's mail is over: what waits for another attempt is tried now. */
+  /** A domain's mail may go again: emails that wait for another attempt are tried now. */
   retryDomain(domain: DomainRow): Promise<void>;
 }
 
@@ -114,6 +113,7 @@ export function createEmails(
     },
     domainDeleted: () => domainSweep.trigger(),
     retryDomain: (domain) => makeMailDueNow(domain, { ...deps, nudge }),
+    issues: () => (worker.issue === null ? [] : [worker.issue]),
     async start() {
       heldExpiry.start();
       await worker.start();
@@ -122,7 +122,7 @@ export function createEmails(
     },
     async drain(graceMs) {
       const tasks = stopTasks();
-      // What is being composed ends with the grace, as connections do.
+      // Composing ends with the grace, as connections do.
       const cancel = clock.after(graceMs, () => composing.close());
       const unrecorded = await worker.stop(graceMs);
       cancel();

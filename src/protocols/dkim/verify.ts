@@ -10,7 +10,7 @@ import { canonicalBody, canonicalField, type HeaderField, selectFields, splitMes
 import { readKeyRecord } from "./record.ts";
 import { readSignature, type Signature } from "./signature.ts";
 
-/** What became of one signature; a message without any has one verdict, `none`. */
+/** The verdict on one signature; a message without any has one verdict, `none`. */
 export interface DkimVerdict {
   /** `d=` in lower case; "" when it is unreadable. */
   domain: string;

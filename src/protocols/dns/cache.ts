@@ -2,8 +2,8 @@
  * Answers for as long as they hold. Positive ones live for their TTL and negative ones for the
  * SOA's minimum, both within bounds; failures are never kept, since the next try may succeed.
  *
- * What they weigh is bounded, and each answer is held for whoever asked for it. When they weigh too
- * much, the oldest of whoever holds most goes: nobody's many names wash out the others' few.
+ * Their memory is bounded, and each answer is held for the owner that asked for it. When they take too
+ * much, the oldest of the owner with most goes: nobody's many names wash out the others' few.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Lookup } from "./lookup.ts";
@@ -67,7 +67,7 @@ export class LookupCache {
       this.#remove(key, entry);
       return null;
     }
-    // What several ask for is held for the one of them who holds least, so that it goes last.
+    // An answer that several ask for is held for the one who holds least, so that it goes last.
     if (this.#getBytes(owner) < this.#getBytes(entry.owner)) this.#put(key, { ...entry, owner });
     const lookup = copyLookup(entry.lookup);
     if (lookup.kind === "found") lookup.ttlS = Math.floor((entry.expiresAt - now) / 1000);

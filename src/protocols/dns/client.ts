@@ -90,7 +90,7 @@ export function createResolver(options: ResolverOptions): DnsClient {
       waiting: 0,
       answer: ask(type, name, { preferred, owner, signal: ending.signal }).finally(forget),
       giveUp() {
-        // Whoever asks from now on must not get this one's failure.
+        // A later caller must not get this one's failure.
         forget();
         ending.abort();
       },

@@ -61,7 +61,7 @@ function askByUdp(server: Server, question: Question, options: ExchangeOptions):
       if (reading.kind !== "foreign") settle(reading);
     });
     socket.on("error", (error) => settle({ kind: "silent", reason: `could not be reached (${getErrorCode(error)})` }));
-    // A connected socket: the kernel picks a random port for this query alone, drops datagrams from
+    // A connected socket: the kernel picks a random port for this query only, drops datagrams from
     // any other address and port, and reports a closed port at once instead of after the timeout.
     let isClosed = false;
     socket.connect(server.port, server.address, (error?: unknown) => {

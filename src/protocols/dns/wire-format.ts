@@ -29,7 +29,7 @@ export interface Question {
   hasEdns: boolean;
 }
 
-/** What one message says. `values` of `found` are strings, or MxRecord for MX. */
+/** The content of one message. `values` of `found` are strings, or MxRecord for MX. */
 export type Reading =
   /** Not an answer to this question: to be ignored while waiting for the real one. */
   | { kind: "foreign" }

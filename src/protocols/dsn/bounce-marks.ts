@@ -1,5 +1,5 @@
 /**
- * What makes a mail without a delivery-status a report of one: who signs for it, its subject, the
+ * The marks of a bounce without a delivery-status: its sender, its subject, the
  * words of its text. One of these is not enough, since people answer from every address and about
  * everything. On plain text (charset.ts). Pure.
  */
@@ -95,7 +95,7 @@ const DELAY_WORDS = joinPatterns(
   /nouvelle tentative|erneut versuch|weitere zustellversuche|verra ritentat/,
 );
 
-/** Whether the reporter goes on trying. `message` null: the text alone decides. */
+/** Whether the reporter goes on trying. `message` null: only the text decides. */
 export function looksLikeDelay(notice: Notice, message: Message | null): boolean {
   const isToldSo = DELAY_WORDS.test(notice.whole);
   if (message === null) return isToldSo;

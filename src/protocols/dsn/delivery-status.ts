@@ -10,7 +10,7 @@ import { type Field, lines, readFields, findValue } from "./fields.ts";
 export const MAX_RECIPIENTS = 20;
 const MAX_STATUS_CHARACTERS = 64 * 1024;
 
-/** What is said of one recipient; null where the field is missing. */
+/** The fields of one recipient; null where a field is missing. */
 export interface RecipientStatus {
   /** Lower case: `failed`, `delayed`, `delivered`, `relayed`, `expanded`. */
   action: string | null;

@@ -9,7 +9,7 @@ import { decodeWords, type Field, readFields, findValue, findValues } from "./fi
 import { type Message, decodePart } from "./message.ts";
 import { returnedFields } from "./notice.ts";
 
-/** What a complaint says; absent fields are null or empty. */
+/** The fields of a complaint; absent ones are null or empty. */
 export interface Feedback {
   /** Lower case: `abuse`, `fraud`, `virus`, `other`, `not-spam`, `auth-failure`, …; `abuse` where the report is one and names no type. */
   feedbackType: string;

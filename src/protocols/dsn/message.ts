@@ -8,7 +8,7 @@
 import { decodeText } from "./charset.ts";
 import { type Field, fromBase64, fromQuoted, findParameter, readFields, findValue } from "./fields.ts";
 
-/** What lies beyond is not looked at. Reports put what they say first, and what came back last. */
+/** The rest is not looked at. Reports put their statement first, and the returned message last. */
 export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 /** Of each part; a longer header is read so far. */
 export const MAX_HEADER_BYTES = 256 * 1024;

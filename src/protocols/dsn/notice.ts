@@ -1,5 +1,5 @@
 /**
- * What a bounce says to people: its first text part, without the copy of the message that came back
+ * The part of a bounce for people: its first text part, without the copy of the message that came back
  * and without the sentences that every such text has. Many reports have no other part (qmail, old
  * Exim and Exchange, carriers), and in those that have one the text tells what their fields leave
  * out: at which command the server refused. Pure.
@@ -51,7 +51,7 @@ const EMPTY_WORDS =
 export interface Notice {
   /** All of the text but the copy of the message, plain (charset.ts): for what kind of report it is. */
   whole: string;
-  /** What says something of why, as it was written: lines that go on are joined, since reporters wrap replies. */
+  /** The sentences that give a reason, as they were written: lines that go on are joined, since reporters wrap replies. */
   paragraphs: string[];
 }
 

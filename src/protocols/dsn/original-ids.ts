@@ -1,5 +1,5 @@
 /**
- * What in a report tells which email of ours it is about: the signed return path, in the fields of
+ * The marks in a report of the email that it is about: the signed return path, in the fields of
  * the report or where a server wrote it into the copy; our trace header, which holds the same token
  * (src/modules/emails/content/compose.ts); the Message-ID. Of these only a token proves anything, and only with the
  * recipient that it was made for (return-path.ts). Pure.

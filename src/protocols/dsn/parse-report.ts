@@ -1,5 +1,5 @@
 /**
- * What comes back by mail, from its bytes: a bounce, a delay, a complaint, an automatic answer, or
+ * Parses mail that comes back, from its bytes: a bounce, a delay, a complaint, an automatic answer, or
  * nothing of these. In this order: a feedback report (RFC 5965); the fields of a delivery-status
  * (RFC 3464), helped by the text beside them; a text that is a bounce by its sender, subject and
  * words (qmail, Exim, carriers); the marks of automatic answers (RFC 3834), which bounces carry too

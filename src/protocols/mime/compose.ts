@@ -9,7 +9,7 @@ import type { Mailbox } from "./address.ts";
 import { encodeText } from "./encode.ts";
 import { dateValue, headerLine, mailboxLine, subjectLine } from "./header.ts";
 
-/** What a message is made of. */
+/** The parts of a message. */
 export interface MessageSource {
   /** Gives the boundary; letters, digits and hyphens of it are used. */
   id: string;

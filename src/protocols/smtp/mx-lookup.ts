@@ -1,7 +1,7 @@
 /**
  * Where mail for a domain goes (RFC 5321 §5.1). In order: the MX records, or the domain itself when
  * it has none; sorted by preference with equals shuffled; the loop guard; the addresses of each
- * host, IPv4 first; refused addresses dropped. What is left is a route, and when nothing is left
+ * host, IPv4 first; refused addresses dropped. The rest is a route, and when nothing is left
  * the reason decides between a domain that cannot get mail and a temporary failure.
  */
 import { createHash } from "node:crypto";
@@ -63,7 +63,7 @@ export async function findRoute(domain: string, options: RouteOptions): Promise<
       return await findHosts([domain], domain, options);
     case "found": {
       const exchangers = lookup.records.filter((record) => record.exchange !== "");
-      // R4, RFC 7505: a null MX alone is a clear no; beside others it is a mistake and does not count.
+      // R4, RFC 7505: a null MX by itself is a clear no; beside others it is a mistake and does not count.
       if (exchangers.length === 0) return badDomain("null_mx", `${domain} accepts no mail (null MX)`, lookup.server);
       // The name goes on into TLS, logs and pages, so it is made sure of here.
       const named = exchangers.filter((record) => HOST_NAME.test(record.exchange));

@@ -2,7 +2,7 @@
  * The sessions that wait for a next message, and the way new ones are opened. A session is kept
  * per site, TLS policy, source address and access (a relay's), 5 s idle and 300 s in all (R30): a limit of time and
  * not of messages, as a limit by count gathers the traffic at the slowest MX. One timer serves all
- * idle sessions; it is set for the first to expire. Whoever acquires a session owns it until it is
+ * idle sessions; it is set for the first to expire. A caller that acquires a session owns it until it is
  * released or destroyed.
  */
 import { isIPv6 } from "node:net";

@@ -6,11 +6,11 @@
  * A site starts with 5 sessions and grows by one for each round of successes up to its limit (R31). A
  * connection that fails takes one away. Five failures in a row block it (R33), for longer each time;
  * when the block ends one session probes it, and its first success opens it again. 421 gives it a rest
- * of some seconds (R25). What its answers ask for (suspend, fewer sessions, slower) is done (R32, R34).
- * Only the remote's own answers and failing connections count: never our own trouble, which would feed
+ * of some seconds (R25). Requests in its answers (suspend, fewer sessions, slower) are followed (R32, R34).
+ * Only the remote's own answers and failing connections count: never failures of our own, which would feed
  * itself.
  *
- * What a site asks in answers to one owner's mail holds for that owner's mail only (site-restraint.ts):
+ * A request in an answer to one owner's mail holds for that owner's mail only (site-restraint.ts):
  * it may be about what that owner sends. It holds for all once two owners were told so, or where
  * the site cannot have meant a message: before MAIL.
  */
@@ -24,7 +24,7 @@ import {
   BLOCKED_REACTION,
   type Reaction,
   findReaction,
-  findRules,
+  findSiteRules,
   type SiteRules,
 } from "./providers.ts";
 import { formatReply } from "./replies/reply.ts";
@@ -34,7 +34,7 @@ import { describeTransmission, type Transmission } from "./transmit.ts";
 export type { SiteBlock };
 
 const START_SESSIONS = 5;
-/** R33: connection failures in a row before the site is left alone. */
+/** R33: connection failures in a row before the site is blocked. */
 const FAILURES_TO_BLOCK = 5;
 /** How long, by the number of blocks without a success between them. */
 const BLOCK_MS = [60_000, 300_000, 600_000, 900_000, 1_800_000];
@@ -52,7 +52,7 @@ const MAX_SITES = 20_000;
 /** Owners of a site with restraints of their own, before those that are over are forgotten. */
 const MAX_OWN = 100;
 
-/** What an answer asks for. */
+/** The request in an answer. */
 type Kind = Reaction["kind"] | "rest" | "blocked";
 
 interface Ask {
@@ -70,9 +70,9 @@ interface Site {
   failures: number;
   /** Blocks in a row. */
   blocks: number;
-  /** What holds for all mail. */
+  /** The restraint on all mail. */
   all: Restraint;
-  /** What holds for the mail of one owner. */
+  /** The restraints on the mail of single owners. */
   own: Map<number, Restraint>;
   /** The last answers that asked for something. */
   asks: Map<Kind, Ask[]>;
@@ -87,7 +87,7 @@ export interface BlockedSite {
 
 export interface SitesOptions {
   clock: Pick<Clock, "now">;
-  /** What a site is to be left alone for is measured with it. */
+  /** Measures how long a site is blocked. */
   steady: Pick<Clock, "now">;
   /** The limit where no rule says another. */
   maxSessions: number;
@@ -108,8 +108,7 @@ export class Sites {
   /** Sessions that the site may have open now, at least 1. */
   sessionLimit(name: string): number {
     const site = this.#sites.get(name);
-    if (site === undefined)
-      return Math.min(START_SESSIONS, this.#getLimit(findRules(getFirstHost(name), this.#options.rules)));
+    if (site === undefined) return Math.min(START_SESSIONS, this.#getLimit(findSiteRules(name, this.#options.rules)));
     return Math.floor(Math.min(site.window, site.all.sessions(this.#now())));
   }
 
@@ -132,7 +131,7 @@ export class Sites {
   /** Messages that one session may carry; null: no limit. */
   messagesPerSession(name: string): number | null {
     const site = this.#sites.get(name);
-    const rules = site === undefined ? findRules(getFirstHost(name), this.#options.rules) : site.rules;
+    const rules = site === undefined ? findSiteRules(name, this.#options.rules) : site.rules;
     return rules?.messagesPerSession ?? null;
   }
 
@@ -190,7 +189,7 @@ export class Sites {
     site.window = Math.max(1, site.window - 1);
     if (site.failures < FAILURES_TO_BLOCK) return;
     const forMs = BLOCK_MS[Math.min(site.blocks, BLOCK_MS.length - 1)] ?? 0;
-    // What failed side by side is one block, not five.
+    // Failures side by side are one block, not five.
     if (site.all.isBlocked(this.#now())) return;
     site.blocks += 1;
     site.window = 1;
@@ -212,7 +211,7 @@ export class Sites {
     const by = BEFORE_MAIL.has(stage) ? null : owner;
     const kind = findRequest({ heard, stage, category, site: name });
     if (kind !== null) return this.#react(name, site, { ...kind, by, said });
-    // RFC 5321 §3.8: 421 ends the session. What it says of a message's content says nothing of the site.
+    // RFC 5321 §3.8: 421 ends the session. One about a message's content says nothing of the site.
     const isRest = reply.code === 421 && category !== "spam_content";
     // Not even let in.
     if (!isRest && stage === "auth") return this.#shutOut(name, site, said);
@@ -299,7 +298,7 @@ export class Sites {
   #site(name: string): Site {
     let site = this.#sites.get(name);
     if (site === undefined) {
-      const rules = findRules(getFirstHost(name), this.#options.rules);
+      const rules = findSiteRules(name, this.#options.rules);
       site = {
         rules,
         window: Math.min(START_SESSIONS, this.#getLimit(rules)),
@@ -339,11 +338,11 @@ interface Said {
 const ABOUT_ADDRESS = /^[45]\.1\./;
 const CONTENT = new Set<Stage>(["block", "dot"]);
 
-/** What the words of an answer ask for, and how many such answers are needed; null: nothing. */
+/** The request in the words of an answer, and how many such answers are needed; null: none. */
 function findRequest(answer: { heard: OwnReply; stage: Stage; category: Category; site: string }) {
   const { heard, stage, category, site } = answer;
   if (stage === "rcpt" && ABOUT_ADDRESS.test(heard.enhanced ?? "")) return null;
-  // Who quotes the content may quote more of it than we find.
+  // A server that quotes the content may quote more of it than we find.
   if (CONTENT.has(stage) && heard.isEcho) return null;
   const reaction = findReaction(heard.words, site, heard.code < 500 || stage === "greeting");
   if (reaction !== null) return { kind: reaction.kind, reaction, least: 1 };
@@ -353,13 +352,7 @@ function findRequest(answer: { heard: OwnReply; stage: Stage; category: Category
   return { kind: "blocked" as const, reaction: BLOCKED_REACTION, least };
 }
 
-/** The first host of a site's name, which is enough to know the provider by. */
-function getFirstHost(site: string): string {
-  const comma = site.indexOf(",");
-  return comma < 0 ? site : site.slice(0, comma);
-}
-
-/** This machine's own trouble, by the system's names: it says nothing of the site. */
+/** Failures of this machine, by the system's names: they say nothing of the site. */
 const OUR_OWN = /EADDRNOTAVAIL|ENETUNREACH|ENETDOWN|EMFILE|ENFILE|ENOBUFS|ENOMEM|EPERM|EACCES/;
 
 /** No session came about: nobody answered, or it broke before the first command. */

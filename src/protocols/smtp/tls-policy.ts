@@ -55,7 +55,7 @@ export const WITHOUT_TLS_MS: Record<TlsFailure, number> = { not_now: 5 * 60_000,
 const ASKS_FOR_TLS = /\btls\b|starttls|encrypt/i;
 
 /**
- * What to say of a message that went in clear because TLS had failed, and that the server refused for
+ * The reason for a message that went in clear because TLS had failed, and that the server refused for
  * that (RFC 3207 §4: 530): nothing of the message, and TLS may work the next time. Null: it is not so.
  */
 export function explainMissingTls(

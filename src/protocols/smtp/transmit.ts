@@ -33,7 +33,7 @@ export interface Destination {
 
 export interface Mail {
   envelope: Envelope;
-  /** What the header tells its server that was somebody's choice. */
+  /** The parts of the header that somebody has chosen. */
   header: SentMessage["header"];
   /** CRLF lines, not dot-stuffed. */
   content: Uint8Array;
@@ -52,13 +52,13 @@ export interface Try {
   tls: SmtpSession["tls"];
   policy: TlsPolicy;
   result: SendResult;
-  /** What was said; null: the message was taken. */
+  /** The transcript; null: the message was accepted. */
   dialogue: string | null;
   /** Unix ms. */
   endedAt: number;
 }
 
-/** What the attempt's record needs. */
+/** The result of an attempt, for its record. */
 export interface Transmission {
   result: SendResult;
   /** Of the connection that `result` is about; null when the route had no address. */
@@ -189,7 +189,7 @@ function getSessionKey({ pool, destination }: Attempt, policy: TlsPolicy): strin
   return pool.key(destination.site, policy, destination.access);
 }
 
-/** How TLS failed, where it alone did. */
+/** How TLS failed, where only TLS did. */
 function findTlsFailure(opened: Unopened): TlsFailure | null {
   if (opened.kind === "broken") return opened.isTlsFailure ? "broken" : null;
   if (opened.kind === "unfit" || opened.stage !== "starttls" || opened.reply.code === 421) return null;

@@ -32,7 +32,7 @@ import type { FindTransport } from "../delivery/transport.ts";
 import type { EmailSend } from "./schema.ts";
 import type { EmailStore } from "../store/store.ts";
 
-// Accepts emails. What needs no state comes first: parsing, the text part, compression. Then one
+// Accepts emails. Work that needs no state comes first: parsing, the text part, compression. Then one
 // closure decides and writes everything: the replay of an idempotent answer, the workspace's blocks, domain,
 // suppression, quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
 

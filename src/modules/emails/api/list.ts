@@ -3,8 +3,7 @@ import { pageMeta, pageOf } from "../../../platform/http/pagination.ts";
 import { comparableAddress, parseAddress, requireMailbox } from "../../../protocols/mime/address.ts";
 import type { EmailFilter } from "../store/list-store.ts";
 import type { EmailInListWithStatus, EmailPageMeta, EmailQuery } from "./schema.ts";
-import { showInList } from "./serialize.ts";
-import { toStatus } from "./status.ts";
+import { showInList, toStatus } from "./serialize.ts";
 import type { EmailStore } from "../store/store.ts";
 
 export interface EmailList {

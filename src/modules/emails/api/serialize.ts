@@ -1,7 +1,6 @@
 import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
 import { unpackBody } from "../content/body.ts";
 import type { Bounce, EmailInList, EmailRecord, EmailStatus } from "./schema.ts";
-import { toStatus } from "./status.ts";
 import type { ListedEmail } from "../store/list-store.ts";
 import type { EmailState, EmailStore } from "../store/store.ts";
 
@@ -45,7 +44,17 @@ export function showState({ email, queue }: EmailState): Omit<typeof EmailRecord
 
 /** An email's status, from both its rows. */
 export function getStatus({ email, queue }: EmailState): EmailStatus {
-  return toStatus(email.status, queue === null ? null : { attempts: queue.attempts, isInFlight: queue.inFlight });
+  return toStatus(email.status, queue);
+}
+
+/**
+ * A status that is not final follows from the queue row (an attempt runs: sending; an attempt was made:
+ * delivery_delayed), so that the email's own row is written at acceptance and when final.
+ */
+export function toStatus(stored: EmailStatus, queue: { attempts: number; inFlight: boolean } | null): EmailStatus {
+  if (stored !== "queued" || queue === null) return stored;
+  if (queue.inFlight) return "sending";
+  return queue.attempts > 0 ? "delivery_delayed" : "queued";
 }
 
 /** Without the brackets; the same for every attempt (R47). */

@@ -6,8 +6,8 @@ import { parseTries, type StoredTry } from "../delivery/connection-attempts.ts";
 
 // What happened to an email, oldest first, read from its own times and its attempts: no row is
 // written for it. An attempt stands where it ended, as what the email came to by it; an end that no
-// attempt brought (canceled, expired, suppressed, bounced by mail) has an entry of its own. What came back
-// by mail has entries that are the report's, beside what the email came to by it.
+// attempt brought (canceled, expired, suppressed, bounced by mail) has an entry of its own. Reports
+// by mail have their own entries, beside the status that they led to.
 
 /** An email has about 20 attempts in 72 hours; a caller that retries it by hand may make many more. */
 export const MAX_SHOWN_ATTEMPTS = 1_000;

@@ -50,7 +50,7 @@ export async function composeAndSign(
     subject: input.subject,
     ...unpackBody(input.body),
     headers: [
-      // R53: Gmail counts complaints by each of the first three, so none is of one message alone.
+      // R53: Gmail counts complaints by each of the first three, so none is of one message only.
       ["Feedback-ID", `transactional:${input.workspaceUid}:${input.domain}:pombo`],
       // R42: finds the email in a complaint that hides the recipient; the return path's token, so it cannot be made up.
       ["X-Pombo-Trace", input.returnPath.slice(2, input.returnPath.indexOf("@"))],

@@ -37,7 +37,7 @@ export function createPreparer(line: ThreadLine<GivenContent, StoredBody> | null
   };
 }
 
-/** What waits in a thread is there a second time. */
+/** Contents that wait in a thread are in memory twice. */
 function nextTurn(contents: GivenContent[], from: number): GivenContent[] {
   let [end, characters] = [from, 0];
   for (; end < Math.min(contents.length, from + TURN) && characters < TURN_CHARACTERS; end += 1)
@@ -55,7 +55,7 @@ async function prepareThere(line: ThreadLine<GivenContent, StoredBody>, content:
   }
 }
 
-/** What crosses from a thread is a Uint8Array. */
+/** Bytes that cross from a thread are a Uint8Array. */
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,5 +1,5 @@
 /**
- * The text part of an email that came with html alone: what its readers see, as lines. Email html
+ * The text part of an email that came with html only: what its readers see, as lines. Email html
  * is tables: some lay the page out, some are rows of data, and nothing in them tells which. Here a
  * row whose cells are a line each is one line with gaps; other cells stand below one another. Pure,
  * in one pass.
@@ -58,7 +58,7 @@ function read(html: string, isHiddenSkipped: boolean): string {
   return page.text();
 }
 
-/** What only makes room, or tells where a word may be broken. */
+/** Characters that only make room, or say where a word may be broken. */
 const UNSEEN = /[\0\u00ad\u200b\u2060\ufeff]|\u034f/;
 const ALL_UNSEEN = new RegExp(UNSEEN.source, "g");
 

@@ -24,6 +24,19 @@ export interface StoredTry {
   endedAt: number;
 }
 
+/** The columns of an attempt without a connection. */
+export const NO_CONNECTION = {
+  host: null,
+  address: null,
+  tls: null,
+  stage: null,
+  code: null,
+  enhancedCode: null,
+  reply: null,
+  tries: null,
+  dialogue: null,
+};
+
 /** The column `tries` of an attempt: JSON, or null when there was one connection or none. */
 export function formatTries({ tries }: Pick<Transmission, "tries">): string | null {
   return tries.length > 1 ? JSON.stringify(tries.map(storedTry)) : null;

@@ -11,6 +11,7 @@ import { storedBody, type StoredBody } from "../content/body.ts";
 import type { Composed } from "../content/compose.ts";
 import type { Composer } from "../content/compose-thread.ts";
 import { endEmail } from "../events.ts";
+import { NO_CONNECTION } from "./connection-attempts.ts";
 import { formatExpiredReason } from "./held-queue-expiry.ts";
 import { type Attempt, type RecordResultDeps, toJobResult } from "./record-result.ts";
 import type { DeliveryResult, FindTransport, OutgoingMessage, Refusal } from "./transport.ts";
@@ -29,7 +30,7 @@ export interface DeliverDeps extends RecordResultDeps {
   composer: Composer;
   workspaces: { byId(id: number): { uid: string } | undefined };
   findTransport: FindTransport;
-  /** What emails expire by. */
+  /** The clock by which emails expire. */
   expiry: Pick<Clock, "now">;
 }
 
@@ -48,17 +49,11 @@ export function createEmailHandler(deps: DeliverDeps): JobHandler {
         number: job.attempts,
         startedAt: job.startedAt,
         endedAt: job.dotAt,
-        host: null,
-        address: null,
-        tls: null,
+        ...NO_CONNECTION,
         stage: "dot",
-        code: null,
-        enhancedCode: null,
         reply: "pombo was cut off before the answer to the message came",
         outcome: "unknown",
         category: "bad_connection",
-        tries: null,
-        dialogue: null,
       });
       deps.emails.setSentAt(job.id, job.dotAt);
       deps.emails.setPossibleDuplicate(job.id);
@@ -141,7 +136,7 @@ async function deliver(loaded: Loaded, context: AttemptContext, deps: DeliverDep
   });
 }
 
-/** What the sender has chosen for the header, which the server may repeat. */
+/** The sender's own words in the header, which the server may repeat. */
 function findHeaderEcho({ sender, replyTo, subject }: Attempt["email"]): OutgoingMessage["header"] {
   const from = requireMailbox(parseMailbox(sender));
   const addresses = [from, ...(replyTo === null ? [] : [requireMailbox(parseAddress(replyTo))])].map(

@@ -20,8 +20,8 @@ import type {
   Transport,
 } from "./transport.ts";
 
-// Mail that goes straight to the recipient's mail servers. What DNS says against a domain is believed only when two
-// answers far apart, from different servers where there are two, say so.
+// Mail that goes straight to the recipient's mail servers. A negative answer of DNS is believed only when two
+// answers far apart, from different servers where there are two, agree.
 
 /** A domain that DNS says does not exist is believed after two such answers this far apart. */
 const CONFIRM_BAD_DOMAIN_MS = 10 * 60_000;
@@ -32,7 +32,7 @@ export interface DirectTransportDeps extends SmtpDeliveryDeps {
   random: Random;
   /** Our own name, which must resolve before DNS is believed that another does not. */
   hostname: string;
-  /** What must not be sent to, as it is ourselves (R8). */
+  /** Our own names and addresses, which mail must not be sent to (R8). */
   own: { names: string[]; addresses: string[] };
   /** Whether IPv6 is used beside IPv4 (R7). */
   isIpv6Ready: boolean;

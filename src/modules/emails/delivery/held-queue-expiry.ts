@@ -31,7 +31,7 @@ export interface HeldQueueExpiryDeps extends EndDeps {
   queue: QueueStore;
   workspaces: Pick<WorkspaceStore, "held">;
   commit: Commit;
-  /** What emails expire by. */
+  /** The clock by which emails expire. */
   clock: Clock;
   log: Log;
   /** The form of words, and of the recipient's address in them, that may stand in the log. */

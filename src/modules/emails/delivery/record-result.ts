@@ -10,7 +10,7 @@ import type { Bounce } from "../api/schema.ts";
 import { type EmailEnd, endEmail, type RecordEmailEvent } from "../events.ts";
 import { reportSite } from "../reports/process-report.ts";
 import type { AttemptRow, EmailRow, EmailStore } from "../store/store.ts";
-import { formatDialogue, toReplyColumns, formatTls, formatTries } from "./connection-attempts.ts";
+import { formatDialogue, formatTls, formatTries, NO_CONNECTION, toReplyColumns } from "./connection-attempts.ts";
 import { DNS_SITE, type RefusalWatch } from "./refusal-watch.ts";
 import { type Suppression, suppressFor } from "./suppress.ts";
 import type {
@@ -40,7 +40,7 @@ export interface RecordResultDeps {
   emails: EmailStore;
   suppressions: SuppressionStore;
   refusals: RefusalWatch;
-  /** What comes back by mail (modules/emails/reports/process-report.ts): notes each email that was accepted. */
+  /** Watches reports by mail (modules/emails/reports/process-report.ts); each accepted email counts there. */
   reportedRefusals: RefusalWatch;
   /** Notes the address of each recipient's server that accepted an email: a bounce may come from there. */
   reporters: { note(address: string): void };
@@ -239,11 +239,11 @@ function fromBounce(
   const { job, email, to } = attempt;
   const { transmission, endedAt, site } = result;
   const { type, category, smtpCode, enhancedCode, isHard } = verdict;
-  // What we find ourselves is no word of the host's.
+  // Our own findings are no words of the host's.
   const mx = transmission.result.kind === "unfit" ? null : transmission.host;
   const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
   const suppression = isHard ? suppressFor({ site, recipient, now: endedAt }, deps) : null;
-  // What a relay says is about its own rules; what we refuse ourselves (a size limit, R19) nobody has answered.
+  // A relay speaks of its own rules; a refusal of our own (a size limit, R19) is no answer.
   const isAnswered = result.isDirect && transmission.result.kind === "refused";
   const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
   const times = { endedAt, sentAt: getSentAt(result) };
@@ -295,9 +295,7 @@ function getSentAt({ transmission, envelopeAcceptedAt, endedAt }: Transmitted): 
 }
 
 function createRow({ job }: Attempt, endedAt: number): Omit<AttemptRow, "outcome"> {
-  const connection = { host: null, address: null, tls: null, stage: null, code: null, enhancedCode: null, reply: null };
-  const nothing = { ...connection, category: null, tries: null, dialogue: null };
-  return { emailId: job.id, number: job.attempt, startedAt: job.startedAt, endedAt, ...nothing };
+  return { emailId: job.id, number: job.attempt, startedAt: job.startedAt, endedAt, category: null, ...NO_CONNECTION };
 }
 
 function toRow(

@@ -39,7 +39,7 @@ interface Bucket {
   replies: number;
 }
 
-/** What a site answered about one workspace's mail. */
+/** A site's answers about one workspace's mail. */
 interface Watched {
   buckets: Bucket[];
   /** Suppressed within the window, in that order, by address. */
@@ -51,7 +51,7 @@ export type Suppressing =
   /** Not before the operator has looked; `earlier` were suppressed and are to wait too. */
   | { kind: "held"; earlier: RefusedRecipient[] };
 
-/** What sites answered in the last ten minutes. */
+/** The answers of sites in the last ten minutes. */
 export class RefusalWatch {
   /** By workspace, then by site; the site that was not used for longest comes first. */
   readonly #workspaces = new Map<number, Map<string, Watched>>();

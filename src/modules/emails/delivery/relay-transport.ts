@@ -13,8 +13,8 @@ import type { Relay } from "./relays.ts";
 import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
 import type { DeliveryHooks, OutgoingMessage, TransmissionFailure, Transport } from "./transport.ts";
 
-// Mail that goes by a relay. What it accepts is sent and not yet delivered; what it refuses for good bounces, but
-// suppresses nobody; and when it does not let us in, the email waits, since only the operator can mend that.
+// Mail that goes by a relay. An accepted message is sent and not yet delivered; a permanent refusal bounces, but
+// suppresses nobody; and when the relay does not let us in, the email waits, since only the operator can mend that.
 
 const UNREACHED = new Set<Stage>(["connect", "greeting"]);
 const MAX_REASON = 512;
@@ -43,10 +43,10 @@ export function createRelayTransport(relay: Relay, deps: RelayTransportDeps): Tr
 }
 
 export function classifyByRelay(transmission: Transmission, relay: Relay): TransmissionFailure {
-  const { isOurTrouble, ...verdict } = findVerdict(transmission);
+  const { isAccessDenied, ...verdict } = findVerdict(transmission);
   return {
     verdict,
-    reason: describeFailure(transmission, relay, isOurTrouble),
+    reason: describeFailure(transmission, relay, isAccessDenied),
     // A relay that does not let us in is left in peace like one that does not answer: many lock out who knocks too often.
     isReached: isAnswered(transmission) && verdict.category !== "auth_failed",
   };
@@ -60,14 +60,14 @@ function findVerdict(transmission: Transmission): RelayVerdict {
   return classifyRelayed(heard, stage);
 }
 
-function describeFailure(transmission: Transmission, relay: Relay, isOurTrouble: boolean): string {
+function describeFailure(transmission: Transmission, relay: Relay, isAccessDenied: boolean): string {
   const { result } = transmission;
   if (result.kind === "broken") {
     const { stage, reason } = result;
     if (UNREACHED.has(stage)) return shorten(`the relay ${relay.name} could not be reached: ${reason}`, MAX_REASON);
     return shorten(`${reason} (relay ${relay.name})`, MAX_REASON);
   }
-  if (!isOurTrouble) return describeTransmission(transmission);
+  if (!isAccessDenied) return describeTransmission(transmission);
   const cure =
     relay.access.credentials === null
       ? "set username and password of this relay under [[relay]] in the configuration, or have it accept this server"

@@ -8,7 +8,7 @@ import type { Composed } from "../content/compose.ts";
 import type { MessageBudget } from "./message-budget.ts";
 import type { DeliveryHooks, DeliveryResult, OutgoingMessage, TransmissionFailure } from "./transport.ts";
 
-// What both transports do once they know the hosts: memory for the message, its bytes and signature, a session slot,
+// The part that both transports share once they know the hosts: memory for the message, its bytes and signature, a session slot,
 // transmission. It is signed before a session is taken, so that sessions never wait for a signature.
 
 /** After such a wait for a session it is looked at again whether the email may still go. */

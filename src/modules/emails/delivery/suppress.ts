@@ -11,7 +11,7 @@ export interface SuppressDeps {
   log: Log;
 }
 
-/** What follows from a hard bounce. */
+/** The consequence of a hard bounce. */
 export interface Suppression {
   /** Inside the transaction. */
   write(): void;

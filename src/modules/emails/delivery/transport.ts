@@ -77,7 +77,7 @@ export interface Transmitted {
   envelopeAcceptedAt: number | null;
 }
 
-/** What became of a message that was not accepted. */
+/** Why a message was not accepted, and what follows. */
 export interface TransmissionFailure {
   verdict: Verdict;
   /** For people. */

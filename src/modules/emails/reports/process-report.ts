@@ -13,27 +13,27 @@ import type { Bounce } from "../api/schema.ts";
 import type { EmailRow, EmailState } from "../store/store.ts";
 import { type Suppression, suppressFor } from "../delivery/suppress.ts";
 
-// What came back by mail about an email. A permanent bounce or a complaint ends an email
+// Processes a report that came back by mail about an email. A permanent bounce or a complaint ends an email
 // that was delivered or sent in another way, and one that is still in the queue: its row is taken off,
 // waiting or in flight, so that no retry comes, and the end of an attempt that runs finds the row gone
-// and leaves the status alone (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything
+// and leaves the status as it is (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything
 // that is believed is noted for the timeline. Whether a report is genuine was decided before this.
 
 const MAX_REASON = 512;
 const MAX_NAME = 255;
 
-/** What is believed of a report: a complaint that says the contrary (`not-spam`) is none. */
+/** A report that is believed: a complaint that says the contrary (`not-spam`) is none. */
 export type EmailReport = Extract<Report, { kind: "bounce" | "delayed" | "complaint" }>;
 
 export interface Reported {
   report: EmailReport;
-  /** Who brought it: a server's name. */
+  /** The name of the server that brought it. */
   reporter: string;
   /** Unix ms. */
   at: number;
   /** A listed feedback provider has signed it: towards the sending block it counts without a cap. */
   isFromProvider: boolean;
-  /** What the watch of refusals said of it: it is asked once, however often the transaction is run. */
+  /** The answer of the refusal watch, which is asked once, however often the transaction is run. */
   watched?: { suppression: Suppression | null };
 }
 
@@ -51,7 +51,7 @@ export interface ReportDeps extends EndDeps {
   /** Of a deleted workspace nothing is written any more. */
   workspaces: { byId(id: number): object | undefined };
   log: Log;
-  /** What of words, and of the recipient's address in them, may stand in the log. */
+  /** The form of words, and of the recipient's address in them, that may stand in the log. */
   show: (words: string, recipient: string) => string;
 }
 
@@ -96,7 +96,7 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
   };
 }
 
-/** What a hard bounce suppresses, or holds; null: it suppresses nobody. */
+/** The suppression that a hard bounce leads to, or its hold; null: it suppresses nobody. */
 function watch(email: EmailRow, { report, at }: Reported, deps: ReportDeps): Suppression | null {
   // By the domain: a server that took the mail and then finds its recipients gone in masses is to be
   // asked about as one that refuses them is.
@@ -114,7 +114,7 @@ function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps):
   const isFirst = !deps.reports.list(email.id).some(({ kind }) => kind === "complaint");
   const noted = note(found, reported, deps);
   const changed = end(found, { status: "complained" }, reported.at, deps);
-  // Who complains is not written to any more, however the email ended; but by one complaint once, so that it
+  // A complainer is not written to any more, however the email ended; but by one complaint once, so that it
   // does not bring back what somebody has lifted.
   if (changed === null && !(isFirst && noted === "noted")) return { outcome: noted, tell: () => undefined };
   const { workspaceId, recipientAddress: address } = email;
@@ -130,7 +130,7 @@ function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps):
   };
 }
 
-/** What an email was before a report ended it. */
+/** The status before a report ended the email. */
 type Before = "queued" | "delivered" | "sent";
 
 /** Ends the email as the report says, unless it has come to another end; what it was before, or null. */

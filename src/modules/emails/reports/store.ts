@@ -30,7 +30,7 @@ export function openReportStore({ orm }: Db) {
         .where(and(eq(attempts.emailId, emailId), eq(attempts.outcome, "delivered")))
         .get()?.host ?? null,
 
-    /** What was reported about an email, in that order. */
+    /** The reports about an email, in their order. */
     list: (emailId: number): ReportRow[] => selectReports.all({ emailId }),
 
     /**

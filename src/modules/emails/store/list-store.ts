@@ -6,7 +6,7 @@ import type { Position } from "../../../platform/http/pagination.ts";
 import type { EmailStatus } from "../api/schema.ts";
 
 // The list of emails. Every question is a range of an index that is in the list's order: of a
-// workspace, a domain, a status, a state of the queue, an address. Ids come from the index alone,
+// workspace, a domain, a status, a state of the queue, an address. Ids come from the index only,
 // from whichever end is nearer; then the rows of one page are read. How many there are is counted as
 // it changes (email_total); of an address the newest 10,000 are looked at and no others. Where no
 // index has the whole question (an address and a status), the emails of the shorter range are read
@@ -36,7 +36,7 @@ interface Window {
   offset: number;
 }
 
-/** What the statements take by name. */
+/** The named parameters of the statements. */
 type Values = Record<string, string | number | null>;
 
 export type EmailPage = Omit<Found, "ids"> & { emails: ListedEmail[] };
@@ -72,13 +72,13 @@ export function openEmailLists(orm: Db["orm"]) {
   };
 }
 
-/** What the list shows of an email, and what its queue row says of it while it has one. */
+/** The columns that the list shows of an email, and of its queue row while it has one. */
 function openListed(orm: Db["orm"]) {
   const { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status } = emails;
   const email = { uid, sender, senderDomain, recipient, subject, createdAt, sentAt, deliveredAt, attempts, status };
   return fast(
     orm
-      .select({ email, queue: { attempts: emailQueue.attempts, isInFlight: emailQueue.inFlight } })
+      .select({ email, queue: { attempts: emailQueue.attempts, inFlight: emailQueue.inFlight } })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
       .where(eq(emails.id, p("id"))),
@@ -88,7 +88,7 @@ function openListed(orm: Db["orm"]) {
 type CountTotal = (scope: EmailScope, status: EmailStatus | null) => number;
 
 /**
- * The totals of everything and of each status. An email whose queue row a bug took (platform/queue/worker.ts) counts as queued, as
+ * The totals of everything and of each status. An email whose queue row an internal error took (platform/queue/worker.ts) counts as queued, as
  * its record says, and is on no page of that status.
  */
 function openTotals(orm: Db["orm"]): CountTotal {
@@ -141,7 +141,7 @@ function openStatuses(orm: Db["orm"], countTotal: CountTotal) {
   const stateOfDomain = and(ofDomain, eq(emails.status, "queued"), sql`${stateInQueue} = ${p("status")}`);
   const all = { whole: openRange(orm, emails, ofWorkspace), ofDomain: openRange(orm, emails, ofDomain) };
   // A status of a domain is in two ranges: the status's, with the domains of others, and the domain's, with other
-  // statuses. What is not asked for is passed over in the index.
+  // statuses. The others are passed over in the index.
   const ended = {
     whole: openRange(orm, emails, withStatus),
     ofDomain: openRange(orm, emails, and(withStatus, sql`+${emails.domainId} = ${p("domainId")}`)),
@@ -209,7 +209,7 @@ function isWaiting(status: EmailStatus): boolean {
   return WAITING_STATES.some((state) => state === status);
 }
 
-/** What an email's queue row says of it; null: it has none. */
+/** The state in an email's queue row; null: it has none. */
 const stateInQueue = sql`(SELECT ${emailQueue.state} FROM ${emailQueue} WHERE ${emailQueue.id} = ${emails.id})`;
 
 /** A page of a range of `total` ids, in the list's order, read from the end that is nearer. */

@@ -14,7 +14,7 @@ export type EmailRow = typeof emails.$inferSelect;
 export type AttemptRow = typeof attempts.$inferSelect;
 export type QueueRow = typeof emailQueue.$inferSelect;
 export type StoredStatus = EmailRow["status"];
-/** What the totals tell apart: an email that is queued counts as delayed while its queue row does (modules/emails/queue/delayed-store.ts). */
+/** The statuses of the totals: an email that is queued counts as delayed while its queue row does (modules/emails/queue/delayed-store.ts). */
 type CountedStatus = typeof emailTotals.$inferSelect.status;
 
 /** An email without its body, and its queue row while it is not final. */
@@ -239,7 +239,7 @@ function openReads(orm: Db["orm"]) {
   );
 
   return {
-    /** What mail to the return path of an email is checked against, whoever's it is; undefined when it is gone. */
+    /** The return path and recipient of any email, to check incoming mail against; undefined when it is gone. */
     findReturnPath: (uid: string) => selectReturnPath.get({ uid }),
 
     /** An email without its body, whoever's it is; undefined when it is gone. */
@@ -289,7 +289,7 @@ function openReads(orm: Db["orm"]) {
         .limit(limit)
         .all(),
 
-    /** A share of the emails from a domain that wait in the queue and are not being sent. */
+    /** A batch of the emails from a domain that wait in the queue and are not being sent. */
     listWaitingOfDomain({ workspaceId, domainId }: DomainOfWorkspace, limit: number) {
       return orm
         .select({ id: emailQueue.id, senderDomain: emails.senderDomain })

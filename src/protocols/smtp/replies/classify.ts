@@ -12,7 +12,7 @@ import { BEFORE_MAIL, type Stage } from "./stage.ts";
 
 export type { Category } from "./rules.ts";
 
-/** What an answer means for the message. */
+/** The meaning of an answer for the message. */
 export interface Verdict {
   /** `deferred`: try again later. `bounced`: over. */
   kind: "deferred" | "bounced";
@@ -88,7 +88,7 @@ function placed(category: Category, stage: Stage): Category {
   return stage === "mail" ? "policy" : "unknown";
 }
 
-/** What the words of an answer say that answers no message of ours; null when no rule knows them. */
+/** The category in the words of a reply that answers no message of ours; null when no rule knows them. */
 export function wordsCategory(reply: Reply): Category | null {
   return saidCategory(readWhole(reply));
 }
@@ -101,7 +101,7 @@ function saidCategory({ words, enhanced }: OwnReply): Category | null {
   return null;
 }
 
-/** What the enhanced code of an answer says, its class aside. */
+/** The category of the enhanced code of an answer, its class aside. */
 export function enhancedCategory(reply: Pick<Reply, "code" | "enhanced">): Category | null {
   if (reply.enhanced === null) return null;
   // RFC 3463 §2: class.subject.detail. The class is left out: the basic code has spoken (R36).

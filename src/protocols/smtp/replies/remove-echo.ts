@@ -1,8 +1,8 @@
 /**
- * What of a server's answer may be judged. A server repeats what it was sent: addresses, a subject, a
- * name. Whoever sends the mail has chosen these words, and could have a server say through them that
+ * Removes from a server's reply what it repeats of the message: addresses, a subject, a
+ * name. The sender has chosen these words, and could have a server say through them that
  * our address is blocked. So they are cut out before any rule looks, in whatever form they come back:
- * quoted or not, the local part or the domain alone, encoded, in another case. What is left is the
+ * quoted or not, the local part or the domain only, encoded, in another case. The rest is the
  * server's own. Pure.
  */
 import { domainToUnicode } from "node:url";
@@ -20,7 +20,7 @@ export interface OwnReply {
   isEcho: boolean;
 }
 
-/** What a message tells its server. */
+/** The parts of a message that its server may repeat. */
 export interface SentMessage {
   /** Envelope addresses, as on the wire. */
   from: string;
@@ -37,7 +37,7 @@ const MAYBE_CUT = 480;
 const MAX_WORDS = 128;
 /** Of a longer text of the header so many of its words in a row are no accident. */
 const TELLING_WORDS = 6;
-/** A shorter word alone says nothing to any rule. */
+/** A shorter word by itself says nothing to any rule. */
 const SHORTEST_ALONE = 3;
 
 /** A run of letters and digits. Quotes, brackets, backslashes and what is beyond ASCII only part them. */
@@ -45,7 +45,7 @@ interface Word {
   word: string;
   start: number;
   end: number;
-  /** What parts it from the word before, without the first's. */
+  /** The characters between it and the word before; empty for the first. */
   gap: string;
   /** The last one before a line was cut off, in the middle of it maybe. */
   isCut: boolean;
@@ -258,7 +258,7 @@ function findRuns(words: Word[], echo: Echo): Runs {
       const goesOn = !word.isCut && !(isBlank && echo.isBlankBefore[place + 1] === false);
       const length = 1 + (goesOn ? (after[place + 1] ?? 0) : 0);
       lengths[place] = length;
-      // What the rest of it was nobody knows.
+      // Nobody knows the rest of it.
       const isEnough = length >= echo.least || words[from + length - 1]?.isCut === true;
       const isTelling = isEnough && (echo.letterAt[place] ?? Infinity) < place + length;
       if (isTelling && length > (bestAt[from]?.length ?? 0)) bestAt[from] = { length, place };
@@ -302,7 +302,7 @@ function decode(text: string): { text: string; places: number[] } {
         : octal !== undefined
           ? Number.parseInt(octal, 8)
           : Number(decimal ?? 0);
-    // What is no letter or digit only parts words, whatever it is.
+    // Any other character only parts words.
     plain += code > 0x20 && code < 0x7f ? String.fromCharCode(code) : code === 0x20 || code === 0xa0 ? " " : "\ufffd";
     places.push(match.index);
     from = match.index + whole.length;

@@ -1,7 +1,7 @@
 /**
  * AUTH: telling a server that the operator named who we are (RFC 4954). PLAIN where it is offered,
- * else LOGIN, which never became a standard and is all that some servers have. What a server
- * answers here may repeat what it was sent, so that answers are freed of the credentials before
+ * else LOGIN, which never became a standard and is all that some servers have. A server's
+ * answer here may repeat what it was sent, so that answers are freed of the credentials before
  * they go on into records and logs.
  */
 import type { Unfit } from "./capabilities.ts";

@@ -1,5 +1,5 @@
 /**
- * What it takes for a server's certificate to be believed, where policy asks for that (`verify`),
+ * The verification of a server's certificate, where policy asks for that (`verify`),
  * and the words for one that is not. Everywhere else certificates are not looked at (R17).
  */
 import * as tls from "node:tls";

@@ -29,7 +29,7 @@ export interface WireOptions {
   clock: Clock;
 }
 
-/** What a connection is secured by. */
+/** Protocol and cipher of a connection. */
 export interface TlsUse {
   protocol: string;
   cipher: string;
@@ -46,9 +46,9 @@ const SMALL_HELLO_CURVES = "X25519:P-256:P-384";
 export class Wire {
   /** A reply nobody had asked for; it broke the wire. */
   stray: Reply | null = null;
-  /** What is said over it. */
+  /** Its transcript. */
   readonly dialogue: Dialogue;
-  /** What is answered may repeat a secret. */
+  /** Replies may repeat a secret. */
   isSecret = false;
   readonly #clock: Clock;
   #socket: net.Socket;
@@ -168,24 +168,24 @@ export class Wire {
   #receive(chunk: Buffer): void {
     if (this.#fault !== null) return;
     let replies: Reply[];
-    let trouble: string | null = null;
+    let fault: string | null = null;
     try {
       replies = this.#reader.push(chunk);
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
       replies = error.replies;
-      trouble = error.message;
+      fault = error.message;
     }
     for (const reply of replies) {
       if (this.#expected === 0) {
         this.stray = reply;
-        trouble = `unasked: ${formatReply(reply)}`;
+        fault = `unasked: ${formatReply(reply)}`;
         break;
       }
       this.#expected -= 1;
       this.#replies.push(reply);
     }
-    if (trouble !== null) this.#break(trouble);
+    if (fault !== null) this.#break(fault);
     else if (replies.length > 0 && this.#waitsFor !== "progress") this.#wake();
   }
 
@@ -249,7 +249,7 @@ export class Wire {
     // A socket may still report an error after it was destroyed; without a listener that ends the process.
     this.#socket.on("error", () => {});
     this.#socket.destroy();
-    // What was answered before the break still counts.
+    // An answer from before the break still counts.
     if (this.#replies.length > 0) waiter?.resolve();
     else waiter?.reject(fault);
     return fault;

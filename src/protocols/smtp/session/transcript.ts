@@ -1,5 +1,5 @@
 /**
- * What was said over one connection, kept while it lasts: commands and cleaned replies with the time of each, so
+ * The transcript of one connection, kept while it lasts: commands and cleaned replies with the time of each, so
  * that an attempt that did not deliver can be looked at. The message itself is not part of it, nor is what signs us
  * in. Noting a line costs a push; text is made only for an attempt that is kept.
  */
