@@ -1,4 +1,18 @@
-import { and, asc, count, desc, eq, gt, inArray, isNotNull, notInArray, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  notInArray,
+  type Placeholder,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { attempts, domains, emailBodies, emailQueue, emails, emailTotals } from "../../../platform/db/schema/schema.ts";
@@ -92,15 +106,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       status: "queued",
     }),
   );
-  const insertBody = fast(
-    orm.insert(emailBodies).values({
-      emailId: p("emailId"),
-      content: p("content"),
-      htmlBytes: p("htmlBytes"),
-      textBytes: p("textBytes"),
-      encoding: p("encoding"),
-    }),
-  );
+  const insertBody = fast(orm.insert(emailBodies).values(toPlaceholders(getTableColumns(emailBodies))));
   const addTotal = fast(
     orm
       .insert(emailTotals)
@@ -131,25 +137,7 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
       .set({ sentAt: sql`${p("sentAt")}` })
       .where(and(eq(emails.id, p("id")), sql`sent_at IS NULL`)),
   );
-  const insertAttempt = fast(
-    orm.insert(attempts).values({
-      emailId: p("emailId"),
-      number: p("number"),
-      startedAt: p("startedAt"),
-      endedAt: p("endedAt"),
-      host: p("host"),
-      address: p("address"),
-      tls: p("tls"),
-      stage: p("stage"),
-      code: p("code"),
-      enhancedCode: p("enhancedCode"),
-      reply: p("reply"),
-      outcome: p("outcome"),
-      category: p("category"),
-      tries: p("tries"),
-      dialogue: p("dialogue"),
-    }),
-  );
+  const insertAttempt = fast(orm.insert(attempts).values(toPlaceholders(getTableColumns(attempts))));
 
   const totals = new Tally<{ workspaceId: number; domainId: number; status: CountedStatus }>((key, amount) => {
     addTotal.run({ ...key, amount });
@@ -202,6 +190,13 @@ function openWrites({ orm, listeners }: Db, counts: EmailCounts | null) {
   };
 }
 
+/** A placeholder for each column, by its name. */
+function toPlaceholders<T extends object>(columns: T): Record<keyof T & string, Placeholder> {
+  const named = Object.keys(columns).map((name) => [name, sql.placeholder(name)] as const);
+  return Object.fromEntries(named) as Record<keyof T & string, Placeholder>;
+}
+
+/** Reads emails one by one, or those that wait. */
 function openReads(orm: Db["orm"]) {
   const p = sql.placeholder;
   const isOwn = and(eq(emails.uid, p("uid")), eq(emails.workspaceId, p("workspaceId")));

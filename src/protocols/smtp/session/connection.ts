@@ -11,9 +11,8 @@
 import * as net from "node:net";
 import * as tls from "node:tls";
 import type { Clock } from "../../../platform/clock.ts";
-import { describeFault, verification } from "./certificate.ts";
 import { Dialogue } from "./transcript.ts";
-import { formatReply, ReplyError, ReplyReader, type Reply } from "../replies/reply.ts";
+import { cleanReply, formatReply, ReplyError, ReplyReader, type Reply } from "../replies/reply.ts";
 
 /** The connection is lost, too late, or out of step. Caught where a session or a transaction ends, never outside this room. */
 export class BrokenWire extends Error {
@@ -254,4 +253,22 @@ export class Wire {
     else waiter?.reject(fault);
     return fault;
   }
+}
+
+/** Only for `verify`: elsewhere certificates are not looked at (R17). `ca`: PEM, in place of the usual authorities. */
+function verification({ host, ca }: { host: string; ca: string | null }): tls.ConnectionOptions {
+  return {
+    ...(ca === null ? {} : { ca }),
+    // By itself the runtime compares with the server name, and an address has none.
+    checkServerIdentity: (_, certificate) => tls.checkServerIdentity(host, certificate),
+  };
+}
+
+/** OpenSSL's names for what can be wrong with a certificate, and the runtime's for a wrong name in it. */
+const CERTIFICATE_FAULT = /^(?:ERR_TLS_CERT_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_(?:CA|PURPOSE))/;
+
+/** The reason of a break, for people. */
+function describeFault(error: Error & { code?: unknown }): string {
+  const isOfCertificate = typeof error.code === "string" && CERTIFICATE_FAULT.test(error.code);
+  return (isOfCertificate ? "its certificate is not valid: " : "") + cleanReply(error.message);
 }
