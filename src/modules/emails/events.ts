@@ -2,6 +2,7 @@ import type { Recorder } from "../events/record.ts";
 import type { EventType } from "../events/schema.ts";
 import { showState } from "./api/serialize.ts";
 import type { Bounce } from "./api/schema.ts";
+import type { QueueStore } from "./queue/store.ts";
 import type { EmailStore, StoredStatus } from "./store/store.ts";
 
 // The events of emails. Each is recorded in the transaction that makes it true: email.queued in api/accept.ts,
@@ -58,4 +59,15 @@ export function endEmail(id: number, end: EmailEnd, deps: EndDeps, from: StoredS
     from,
   );
   deps.recordEvent(END_EVENTS[end.status], { id, workspaceId }, end.endedAt);
+}
+
+/** Inside a transaction: ends a queued email of which no attempt runs. Its attempts so far; null: one runs, or it is not queued. */
+export function endWaiting(
+  id: number,
+  end: Omit<EmailEnd, "attempts">,
+  deps: EndDeps & { queue: Pick<QueueStore, "removeWaiting"> },
+): number | null {
+  const attempts = deps.queue.removeWaiting(id);
+  if (attempts !== null) endEmail(id, { ...end, attempts }, deps);
+  return attempts;
 }

@@ -109,7 +109,7 @@ function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, dep
     const domain = senders[index];
     const uid = uids[index];
     if (domain === undefined || uid === undefined) throw new Error("an email has no domain");
-    write(email, domain, { uid, now, lanes, parts: deps });
+    write(email, domain, { uid, now, lanes, deps });
     return { id: uid, status: "queued" };
   });
   return {
@@ -185,12 +185,12 @@ function getPlace(request: AcceptRequest, index: number, field: string): { field
 function write(
   email: Prepared,
   domain: DomainRow,
-  context: { uid: string; now: number; lanes: Map<number, string>; parts: AcceptDeps },
+  context: { uid: string; now: number; lanes: Map<number, string>; deps: AcceptDeps },
 ): void {
-  const { uid, now, lanes, parts } = context;
-  const { settings } = parts;
+  const { uid, now, lanes, deps } = context;
+  const { settings } = deps;
   const host = domain.hasReturnPath ? `bounce.${domain.name}` : settings.bounceHost;
-  const id = parts.emails.insert({
+  const id = deps.emails.insert({
     uid,
     workspaceId: domain.workspaceId,
     domainId: domain.id,
@@ -205,10 +205,10 @@ function write(
     createdAt: now,
     body: email.body,
   });
-  parts.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
-  const destination = parts.findTransport(domain.name).siteFor(email.to.domain);
-  const laneId = parts.queue.laneFor(domain.workspaceId, destination);
-  parts.queue.add({
+  deps.emails.addTotal({ workspaceId: domain.workspaceId, domainId: domain.id, status: "queued" }, 1);
+  const destination = deps.findTransport(domain.name).siteFor(email.to.domain);
+  const laneId = deps.queue.laneFor(domain.workspaceId, destination);
+  deps.queue.add({
     id,
     laneId,
     workspaceId: domain.workspaceId,
@@ -218,5 +218,5 @@ function write(
     expiresAt: now + settings.lifetimeMs,
   });
   lanes.set(laneId, destination);
-  parts.recordEvent("email.queued", { id, workspaceId: domain.workspaceId }, now);
+  deps.recordEvent("email.queued", { id, workspaceId: domain.workspaceId }, now);
 }

@@ -2,7 +2,7 @@ import { AppError } from "../../../platform/errors.ts";
 import type { AcceptDeps } from "./accept.ts";
 import type { EmailStatus } from "./schema.ts";
 import { getStatus } from "./serialize.ts";
-import { endEmail } from "../events.ts";
+import { endWaiting } from "../events.ts";
 import type { EmailScope } from "../store/list-store.ts";
 import type { EmailState } from "../store/store.ts";
 
@@ -21,9 +21,10 @@ export async function cancelEmail(scope: EmailScope, uid: string, deps: CancelDe
   const canceled = await deps.commit(() => {
     const found = deps.emails.findState(scope, uid);
     if (found === undefined) return null;
-    const attempts = found.email.status === "queued" ? deps.queue.removeWaiting(found.email.id) : null;
-    if (attempts === null) throw notCancelable(found);
-    endEmail(found.email.id, { status: "canceled", endedAt: deps.clock.now(), attempts }, deps);
+    const { id, status } = found.email;
+    const isEnded =
+      status === "queued" && endWaiting(id, { status: "canceled", endedAt: deps.clock.now() }, deps) !== null;
+    if (!isEnded) throw notCancelable(found);
     return deps.emails.findRecord(scope, uid) ?? null;
   });
   if (canceled !== null) deps.log.event("email.canceled", { id: uid, attempts: canceled.email.attempts });

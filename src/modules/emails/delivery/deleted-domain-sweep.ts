@@ -2,7 +2,7 @@ import { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
 import type { Log } from "../../../platform/log.ts";
-import { type EndDeps, endEmail } from "../events.ts";
+import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "../queue/store.ts";
 import type { DomainOfWorkspace } from "../store/store.ts";
 import { DOMAIN_DELETED } from "./deliver.ts";
@@ -52,10 +52,7 @@ async function failAll(domain: DomainOfWorkspace, stopping: AbortSignal, deps: D
 
 function failBatch(domain: DomainOfWorkspace, deps: DeletedDomainSweepDeps) {
   const waiting = deps.emails.listWaitingOfDomain(domain, BATCH);
-  for (const { id } of waiting) {
-    const attempts = deps.queue.removeWaiting(id);
-    if (attempts === null) continue;
-    endEmail(id, { status: "failed", endedAt: deps.clock.now(), failedReason: DOMAIN_DELETED, attempts }, deps);
-  }
+  const end = { status: "failed", endedAt: deps.clock.now(), failedReason: DOMAIN_DELETED } as const;
+  for (const { id } of waiting) endWaiting(id, end, deps);
   return waiting;
 }

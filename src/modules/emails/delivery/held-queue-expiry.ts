@@ -4,7 +4,7 @@ import type { Commit } from "../../../platform/db/group-commit.ts";
 import type { Log } from "../../../platform/log.ts";
 import { shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { Bounce } from "../api/schema.ts";
-import { type EndDeps, endEmail } from "../events.ts";
+import { type EndDeps, endWaiting } from "../events.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import type { QueueStore } from "../queue/store.ts";
 
@@ -90,10 +90,10 @@ function expireBatch(workspaceId: number, deps: HeldQueueExpiryDeps): Batch {
     const firstToStay = oldest.findIndex(({ expiresAt }) => expiresAt > now);
     const expired = firstToStay < 0 ? oldest : oldest.slice(0, firstToStay);
     for (const email of expired) {
-      const attempts = deps.queue.removeWaiting(email.id);
-      if (attempts === null) continue;
       const reason = formatExpiredReason(email);
-      endEmail(email.id, { status: "failed", endedAt: now, failedReason: reason, bounce: EXPIRED, attempts }, deps);
+      const end = { status: "failed", endedAt: now, failedReason: reason, bounce: EXPIRED } as const;
+      const attempts = endWaiting(email.id, end, deps);
+      if (attempts === null) continue;
       batch.expired.push({ uid: email.uid, recipient: email.recipient, attempts, reason });
     }
     if (expired.length === BATCH) batch.isMore = true;

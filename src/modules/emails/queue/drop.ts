@@ -1,4 +1,4 @@
-import { type EndDeps, endEmail } from "../events.ts";
+import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "./store.ts";
 
 /** What became of a message that is to be taken off its queue. `running`: it is being delivered, and was left alone. */
@@ -12,8 +12,6 @@ export function dropEmail(
 ): Dropped {
   const found = deps.emails.findStateById(id);
   if ((found?.queue ?? null) === null || found?.email.status !== "queued") return "gone";
-  const attempts = deps.queue.removeWaiting(id);
-  if (attempts === null) return "running";
-  endEmail(id, { status: "failed", endedAt: end.now, failedReason: end.reason, attempts }, deps);
-  return "dropped";
+  const attempts = endWaiting(id, { status: "failed", endedAt: end.now, failedReason: end.reason }, deps);
+  return attempts === null ? "running" : "dropped";
 }
