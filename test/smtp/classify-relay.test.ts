@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
-import { classifyRelayBroken, classifyRelayed } from "../../src/protocols/smtp/replies/classify-relay.ts";
+import { classifyRelayed, classifyRelayResult } from "../../src/protocols/smtp/replies/classify-relay.ts";
 import { readWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
@@ -74,7 +74,8 @@ test("a connection that breaks is only a delay", () => {
     ["dot", "bad_connection"],
   ];
   for (const [stage, category] of table) {
-    const verdict = classifyRelayBroken(stage);
+    const broken = { kind: "broken", stage, reason: "lost", isDotSent: stage === "dot" } as const;
+    const verdict = classifyRelayResult(broken, null);
     expect(verdict).toMatchObject({ kind: "deferred", category, isHard: false, isAccessDenied: false });
   }
 });

@@ -282,12 +282,6 @@ export function isAnswered(transmission: Transmission): boolean {
   return transmission.isReached || transmission.result.kind !== "broken";
 }
 
-/** The server's refusal behind a result; only for a result that is one. */
-export function getRefusal({ result, heard }: Transmission): { heard: OwnReply; stage: Stage } {
-  if (result.kind !== "refused" || heard === null) throw new Error("there is no refusal to classify");
-  return { heard, stage: result.stage };
-}
-
 /** One line for logs and records: `550 5.1.1 No such user (mx1.example.net)`, or in our words why there is no answer. */
 export function describeTransmission(transmission: Transmission): string {
   const { result, host } = transmission;

@@ -2,13 +2,8 @@ import type { AddressRanges } from "../../../platform/ip/address.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { findRoute, type Route } from "../../../protocols/smtp/mx-lookup.ts";
-import {
-  classifyBroken,
-  classifyReply,
-  classifyUnfit,
-  type Verdict,
-} from "../../../protocols/smtp/replies/classify.ts";
-import { describeTransmission, getRefusal, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";
+import { classifyResult } from "../../../protocols/smtp/replies/classify.ts";
+import { describeTransmission, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";
 import { DNS_SITE, type RefusalWatch } from "./refusal-watch.ts";
 import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
 import type {
@@ -103,16 +98,8 @@ async function isOwnNameFound(client: ReturnType<DnsClient["forOwner"]>, hostnam
 
 export function classifyDirect(transmission: Transmission): TransmissionFailure {
   return {
-    verdict: findVerdict(transmission),
+    verdict: classifyResult(transmission.result, transmission.heard),
     reason: describeTransmission(transmission),
     isReached: isAnswered(transmission),
   };
-}
-
-function findVerdict(transmission: Transmission): Verdict {
-  const { result } = transmission;
-  if (result.kind === "broken") return classifyBroken(result.stage);
-  if (result.kind === "unfit") return classifyUnfit(result.enhanced);
-  const { heard, stage } = getRefusal(transmission);
-  return classifyReply(heard, stage);
 }

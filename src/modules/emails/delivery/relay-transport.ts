@@ -1,14 +1,9 @@
 import type { DnsClient } from "../../../protocols/dns/client.ts";
 import { findNamedHost } from "../../../protocols/smtp/mx-lookup.ts";
-import {
-  classifyRelayBroken,
-  classifyRelayed,
-  classifyRelayUnfit,
-  type RelayVerdict,
-} from "../../../protocols/smtp/replies/classify-relay.ts";
+import { classifyRelayResult } from "../../../protocols/smtp/replies/classify-relay.ts";
 import { formatReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
-import { describeTransmission, getRefusal, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";
+import { describeTransmission, isAnswered, type Transmission } from "../../../protocols/smtp/transmit.ts";
 import type { Relay } from "./relays.ts";
 import { deliverBySmtp, type SmtpDeliveryDeps } from "./smtp-delivery.ts";
 import type { DeliveryHooks, OutgoingMessage, TransmissionFailure, Transport } from "./transport.ts";
@@ -43,21 +38,13 @@ export function createRelayTransport(relay: Relay, deps: RelayTransportDeps): Tr
 }
 
 export function classifyByRelay(transmission: Transmission, relay: Relay): TransmissionFailure {
-  const { isAccessDenied, ...verdict } = findVerdict(transmission);
+  const { isAccessDenied, ...verdict } = classifyRelayResult(transmission.result, transmission.heard);
   return {
     verdict,
     reason: describeFailure(transmission, relay, isAccessDenied),
     // A relay that does not let us in is left in peace like one that does not answer: many lock out who knocks too often.
     isReached: isAnswered(transmission) && verdict.category !== "auth_failed",
   };
-}
-
-function findVerdict(transmission: Transmission): RelayVerdict {
-  const { result } = transmission;
-  if (result.kind === "broken") return classifyRelayBroken(result.stage);
-  if (result.kind === "unfit") return classifyRelayUnfit(result.stage, result.enhanced);
-  const { heard, stage } = getRefusal(transmission);
-  return classifyRelayed(heard, stage);
 }
 
 function describeFailure(transmission: Transmission, relay: Relay, isAccessDenied: boolean): string {

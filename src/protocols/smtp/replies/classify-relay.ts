@@ -4,7 +4,8 @@
  * recipient than that it will not; and it may refuse us, which is the operator's to mend and costs
  * no email. Pure.
  */
-import { classifyBroken, classifyReply, classifyUnfit, type Verdict } from "./classify.ts";
+import type { SendResult } from "../session/transaction.ts";
+import { classifyReply, classifyResult, type Verdict } from "./classify.ts";
 import type { Stage } from "./stage.ts";
 import type { OwnReply } from "./remove-echo.ts";
 
@@ -17,19 +18,15 @@ const NOT_SIGNED_IN = new Set([530, 534, 535, 538]);
 const NOT_RELAYED =
   /relay(?:ing)?\b.{0,16}(?:access )?(?:denied|not permitted|not allowed|prohibited)|(?:unable|not permitted|not allowed) to relay/i;
 
-/** Judges that the connection to the relay broke. */
-export function classifyRelayBroken(stage: Stage): RelayVerdict {
-  return { ...classifyBroken(stage), isAccessDenied: false };
-}
-
-/** Judges that the relay does not offer what the message, or signing in, needs. */
-export function classifyRelayUnfit(stage: Stage, enhanced: string): RelayVerdict {
-  const verdict = classifyUnfit(enhanced);
-  if (stage !== "auth") return { ...verdict, isAccessDenied: false };
+/** Classifies a result that is not an acceptance; `reply`: the refusal without its echo. */
+export function classifyRelayResult(result: SendResult, reply: OwnReply | null): RelayVerdict {
+  if (result.kind === "refused" && reply !== null) return classifyRelayed(reply, result.stage);
+  const verdict = classifyResult(result, reply);
+  if (result.kind !== "unfit" || result.stage !== "auth") return { ...verdict, isAccessDenied: false };
   return { ...verdict, kind: "deferred", type: "transient", category: "auth_failed", isAccessDenied: true };
 }
 
-/** Judges a relay's refusal. Never hard: a relay cannot speak for the recipient. */
+/** Classifies a relay's refusal. Never hard: a relay cannot speak for the recipient. */
 export function classifyRelayed(reply: OwnReply, stage: Stage): RelayVerdict {
   const verdict = classifyReply(reply, stage);
   // R25: 421 is about the connection, wherever it comes.

@@ -7,6 +7,7 @@
  */
 import { ENHANCED_CATEGORIES, TEXT_RULES, type Category } from "./rules.ts";
 import { type OwnReply, readWhole } from "./remove-echo.ts";
+import type { SendResult } from "../session/transaction.ts";
 import type { Reply } from "./reply.ts";
 import { BEFORE_MAIL, type Stage } from "./stage.ts";
 
@@ -30,7 +31,15 @@ export interface Verdict {
 export const HARD: ReadonlySet<Category> = new Set<Category>(["invalid_recipient", "inactive_mailbox", "bad_domain"]);
 const PASSING = new Set<Category>(["mailbox_full", "rate_limited", "no_answer", "bad_connection", "expired"]);
 
-/** Judges a server's answer given at `stage`. Any code but 2xx; a 2xx is no refusal and is judged as a stray answer. */
+/** Classifies a result that is not an acceptance; `reply`: the refusal without its echo. */
+export function classifyResult(result: SendResult, reply: OwnReply | null): Verdict {
+  if (result.kind === "broken") return classifyBroken(result.stage);
+  if (result.kind === "unfit") return classifyUnfit(result.enhanced);
+  if (result.kind === "accepted" || reply === null) throw new Error("there is no refusal to classify");
+  return classifyReply(reply, result.stage);
+}
+
+/** Classifies a server's answer given at `stage`. Any code but 2xx; a 2xx is no refusal and counts as a stray answer. */
 export function classifyReply(reply: OwnReply, stage: Stage): Verdict {
   const named = saidCategory(reply) ?? enhancedCategory(reply);
   if (isTemporary(reply, stage, named)) {
@@ -41,7 +50,7 @@ export function classifyReply(reply: OwnReply, stage: Stage): Verdict {
 }
 
 /** The verdict on a message that the server could not take, as we found (R19, R21). */
-export function classifyUnfit(enhancedCode: string): Verdict {
+function classifyUnfit(enhancedCode: string): Verdict {
   const category = enhancedCategory({ code: 550, enhanced: enhancedCode }) ?? "unknown";
   const type = bounceType("bounced", category);
   return { kind: "bounced", category, type, smtpCode: null, enhancedCode, isHard: false };
