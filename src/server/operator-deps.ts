@@ -19,13 +19,12 @@ import type { TraceDeps } from "../modules/operator/trace.ts";
 import { openTraceStore } from "../modules/operator/trace-store.ts";
 import type { PageCheck } from "../platform/db/page-check.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
-import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
 import type { Replicator } from "../backup/replication.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
-import type { Sites } from "../protocols/smtp/sites.ts";
+import type { Emails } from "../modules/emails/index.ts";
 import type { Stores } from "./stores.ts";
-import type { Webhooks } from "../modules/webhooks/index.ts";
+import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 
@@ -35,7 +34,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 /** What is overseen, beside what the API has anyway. */
 export interface OperatorView {
   db: Db;
-  sites: Sites;
+  emails: Emails;
   texter: SmsGateway;
   counters: Counters;
   pages: Pick<PageCheck, "check">;
@@ -50,8 +49,7 @@ export interface OperatorSources extends OperatorView {
   stores: Stores;
   common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ListPages };
   guard: DiskGuard;
-  webhooks: Webhooks;
-  worker: Worker;
+  teller: WebhookDelivery;
   issues: () => HealthIssue[];
 }
 
@@ -77,8 +75,9 @@ export interface OperatorToolDeps {
 }
 
 export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
-  const { stores, common, worker, webhooks, config, guard, issues } = sources;
-  const { db, sites, texter, counters, pause, pages, replicator } = sources;
+  const { stores, common, teller, config, guard, issues } = sources;
+  const { db, emails, texter, counters, pause, pages, replicator } = sources;
+  const { worker, sites } = emails;
   const paused = () => pause.pause;
   const { clock } = common;
   const { segments } = stores.sms;
@@ -92,6 +91,7 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       ...common,
       workspaces: stores.workspaces,
       emails: stores.emails,
+      recordEvent: emails.recordEvent,
       queue: stores.queue,
       segments,
       webhooks: stores.webhooks,
@@ -100,8 +100,8 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       waiting: openOperatorQueueStore(db),
       overview,
       census: openCensusStore(db),
-      siteOf: (laneId) => worker.getSite(laneId),
-      blockOf: (site, workspaceId) => sites.blockOf(site, workspaceId),
+      siteOf: (laneId) => worker.siteOf(laneId),
+      blockOf: (site, workspaceId) => sites.findBlock(site, workspaceId),
       isHeld: (workspaceId) => stores.workspaces.byId(workspaceId)?.isHeld ?? true,
       paused,
       troubleOf(route) {
@@ -112,7 +112,7 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       nudge: {
         email: (laneId, dueAt) => worker.nudge(laneId, dueAt),
         sms: (work) => texter.nudge(work),
-        webhook: (webhookId, dueAt) => webhooks.worker.nudge(webhookId, dueAt),
+        webhook: (webhookId, dueAt) => teller.worker.nudge(webhookId, dueAt),
       },
     },
     status: {
@@ -127,8 +127,8 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       freeDiskBytes: () => guard.freeBytes,
       files: () => readFileSizes(databaseFile(config.dataDir)),
       blockedSites: () =>
-        sites.blocked().map(({ site, workspaceId, block }) => {
-          const workspace = workspaceId === null ? undefined : stores.workspaces.byId(workspaceId);
+        sites.blocked().map(({ site, owner, block }) => {
+          const workspace = owner === null ? undefined : stores.workspaces.byId(owner);
           return { site, workspaceId: workspace?.uid ?? null, ...block };
         }),
       links: () =>

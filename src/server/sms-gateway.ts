@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { DnsClient } from "../protocols/dns/client.ts";
-import { RefusalWatch } from "../modules/emails/delivery/mass-refusals.ts";
+import { RefusalWatch } from "../modules/emails/delivery/refusal-watch.ts";
 import type { RecordEvent } from "../modules/events/record.ts";
 import type { PauseView } from "../platform/queue/delivery-pause.ts";
 import { SubmitResponses } from "../modules/sms/gateway/submit-responses.ts";

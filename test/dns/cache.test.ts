@@ -19,7 +19,7 @@ test("answers are held for their TTL, but never under 5 s, over an hour, or over
   for (const [lookup, ttlS, heldS] of cases) {
     const clock = createManualClock();
     const cache = new LookupCache(clock);
-    cache.store("A x", lookup, { ttlS, asker: 0 });
+    cache.store("A x", lookup, { ttlS, owner: 0 });
     clock.advance(heldS * 1000 - 1);
     expect(cache.find("A x", 0)?.kind).toBe(lookup.kind);
     clock.advance(1);
@@ -30,7 +30,7 @@ test("answers are held for their TTL, but never under 5 s, over an hour, or over
 
 test("failures are not held", () => {
   const cache = new LookupCache(createManualClock());
-  cache.store("A x", { kind: "failed", reason: "r" }, { ttlS: 100, asker: 0 });
+  cache.store("A x", { kind: "failed", reason: "r" }, { ttlS: 100, owner: 0 });
   expect(cache.find("A x", 0)).toBeNull();
 });
 
@@ -40,7 +40,7 @@ const large: Lookup<string> = { ...found, records: ["x".repeat(260)] };
 
 test("past its limit of bytes the cache drops the oldest entry, and a renewed one is young again", () => {
   const cache = new LookupCache(createManualClock(), 2.5 * KIB);
-  for (const key of ["A 1", "A 2", "A 1", "A 3"]) cache.store(key, large, { ttlS: 60, asker: 0 });
+  for (const key of ["A 1", "A 2", "A 1", "A 3"]) cache.store(key, large, { ttlS: 60, owner: 0 });
   expect(cache.size).toBe(2);
   expect(cache.bytes).toBeLessThanOrEqual(2.5 * KIB);
   expect(cache.find("A 2", 0)).toBeNull();
@@ -49,19 +49,19 @@ test("past its limit of bytes the cache drops the oldest entry, and a renewed on
 
 test("one that is larger than the cache is not held", () => {
   const cache = new LookupCache(createManualClock(), KIB);
-  cache.store("TXT x", { ...found, records: ["x".repeat(16 * KIB)] }, { ttlS: 60, asker: 0 });
+  cache.store("TXT x", { ...found, records: ["x".repeat(16 * KIB)] }, { ttlS: 60, owner: 0 });
   expect([cache.size, cache.bytes]).toEqual([0, 0]);
 });
 
 test("who asks for many names washes out their own, and not what others share with them", () => {
   const cache = new LookupCache(createManualClock(), 100 * KIB);
   // The flood asked for the provider first.
-  cache.store("MX provider", large, { ttlS: 60, asker: 1 });
-  cache.store("A 1", large, { ttlS: 60, asker: 1 });
-  cache.store("A small", large, { ttlS: 60, asker: 2 });
+  cache.store("MX provider", large, { ttlS: 60, owner: 1 });
+  cache.store("A 1", large, { ttlS: 60, owner: 1 });
+  cache.store("A small", large, { ttlS: 60, owner: 2 });
   expect(cache.find("MX provider", 3)).not.toBeNull();
   for (let i = 0; i < 5_000; i++) {
-    cache.store(`A ${i}`, large, { ttlS: 60, asker: 1 });
+    cache.store(`A ${i}`, large, { ttlS: 60, owner: 1 });
     // Nor does asking for it make it theirs.
     cache.find("MX provider", 1);
   }
@@ -77,16 +77,16 @@ test("who asks for many names washes out their own, and not what others share wi
 test("what is over is swept out, asked for again or not", () => {
   const clock = createManualClock();
   const cache = new LookupCache(clock);
-  for (let i = 0; i < 100; i++) cache.store(`A ${i}`, found, { ttlS: 30, asker: i });
+  for (let i = 0; i < 100; i++) cache.store(`A ${i}`, found, { ttlS: 30, owner: i });
   clock.advance(61_000);
-  cache.store("A new", found, { ttlS: 30, asker: 0 });
+  cache.store("A new", found, { ttlS: 30, owner: 0 });
   expect(cache.size).toBe(1);
 });
 
 test("a clock that goes back does not keep an answer alive", () => {
   const clock = createManualClock();
   const cache = new LookupCache(clock);
-  cache.store("A x", found, { ttlS: 60, asker: 0 });
+  cache.store("A x", found, { ttlS: 60, owner: 0 });
   clock.set(clock.now() - 86_400_000);
   expect(cache.find("A x", 0)).toBeNull();
 });

@@ -41,7 +41,7 @@ test("a domain with 990 MX costs as much as one with 50", async () => {
     "many.example": { MX: mx(10, 990).map(({ preference, exchange }) => [preference, exchange]), ttlS: 600 },
   });
   const resolver = createResolver({ servers: [server.address], clock: createManualClock(), random: systemRandom });
-  const first = await resolver.by(7).mx("many.example");
+  const first = await resolver.forOwner(7).mx("many.example");
   expect(first).toMatchObject({ kind: "found", records: { length: 50 } });
   // The lot is drawn once for as long as the answer holds, so that its site keeps its name.
   expect(await resolver.mx("many.example")).toEqual(first);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readReport } from "../../src/protocols/dsn/parse.ts";
+import { readReport } from "../../src/protocols/dsn/parse-report.ts";
 import { bytes, mail } from "./mails.ts";
 
 // RFC 5965; R42.

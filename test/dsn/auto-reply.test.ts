@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readReport } from "../../src/protocols/dsn/parse.ts";
+import { readReport } from "../../src/protocols/dsn/parse-report.ts";
 import { group, mail, report } from "./mails.ts";
 
 // RFC 3834; R46.

@@ -6,9 +6,9 @@ import {
   MAX_MESSAGE_BYTES,
   MAX_PARTS,
   readMessage,
-  textOf,
+  decodePart,
 } from "../../src/protocols/dsn/message.ts";
-import { readReport } from "../../src/protocols/dsn/parse.ts";
+import { readReport } from "../../src/protocols/dsn/parse-report.ts";
 import { FOREIGN_PHRASES } from "../../src/protocols/dsn/languages.ts";
 import { CERTAIN_PHRASES, REPORTER_PHRASES } from "../../src/protocols/dsn/phrases.ts";
 
@@ -85,7 +85,7 @@ test("the limits are where their names say", () => {
   // The innermost multipart that is opened holds the next one as a leaf.
   expect(read(`${nested(MAX_DEPTH + 5)}x`).parts.map(({ type }) => type)).toEqual(["multipart/mixed"]);
   const text = read(`${HEAD}Content-Type: text/plain\r\n\r\n${"a".repeat(MIB)}`).parts[0];
-  expect(text === undefined ? 0 : textOf(text).length).toBe(MAX_DECODED_BYTES);
+  expect(text === undefined ? 0 : decodePart(text).length).toBe(MAX_DECODED_BYTES);
 });
 
 test("texts full of the words that the rules look for cost no more", () => {

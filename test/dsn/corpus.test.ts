@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readReport } from "../../src/protocols/dsn/parse.ts";
+import { readReport } from "../../src/protocols/dsn/parse-report.ts";
 import { JUDGED } from "./corpus-judged.ts";
 import { bounceSamples, complaintSamples, isCorpusHere, isInFirstHalf, percent, type Score, score } from "./corpus.ts";
 

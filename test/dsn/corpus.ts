@@ -1,7 +1,7 @@
 /** The corpora of real reports that may lie beside the project, and the score of the parser on them. */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readReport, type Report } from "../../src/protocols/dsn/parse.ts";
+import { readReport, type Report } from "../../src/protocols/dsn/parse-report.ts";
 import { JUDGED } from "./corpus-judged.ts";
 
 const FOLDER = new URL("../../../shared/corpora/", import.meta.url).pathname;

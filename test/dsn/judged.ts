@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readReport } from "../../src/protocols/dsn/parse.ts";
+import { readReport } from "../../src/protocols/dsn/parse-report.ts";
 import type { Category } from "../../src/protocols/smtp/replies/classify.ts";
 
 /** `suppress`: permanent and hard. `bounce`: permanent, the recipient stays. `passing`: given up, but not refused for good. */

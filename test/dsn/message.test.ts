@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { decodeText, plain } from "../../src/protocols/dsn/charset.ts";
 import { readDeliveryStatus } from "../../src/protocols/dsn/delivery-status.ts";
-import { decodeWords, parameterOf, readFields } from "../../src/protocols/dsn/fields.ts";
-import { readMessage, textOf } from "../../src/protocols/dsn/message.ts";
+import { decodeWords, findParameter, readFields } from "../../src/protocols/dsn/fields.ts";
+import { readMessage, decodePart } from "../../src/protocols/dsn/message.ts";
 import { findCommand, findReplies } from "../../src/protocols/dsn/smtp-replies.ts";
 import { bytes } from "./mails.ts";
 
@@ -72,8 +72,8 @@ test("fields are unfolded, and a parameter that lost its indentation is taken ba
     { name: "content-type", value: "multipart/mixed; boundary=x" },
     { name: "to", value: "c" },
   ]);
-  expect(parameterOf('multipart/mixed; charset=utf-8; boundary = "a b"', "boundary")).toBe("a b");
-  expect(parameterOf("multipart/mixed", "boundary")).toBeNull();
+  expect(findParameter('multipart/mixed; charset=utf-8; boundary = "a b"', "boundary")).toBe("a b");
+  expect(findParameter("multipart/mixed", "boundary")).toBeNull();
 });
 
 test("encoded words, transfer encodings and charsets are undone (RFC 2045, RFC 2047)", () => {
@@ -86,7 +86,7 @@ test("encoded words, transfer encodings and charsets are undone (RFC 2045, RFC 2
     type: "text/plain",
     body: "a=\r\nb=C3=A3",
   };
-  expect(textOf(part)).toBe("abã");
+  expect(decodePart(part)).toBe("abã");
   expect(plain("  Não\u00a0 Está’s\n“É”")).toBe("nao esta's “e”");
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { composeMessage } from "../../src/protocols/mime/compose.ts";
-import { type BounceReport, readReport } from "../../src/protocols/dsn/parse.ts";
+import { type BounceReport, readReport } from "../../src/protocols/dsn/parse-report.ts";
 import { isGenuine, readReturnPath, returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { mailbox } from "../mime/mailbox.ts";
 import { bytes, group, mail, report } from "./mails.ts";

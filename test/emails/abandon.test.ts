@@ -206,14 +206,15 @@ test("a storage that fails in the middle only puts off the rest, and a stop ends
   const bugs: unknown[] = [];
   const abandoner = createDeletedDomainSweep({
     emails: openEmailStore(db),
+    recordEvent: () => undefined,
     queue: openQueueStore(db),
     commit: committer.commit,
     clock,
     log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
   });
   db.sqlite.run("PRAGMA query_only = ON");
-  abandoner.begin();
-  abandoner.begin();
+  abandoner.start();
+  abandoner.trigger();
   await until(() => guard.failure !== null);
   expect(queued(pombo)).toBe(600);
   db.sqlite.run("PRAGMA query_only = OFF");
@@ -222,6 +223,6 @@ test("a storage that fails in the middle only puts off the rest, and a stop ends
   await committer.commit(() => null);
   expect(found(pombo, "one.test")).toMatchObject([{ status: "failed", emails: 600 }]);
   expect(bugs).toEqual([]);
-  abandoner.stop();
-  abandoner.begin();
+  await abandoner.stop();
+  abandoner.trigger();
 });

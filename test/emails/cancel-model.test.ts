@@ -5,7 +5,8 @@ import { DiskGuard } from "../../src/platform/db/disk-guard.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
 import { retryEmail } from "../../src/modules/emails/api/retry.ts";
-import { stateOf } from "../../src/modules/emails/api/serialize.ts";
+import { endEmail } from "../../src/modules/emails/events.ts";
+import { getStatus } from "../../src/modules/emails/api/serialize.ts";
 import { type EmailStore, openEmailStore } from "../../src/modules/emails/store/store.ts";
 import type { AttemptContext, JobResult } from "../../src/platform/queue/handler.ts";
 import {
@@ -41,6 +42,7 @@ interface Attempt {
 interface World extends Disposable {
   of: TemporaryDatabase;
   emails: EmailStore;
+  recordEvent: () => void;
   queue: QueueStore;
   clock: FakeClock;
   guard: DiskGuard;
@@ -68,7 +70,15 @@ function world(seed: number): World {
     changed: () => undefined,
   });
   return {
-    ...{ of, clock, guard, random: seeded(seed), emails: openEmailStore(of.db), queue: openQueueStore(of.db) },
+    ...{
+      of,
+      clock,
+      guard,
+      random: seeded(seed),
+      emails: openEmailStore(of.db),
+      recordEvent: () => undefined,
+      queue: openQueueStore(of.db),
+    },
     ...{ uids: [], running: new Map(), arrivals: new Map(), canceled: new Set(), breaches: [], answers: {} },
     [Symbol.dispose]: () => of[Symbol.dispose](),
   };
@@ -132,7 +142,7 @@ async function begin(on: World): Promise<Life> {
 }
 
 function expectMayStart(on: World, job: EmailJob): void {
-  const email = on.emails.forDelivery(job.id)?.email;
+  const email = on.emails.findForDelivery(job.id)?.email;
   if (on.canceled.has(job.id) || email?.status !== "queued") on.breaches.push(`${job.id} is begun as ${email?.status}`);
   if (on.running.has(job.id)) on.breaches.push(`${job.id} runs twice`);
 }
@@ -215,11 +225,7 @@ async function end(on: World, attempt: Attempt, how = on.random()): Promise<void
   const { id, attempt: attempts } = attempt.job;
   const finish = (status: "delivered" | "bounced") => {
     const times = { endedAt: on.clock.now(), sentAt: null, deliveredAt: null };
-    attempt.end(
-      resultOf(on, attempt, { kind: "complete" }, () =>
-        on.emails.end(id, { status, ...times, failedReason: null, bounce: null, attempts }),
-      ),
-    );
+    attempt.end(resultOf(on, attempt, { kind: "complete" }, () => endEmail(id, { status, ...times, attempts }, on)));
   };
   const defer = (record: () => void) =>
     attempt.end(
@@ -288,10 +294,10 @@ async function drain(on: World): Promise<void> {
 function expectWhole(on: World): void {
   const counted: Record<string, number> = {};
   for (const uid of on.uids) {
-    const found = on.emails.state(SCOPE, uid);
+    const found = on.emails.findState(SCOPE, uid);
     if (found === undefined) throw new Error(`${uid} is lost`);
     const { email } = found;
-    const state = stateOf(found);
+    const state = getStatus(found);
     counted[state] = (counted[state] ?? 0) + 1;
     const arrived = on.arrivals.get(email.id) ?? 0;
     if (!FINALS.includes(state) || found.queue !== null) on.breaches.push(`${email.id} ends as ${state}`);

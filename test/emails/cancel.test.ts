@@ -47,7 +47,7 @@ async function scene() {
   });
   const nudged: number[] = [];
   const parts = {
-    ...{ emails, queue, commit, clock: { now: () => NOW, after: () => () => undefined } },
+    ...{ emails, queue, recordEvent: () => undefined, commit, clock: { now: () => NOW, after: () => () => undefined } },
     log: { event: () => undefined, error: () => undefined },
     nudge: (lane: number) => void nudged.push(lane),
   };

@@ -7,10 +7,11 @@ import { Committer } from "../../src/platform/db/group-commit.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
 import { retryEmail } from "../../src/modules/emails/api/retry.ts";
-import { RefusalWatch } from "../../src/modules/emails/delivery/mass-refusals.ts";
-import { type EmailReport, takeReport } from "../../src/modules/emails/reports/process.ts";
+import { endEmail } from "../../src/modules/emails/events.ts";
+import { RefusalWatch } from "../../src/modules/emails/delivery/refusal-watch.ts";
+import { type EmailReport, processReport } from "../../src/modules/emails/reports/process-report.ts";
 import { EMAIL_STATUSES, type EmailStatus } from "../../src/modules/emails/api/schema.ts";
-import { statusOf } from "../../src/modules/emails/api/status.ts";
+import { toStatus } from "../../src/modules/emails/api/serialize.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { freeInterrupted } from "../../src/platform/queue/recover.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
@@ -108,7 +109,7 @@ function end(on: World): void {
   const status = pick(on.random, ENDS);
   if (job === undefined || status === undefined || !on.life.stores.queue.complete(job)) return;
   const times = { endedAt: on.now, sentAt: null, deliveredAt: null };
-  on.life.stores.emails.end(job.id, { status, ...times, failedReason: null, bounce: null, attempts: job.attempt });
+  endEmail(job.id, { status, ...times, attempts: job.attempt }, { ...on.life.stores, ...edgesOf(on) });
 }
 
 function defer(on: World): void {
@@ -147,11 +148,19 @@ function report(on: World): void {
   if (found === undefined || said === undefined) return;
   const nothing = () => undefined;
   const rates = { answered: nothing, reported: nothing };
-  const { log } = edgesOf(on);
-  const environment = { log, findRelay: () => null, standingOf: () => ({}), show: (words: string) => words };
-  const parts = { ...on.life.stores, ...environment, rates, reportedRefusals: new RefusalWatch() };
+  const transport = { isDirect: true, siteFor: (domain: string) => domain, deliver: () => Promise.reject(new Error()) };
+  const environment = { findTransport: () => transport, show: (words: string) => words };
+  const workspaces = { byId: () => ({}) };
+  const parts = {
+    ...on.life.stores,
+    ...edgesOf(on),
+    ...environment,
+    workspaces,
+    rates,
+    reportedRefusals: new RefusalWatch(),
+  };
   const reported = { report: said, reporter: "mx.example.com", at: on.now, isFromProvider: false };
-  const { outcome } = takeReport(found.uid, reported, parts);
+  const { outcome } = processReport(found.uid, reported, parts);
   on.seen.add(`${found.status} ${outcome}`);
 }
 
@@ -192,6 +201,7 @@ async function ask(on: World, what: "cancel" | "retry"): Promise<void> {
 
 function edgesOf(on: World) {
   return {
+    recordEvent: () => undefined,
     clock: { now: () => on.now, after: () => () => undefined },
     log: {
       event: () => undefined,
@@ -210,14 +220,13 @@ async function deleteDomain(on: World): Promise<void> {
   on.domains.push({ id: on.nextDomainId++, workspaceId: domain.workspaceId });
   await parts.commit(() => {
     // As src/modules/emails/delivery/deleted-domain-sweep.ts does.
-    for (const { id } of parts.emails.waitingOfDomain(
+    for (const { id } of parts.emails.listWaitingOfDomain(
       { workspaceId: domain.workspaceId, domainId: domain.id },
       1_000,
     )) {
       const attempts = parts.queue.removeWaiting(id);
       if (attempts === null) continue;
-      const failure = { sentAt: null, deliveredAt: null, failedReason: "gone", bounce: null, attempts };
-      parts.emails.end(id, { status: "failed", endedAt: parts.clock.now(), ...failure });
+      endEmail(id, { status: "failed", endedAt: parts.clock.now(), failedReason: "gone", attempts }, parts);
     }
   });
 }
@@ -275,8 +284,8 @@ function everyEmail(on: World): Row[] {
     )
     .all()
     .map(({ stored, attempts, inFlight, ...row }) => {
-      const queue = attempts === null ? null : { attempts, isInFlight: inFlight === 1 };
-      const status = statusOf(stored, queue);
+      const queue = attempts === null ? null : { attempts, inFlight: inFlight === 1 };
+      const status = toStatus(stored, queue);
       on.seen.add(status === "sending" && attempts !== null && attempts > 1 ? "sending again" : status);
       return { ...row, status };
     });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { openContentStore } from "../../src/modules/emails/content/store.ts";
-import { purgeContents } from "../../src/modules/emails/content/purge.ts";
+import { CONTENT_PURGE_EVERY_MS, createContentPurge } from "../../src/modules/emails/content/purge.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { startInstance } from "../fakes/instance.ts";
@@ -8,7 +8,7 @@ import { waitUntil } from "../peers/process.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const DAY_MS = 24 * 60 * 60_000;
-const EVERY_MS = 10 * 60_000;
+const EVERY_MS = CONTENT_PURGE_EVERY_MS;
 
 function start() {
   const temporary = temporaryDatabase();
@@ -16,7 +16,7 @@ function start() {
   const clock = fakeClock(NOON);
   const bugs: unknown[] = [];
   let failures = 0;
-  const stop = purgeContents({
+  const purge = createContentPurge({
     contents: openContentStore(db, () => undefined),
     commit: (run) =>
       failures-- > 0
@@ -29,6 +29,7 @@ function start() {
     log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
     keepMs: 30 * DAY_MS,
   });
+  purge.start(CONTENT_PURGE_EVERY_MS);
   const insertEmail = db.sqlite.query(
     `INSERT INTO email (uid, workspace_id, domain_id, sender, sender_address, sender_domain, recipient,
        recipient_address, subject, return_path, created_at, status, ended_at)
@@ -40,7 +41,7 @@ function start() {
   return {
     clock,
     bugs,
-    stop,
+    stop: () => purge.stop(),
     fail: (times: number) => (failures = times),
     /** Emails accepted, and final, so long before noon; not final: null. */
     fill: (count: number, acceptedMs: number, finalMs: number | null) =>
@@ -91,7 +92,7 @@ test("a share whose commit fails is looked at again, not passed by", async () =>
 test("a stop ends it, also one that comes while a share is being removed", async () => {
   using on = start();
   on.clock.advance(EVERY_MS);
-  on.stop();
+  await on.stop();
   await turn(3);
   expect(on.clock.pending).toBe(0);
 });

@@ -3,7 +3,7 @@ import {
   type RefusedRecipient,
   RefusalWatch,
   type Suppressing,
-} from "../../src/modules/emails/delivery/mass-refusals.ts";
+} from "../../src/modules/emails/delivery/refusal-watch.ts";
 
 const MINUTE = 60_000;
 const START = 1_000 * MINUTE;

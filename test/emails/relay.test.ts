@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RelayConfig } from "../../src/config/config.ts";
-import { classify, relayFinder } from "../../src/modules/emails/delivery/relay.ts";
-import { openRelays } from "../../src/modules/emails/delivery/relay-settings.ts";
+import { classifyDirect, type DirectTransportDeps } from "../../src/modules/emails/delivery/direct-transport.ts";
+import { classifyByRelay } from "../../src/modules/emails/delivery/relay-transport.ts";
+import { createTransports } from "../../src/modules/emails/delivery/transports.ts";
+import { openRelays } from "../../src/modules/emails/delivery/relays.ts";
 import { StartError } from "../../src/platform/errors.ts";
-import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { readWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 import type { SendResult } from "../../src/protocols/smtp/session/session.ts";
 import type { Transmission } from "../../src/protocols/smtp/transmit.ts";
@@ -42,15 +44,17 @@ function inFolder(use: (write: (name: string, text: string | Uint8Array) => stri
 
 test("mail goes by the relay that has its sending domain, else by the one for all others, else direct", () => {
   const named = openRelays([config({ domains: ["loja.test", "outra.test"] }), config({ host: "b.test" })]);
-  const find = relayFinder(named);
-  expect(["loja.test", "outra.test", "third.test", "sub.loja.test"].map((domain) => find(domain)?.host)).toEqual([
-    "smtp.example.net",
-    "smtp.example.net",
-    "b.test",
-    "b.test",
+  // Nothing is delivered here.
+  const sites = (relays: typeof named, ...domains: string[]) =>
+    domains.map((domain) => createTransports(relays, {} as DirectTransportDeps)(domain).siteFor("example.com"));
+  expect(sites(named, "loja.test", "outra.test", "third.test", "sub.loja.test")).toEqual([
+    "relay smtp.example.net:587",
+    "relay smtp.example.net:587",
+    "relay b.test:587",
+    "relay b.test:587",
   ]);
-  expect(relayFinder(named.slice(0, 1))("third.test")).toBeNull();
-  expect(relayFinder([])("loja.test")).toBeNull();
+  expect(sites(named.slice(0, 1), "third.test")).toEqual(["example.com"]);
+  expect(sites([], "loja.test")).toEqual(["example.com"]);
 });
 
 test("what the configuration says of TLS becomes the policy, and never less", () => {
@@ -123,7 +127,7 @@ function transmission(result: SendResult): Transmission {
     isReached: false,
     isOutcomeUnknown: false,
     lastReply: "reply" in result ? result.reply : null,
-    heard: result.kind === "refused" ? hearWhole(result.reply) : null,
+    heard: result.kind === "refused" ? readWhole(result.reply) : null,
   };
 }
 
@@ -139,7 +143,7 @@ function broken(stage: "connect" | "greeting" | "starttls" | "dot", reason: stri
 test("the reason names the relay, and says what the operator can do where it is theirs to mend", () => {
   const [open] = openRelays([config()]);
   const [signing] = openRelays([config({ username: "loja", password: "geheim!!" })]);
-  const reason = (result: SendResult, relay = signing!) => classify(transmission(result), relay).reason;
+  const reason = (result: SendResult, relay = signing!) => classifyByRelay(transmission(result), relay).reason;
   expect(reason(broken("connect", "connect ECONNREFUSED 192.0.2.1:587"))).toBe(
     "the relay smtp.example.net:587 could not be reached: connect ECONNREFUSED 192.0.2.1:587",
   );
@@ -159,16 +163,16 @@ test("the reason names the relay, and says what the operator can do where it is 
 
 test("a relay that does not let us in is held for one that does not answer, so that it is left in peace", () => {
   const [relay] = openRelays([config({ username: "loja", password: "geheim!!" })]);
-  expect(classify(transmission(refused("auth", "535 5.7.8 No")), relay!).isReached).toBe(false);
-  expect(classify(transmission(refused("rcpt", "550 5.1.1 No such user")), relay!).isReached).toBe(true);
-  expect(classify(transmission(broken("connect", "refused")), relay!).isReached).toBe(false);
+  expect(classifyByRelay(transmission(refused("auth", "535 5.7.8 No")), relay!).isReached).toBe(false);
+  expect(classifyByRelay(transmission(refused("rcpt", "550 5.1.1 No such user")), relay!).isReached).toBe(true);
+  expect(classifyByRelay(transmission(broken("connect", "refused")), relay!).isReached).toBe(false);
 });
 
 test("the same refusal suppresses from the recipient's server and not from a relay (R38)", () => {
   const [relay] = openRelays([config()]);
   const sent = transmission(refused("rcpt", "550 5.1.1 No such user"));
-  expect(classify(sent, null).verdict).toMatchObject({ kind: "bounced", category: "invalid_recipient", isHard: true });
-  expect(classify(sent, relay!).verdict).toMatchObject({
+  expect(classifyDirect(sent).verdict).toMatchObject({ kind: "bounced", category: "invalid_recipient", isHard: true });
+  expect(classifyByRelay(sent, relay!).verdict).toMatchObject({
     kind: "bounced",
     category: "invalid_recipient",
     isHard: false,

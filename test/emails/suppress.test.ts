@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { openDatabase } from "../../src/platform/db/open.ts";
-import { RefusalWatch } from "../../src/modules/emails/delivery/mass-refusals.ts";
+import { RefusalWatch } from "../../src/modules/emails/delivery/refusal-watch.ts";
 import { suppressFor } from "../../src/modules/emails/delivery/suppress.ts";
 import type { Log, LogFields } from "../../src/platform/log.ts";
 import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";
@@ -25,7 +25,7 @@ function scene() {
       for (let n = 0; n < count; n++) {
         const one = this.refuse(`user${n}@example.com`);
         one.write();
-        one.tell();
+        one.log();
       }
     },
     events,
@@ -48,11 +48,11 @@ test("one that could not be written before the mass showed is held with the othe
   on.undone(() => early.write());
   const late = on.refuse("late@example.com");
   late.write();
-  late.tell();
+  late.log();
   expect(on.suppressed()).toEqual([]);
   expect(on.held()).toHaveLength(19);
   early.write();
-  early.tell();
+  early.log();
   expect(on.suppressed()).toEqual([]);
   expect(on.held()).toContain("early@example.com");
   expect(on.held()).toHaveLength(20);
@@ -67,7 +67,7 @@ test("what the first of a mass took back and could not keep is taken back when i
   on.undone(() => twentieth.write());
   expect(on.suppressed()).toHaveLength(19);
   twentieth.write();
-  twentieth.tell();
+  twentieth.log();
   expect([on.suppressed(), on.held().length]).toEqual([[], 20]);
 });
 
@@ -75,11 +75,11 @@ test("the first of a mass whose email was canceled meanwhile leaves the taking b
   using on = scene();
   on.refuseMany(19);
   // Never written: the row was taken from its attempt.
-  on.refuse("canceled@example.com").tell();
+  on.refuse("canceled@example.com").log();
   expect([on.suppressed().length, on.events]).toEqual([19, []]);
   const next = on.refuse("next@example.com");
   next.write();
-  next.tell();
+  next.log();
   expect([on.suppressed(), on.held().length]).toEqual([[], 20]);
 });
 
@@ -89,8 +89,8 @@ test("two of a mass in one transaction hold each recipient once", () => {
   const [first, second] = [on.refuse("a@example.com"), on.refuse("b@example.com")];
   first.write();
   second.write();
-  first.tell();
-  second.tell();
+  first.log();
+  second.log();
   expect([on.suppressed(), on.held().length]).toEqual([[], 21]);
   expect(on.events.map(({ count }) => count)).toEqual([20, 1]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import type { AttemptRow, EmailRow, QueueRow } from "../../src/modules/emails/store/read-store.ts";
+import type { AttemptRow, EmailRow, QueueRow } from "../../src/modules/emails/store/store.ts";
 import { showTimeline } from "../../src/modules/emails/api/timeline.ts";
-import { dialogueOf, triesOf } from "../../src/modules/emails/delivery/connection-attempts.ts";
+import { formatDialogue, formatTries } from "../../src/modules/emails/delivery/connection-attempts.ts";
 
 const EMAIL: EmailRow = {
   ...{ id: 1, uid: "0198a5a0-0000-7000-8000-000000000000", workspaceId: 1, domainId: 1 },
@@ -98,7 +98,7 @@ test("one connection leaves nothing to keep of its tries, and none neither", () 
     dialogue: "0 < 220 hi",
     endedAt: 1,
   };
-  expect([triesOf({ tries: [] }), triesOf({ tries: [one] })]).toEqual([null, null]);
-  expect(JSON.parse(triesOf({ tries: [one, one] }) ?? "")).toHaveLength(2);
-  expect(dialogueOf({ tries: [one, { ...one, dialogue: null }] })).toBe("= a [192.0.2.1]\n0 < 220 hi");
+  expect([formatTries({ tries: [] }), formatTries({ tries: [one] })]).toEqual([null, null]);
+  expect(JSON.parse(formatTries({ tries: [one, one] }) ?? "")).toHaveLength(2);
+  expect(formatDialogue({ tries: [one, { ...one, dialogue: null }] })).toBe("= a [192.0.2.1]\n0 < 220 hi");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Report } from "../../src/protocols/dsn/parse.ts";
+import type { Report } from "../../src/protocols/dsn/parse-report.ts";
 import { createReportReader, type GivenReport } from "../../src/modules/inbound-mail/read-report.ts";
 import { ThreadGone } from "../../src/platform/worker-threads/worker-thread.ts";
 import { mail } from "../dsn/mails.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type MailParserOptions, simpleParser } from "mailparser";
-import { readReport } from "../../src/protocols/dsn/parse.ts";
+import { readReport } from "../../src/protocols/dsn/parse-report.ts";
 import { returnPath } from "../../src/protocols/dsn/return-path.ts";
 import { newId } from "../../src/platform/uuid.ts";
 import { systemRandom } from "../../src/platform/random.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { RefusalWatch } from "../../src/modules/emails/delivery/mass-refusals.ts";
+import { RefusalWatch } from "../../src/modules/emails/delivery/refusal-watch.ts";
 import { InvalidNumbers } from "../../src/modules/sms/receipts/invalid-numbers.ts";
 import { openHeldStore } from "../../src/modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../../src/modules/suppressions/store.ts";

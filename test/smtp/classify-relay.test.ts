@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
-import { classifyRelayBroken, classifyRelayed } from "../../src/protocols/smtp/replies/classify-relay.ts";
-import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { classifyRelayed, classifyRelayResult } from "../../src/protocols/smtp/replies/classify-relay.ts";
+import { readWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 function judged(stage: Stage, reply: string) {
-  return classifyRelayed(hearWhole(makeReply(Number(reply.slice(0, 3)), [reply.slice(4)])), stage);
+  return classifyRelayed(readWhole(makeReply(Number(reply.slice(0, 3)), [reply.slice(4)])), stage);
 }
 
 const BOUNCED: [stage: Stage, reply: string, category: string][] = [
@@ -19,7 +19,7 @@ const BOUNCED: [stage: Stage, reply: string, category: string][] = [
 ];
 
 test.each(BOUNCED)("a relay's 5xx bounces and never suppresses: %s %s", (stage, reply, category) => {
-  expect(judged(stage, reply)).toMatchObject({ kind: "bounced", category, isHard: false, isOurTrouble: false });
+  expect(judged(stage, reply)).toMatchObject({ kind: "bounced", category, isHard: false, isAccessDenied: false });
 });
 
 const OURS: [stage: Stage, reply: string][] = [
@@ -47,7 +47,7 @@ test.each(OURS)(
       category: "auth_failed",
       type: "transient",
       isHard: false,
-      isOurTrouble: true,
+      isAccessDenied: true,
     };
     expect(judged(stage, reply)).toMatchObject(expected);
   },
@@ -63,7 +63,7 @@ const PASSING: [stage: Stage, reply: string, category: string][] = [
 ];
 
 test.each(PASSING)("a temporary answer is only a delay: %s %s", (stage, reply, category) => {
-  expect(judged(stage, reply)).toMatchObject({ kind: "deferred", category, isHard: false, isOurTrouble: false });
+  expect(judged(stage, reply)).toMatchObject({ kind: "deferred", category, isHard: false, isAccessDenied: false });
 });
 
 test("a connection that breaks is only a delay", () => {
@@ -74,7 +74,8 @@ test("a connection that breaks is only a delay", () => {
     ["dot", "bad_connection"],
   ];
   for (const [stage, category] of table) {
-    const verdict = classifyRelayBroken(stage);
-    expect(verdict).toMatchObject({ kind: "deferred", category, isHard: false, isOurTrouble: false });
+    const broken = { kind: "broken", stage, reason: "lost", isDotSent: stage === "dot" } as const;
+    const verdict = classifyRelayResult(broken, null);
+    expect(verdict).toMatchObject({ kind: "deferred", category, isHard: false, isAccessDenied: false });
   }
 });

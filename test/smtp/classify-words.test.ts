@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { classifyReply } from "../../src/protocols/smtp/replies/classify.ts";
 import type { Category } from "../../src/protocols/smtp/replies/rules.ts";
-import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { readWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 // Answers to RCPT in the words of many servers, beside those of classify.test.ts.
 
-const judge = (line: string) => classifyReply(hearWhole(makeReply(Number(line.slice(0, 3)), [line.slice(4)])), "rcpt");
+const judge = (line: string) => classifyReply(readWhole(makeReply(Number(line.slice(0, 3)), [line.slice(4)])), "rcpt");
 
 const DEAD: Partial<Record<Category, string[]>> = {
   invalid_recipient: [

@@ -3,11 +3,11 @@ import { expect, test } from "bun:test";
 import { classifyBroken, classifyReply } from "../../src/protocols/smtp/replies/classify.ts";
 import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
 import { TEXT_RULES, type Category } from "../../src/protocols/smtp/replies/rules.ts";
-import { hearWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { readWhole } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 
 const judge = (line: string, stage: Stage = "rcpt") =>
-  classifyReply(hearWhole(makeReply(Number(line.slice(0, 3)), [line.slice(4)])), stage);
+  classifyReply(readWhole(makeReply(Number(line.slice(0, 3)), [line.slice(4)])), stage);
 const HARD: Category[] = ["invalid_recipient", "inactive_mailbox", "bad_domain"];
 
 test("the verdict carries the codes as the server gave them", () => {
@@ -264,7 +264,7 @@ test.skipIf(!isCorpusHere)(
     for (const { label, code, message } of all) {
       // Lines of some samples carry the code again, as they were cut from a log.
       const lines = message.split(/\r?\n/).map((line) => line.trim().replace(new RegExp(`^${code}[ ,-]`), ""));
-      const verdict = classifyReply(hearWhole(makeReply(code, lines)), "rcpt");
+      const verdict = classifyReply(readWhole(makeReply(code, lines)), "rcpt");
       // One sample is labelled a deferral but answers 550, "user has moved": the basic code comes first (R36).
       const isMislabelled = label === "defer" && code >= 500;
       if (!isMislabelled)

@@ -4,7 +4,7 @@ import { parseRanges } from "../../src/platform/ip/address.ts";
 import type { Random } from "../../src/platform/random.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { findRoute, lookupsAtOnce } from "../../src/protocols/smtp/mx-lookup.ts";
+import { findRoute, limitLookups } from "../../src/protocols/smtp/mx-lookup.ts";
 import type { Route } from "../../src/protocols/smtp/mx-lookup.ts";
 import { startFakeDns } from "../fakes/dns-server.ts";
 import { createFakeResolver } from "../fakes/resolver.ts";
@@ -113,7 +113,7 @@ test("an MX lookup that fails is trouble, whatever the addresses say (R1)", asyn
     { "a.example": { A: ["1.0.0.1"] } },
     { failures: { "MX a.example": "SERVFAIL" } },
   );
-  expect(found).toEqual({ kind: "trouble", reason: "MX a.example: SERVFAIL" });
+  expect(found).toEqual({ kind: "temporary_failure", reason: "MX a.example: SERVFAIL" });
 });
 
 test("a null MX alone is a bad domain, even with an address (R4)", async () => {
@@ -155,7 +155,7 @@ test("mail hosts without an address are a bad domain only if no lookup failed (R
   expect(await route("a.example", zone)).toMatchObject({ kind: "bad_domain", cause: "no_address" });
   for (const name of ["A x.example", "AAAA y.example"]) {
     expect(await route("a.example", zone, { failures: { [name]: "timeout" } })).toEqual({
-      kind: "trouble",
+      kind: "temporary_failure",
       reason: `${name}: timeout`,
     });
   }
@@ -241,7 +241,7 @@ test("addresses inside our own network are dropped, the others stay (R8)", async
 test("a domain that leads only into our own network is trouble that names the address, not a bounce (R8)", async () => {
   const zone: Zone = { "a.example": { MX: [[10, "x.example"]] }, "x.example": { A: ["127.0.0.1"] } };
   expect(await route("a.example", zone)).toEqual({
-    kind: "trouble",
+    kind: "temporary_failure",
     reason: "x.example: 127.0.0.1 is a loopback address",
   });
   expect(addresses(await route("a.example", zone, { allowed: ["127.0.0.0/8"] }))).toEqual(["127.0.0.1"]);
@@ -264,9 +264,9 @@ test("hosts at or after our own place in the list are discarded, and our own add
   const own = { names: ["us.example"], addresses: ["1.0.0.9"] };
   expect(hosts(await route("a.example", zone, { own }))).toEqual(["x.example"]);
   const back = await route("b.example", { "b.example": { MX: [[10, "us.example"]] } }, { own });
-  expect(back).toMatchObject({ kind: "trouble" });
+  expect(back).toMatchObject({ kind: "temporary_failure" });
   const address = await route("c.example", { "c.example": { A: ["1.0.0.9"] } }, { own });
-  expect(address).toEqual({ kind: "trouble", reason: "c.example: 1.0.0.9 is this server" });
+  expect(address).toEqual({ kind: "temporary_failure", reason: "c.example: 1.0.0.9 is this server" });
 });
 
 test("domains with the same mail hosts share a site, in whatever order they list them (R12)", async () => {
@@ -317,10 +317,10 @@ test("a route has no more lookups under way than its share, however many hosts a
     random: fixedRandom(0),
     allowed: parseRanges([]),
   };
-  expect(await findRoute("a.example", options)).toMatchObject({ kind: "trouble", reason: "no answer" });
-  expect(most).toBe(lookupsAtOnce(1));
-  expect(lookupsAtOnce(200)).toBe(200 * most);
-  expect(lookupsAtOnce(1_000_000)).toBeLessThan(10_000);
+  expect(await findRoute("a.example", options)).toMatchObject({ kind: "temporary_failure", reason: "no answer" });
+  expect(most).toBe(limitLookups(1));
+  expect(limitLookups(200)).toBe(200 * most);
+  expect(limitLookups(1_000_000)).toBeLessThan(10_000);
 });
 
 test("a route is found over a real server", async () => {

@@ -4,8 +4,8 @@ import { parseAddress } from "../../src/protocols/mime/address.ts";
 import { classifyReply } from "../../src/protocols/smtp/replies/classify.ts";
 import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
 import { TEXT_RULES } from "../../src/protocols/smtp/replies/rules.ts";
-import { hear, type Told } from "../../src/protocols/smtp/replies/remove-echo.ts";
-import { reactionTo } from "../../src/protocols/smtp/providers.ts";
+import { removeEcho, type SentMessage } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { findReaction } from "../../src/protocols/smtp/providers.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 import { seeded } from "./helpers.ts";
 
@@ -113,14 +113,18 @@ const REPLIES = [
 ];
 
 const NEUTRAL = { local: "x9", domain: "y9.test" };
-const header: Told["header"] = { addresses: [], texts: [] };
+const header: SentMessage["header"] = { addresses: [], texts: [] };
 
 function meaning(line: string, to: string, stage: Stage = "rcpt") {
   const lines = line.slice(4).split("\n");
-  const heard = hear(makeReply(Number(line.slice(0, 3)), lines), stage, { from: "b+t@bounce.z9.test", to, header });
+  const heard = removeEcho(makeReply(Number(line.slice(0, 3)), lines), stage, {
+    from: "b+t@bounce.z9.test",
+    to,
+    header,
+  });
   const { kind, category, isHard, enhancedCode } = classifyReply(heard, stage);
   const reactions = ["mx.example.net", "mta5.am0.yahoodns.net", "mx01.mail.icloud.com"].map(
-    (site) => reactionTo(heard.words, site, heard.code < 500)?.kind,
+    (site) => findReaction(heard.words, site, heard.code < 500)?.kind,
   );
   return { kind, category, isHard, enhancedCode, reactions };
 }
@@ -184,7 +188,7 @@ test("what real Postfix answered to the recipient that stopped all tenants' mail
   const to = '"blocked using spamhaus 1"@mx.test';
   const reply =
     "550 5.1.1 <blocked using spamhaus 1@mx.test>: Recipient address rejected: User unknown in virtual mailbox table";
-  const heard = hear(makeReply(550, [reply.slice(4)]), "rcpt", { from: "b+t@bounce.loja.test", to, header });
+  const heard = removeEcho(makeReply(550, [reply.slice(4)]), "rcpt", { from: "b+t@bounce.loja.test", to, header });
   expect(heard.words).toBe("address recipient address rejected: user unknown in virtual mailbox table");
   expect(classifyReply(heard, "rcpt")).toMatchObject({ category: "invalid_recipient", isHard: true });
 });
@@ -204,12 +208,16 @@ test("an address means nothing either where the line ends in the middle of it, o
       }
   expect(wrong.slice(0, 3)).toEqual([]);
   // What is whole is compared as a whole.
-  const heard = hear(makeReply(550, ["5.1.1 user unknown"]), "rcpt", { from: "", to: "unknownish@a.test", header });
+  const heard = removeEcho(makeReply(550, ["5.1.1 user unknown"]), "rcpt", {
+    from: "",
+    to: "unknownish@a.test",
+    header,
+  });
   expect(heard.words).toBe("user unknown");
 });
 
 test("the sender's domain at MAIL, and the subject and the name after DATA, are not the server's words either", () => {
-  const told: Told = {
+  const told: SentMessage = {
     from: "b+t@bounce.blocked-by-spamhaus.test",
     to: "maria@example.net",
     header: {
@@ -217,7 +225,7 @@ test("the sender's domain at MAIL, and the subject and the name after DATA, are 
       texts: ["Too many connections, says spamhaus", "Temporarily deferred"],
     },
   };
-  const said = (text: string, stage: Stage) => hear(makeReply(554, [text]), stage, told);
+  const said = (text: string, stage: Stage) => removeEcho(makeReply(554, [text]), stage, told);
   expect(said("Sender bounce.blocked-by-spamhaus.test refused", "mail").words).toBe("sender it refused");
   for (const text of [
     'Subject "Too many connections, says spamhaus" refused',
@@ -226,7 +234,7 @@ test("the sender's domain at MAIL, and the subject and the name after DATA, are 
     "Domain too-many-connections.test refused",
   ]) {
     const heard = said(text, "dot");
-    expect([text, reactionTo(heard.words, "mx.example.net", true), heard.isEcho]).toEqual([text, null, true]);
+    expect([text, findReaction(heard.words, "mx.example.net", true), heard.isEcho]).toEqual([text, null, true]);
     expect([text, classifyReply(heard, "dot").category]).toEqual([text, "unknown"]);
   }
   // At RCPT the server has not seen the header.
@@ -235,7 +243,7 @@ test("the sender's domain at MAIL, and the subject and the name after DATA, are 
 
 test("a long subject is cut out to its end, and no subject takes long to look for", () => {
   const heard = (subject: string, lines: string[]) =>
-    hear(makeReply(554, lines), "dot", { from: "", to: "a@b.test", header: { addresses: [], texts: [subject] } });
+    removeEcho(makeReply(554, lines), "dot", { from: "", to: "a@b.test", header: { addresses: [], texts: [subject] } });
   const subject = `${"w ".repeat(110)}you are blocked using spamhaus`;
   expect(heard(subject, [`5.7.1 Refused: ${subject}`]).words).toBe("refused: it");
   const startedAt = performance.now();
@@ -248,14 +256,14 @@ test("a long subject is cut out to its end, and no subject takes long to look fo
 
 test("a code that the address brings is none of the server's", () => {
   const to = '"5.7.1 blocked"@example.net';
-  const heard = (text: string) => hear(makeReply(550, [text]), "rcpt", { from: "a@b.test", to, header });
+  const heard = (text: string) => removeEcho(makeReply(550, [text]), "rcpt", { from: "a@b.test", to, header });
   expect(heard("5.7.1 blocked@example.net... unknown here").enhanced).toBeNull();
   expect(heard("5.1.1 <5.7.1 blocked@example.net>: no such user").enhanced).toBe("5.1.1");
 });
 
 test("a server's own words stay, though a name is made of some of them", () => {
   const words = (to: string, text: string) =>
-    hear(makeReply(550, [text]), "rcpt", { from: "a@b.test", to, header }).words;
+    removeEcho(makeReply(550, [text]), "rcpt", { from: "a@b.test", to, header }).words;
   expect(words("user@example.net", "5.1.1 User unknown")).toBe("address unknown");
   expect(words("no.such.user@example.net", "No such user here")).toBe("no such user here");
   expect(words("zen@example.net", "blocked using zen.spamhaus.org")).toBe("blocked using zen.spamhaus.org");

@@ -43,7 +43,7 @@ test("whatever DNS says against it is trouble that may pass, never a bad domain 
     ["broken.test", "SERVFAIL"],
   ] as const) {
     expect(await findNamedHost(name, resolver)).toMatchObject({
-      kind: "trouble",
+      kind: "temporary_failure",
       reason: expect.stringContaining(words),
     });
   }

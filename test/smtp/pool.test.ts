@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { IDLE_MS, SESSION_LIFE_MS, SessionPool, type PoolOptions } from "../../src/protocols/smtp/session-pool.ts";
 import type { SmtpSession } from "../../src/protocols/smtp/session/session.ts";
 import { DEFAULT_TIMEOUTS } from "../../src/protocols/smtp/session/timeouts.ts";
-import { createTlsMemory, tlsPolicy, WITHOUT_TLS_MS } from "../../src/protocols/smtp/tls-policy.ts";
+import { ExpiringNames } from "../../src/protocols/smtp/expiring-names.ts";
+import { tlsPolicy, WITHOUT_TLS_MS } from "../../src/protocols/smtp/tls-policy.ts";
 import { fakeClock, type FakeClock } from "../fakes/clock.ts";
 import { stall, type Mx } from "../fakes/mx.ts";
 import { withMx } from "./helpers.ts";
@@ -159,20 +160,20 @@ test("the last host's greeting may take 5 minutes, any other's 60 s (R13)", asyn
 
 test.each(["not_now", "broken"] as const)("TLS that is %s is remembered per host for its time (R17)", (failure) => {
   const clock = fakeClock();
-  const memory = createTlsMemory(clock);
-  memory.remember("mx1.example", failure);
+  const memory = new ExpiringNames(clock);
+  memory.add("mx1.example", WITHOUT_TLS_MS[failure]);
   clock.advance(WITHOUT_TLS_MS[failure] - 1);
-  expect(memory.isBroken("mx1.example")).toBe(true);
-  expect(memory.isBroken("mx2.example")).toBe(false);
+  expect(memory.has("mx1.example")).toBe(true);
+  expect(memory.has("mx2.example")).toBe(false);
   clock.advance(1);
-  expect(memory.isBroken("mx1.example")).toBe(false);
+  expect(memory.has("mx1.example")).toBe(false);
 });
 
 test("the memory of broken TLS is bounded: the oldest host goes first", () => {
-  const memory = createTlsMemory(fakeClock());
-  for (let count = 0; count < 10_001; count++) memory.remember(`mx${count}.example`, "broken");
-  expect(memory.isBroken("mx0.example")).toBe(false);
-  expect(memory.isBroken("mx1.example")).toBe(true);
+  const memory = new ExpiringNames(fakeClock());
+  for (let count = 0; count < 10_001; count++) memory.add(`mx${count}.example`, WITHOUT_TLS_MS.broken);
+  expect(memory.has("mx0.example")).toBe(false);
+  expect(memory.has("mx1.example")).toBe(true);
 });
 
 test("every host is opportunistic until a policy says more (§1.8)", () => {

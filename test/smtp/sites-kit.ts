@@ -1,5 +1,5 @@
 import { PROVIDERS } from "../../src/protocols/smtp/providers.ts";
-import { hear, type Told } from "../../src/protocols/smtp/replies/remove-echo.ts";
+import { removeEcho, type SentMessage } from "../../src/protocols/smtp/replies/remove-echo.ts";
 import { makeReply } from "../../src/protocols/smtp/replies/reply.ts";
 import { type SiteBlock, Sites } from "../../src/protocols/smtp/sites.ts";
 import type { Stage } from "../../src/protocols/smtp/replies/stage.ts";
@@ -12,7 +12,7 @@ export const SITE = "mx1.example.net,mx2.example.net";
 /** Workspaces. */
 export const SHOP = 1;
 export const BANK = 2;
-const TOLD: Told = {
+const TOLD: SentMessage = {
   from: "b+token@bounce.loja.test",
   to: "maria@example.net",
   header: { addresses: ["loja@loja.test"], texts: ["Your order is on its way today"] },
@@ -52,13 +52,13 @@ export function start(maxSessions = 20) {
         by,
       ),
     /** How long the site is blocked from now on; 0: it is not. */
-    blockedFor: (site = SITE, by: number | null = SHOP) => Math.max(0, (sites.blockOf(site, by)?.until ?? now) - now),
+    blockedFor: (site = SITE, by: number | null = SHOP) => Math.max(0, (sites.findBlock(site, by)?.until ?? now) - now),
   };
 }
 
 export function transmission(result: SendResult): Transmission {
   const nothing = { host: "mx1.example.net", address: null, tls: null, policy: null, tries: [] };
   const lastReply = "reply" in result ? result.reply : null;
-  const heard = result.kind === "refused" ? hear(result.reply, result.stage, TOLD) : null;
+  const heard = result.kind === "refused" ? removeEcho(result.reply, result.stage, TOLD) : null;
   return { ...nothing, result, isReached: result.kind !== "broken", isOutcomeUnknown: false, lastReply, heard };
 }

@@ -9,7 +9,7 @@ describe("what a site asks in answers to one workspace's mail", () => {
     for (let i = 0; i < 9; i++) on.refuse(554, BLOCKED);
     expect([on.blockedFor(SITE, SHOP), on.blockedFor(SITE, BANK), on.blockedFor(SITE, null)]).toEqual([HOUR, 0, 0]);
     expect(on.told).toMatchObject([[SITE, { reason: expect.stringContaining("spamhaus") }, SHOP]]);
-    expect(on.sites.blocked()).toMatchObject([{ site: SITE, workspaceId: SHOP }]);
+    expect(on.sites.blocked()).toMatchObject([{ site: SITE, owner: SHOP }]);
     on.refuse(554, BLOCKED, "rcpt", { by: BANK });
     expect([on.blockedFor(SITE, BANK), on.blockedFor(SITE, null)]).toEqual([HOUR, HOUR]);
     expect(on.told.at(-1)).toHaveLength(2);
@@ -31,7 +31,7 @@ describe("what a site asks in answers to one workspace's mail", () => {
     const on = start();
     on.refuse(code, text);
     expect([on.blockedFor(SITE, SHOP), on.blockedFor(SITE, BANK)]).toEqual([forMs, 0]);
-    expect(on.sites.sessionsOf(SITE)).toBe(5);
+    expect(on.sites.sessionLimit(SITE)).toBe(5);
     on.refuse(code, text, "rcpt", { by: BANK });
     expect(on.blockedFor(SITE, BANK)).toBeGreaterThan(0);
     expect(on.blockedFor(SITE, null)).toBeGreaterThan(0);
@@ -41,16 +41,16 @@ describe("what a site asks in answers to one workspace's mail", () => {
     const on = start();
     for (let i = 0; i < 2; i++) on.refuse(451, "4.7.650 The mail server has been temporarily deferred");
     on.advance(MINUTE);
-    expect([on.sites.ownSessionsOf(SITE, SHOP), on.sites.ownSessionsOf(SITE, BANK)]).toEqual([1, Infinity]);
+    expect([on.sites.ownerSessionLimit(SITE, SHOP), on.sites.ownerSessionLimit(SITE, BANK)]).toEqual([1, Infinity]);
     on.sites.begin(SITE, BANK);
     expect(on.blockedFor(SITE, SHOP)).toBe(0);
     on.sites.begin(SITE, SHOP);
     expect([on.blockedFor(SITE, SHOP), on.blockedFor(SITE, BANK)]).toEqual([MINUTE, 0]);
     const narrow = start();
     narrow.refuse(421, "4.3.2 Your IP exceeded the maximum number of connections");
-    expect([narrow.sites.sessionsOf(SITE), narrow.sites.ownSessionsOf(SITE, SHOP)]).toEqual([5, 1]);
+    expect([narrow.sites.sessionLimit(SITE), narrow.sites.ownerSessionLimit(SITE, SHOP)]).toEqual([5, 1]);
     narrow.refuse(421, "4.3.2 Your IP exceeded the maximum number of connections", "rcpt", { by: BANK });
-    expect(narrow.sites.sessionsOf(SITE)).toBe(1);
+    expect(narrow.sites.sessionLimit(SITE)).toBe(1);
   });
 
   test("an answer to RCPT about an address asks nothing of anybody", () => {
@@ -61,7 +61,7 @@ describe("what a site asks in answers to one workspace's mail", () => {
         on.refuse(450, "4.1.1 Mailbox temporarily deferred, too many connections", "rcpt", { by });
       }
     }
-    expect([on.sites.blocked(), on.sites.sessionsOf(SITE)]).toEqual([[], 5]);
+    expect([on.sites.blocked(), on.sites.sessionLimit(SITE)]).toEqual([[], 5]);
   });
 
   test("an answer to MAIL may be about the sender's domain, named or not, and holds for its workspace", () => {
@@ -86,6 +86,6 @@ describe("what a site asks in answers to one workspace's mail", () => {
         on.refuse(451, "4.7.1 loja@loja.test is temporarily deferred, too many connections", "dot", { by });
       }
     }
-    expect([on.sites.blocked(), on.sites.sessionsOf(SITE)]).toEqual([[], 5]);
+    expect([on.sites.blocked(), on.sites.sessionLimit(SITE)]).toEqual([[], 5]);
   });
 });

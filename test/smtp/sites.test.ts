@@ -7,34 +7,34 @@ import { HOUR, MINUTE, SHOP, SITE, start, transmission } from "./sites-kit.ts";
 describe("sessions (R31)", () => {
   test("a site starts with 5 and grows by one for each round of successes, up to its limit", () => {
     const on = start(8);
-    expect(on.sites.sessionsOf(SITE)).toBe(5);
+    expect(on.sites.sessionLimit(SITE)).toBe(5);
     for (let i = 0; i < 6; i++) on.accept();
-    expect(on.sites.sessionsOf(SITE)).toBe(6);
+    expect(on.sites.sessionLimit(SITE)).toBe(6);
     for (let i = 0; i < 200; i++) on.accept();
-    expect(on.sites.sessionsOf(SITE)).toBe(8);
+    expect(on.sites.sessionLimit(SITE)).toBe(8);
   });
 
   test("each connection that fails takes one away, down to one", () => {
     const on = start();
     on.fail();
-    expect(on.sites.sessionsOf(SITE)).toBe(4);
+    expect(on.sites.sessionLimit(SITE)).toBe(4);
     for (let i = 0; i < 10; i++) on.fail();
-    expect(on.sites.sessionsOf(SITE)).toBe(1);
+    expect(on.sites.sessionLimit(SITE)).toBe(1);
   });
 
   test("a provider's own limits hold, whatever the successes", () => {
     const on = start();
     const orange = "smtp-in.orange.fr";
-    expect(on.sites.sessionsOf(orange)).toBe(2);
+    expect(on.sites.sessionLimit(orange)).toBe(2);
     for (let i = 0; i < 200; i++) on.accept(orange);
-    expect(on.sites.sessionsOf(orange)).toBe(2);
+    expect(on.sites.sessionLimit(orange)).toBe(2);
     expect(on.sites.messagesPerSession("mx01.mail.icloud.com,mx02.mail.icloud.com")).toBe(5);
     expect(on.sites.messagesPerSession(SITE)).toBeNull();
   });
 
   test("a name that only ends like a provider's is not the provider", () => {
     const on = start();
-    expect(on.sites.sessionsOf("mx.notorange.fr")).toBe(5);
+    expect(on.sites.sessionLimit("mx.notorange.fr")).toBe(5);
   });
 });
 
@@ -50,7 +50,7 @@ describe("a site that cannot be reached (R33)", () => {
     for (let i = 0; i < 5; i++) {
       on.advance(on.blockedFor());
       expect(on.blockedFor()).toBe(0);
-      expect(on.sites.sessionsOf(SITE)).toBe(1);
+      expect(on.sites.sessionLimit(SITE)).toBe(1);
       // One probe is enough to know.
       on.fail();
       lengths.push(on.blockedFor() / MINUTE);
@@ -67,13 +67,13 @@ describe("a site that cannot be reached (R33)", () => {
   test("is left alone as long as was meant when the clock is set back, and its end is told by that clock", () => {
     const on = start();
     for (let failure = 0; failure < 5; failure += 1) on.fail();
-    const until = on.sites.blockOf(SITE, null)?.until ?? 0;
+    const until = on.sites.findBlock(SITE, null)?.until ?? 0;
     on.setBack(24 * HOUR);
-    expect(on.sites.blockOf(SITE, null)?.until).toBe(until - 24 * HOUR);
+    expect(on.sites.findBlock(SITE, null)?.until).toBe(until - 24 * HOUR);
     on.advance(MINUTE - 1);
-    expect(on.sites.blockOf(SITE, null)).not.toBeNull();
+    expect(on.sites.findBlock(SITE, null)).not.toBeNull();
     on.advance(1);
-    expect(on.sites.blockOf(SITE, null)).toBeNull();
+    expect(on.sites.findBlock(SITE, null)).toBeNull();
   });
 
   test("failures that come side by side are one block", () => {
@@ -109,7 +109,7 @@ describe("a site that cannot be reached (R33)", () => {
     const on = start();
     for (let i = 0; i < 9; i++) on.fail();
     expect(on.blockedFor("mx.example.org")).toBe(0);
-    expect(on.sites.sessionsOf("mx.example.org")).toBe(5);
+    expect(on.sites.sessionLimit("mx.example.org")).toBe(5);
     expect(on.sites.blocked().map(({ site }) => site)).toEqual([SITE]);
   });
 
@@ -118,7 +118,7 @@ describe("a site that cannot be reached (R33)", () => {
     const reason = "too large; exceeded the maximum number of connections";
     for (let i = 0; i < 9; i++)
       on.sites.learn(SITE, SHOP, transmission({ kind: "unfit", stage: "mail", enhanced: "5.3.4", reason }));
-    expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
+    expect([on.blockedFor(), on.sites.sessionLimit(SITE)]).toEqual([0, 5]);
   });
 });
 
@@ -132,7 +132,7 @@ describe("what a site asks for", () => {
       on.advance(on.blockedFor());
     }
     expect(rests).toEqual([5, 15, 30, 60, 120, 120]);
-    expect(on.sites.sessionsOf(SITE)).toBe(1);
+    expect(on.sites.sessionLimit(SITE)).toBe(1);
     on.accept();
     on.refuse(421, "4.3.2 shutting down", "ehlo");
     expect(on.blockedFor()).toBe(5_000);
@@ -163,7 +163,7 @@ describe("what a site asks for", () => {
   test("what everybody may say is believed of passing refusals only", () => {
     const on = start();
     on.refuse(550, "5.1.1 too many connections");
-    expect(on.sites.sessionsOf(SITE)).toBe(5);
+    expect(on.sites.sessionLimit(SITE)).toBe(5);
   });
 
   test("a site that takes mail meanwhile has not blocked our address (R34)", () => {
@@ -183,7 +183,7 @@ describe("what a site asks for", () => {
         SHOP,
         transmission({ kind: "broken", stage: "connect", reason: "connect ENETUNREACH", isDotSent: false }),
       );
-    expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
+    expect([on.blockedFor(), on.sites.sessionLimit(SITE)]).toEqual([0, 5]);
   });
 
   test("a connection that fails for want of a source address is told in the words that this is known by", async () => {
@@ -219,9 +219,9 @@ describe("what a site asks for", () => {
   test("too many connections: one session for an hour, then as before (R32)", () => {
     const on = start();
     on.refuse(421, "4.3.2 Your IP exceeded the maximum number of connections", "greeting");
-    expect(on.sites.sessionsOf(SITE)).toBe(1);
+    expect(on.sites.sessionLimit(SITE)).toBe(1);
     on.advance(HOUR + 1);
-    expect(on.sites.sessionsOf(SITE)).toBe(5);
+    expect(on.sites.sessionLimit(SITE)).toBe(5);
   });
 
   test("temporarily deferred: a rest at first, the second time a message a minute for 90 minutes (R32)", () => {
@@ -230,16 +230,16 @@ describe("what a site asks for", () => {
     deferred();
     expect(on.blockedFor()).toBe(MINUTE);
     on.advance(MINUTE);
-    expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 5]);
+    expect([on.blockedFor(), on.sites.sessionLimit(SITE)]).toEqual([0, 5]);
     deferred();
     expect(on.blockedFor()).toBe(MINUTE);
     on.advance(MINUTE);
-    expect([on.blockedFor(), on.sites.sessionsOf(SITE)]).toEqual([0, 1]);
+    expect([on.blockedFor(), on.sites.sessionLimit(SITE)]).toEqual([0, 1]);
     on.sites.begin(SITE, SHOP);
     expect(on.blockedFor()).toBe(MINUTE);
     on.advance(90 * MINUTE);
     expect(on.blockedFor()).toBe(0);
-    expect(on.sites.sessionsOf(SITE)).toBe(5);
+    expect(on.sites.sessionLimit(SITE)).toBe(5);
   });
 
   test("five messages in a row that were welcome end the pace, and the site grows again from one session", () => {
@@ -254,7 +254,7 @@ describe("what a site asks for", () => {
     expect(on.blockedFor()).toBe(0);
     expect(on.told.at(-1)).toEqual([SITE, null]);
     on.accept();
-    expect(on.sites.sessionsOf(SITE)).toBe(2);
+    expect(on.sites.sessionLimit(SITE)).toBe(2);
   });
 
   test("our address is blocked: at the greeting at once, else when it is said three times in an hour (R34)", () => {

@@ -78,7 +78,7 @@ test("a relay without AUTH, without TLS or with broken TLS gets nothing, and not
       expect(sent).toMatchObject({ result: { stage }, isReached: false });
       expect(counts(mxs)).toEqual([1]);
       expect(mxs[0]!.connections[0]!.commands.filter((line) => /^(AUTH|MAIL)/.test(line))).toEqual([]);
-      expect(pool.tlsMemory.isBroken("mx1.example")).toBe(false);
+      expect(pool.withoutTls.has("mx1.example")).toBe(false);
     });
   }
 });

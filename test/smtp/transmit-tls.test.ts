@@ -14,7 +14,7 @@ test("a failed handshake is tried again in clear on the same host, and the host 
       const first = await deliverVia(pool, destination, MAIL);
       expect(first).toMatchObject({ result: { kind: "accepted" }, host: "mx1.example", tls: null });
       expect(counts(mxs)).toEqual([2, 0]);
-      expect(pool.tlsMemory.isBroken("mx1.example")).toBe(true);
+      expect(pool.withoutTls.has("mx1.example")).toBe(true);
       pool.acquire(pool.key("site", first.policy!))!.destroy();
       await deliverVia(pool, destination, MAIL);
       expect(mxs[0]!.connections[2]!.commands).not.toContain("STARTTLS");
@@ -68,7 +68,7 @@ test("a server that requires TLS, and whose TLS fails, has refused nothing: TLS 
       expect(describeTransmission(first)).toMatch(
         /^(454 4\.7\.0 TLS not available|TLS failed, and without it the server says: 530 5\.7\.0 Must issue .*) \(mx1\.example\)$/,
       );
-      expect([pool.tlsMemory.isBroken("mx1.example"), pool.idleCount]).toEqual([false, 0]);
+      expect([pool.withoutTls.has("mx1.example"), pool.idleCount]).toEqual([false, 0]);
       mxs[0]!.script = { tls: "good", mail: MUST };
       expect(await deliverVia(pool, destination, MAIL)).toMatchObject({ result: { kind: "accepted" } });
       expect(mxs[0]!.messages).toMatchObject([{ isTls: true }]);
@@ -79,14 +79,14 @@ test("a server that requires TLS, and whose TLS fails, has refused nothing: TLS 
 test("a host remembered for its broken TLS that now requires TLS is forgiven, on a used session too (R17)", async () => {
   await withSite([{ tls: "garbage" }], async ({ pool, destination, mxs }) => {
     await deliverVia(pool, destination, MAIL);
-    expect([pool.tlsMemory.isBroken("mx1.example"), pool.idleCount]).toEqual([true, 1]);
+    expect([pool.withoutTls.has("mx1.example"), pool.idleCount]).toEqual([true, 1]);
     mxs[0]!.script = { tls: "good", mail: MUST };
     const second = await deliverVia(pool, destination, MAIL);
     expect(second).toMatchObject({
       result: { kind: "accepted" },
       tries: [{ isReused: true, tls: null }, { isReused: false }],
     });
-    expect(pool.tlsMemory.isBroken("mx1.example")).toBe(false);
+    expect(pool.withoutTls.has("mx1.example")).toBe(false);
     expect(mxs[0]!.messages.map(({ isTls }) => isTls)).toEqual([false, true]);
   });
 });
@@ -99,7 +99,7 @@ test("a refusal in clear that speaks of something else stands, whatever became o
   }
   await withSite([{ tls: "garbage", mail: "550 5.7.1 Sender refused" }], async ({ pool, destination }) => {
     expect(await deliverVia(pool, destination, MAIL)).toMatchObject({ result: { kind: "refused", stage: "mail" } });
-    expect(pool.tlsMemory.isBroken("mx1.example")).toBe(true);
+    expect(pool.withoutTls.has("mx1.example")).toBe(true);
   });
 });
 

@@ -1,5 +1,5 @@
-import { decodeWords, valueOf } from "../../protocols/dsn/fields.ts";
-import { type Message, readMessage, textOf } from "../../protocols/dsn/message.ts";
+import { decodeWords, findValue } from "../../protocols/dsn/fields.ts";
+import { type Message, readMessage, decodePart } from "../../protocols/dsn/message.ts";
 import type { InboxEntry, InboxMail } from "../../modules/inbound-mail/operator-schema.ts";
 import { UsageError } from "../framework/failure.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../client/operator-command.ts";
@@ -60,7 +60,7 @@ async function show({ api, given, terminal, isJson }: Work): Promise<Shown> {
 
 function asText(mail: Mail, message: Message): string {
   const { from, subject, mailbox, envelopeFrom, helo, clientAddress, receivedAt } = mail;
-  const to = valueOf(message.fields, "to");
+  const to = findValue(message.fields, "to");
   const head = facts([
     ["From", plain(from ?? "-")],
     ["To", to === null ? mailbox : plain(`${decodeWords(to)} (${mailbox})`)],
@@ -76,7 +76,7 @@ function asText(mail: Mail, message: Message): string {
 function partText(part: Message["parts"][number]): string {
   const isText = part.type.startsWith("text/") || part.type.startsWith("message/");
   if (!isText) return plain(`[${part.type}, ${part.body.length.toLocaleString("en")} characters: see --raw]`);
-  return textOf(part).split(/\r?\n/).map(plain).join("\n").trimEnd();
+  return decodePart(part).split(/\r?\n/).map(plain).join("\n").trimEnd();
 }
 
 function pathOf(id: string): string {

@@ -1,5 +1,5 @@
 import { splitMessage } from "../../protocols/dkim/canonicalize.ts";
-import { bearsSignatureOf, type LookupTxt as LookupKey } from "../../protocols/dkim/verify.ts";
+import { hasValidSignature, type LookupTxt as LookupKey } from "../../protocols/dkim/verify.ts";
 import type { Clock } from "../../platform/clock.ts";
 
 // Whose complaints count towards the sending block without a cap (modules/plans/sending-block.ts): providers whose feedback loop
@@ -96,7 +96,7 @@ export async function isFromProvider(
   const cancel = clock.after(LOOKUP_MS, () => ending.abort());
   try {
     const domain = from.slice(from.lastIndexOf("@") + 1);
-    return await bearsSignatureOf(domain, report, (name) => lookupTxt(name, ending.signal), clock.now());
+    return await hasValidSignature(domain, report, (name) => lookupTxt(name, ending.signal), clock.now());
   } finally {
     cancel();
   }

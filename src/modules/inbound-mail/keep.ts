@@ -1,4 +1,4 @@
-import { decodeWords, readFields, valueOf } from "../../protocols/dsn/fields.ts";
+import { decodeWords, readFields, findValue } from "../../protocols/dsn/fields.ts";
 import { newId } from "../../platform/uuid.ts";
 import type { Random } from "../../platform/random.ts";
 import type { InboundMessage } from "./inbound-message.ts";
@@ -18,7 +18,7 @@ export async function toInboundMail(
   const { bytes, receivedAt, envelopeFrom, helo, clientAddress, isTls } = message;
   const fields = readFields(readHeader(bytes));
   const shown = (name: string) => {
-    const value = valueOf(fields, name);
+    const value = findValue(fields, name);
     return value === null ? null : decodeWords(value).slice(0, MAX_SHOWN).toWellFormed();
   };
   return {

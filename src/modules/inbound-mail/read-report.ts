@@ -1,4 +1,4 @@
-import type { Report } from "../../protocols/dsn/parse.ts";
+import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../platform/log.ts";
 import { ThreadGone, type ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
 import { getErrorMessage } from "../../platform/errors.ts";

@@ -2,9 +2,10 @@ import type { Context } from "../../platform/context.ts";
 import type { DiskGuard } from "../../platform/db/disk-guard.ts";
 import { isStorageError } from "../../platform/db/storage-error.ts";
 import { isGenuine, readReturnPath } from "../../protocols/dsn/return-path.ts";
-import type { Report } from "../../protocols/dsn/parse.ts";
-import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process.ts";
+import type { Report } from "../../protocols/dsn/parse-report.ts";
+import type { EmailReport, Reported, ReportTaken } from "../emails/reports/process-report.ts";
 import type { ReportStore } from "../emails/reports/store.ts";
+import type { EmailStore } from "../emails/store/store.ts";
 import { ThreadGone } from "../../platform/worker-threads/worker-thread.ts";
 import { toInboundMail } from "./keep.ts";
 import { isFromProvider, type LookupTxt, findProvider } from "./feedback-provider.ts";
@@ -20,8 +21,9 @@ import type { InboxStore } from "./store.ts";
 // here sends mail.
 
 export interface ReceiveDeps extends Pick<Context, "commit" | "clock" | "random" | "log"> {
+  emails: Pick<EmailStore, "findStateByUid">;
   inbox: InboxStore;
-  reports: Pick<ReportStore, "emailOf" | "deliveredTo">;
+  reports: Pick<ReportStore, "findDeliveredTo">;
   /** Inside a transaction: writes everything that follows from a report about the email `uid`. */
   processReport(uid: string, reported: Reported): ReportTaken;
   read: ReadReport;
@@ -97,7 +99,7 @@ function stepFor(destination: Destination, message: InboundMessage, deps: Receiv
 
 /** A message to an email's own return path. */
 async function bounceStep(uid: string, message: InboundMessage, deps: ReceiveDeps): Promise<Step> {
-  const email = deps.reports.emailOf(uid)?.email;
+  const email = deps.emails.findStateByUid(uid)?.email;
   if (email === undefined) return ignore("the email is gone", uid, deps);
   const reading = await deps.read({ bytes: message.bytes, recipient: email.recipientAddress });
   if (reading.kind === "unreadable") return keepStep("bounce", message, deps);
@@ -122,11 +124,11 @@ async function complaintStep(message: InboundMessage, deps: ReceiveDeps): Promis
 }
 
 /** The email of the first token that was made here, for this email and recipient, and not too long ago. */
-function findGenuine(localParts: string[], { reports, returnPathKey, clock }: ReceiveDeps) {
+function findGenuine(localParts: string[], { emails, returnPathKey, clock }: ReceiveDeps) {
   for (const localPart of localParts) {
     const token = readReturnPath(localPart);
     if (token.kind !== "token" || token.expiresAt <= clock.now()) continue;
-    const email = reports.emailOf(token.id)?.email;
+    const email = emails.findStateByUid(token.id)?.email;
     if (email !== undefined && isGenuine(token, email.recipientAddress, returnPathKey)) return email;
   }
   return null;
@@ -163,7 +165,7 @@ async function reportStep(
 ): Promise<Step> {
   const { uid } = email;
   const isSigned = report.kind === "complaint" && (await isProvidersOwn(email, message, deps));
-  const reported = { report, reporter: message.helo, at: deps.clock.now(), isFromProvider: isSigned };
+  const reported: Reported = { report, reporter: message.helo, at: deps.clock.now(), isFromProvider: isSigned };
   return () => {
     const taken = deps.processReport(uid, reported);
     return {
@@ -190,7 +192,7 @@ async function isProvidersOwn(
   { bytes }: InboundMessage,
   deps: ReceiveDeps,
 ): Promise<boolean> {
-  const provider = findProvider(bytes, { recipient, mx: deps.reports.deliveredTo(id) });
+  const provider = findProvider(bytes, { recipient, mx: deps.reports.findDeliveredTo(id) });
   return provider !== null && isFromProvider(provider, bytes, deps);
 }
 

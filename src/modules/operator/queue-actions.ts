@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
 import { dropEmail } from "../emails/queue/drop.ts";
-import type { EmailStore } from "../emails/store/store.ts";
+import type { EndDeps } from "../emails/events.ts";
 import type { Log } from "../../platform/log.ts";
 import type { QueueStore } from "../emails/queue/store.ts";
 import { dropText, hastenText } from "../sms/queue/operator-actions.ts";
@@ -26,9 +26,8 @@ const MAX_CHANGED = 5_000;
 const MAX_SLICES = 500;
 const MAX_MS = 2_000;
 
-export interface QueueActionDeps extends DropDeps {
+export interface QueueActionDeps extends DropDeps, EndDeps {
   waiting: OperatorQueueStore;
-  emails: EmailStore;
   queue: QueueStore;
   segments: Pick<SegmentStore, "of" | "end" | "endReady" | "delayReady">;
   commit: Commit;

@@ -1,5 +1,5 @@
 import type { Static } from "@sinclair/typebox";
-import { stateOf } from "../emails/api/serialize.ts";
+import { getStatus } from "../emails/api/serialize.ts";
 import { timeOf } from "../../platform/http/times.ts";
 import type { SegmentStore } from "../sms/queue/segment-store.ts";
 import type { QueuedMessage } from "./queue-schema.ts";
@@ -63,7 +63,7 @@ function show(kind: Kind, ids: number[], deps: ListDeps): Message[] {
         workspaceId: workspaceUid,
         to: email.recipient,
         queuedAt: timeOf(email.createdAt),
-        state: stateOf({ email, queue }),
+        state: getStatus({ email, queue }),
         attempts: queue.attempts,
         nextAttemptAt: queue.inFlight ? null : timeOf(queue.nextAt),
         expiresAt: timeOf(queue.expiresAt),

@@ -33,7 +33,7 @@ type Segment = NonNullable<Traced["sms"]>["parts"][number];
 export interface TraceDeps {
   traces: TraceStore;
   emails: EmailStore;
-  reports: Pick<ReportStore, "of">;
+  reports: Pick<ReportStore, "list">;
   segments: Pick<SegmentStore, "of">;
   workspaces: Pick<WorkspaceStore, "byId">;
 }
@@ -121,12 +121,12 @@ function traceMessage(uid: string, deps: TraceDeps): Traced | null {
 }
 
 function traceEmail(id: number, deps: TraceDeps): Traced | null {
-  const state = deps.emails.stateById(id);
+  const state = deps.emails.findStateById(id);
   if (state === undefined) return null;
   const { email, queue } = state;
-  const attempts = deps.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS);
+  const attempts = deps.emails.listAttempts(id, MAX_SHOWN_ATTEMPTS);
   const dialogues = new Map(attempts.map(({ number, dialogue }) => [number, dialogue]));
-  const timeline = showTimeline(state, attempts, deps.reports.of(id)).map((entry) =>
+  const timeline = showTimeline(state, attempts, deps.reports.list(id)).map((entry) =>
     entry.attempt === undefined ? entry : { ...entry, dialogue: dialogues.get(entry.attempt) ?? null },
   );
   return {

@@ -24,7 +24,7 @@ import { Suppression, SuppressionQuery } from "./schema.ts";
 import { showSuppression } from "./serialize.ts";
 
 // The operator's side of the suppressions: any workspace's list, taking one over from elsewhere, and
-// what is held because a site refused recipients in masses (modules/emails/delivery/mass-refusals.ts).
+// what is held because a site refused recipients in masses (modules/emails/delivery/refusal-watch.ts).
 
 const TAG = "Operator";
 const LIST = "suppressions of a workspace";

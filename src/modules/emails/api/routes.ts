@@ -11,7 +11,7 @@ import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { listEmails } from "./list.ts";
-import { MAX_LOOKED_AT } from "../store/range-store.ts";
+import { MAX_LOOKED_AT } from "../store/list-store.ts";
 import type { ReportStore } from "../reports/store.ts";
 import { MAY_COME_TWICE, retryEmail } from "./retry.ts";
 import {
@@ -34,7 +34,7 @@ const SEND_ERRORS = [400, 401, 402, 403, 409, 413, 415, 422, 503];
 const CHANGE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 422, 503];
 
 export interface EmailDeps extends AcceptDeps {
-  reports: Pick<ReportStore, "of">;
+  reports: Pick<ReportStore, "list">;
 }
 
 export function emailRoutes(deps: EmailDeps) {
@@ -64,7 +64,7 @@ export function emailRoutes(deps: EmailDeps) {
       "/batch",
       async ({ request, body, set }) => {
         const caller = workspaceCaller(request);
-        const allowed = deps.planOf(caller.workspaceId).batch;
+        const allowed = deps.findPlan(caller.workspaceId).batch;
         if (body.emails.length > allowed) throw tooManyItems(body.emails.length, allowed);
         const idempotency = readIdempotency(request);
         const send = { caller, operation: "emails.batch", items: body.emails, idempotency } as const;
@@ -98,7 +98,7 @@ export function emailRoutes(deps: EmailDeps) {
     .get(
       "/:id",
       ({ request, params }) => {
-        const found = deps.emails.record(workspaceCaller(request), params.id.toLowerCase());
+        const found = deps.emails.findRecord(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         return { data: showRecord(found) };
       },
@@ -116,10 +116,10 @@ export function emailRoutes(deps: EmailDeps) {
     .get(
       "/:id/events",
       ({ request, params }) => {
-        const found = deps.emails.state(workspaceCaller(request), params.id.toLowerCase());
+        const found = deps.emails.findState(workspaceCaller(request), params.id.toLowerCase());
         if (found === undefined) throw noSuchEmail();
         const { id } = found.email;
-        return { data: showTimeline(found, deps.emails.attemptsOf(id, MAX_SHOWN_ATTEMPTS), deps.reports.of(id)) };
+        return { data: showTimeline(found, deps.emails.listAttempts(id, MAX_SHOWN_ATTEMPTS), deps.reports.list(id)) };
       },
       {
         params: Type.Object({ id: uuid() }),

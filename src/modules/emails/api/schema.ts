@@ -169,12 +169,12 @@ export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 function sought(description: string) {
   return text({ minLength: 1, maxLength: MAX_ADDRESS, format: "email", description }, (value) => {
     const fault = addressFault(parseAddress(value));
-    // What a plus comes to that was not encoded.
+    // A plus that was not encoded arrives as a space.
     return fault !== null && value.includes(" ") ? `${fault} In a query a plus is written %2B.` : fault;
   });
 }
 
-/** What the list can be asked for. */
+/** The query of the list. */
 export const EmailQuery = Type.Object({
   ...PageQuery.properties,
   status: Type.Optional(choice(EMAIL_STATUSES, "Only emails of this status.")),
@@ -325,7 +325,7 @@ const AttemptMembers = Type.Object({
   }),
 });
 
-/** What came back by mail, beside the members that an attempt has too: `category`, `host`, `code`, `enhancedCode`, `reply`. */
+/** A report that came by mail: its members beside those that an attempt has too, `category`, `host`, `code`, `enhancedCode`, `reply`. */
 const ReportMembers = Type.Object({
   permanent: Type.Union([Type.Boolean(), Type.Null()], {
     description: "Of a bounce: it is for good, and ended the email if that had come to no other end.",

@@ -1,7 +1,7 @@
 // Drops a waiting email, for the operator.
 
+import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "./store.ts";
-import type { EmailStore } from "../store/store.ts";
 
 /** What became of a message that is to be taken off its queue. `running`: it is being delivered, and was left alone. */
 export type Dropped = "dropped" | "running" | "gone";
@@ -10,20 +10,10 @@ export type Dropped = "dropped" | "running" | "gone";
 export function dropEmail(
   id: number,
   end: { reason: string; now: number },
-  { emails, queue }: { emails: EmailStore; queue: QueueStore },
+  deps: EndDeps & { queue: QueueStore },
 ): Dropped {
-  const found = emails.stateById(id);
+  const found = deps.emails.findStateById(id);
   if ((found?.queue ?? null) === null || found?.email.status !== "queued") return "gone";
-  const attempts = queue.removeWaiting(id);
-  if (attempts === null) return "running";
-  emails.end(id, {
-    status: "failed",
-    endedAt: end.now,
-    sentAt: null,
-    deliveredAt: null,
-    failedReason: end.reason,
-    bounce: null,
-    attempts,
-  });
-  return "dropped";
+  const attempts = endWaiting(id, { status: "failed", endedAt: end.now, failedReason: end.reason }, deps);
+  return attempts === null ? "running" : "dropped";
 }

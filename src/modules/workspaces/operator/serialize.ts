@@ -40,7 +40,7 @@ export function showWorkspace(workspace: WorkspaceRow, deps: ShowDeps): typeof O
       apiKeys: deps.keys.countOf(id),
       storageBytes: deps.usage.storedBytes(id),
     },
-    waiting: deps.emails.waitingOf(id),
+    waiting: deps.emails.countWaiting(id),
   };
 }
 

@@ -29,6 +29,9 @@ export interface RefusedRecipient {
  */
 export const SHARE_OF_REPORTED = 1 / 3;
 
+/** The site under which the answers of DNS are watched. */
+export const DNS_SITE = "dns";
+
 interface Bucket {
   /** Unix ms of its beginning. */
   at: number;
@@ -36,7 +39,7 @@ interface Bucket {
   replies: number;
 }
 
-/** What a site answered about one workspace's mail. */
+/** A site's answers about one workspace's mail. */
 interface Watched {
   buckets: Bucket[];
   /** Suppressed within the window, in that order, by address. */
@@ -48,7 +51,7 @@ export type Suppressing =
   /** Not before the operator has looked; `earlier` were suppressed and are to wait too. */
   | { kind: "held"; earlier: RefusedRecipient[] };
 
-/** What sites answered in the last ten minutes. */
+/** The answers of sites in the last ten minutes. */
 export class RefusalWatch {
   /** By workspace, then by site; the site that was not used for longest comes first. */
   readonly #workspaces = new Map<number, Map<string, Watched>>();
@@ -62,12 +65,12 @@ export class RefusalWatch {
 
   /** A site answered about a message, but not that its recipient cannot be. */
   noteReply(site: string, workspaceId: number, now: number): void {
-    bucketOf(this.#watched(site, workspaceId, now), now).replies += 1;
+    openBucket(this.#watched(site, workspaceId, now), now).replies += 1;
   }
 
   /** A site said for good that a recipient cannot be. */
   noteHard(site: string, workspaceId: number, now: number): void {
-    const bucket = bucketOf(this.#watched(site, workspaceId, now), now);
+    const bucket = openBucket(this.#watched(site, workspaceId, now), now);
     bucket.replies += 1;
     bucket.hard += 1;
   }
@@ -102,13 +105,13 @@ export class RefusalWatch {
   /** Whether what the site answered is a mass for this workspace. */
   #isMass(watched: Map<number, Watched>, workspaceId: number, now: number): boolean {
     const own = sum(watched.get(workspaceId), now);
-    if (this.#isMassOf(own)) return true;
+    if (this.#isAboveLimits(own)) return true;
     const others = [...watched].filter(([id]) => id !== workspaceId).map(([, each]) => sum(each, now));
     const [, ...rest] = others.toSorted((a, b) => b.hard - a.hard);
-    return this.#isMassOf(rest.reduce((all, each) => add(all, each), own));
+    return this.#isAboveLimits(rest.reduce((all, each) => add(all, each), own));
   }
 
-  #isMassOf({ hard, replies }: Answers): boolean {
+  #isAboveLimits({ hard, replies }: Answers): boolean {
     return hard >= MASS && hard > replies * this.#massShare;
   }
 
@@ -162,7 +165,7 @@ function forgetOld({ recent }: Watched, now: number): void {
   }
 }
 
-function bucketOf({ buckets }: Watched, now: number): Bucket {
+function openBucket({ buckets }: Watched, now: number): Bucket {
   const at = now - (now % BUCKET_MS);
   const last = buckets.at(-1);
   if (last?.at === at) return last;

@@ -3,9 +3,9 @@
  * through SES and point its notifications at their complaint address. Read as the report that they
  * stand for. Pure.
  */
-import type { Feedback } from "./arf.ts";
-import type { RecipientStatus } from "./delivery-status.ts";
-import { type Message, textOf } from "./message.ts";
+import type { Feedback } from "./feedback-report.ts";
+import { NO_STATUS, type RecipientStatus } from "./delivery-status.ts";
+import { type Message, decodePart } from "./message.ts";
 
 const MAX_JSON_CHARACTERS = 64 * 1024;
 const MAX_RECIPIENTS = 50;
@@ -17,17 +17,17 @@ export function readNotification(message: Message): Notification | null {
   const [part] = message.parts;
   if (part?.type !== "text/plain" || !part.body.slice(0, MAX_JSON_CHARACTERS).includes("notificationType")) return null;
   // Old mail servers break long lines with an exclamation mark.
-  const text = textOf(part)
+  const text = decodePart(part)
     .slice(0, MAX_JSON_CHARACTERS)
     .replace(/!\r?\n /g, "");
   const whole = member(parseJson(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1)), null);
   // SNS wraps it in an envelope when raw delivery is off.
   const told = typeof whole["Message"] === "string" ? member(parseJson(whole["Message"]), null) : whole;
-  if (told["notificationType"] === "Complaint") return { kind: "complaint", feedback: complaintOf(told) };
-  return told["notificationType"] === "Bounce" ? { kind: "bounce", statuses: statusesOf(told) } : null;
+  if (told["notificationType"] === "Complaint") return { kind: "complaint", feedback: toFeedback(told) };
+  return told["notificationType"] === "Bounce" ? { kind: "bounce", statuses: toStatuses(told) } : null;
 }
 
-function complaintOf(told: Members): Feedback {
+function toFeedback(told: Members): Feedback {
   const complaint = member(told, "complaint");
   const feedbackType = (textMember(complaint, "complaintFeedbackType") ?? "abuse").toLowerCase();
   return {
@@ -40,16 +40,14 @@ function complaintOf(told: Members): Feedback {
   };
 }
 
-function statusesOf(told: Members): RecipientStatus[] {
+function toStatuses(told: Members): RecipientStatus[] {
   return list(member(told, "bounce"), "bouncedRecipients").map((each) => ({
+    ...NO_STATUS,
     action: textMember(each, "action")?.toLowerCase() ?? null,
     status: textMember(each, "status"),
     diagnostic: textMember(each, "diagnosticCode")?.replace(/^smtp; ?/i, "") ?? null,
     diagnosticType: "smtp",
     finalRecipient: textMember(each, "emailAddress"),
-    originalRecipient: null,
-    remoteMta: null,
-    bounceCategory: null,
   }));
 }
 

@@ -3,7 +3,7 @@
  * is over, the words tell why, and the enhanced code where the words say nothing (R36). Whether the
  * recipient is suppressed needs more than a category: a report comes from a stranger's software, often
  * long after the answer that it repeats, so the evidence must say that the address itself was refused
- * (R38, R39). When in doubt the email has bounced and the recipient stays. Pure.
+ * (R38, R39). Where that is uncertain the email has bounced and the recipient stays. Pure.
  */
 import {
   bounceType,
@@ -34,12 +34,12 @@ import {
   withoutReplies,
 } from "./smtp-replies.ts";
 
-/** What a report says of one recipient: its fields, and the paragraphs of the text that are about it. */
+/** A report's statement about one recipient: its fields, and the paragraphs of the text that are about it. */
 export interface Statement extends RecipientStatus {
   paragraphs: string[];
 }
 
-/** What a bounce means for one recipient. */
+/** The meaning of a bounce for one recipient. */
 export interface RecipientBounce {
   finalRecipient: string | null;
   /** Refused for good. False: given up after a while, or for a state that may pass. */
@@ -58,13 +58,13 @@ export interface RecipientBounce {
   remoteMta: string | null;
 }
 
-/** What the judgement rests on. */
+/** The basis of the classification. */
 interface Evidence {
   reply: Reply | null;
   /** The enhanced code that says most. */
   enhanced: string | null;
   command: Command | null;
-  /** By words that leave no doubt. */
+  /** By words that have one meaning only. */
   certain: Category | null;
   /** By the words of the answer or diagnostic, and of the reporter itself. */
   said: Category | null;
@@ -94,7 +94,7 @@ export function classify(statement: Statement): RecipientBounce {
     type: bounceType(isPermanent ? "bounced" : "deferred", category),
     status: evidence.enhanced,
     smtpCode: evidence.reply?.code ?? null,
-    diagnostic: diagnosticOf(statement, evidence),
+    diagnostic: formatDiagnostic(statement, evidence),
     remoteMta: statement.remoteMta === null ? null : cleanReply(statement.remoteMta),
   };
 }
@@ -240,7 +240,7 @@ function isAboutTheAddress(evidence: Evidence, category: Category): boolean {
   return (subject === null || SAYS_NOTHING.test(subject)) && (found === category || answered === category);
 }
 
-function diagnosticOf(statement: Statement, evidence: Evidence): string | null {
+function formatDiagnostic(statement: Statement, evidence: Evidence): string | null {
   const text =
     cleanReply(statement.diagnostic ?? "") ||
     (evidence.reply === null ? "" : `${evidence.reply.code} ${evidence.reply.text}`);

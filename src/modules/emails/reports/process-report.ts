@@ -1,44 +1,43 @@
-import type { Report } from "../../../protocols/dsn/parse.ts";
+import type { Report } from "../../../protocols/dsn/parse-report.ts";
 import type { Log } from "../../../platform/log.ts";
 import { organizationalDomain } from "../../../protocols/dns/organizational-domain.ts";
 import type { ReportedOutcome } from "../../plans/sending-block.ts";
 import type { QueueStore } from "../queue/store.ts";
 import { cleanReply, shorten } from "../../../protocols/smtp/replies/reply.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-import type { RefusalWatch } from "../delivery/mass-refusals.ts";
-import type { FindRelay } from "../delivery/relay.ts";
+import type { RefusalWatch } from "../delivery/refusal-watch.ts";
+import type { FindTransport } from "../delivery/transport.ts";
+import { type EmailEnd, type EndDeps, endEmail } from "../events.ts";
 import type { ReportRow, ReportStore } from "./store.ts";
 import type { Bounce } from "../api/schema.ts";
-import type { EmailStore } from "../store/store.ts";
-import type { EmailRow, EmailState } from "../store/read-store.ts";
+import type { EmailRow, EmailState } from "../store/store.ts";
 import { type Suppression, suppressFor } from "../delivery/suppress.ts";
 
-// What came back by mail about an email. A permanent bounce or a complaint ends an email
+// Processes a report that came back by mail about an email. A permanent bounce or a complaint ends an email
 // that was delivered or sent in another way, and one that is still in the queue: its row is taken off,
 // waiting or in flight, so that no retry comes, and the end of an attempt that runs finds the row gone
-// and leaves the status alone (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything
+// and leaves the status as it is (modules/emails/delivery/record-result.ts). An email that has come to another end keeps it. Everything
 // that is believed is noted for the timeline. Whether a report is genuine was decided before this.
 
 const MAX_REASON = 512;
 const MAX_NAME = 255;
 
-/** What is believed of a report: a complaint that says the contrary (`not-spam`) is none. */
+/** A report that is believed: a complaint that says the contrary (`not-spam`) is none. */
 export type EmailReport = Extract<Report, { kind: "bounce" | "delayed" | "complaint" }>;
 
 export interface Reported {
   report: EmailReport;
-  /** Who brought it: a server's name. */
+  /** The name of the server that brought it. */
   reporter: string;
   /** Unix ms. */
   at: number;
   /** A listed feedback provider has signed it: towards the sending block it counts without a cap. */
   isFromProvider: boolean;
-  /** What the watch of refusals said of it: it is asked once, however often the transaction is run. */
+  /** The answer of the refusal watch, which is asked once, however often the transaction is run. */
   watched?: { suppression: Suppression | null };
 }
 
-export interface ReportDeps {
-  emails: EmailStore;
+export interface ReportDeps extends EndDeps {
   reports: ReportStore;
   queue: Pick<QueueStore, "remove">;
   suppressions: SuppressionStore;
@@ -48,11 +47,11 @@ export interface ReportDeps {
     answered(workspaceId: number, isHardBounce: boolean): void;
     reported(workspaceId: number, outcome: ReportedOutcome): void;
   };
-  findRelay: FindRelay;
-  /** Undefined: the workspace was deleted, and nothing is written of it any more. */
-  standingOf: (workspaceId: number) => object | undefined;
+  findTransport: FindTransport;
+  /** Of a deleted workspace nothing is written any more. */
+  workspaces: { byId(id: number): object | undefined };
   log: Log;
-  /** What of words, and of the recipient's address in them, may stand in the log. */
+  /** The form of words, and of the recipient's address in them, that may stand in the log. */
   show: (words: string, recipient: string) => string;
 }
 
@@ -64,9 +63,9 @@ export interface ReportTaken {
 }
 
 /** Inside a transaction: writes all that follows from a report about the email `uid`. */
-export function takeReport(uid: string, reported: Reported, deps: ReportDeps): ReportTaken {
-  const found = deps.reports.emailOf(uid);
-  if (found === undefined || deps.standingOf(found.email.workspaceId) === undefined)
+export function processReport(uid: string, reported: Reported, deps: ReportDeps): ReportTaken {
+  const found = deps.emails.findStateByUid(uid);
+  if (found === undefined || deps.workspaces.byId(found.email.workspaceId) === undefined)
     return { outcome: "gone", tell: () => undefined };
   const { report } = reported;
   if (report.kind === "bounce" && report.isPermanent) return takeBounce(found, report, reported, deps);
@@ -81,8 +80,8 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
   const noted = note(found, reported, deps);
   const { type, category, smtpCode, status: enhancedCode, remoteMta: mx } = report;
   const bounce: Bounce = { type, category, smtpCode, enhancedCode, mx };
-  const failedReason = reasonOf(report);
-  const changed = end(found, { status: "bounced", failedReason, bounce: JSON.stringify(bounce) }, reported.at, deps);
+  const failedReason = formatReason(report);
+  const changed = end(found, { status: "bounced", failedReason, bounce }, reported.at, deps);
   if (changed === null) return { outcome: noted, tell: () => undefined };
   countBounce(email, changed, report.isHard, deps);
   reported.watched ??= { suppression: watch(email, reported, deps) };
@@ -92,12 +91,12 @@ function takeBounce(found: EmailState, report: BounceReport, reported: Reported,
     outcome: "bounced",
     tell() {
       tell("email.bounced", found, failedReason, deps);
-      suppression?.tell();
+      suppression?.log();
     },
   };
 }
 
-/** What a hard bounce suppresses, or holds; null: it suppresses nobody. */
+/** The suppression that a hard bounce leads to, or its hold; null: it suppresses nobody. */
 function watch(email: EmailRow, { report, at }: Reported, deps: ReportDeps): Suppression | null {
   // By the domain: a server that took the mail and then finds its recipients gone in masses is to be
   // asked about as one that refuses them is.
@@ -112,10 +111,10 @@ function watch(email: EmailRow, { report, at }: Reported, deps: ReportDeps): Sup
 
 function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps): ReportTaken {
   const { email } = found;
-  const isFirst = !deps.reports.of(email.id).some(({ kind }) => kind === "complaint");
+  const isFirst = !deps.reports.list(email.id).some(({ kind }) => kind === "complaint");
   const noted = note(found, reported, deps);
-  const changed = end(found, { status: "complained", failedReason: null, bounce: null }, reported.at, deps);
-  // Who complains is not written to any more, however the email ended; but by one complaint once, so that it
+  const changed = end(found, { status: "complained" }, reported.at, deps);
+  // A complainer is not written to any more, however the email ended; but by one complaint once, so that it
   // does not bring back what somebody has lifted.
   if (changed === null && !(isFirst && noted === "noted")) return { outcome: noted, tell: () => undefined };
   const { workspaceId, recipientAddress: address } = email;
@@ -131,29 +130,29 @@ function takeComplaint(found: EmailState, reported: Reported, deps: ReportDeps):
   };
 }
 
-/** What an email was before a report ended it. */
+/** The status before a report ended the email. */
 type Before = "queued" | "delivered" | "sent";
 
 /** Ends the email as the report says, unless it has come to another end; what it was before, or null. */
 function end(
   { email }: EmailState,
-  change: { status: "bounced" | "complained"; failedReason: string | null; bounce: string | null },
+  change: Pick<EmailEnd, "status" | "failedReason" | "bounce">,
   endedAt: number,
-  { emails, queue }: ReportDeps,
+  deps: ReportDeps,
 ): Before | null {
-  const { status: before } = email;
+  const { status: before, deliveredAt } = email;
   if (before !== "queued" && before !== "delivered" && before !== "sent") return null;
-  const attempts = before === "queued" ? (queue.remove(email.id) ?? email.attempts) : email.attempts;
-  emails.end(email.id, { ...change, endedAt, sentAt: null, deliveredAt: email.deliveredAt, attempts }, before);
+  const attempts = before === "queued" ? (deps.queue.remove(email.id) ?? email.attempts) : email.attempts;
+  endEmail(email.id, { ...change, endedAt, deliveredAt, attempts }, deps, before);
   return before;
 }
 
 /** As at sending: of what goes through a relay the recipients' own servers have said nothing to us. */
-function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findRelay }: ReportDeps): void {
+function countBounce(email: EmailRow, before: Before, isHard: boolean, { rates, findTransport }: ReportDeps): void {
   const { workspaceId, deliveredAt: answeredAt } = email;
-  const bounced = { name: "hard_bounces", domain: domainOf(email) } as const;
+  const bounced = { name: "hard_bounces", domain: getReportDomain(email) } as const;
   if (before === "delivered" && isHard && answeredAt !== null) rates.reported(workspaceId, { ...bounced, answeredAt });
-  if (before !== "queued" || findRelay(email.senderDomain) !== null) return;
+  if (before !== "queued" || !findTransport(email.senderDomain).isDirect) return;
   if (isHard) rates.reported(workspaceId, { ...bounced, answeredAt: null });
   else rates.answered(workspaceId, false);
 }
@@ -162,11 +161,11 @@ function countComplaint(
   email: EmailRow,
   before: Before | null,
   { at, isFromProvider }: Reported,
-  { rates, findRelay }: ReportDeps,
+  { rates, findTransport }: ReportDeps,
 ): void {
   const { workspaceId, deliveredAt, sentAt, status, senderDomain } = email;
-  if (deliveredAt === null && findRelay(senderDomain) !== null) return;
-  const complained = { name: "complaints", domain: isFromProvider ? null : domainOf(email) } as const;
+  if (deliveredAt === null && !findTransport(senderDomain).isDirect) return;
+  const complained = { name: "complaints", domain: isFromProvider ? null : getReportDomain(email) } as const;
   if (before === "queued") rates.reported(workspaceId, { ...complained, answeredAt: null });
   // Of what a relay took, or ended in yet another way, nothing was counted.
   else if (before === "delivered" || status === "bounced")
@@ -174,7 +173,7 @@ function countComplaint(
 }
 
 /** Whose reports are counted together, whatever they say of themselves: modules/plans/sending-block.ts. */
-function domainOf({ recipientAddress }: EmailRow): string {
+function getReportDomain({ recipientAddress }: EmailRow): string {
   return organizationalDomain(recipientAddress.slice(recipientAddress.lastIndexOf("@") + 1));
 }
 
@@ -184,7 +183,7 @@ export function reportSite(address: string): string {
 }
 
 /** `550 5.1.1 No such user (mx1.example.net)`. */
-function reasonOf({ diagnostic, status, smtpCode, remoteMta }: BounceReport): string {
+function formatReason({ diagnostic, status, smtpCode, remoteMta }: BounceReport): string {
   const codes = [smtpCode, status].filter((code) => code !== null).join(" ");
   const said = cleanReply(diagnostic ?? `${codes} The recipient's server reported that it could not deliver it`);
   const server = remoteMta === null ? "" : ` (${remoteMta.slice(0, MAX_NAME)})`;
@@ -192,12 +191,12 @@ function reasonOf({ diagnostic, status, smtpCode, remoteMta }: BounceReport): st
 }
 
 function note({ email }: EmailState, { report, reporter, at }: Reported, { reports }: ReportDeps) {
-  return reports.note({
+  return reports.add({
     ...BLANK,
     emailId: email.id,
     at,
     reporter: cleanReply(reporter).slice(0, MAX_NAME),
-    ...rowOf(report),
+    ...toReportColumns(report),
   });
 }
 
@@ -211,7 +210,7 @@ const BLANK = {
   feedbackType: null,
 };
 
-function rowOf(report: EmailReport): Pick<ReportRow, "kind"> & Partial<ReportRow> {
+function toReportColumns(report: EmailReport): Pick<ReportRow, "kind"> & Partial<ReportRow> {
   switch (report.kind) {
     case "bounce": {
       const { isPermanent, category, smtpCode: code, status: enhancedCode, diagnostic, remoteMta } = report;

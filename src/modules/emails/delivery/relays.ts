@@ -4,9 +4,21 @@ import { StartError } from "../../../platform/errors.ts";
 import { readAuthorities, readPassword } from "../../../config/secret-files.ts";
 import type { Credentials } from "../../../protocols/smtp/session/auth.ts";
 import type { TlsPolicy } from "../../../protocols/smtp/tls-policy.ts";
-import type { Relay } from "./relay.ts";
+import type { Access } from "../../../protocols/smtp/session-pool.ts";
 
-// From the tables of the configuration to relays: the files that they name are read here, once, at start.
+// The relays of the configuration; the files that they name are read here, once, at start.
+
+/** A server of the operator's choice that takes mail of some sending domains, or of all, in place of the recipients' own. */
+export interface Relay {
+  host: string;
+  /** Host and port, for people. */
+  name: string;
+  /** Under which its sessions are limited and its health is known. */
+  site: string;
+  /** The sending domains whose mail it takes; none = of all that no other relay takes. */
+  domains: readonly string[];
+  access: Access;
+}
 
 /** Throws StartError that names every file at fault, with the cure. */
 export function openRelays(configs: RelayConfig[]): Relay[] {
@@ -34,7 +46,7 @@ function openRelay(config: RelayConfig, at: number, faults: string[]): Relay {
     access: {
       id: key,
       port,
-      policy: policyOf(config),
+      policy: toTlsPolicy(config),
       isImplicitTls: config.tls === "implicit",
       ca: config.caFile === null ? null : readAuthorities(config.caFile, key, faults),
       credentials: readCredentials(config, key, faults),
@@ -42,7 +54,7 @@ function openRelay(config: RelayConfig, at: number, faults: string[]): Relay {
   };
 }
 
-function policyOf({ tls, verify }: RelayConfig): TlsPolicy {
+function toTlsPolicy({ tls, verify }: RelayConfig): TlsPolicy {
   return { mode: tls === "none" ? "never" : verify ? "verify" : "required", source: "config" };
 }
 

@@ -1,5 +1,5 @@
 /**
- * What comes back by mail, from its bytes: a bounce, a delay, a complaint, an automatic answer, or
+ * Parses mail that comes back, from its bytes: a bounce, a delay, a complaint, an automatic answer, or
  * nothing of these. In this order: a feedback report (RFC 5965); the fields of a delivery-status
  * (RFC 3464), helped by the text beside them; a text that is a bounce by its sender, subject and
  * words (qmail, Exim, carriers); the marks of automatic answers (RFC 3834), which bounces carry too
@@ -7,15 +7,21 @@
  *
  * It says what the report says. Whether the report is genuine is told by its return path's token.
  */
-import { readNotification } from "./amazon.ts";
-import { type Feedback, readFeedback } from "./arf.ts";
+import { readNotification } from "./amazon-ses.ts";
+import { type Feedback, readFeedback } from "./feedback-report.ts";
 import { isAutoReply } from "./auto-reply.ts";
 import { plain } from "./charset.ts";
 import { isFromMailSystem, looksLikeBounce, looksLikeDelay } from "./bounce-marks.ts";
-import { findDeliveryStatus, MAX_RECIPIENTS, type RecipientStatus, readDeliveryStatus } from "./delivery-status.ts";
-import { valueOf } from "./fields.ts";
-import { classify, type RecipientBounce, type Statement } from "./classify.ts";
-import { type Message, readMessage, textOf } from "./message.ts";
+import {
+  findDeliveryStatus,
+  MAX_RECIPIENTS,
+  NO_STATUS,
+  type RecipientStatus,
+  readDeliveryStatus,
+} from "./delivery-status.ts";
+import { findValue } from "./fields.ts";
+import { classify, type RecipientBounce, type Statement } from "./classify-bounce.ts";
+import { type Message, readMessage, decodePart } from "./message.ts";
 import { type Notice, readNotice } from "./notice.ts";
 import { readTraces, type Traces } from "./original-ids.ts";
 
@@ -46,15 +52,15 @@ export function readReport(bytes: Uint8Array, recipient: string | null = null): 
   const notice = readNotice(message);
   const notification = readNotification(message);
   if (notification?.kind === "complaint") return { kind: "complaint", ...notification.feedback, traces };
-  const statuses = notification?.statuses ?? statusesOf(message, notice);
+  const statuses = notification?.statuses ?? findStatuses(message, notice);
   if (statuses.length > 0) return fromStatuses({ statuses, notice, traces, recipient });
   if (looksLikeBounce(message, notice)) return fromNotice({ message, notice, traces, recipient });
   return isAutoReply(message.fields) ? { kind: "auto_reply" } : { kind: "unknown", traces };
 }
 
-function statusesOf(message: Message, notice: Notice): RecipientStatus[] {
+function findStatuses(message: Message, notice: Notice): RecipientStatus[] {
   const parts = message.parts.filter(({ type }) => STATUS_TYPES.has(type));
-  const found = parts.flatMap((part) => readDeliveryStatus(textOf(part))).slice(0, MAX_RECIPIENTS);
+  const found = parts.flatMap((part) => readDeliveryStatus(decodePart(part))).slice(0, MAX_RECIPIENTS);
   if (found.length > 0) return found;
   // A report whose boundary is lost is one text with the fields in it.
   return looksLikeBounce(message, notice) ? findDeliveryStatus(message.raw) : [];
@@ -74,7 +80,7 @@ function fromStatuses({ statuses, notice, traces, recipient }: Given & { statuse
   if (failed.length > 0) {
     const about = paragraphsAbout(failed, notice.paragraphs);
     const judged = failed.map((status, index) => classify({ ...status, paragraphs: about[index] ?? [] }));
-    const report = bounceOf(judged, failed[0]?.action ?? null, traces, recipient);
+    const report = toBounce(judged, failed[0]?.action ?? null, traces, recipient);
     // Of several to whom our recipient's mail goes on, some were reached or may be.
     return { ...report, isHard: report.isHard && (failed.length === statuses.length || isNamed(report, recipient)) };
   }
@@ -84,7 +90,7 @@ function fromStatuses({ statuses, notice, traces, recipient }: Given & { statuse
   // R40: delivered, relayed and expanded are good news.
   return waiting === undefined
     ? { kind: "unknown", traces }
-    : delayOf({ ...waiting, paragraphs: notice.paragraphs }, traces);
+    : toDelay({ ...waiting, paragraphs: notice.paragraphs }, traces);
 }
 
 function isNamed({ finalRecipient }: RecipientBounce, recipient: string | null): boolean {
@@ -113,28 +119,29 @@ function paragraphsAbout(all: RecipientStatus[], paragraphs: string[]): string[]
 }
 
 function fromNotice({ message, notice, traces, recipient }: Given & { message: Message }): Report {
-  if (looksLikeDelay(notice, message)) return delayOf(statementOf(null, notice.paragraphs), traces);
-  const named = addressesOf(message, notice);
-  const apart = named.map((address) =>
-    statementOf(
-      address,
-      notice.paragraphs.filter((paragraph) => plain(paragraph).includes(plain(address))),
-    ),
-  );
+  if (looksLikeDelay(notice, message)) return toDelay({ ...NO_STATUS, paragraphs: notice.paragraphs }, traces);
+  const named = findAddresses(message, notice);
+  const apart = named.map((address) => ({
+    ...NO_STATUS,
+    finalRecipient: address,
+    paragraphs: notice.paragraphs.filter((paragraph) => plain(paragraph).includes(plain(address))),
+  }));
   // Addresses are told apart where each has words of its own; else what is said is said of all.
   const isApart = apart.length > 1 && apart.every(({ paragraphs }) => paragraphs.length > 0);
-  const statements = isApart ? apart : [statementOf(named[0] ?? null, notice.paragraphs)];
+  const statements = isApart
+    ? apart
+    : [{ ...NO_STATUS, finalRecipient: named[0] ?? null, paragraphs: notice.paragraphs }];
   // Words without fields are believed of a mail system only: anybody may write that an address is wrong.
   const isBelieved = isFromMailSystem(message);
   const judged = statements.map(classify).map((each) => ({ ...each, isHard: each.isHard && isBelieved }));
-  return bounceOf(judged, null, traces, recipient);
+  return toBounce(judged, null, traces, recipient);
 }
 
 const MAX_NAMED = 20;
 
 /** The addresses that a text says failed: Exim's and Google's header, else those that begin a paragraph. */
-function addressesOf(message: Message, notice: Notice): string[] {
-  const listed = (valueOf(message.fields, "x-failed-recipients") ?? "").split(",").map((address) => address.trim());
+function findAddresses(message: Message, notice: Notice): string[] {
+  const listed = (findValue(message.fields, "x-failed-recipients") ?? "").split(",").map((address) => address.trim());
   const leading = notice.paragraphs.map((paragraph) => LEADING_ADDRESS.exec(paragraph)?.[1] ?? "");
   const found = listed.some((address) => address.includes("@")) ? listed : leading;
   return [...new Set(found)].filter((address) => address.includes("@")).slice(0, MAX_NAMED);
@@ -143,27 +150,13 @@ function addressesOf(message: Message, notice: Notice): string[] {
 const LEADING_ADDRESS =
   /^(?:[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3} )?)?[<"]?([^<>@\s:;,"()]{1,64}@[a-z0-9.-]{0,254}[a-z0-9])/i;
 
-function statementOf(address: string | null, paragraphs: string[]): Statement {
-  return {
-    action: null,
-    status: null,
-    diagnostic: null,
-    diagnosticType: null,
-    finalRecipient: address,
-    originalRecipient: null,
-    remoteMta: null,
-    bounceCategory: null,
-    paragraphs,
-  };
-}
-
-function delayOf(statement: Statement, traces: Traces): Report {
+function toDelay(statement: Statement, traces: Traces): Report {
   const { status, diagnostic } = classify(statement);
   return { kind: "delayed", status, diagnostic, traces };
 }
 
 /** The judgement of all is that of the recipient we wrote to; where it is not among them, the mildest: what reached one of several was no dead address. */
-function bounceOf(
+function toBounce(
   recipients: RecipientBounce[],
   action: string | null,
   traces: Traces,
@@ -175,5 +168,5 @@ function bounceOf(
     recipients.find(({ isPermanent }) => !isPermanent) ??
     recipients.find(({ isHard }) => !isHard) ??
     recipients[0];
-  return { kind: "bounce", ...(chosen ?? classify(statementOf(null, []))), action, recipients, traces };
+  return { kind: "bounce", ...(chosen ?? classify({ ...NO_STATUS, paragraphs: [] })), action, recipients, traces };
 }
