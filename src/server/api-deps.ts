@@ -7,7 +7,6 @@ import type { Commit } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import type { Preparer } from "../modules/emails/content/prepare-thread.ts";
 import type { FindRelay } from "../modules/emails/delivery/relay.ts";
-import { eventCursors } from "../modules/events/cursor.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { Log } from "../platform/log.ts";
 import type { ListPages } from "../platform/http/pagination.ts";
@@ -17,7 +16,9 @@ import { routingOf } from "../modules/sms/api/routing.ts";
 import { type OperatorView, operatorDeps } from "./operator-deps.ts";
 import type { Plan } from "../config/config.ts";
 import type { Stores } from "./stores.ts";
-import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { TellOfEmail } from "../modules/emails/events.ts";
+import type { Events } from "../modules/events/index.ts";
+import type { Webhooks } from "../modules/webhooks/index.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
 
 type PlanOf = (workspaceId: number) => Plan;
@@ -33,7 +34,9 @@ export interface ServerObjects {
   bodies: ApiDeps["bodies"];
   bodyLimits: ApiDeps["bodyLimits"];
   findRelay: FindRelay;
-  teller: WebhookDelivery;
+  events: Events;
+  tellOfEmail: TellOfEmail;
+  webhooks: Webhooks;
   modules: Pick<RouteDeps, "domains" | "workspaces" | "suppressions"> &
     Pick<OperatorDeps, "domains" | "workspaces" | "suppressions" | "inboundMail"> & {
       plans: RouteDeps["plans"] & { planOf: PlanOf };
@@ -51,7 +54,8 @@ export interface ServerObjects {
 export type ApiDeps = Omit<ApiOptions, "routes"> & RouteDeps;
 
 export function buildApiDeps(built: ServerObjects): ApiDeps {
-  const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, issues, modules } = built;
+  const { config, stores, common, guard, keyring, preparer, findRelay, events, tellOfEmail, worker } = built;
+  const { issues, modules } = built;
   const { planOf } = modules.plans;
   const { verifyKey } = modules.apiKeys;
   const planNames = Object.keys(config.plans);
@@ -67,8 +71,8 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
       preparer,
       nudge: nudgeBy(worker),
       findRelay,
-      tellOfEmail: teller.tellOfEmail,
-      record: teller.recorder.record,
+      tellOfEmail,
+      record: events.record,
       settings: {
         ...settingsOf(config),
         lifetimeMs: config.email.lifetimeMs,
@@ -77,13 +81,8 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
       },
     },
     sms: smsPartsOf(built, planOf),
-    webhooks: webhookPartsOf(built, planOf),
-    events: {
-      ...stores,
-      listeners: teller.listeners,
-      cursors: eventCursors(keyring.hmacKey("event-cursor")),
-      verifyKey,
-    },
+    webhooks: built.webhooks.createRoutes({ planOf, pages: common.pages }),
+    events: events.createRoutes(verifyKey),
     operator: operatorPartsOf(built),
     verifyKey,
     creation: config.workspaces.creation,
@@ -103,14 +102,14 @@ function settingsOf({ email }: Config) {
 }
 
 function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
-  const { config, stores, common, guard, teller } = built;
+  const { config, stores, common, guard, events } = built;
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
   return {
     ...stores,
     ...common,
     guard,
     planOf,
-    record: teller.recorder.record,
+    record: events.record,
     routing: routingOf(config.sms.routes),
     prefixes: config.sms.prefixes,
     nudge: (work) => built.texter.nudge(work),
@@ -120,26 +119,6 @@ function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
 
 function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
   return { ...operatorDeps({ ...built, ...built.overseen }), ...built.modules, sms: built.texter.operator };
-}
-
-function webhookPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["webhooks"] {
-  const { stores, common, keyring, teller } = built;
-  const { subscribers, rules, look } = teller;
-  return {
-    ...common,
-    subscribers,
-    rules,
-    look,
-    keyring,
-    planOf,
-    record: teller.recorder.record,
-    webhooks: stores.webhooks,
-    jobs: stores.webhookJobs,
-    deliveries: stores.webhookDeliveries,
-    events: stores.events,
-    workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
-    recorded: (workspaceId) => teller.listeners.wake(workspaceId),
-  };
 }
 
 function nudgeBy(worker: Worker) {

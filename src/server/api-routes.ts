@@ -2,7 +2,6 @@
 
 import type { AnyElysia } from "elysia";
 import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
-import { type EventDeps, eventRoutes } from "../modules/events/routes.ts";
 import type { StatusDeps } from "../modules/operator/instance-status.ts";
 import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
 import { type OperatorQueueDeps, operatorQueueRoutes } from "../modules/operator/queue-routes.ts";
@@ -13,8 +12,6 @@ import type { LinkOverview } from "../modules/sms/api/link-overview.ts";
 import { linkRoutes } from "../modules/sms/api/operator-routes.ts";
 import { type SmsDeps, smsRoutes } from "../modules/sms/api/routes.ts";
 import { type LinkTestRouteDeps, linkTestRoutes } from "../modules/sms/link-test/routes.ts";
-import type { RedeliverDeps } from "../modules/webhooks/api/redeliver.ts";
-import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
 
 interface ModuleWithRoutes {
   routes(): AnyElysia;
@@ -47,8 +44,8 @@ export interface RouteDeps {
   apiKeys: ModuleWithRoutes;
   suppressions: ModuleWithRoutes;
   operator: OperatorDeps;
-  webhooks: RedeliverDeps;
-  events: EventDeps;
+  webhooks: AnyElysia;
+  events: AnyElysia;
 }
 
 export function createRoutes(deps: RouteDeps): AnyElysia[] {
@@ -57,8 +54,8 @@ export function createRoutes(deps: RouteDeps): AnyElysia[] {
     smsRoutes(deps.sms),
     ...[deps.domains, deps.workspaces, deps.plans, deps.apiKeys, deps.suppressions].map((each) => each.routes()),
     ...createOperatorRoutes(deps.operator),
-    webhookRoutes(deps.webhooks),
-    eventRoutes(deps.events),
+    deps.webhooks,
+    deps.events,
   ];
 }
 

@@ -46,10 +46,12 @@ import { PageCheck } from "../platform/db/page-check.ts";
 import { type RateNotice, SendingRates } from "../modules/plans/sending-block.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { Worker } from "../platform/queue/worker.ts";
-import type { Context } from "../platform/context.ts";
 import { createEmailDelivery } from "./email-delivery.ts";
 import type { SmsStores } from "./stores.ts";
-import { createWebhookDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
+import { emitRateEvent, emitStoreEvents } from "./event-sources.ts";
+import { createEmailEvents } from "../modules/emails/events.ts";
+import { createEvents } from "../modules/events/index.ts";
+import { createWebhooks, type Webhooks } from "../modules/webhooks/index.ts";
 import { createSmsGateway, type SmsGateway, SMS_GATEWAY_GRACE_MS } from "./sms-gateway.ts";
 import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
@@ -92,8 +94,7 @@ export interface App {
   db: Db;
   committer: Committer;
   worker: Worker;
-  /** Who tells of what happens. */
-  teller: WebhookDelivery;
+  webhooks: Webhooks;
   guard: DiskGuard;
   /** Takes an inbound message. */
   receive: Receive;
@@ -156,27 +157,21 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const { resolver, watch: dnsWatch, checkResolver, callResolver } = lookups;
     closers.push(() => lookups.close());
     closers.push(() => dnsWatch.stop());
-    const teller = createWebhookDelivery({
-      config,
-      environment,
-      db,
-      stores,
-      keyring,
-      committer,
-      guard,
-      pause,
-      resolver: callResolver,
-    });
+    const context = { commit, clock, steady, random, log, guard };
+    const events = createEvents(context, stores, { db, keyring });
+    const webhookDeps = { events, keyring, pause, resolver: callResolver };
+    const webhooks = createWebhooks(context, stores, config, webhookDeps);
+    const tellOfEmail = createEmailEvents(stores.emails, events);
+    emitStoreEvents(stores, events, { clock, tellOfEmail });
     const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
     const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
     closers.push(() => preparing.close());
     closers.push(() => composing.close());
     const composer = createComposer(composing);
-    const { tellOfEmail } = teller;
-    const { record } = teller.recorder;
+    const { record } = events;
     const isBlocking = options.isRateBlocking ?? true;
-    const notify = (notice: RateNotice) => teller.tellOfRates(notice);
+    const notify = (notice: RateNotice) => emitRateEvent(notice, events);
     const rates = new SendingRates({ ...stores, clock, log, isBlocking, notify });
     db.listeners.push(rates);
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
@@ -185,11 +180,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const reporters = new KnownReporters(clock);
     const sender = createEmailDelivery({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
-    const context: Context = { commit, clock, steady, random, log, guard };
     const plans = createPlans(context, stores, config);
     const { planOf } = plans;
     const texter = createSmsGateway({ ...shared, resolver: callResolver, record, planOf });
-    const clockWatch = watchClock({ environment, worker, teller, texter, stores });
+    const clockWatch = watchClock({ environment, worker, webhooks, texter, stores });
     closers.push(() => clockWatch.stop());
     const file = databaseFile(config.dataDir);
     const pages = new PageCheck({ dataDir: config.dataDir, databaseFile: file, openThread, clock, log });
@@ -219,7 +213,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const workspaces = createWorkspaces(context, stores, config, {
       ...listed,
       forgetLanes: (laneIds) => worker.forgetLanes(laneIds),
-      forgetDomains: (ids) => ids.forEach((id) => keychain.forget(id)),
+      deleted(domainIds) {
+        for (const id of domainIds) keychain.forget(id);
+        webhooks.sweepDeleted();
+      },
       forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
       holdChanged(workspaceId, isHeld) {
         if (isHeld) return heldExpiry.look();
@@ -229,7 +226,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     const reportDeps = { ...stores, log, reportedRefusals, rates, findRelay, show };
     const standingOf = (workspaceId: number) => stores.workspaces.byId(workspaceId);
-    const inboundMail = createInboundMail({ ...context, guard }, stores, config, {
+    const inboundMail = createInboundMail(context, stores, config, {
       ...listed,
       keyring,
       openThread,
@@ -249,7 +246,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       guard,
       keyring,
       findRelay,
-      teller,
+      events,
+      tellOfEmail,
+      webhooks,
       worker,
       modules,
       issues,
@@ -305,7 +304,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       registry,
       counters,
       db,
-      siteOf: (laneId) => worker.siteOf(laneId),
+      siteOf: (laneId) => worker.getSite(laneId),
       sources: {
         isReady: () => isReadyWith(issues()),
         sms: () => texter.figures(),
@@ -336,7 +335,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => abandoner.stop());
     abandoner.begin();
     await domains.start();
-    await teller.start();
+    await webhooks.start();
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
       stopsSince ??= steady.now();
@@ -348,9 +347,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         composing.close();
       });
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
-      const [emails, webhooks, texts] = await Promise.all([
+      events.stop();
+      const [emails, calls, texts] = await Promise.all([
         worker.stop(graceMs),
-        teller.stop(graceMs),
+        webhooks.drain(graceMs),
         texter.stop(given ?? SMS_GATEWAY_GRACE_MS),
         server.stop(requestGraceMs),
         socket.stop(requestGraceMs),
@@ -358,7 +358,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         domains.drain(graceMs),
       ]);
       cancel();
-      if (emails + webhooks + texts > 0) tellUnrecorded({ emails, webhooks, texts }, log);
+      if (emails + calls + texts > 0) tellUnrecorded({ emails, webhooks: calls, texts }, log);
       await pool.close();
       await endAll();
     };
@@ -370,7 +370,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       db,
       committer,
       worker,
-      teller,
+      webhooks,
       guard,
       receive,
       domains,

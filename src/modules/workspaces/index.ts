@@ -21,15 +21,15 @@ interface WorkspaceStores
     Pick<CreditDeps, "credits">,
     Pick<DeleteRouteDeps, "webhooks">,
     Pick<OperatorKeyDeps, "settings"> {
-  queue: Pick<QueueStore, "forgetLanesOf">;
+  queue: Pick<QueueStore, "forgetLanes">;
 }
 
 interface WorkspaceModuleDeps extends Pick<BlockDeps, "forgetRates" | "holdChanged"> {
   pages: ListPages;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;
-  /** These domains are gone. */
-  forgetDomains: (domainIds: number[]) => void;
+  /** A workspace is gone, and these domains of it. */
+  deleted: (domainIds: number[]) => void;
 }
 
 interface Workspaces extends Required<Pick<Component, "start" | "stop">> {
@@ -42,18 +42,18 @@ export function createWorkspaces(
   context: Context,
   stores: WorkspaceStores,
   config: Config,
-  { forgetLanes, forgetDomains, ...module }: WorkspaceModuleDeps,
+  { forgetLanes, deleted: runDeleted, ...module }: WorkspaceModuleDeps,
 ): Workspaces {
   const deps = { ...context, ...stores, ...module, ...config.workspaces, planNames: Object.keys(config.plans) };
   const purge = createWorkspacePurge({
     ...deps,
     forgetLanes(workspaceId, laneIds) {
-      stores.queue.forgetLanesOf(workspaceId);
+      stores.queue.forgetLanes(workspaceId);
       forgetLanes(laneIds);
     },
   });
   const deleted: DeleteRouteDeps["deleted"] = ({ domainIds }) => {
-    forgetDomains(domainIds);
+    runDeleted(domainIds);
     purge.trigger();
   };
   return {
