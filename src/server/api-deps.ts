@@ -1,84 +1,89 @@
 import type { AnyElysia } from "elysia";
 import type { ApiOptions } from "../api/app.ts";
-import type { RouteDeps } from "./api-routes.ts";
+import type { OperatorDeps, RouteDeps } from "./api-routes.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
-import type { KeyPairs } from "../protocols/dkim/keys.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
-import type { Keychain } from "../modules/domains/signing-keys.ts";
-import type { Verifier } from "../modules/domains/verify.ts";
-import type { Emails } from "../modules/emails/index.ts";
-import { eventCursors } from "../modules/events/cursor.ts";
+import type { Preparer } from "../modules/emails/content/prepare-thread.ts";
+import type { FindRelay } from "../modules/emails/delivery/relay.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
-import { keyVerifier } from "../modules/api-keys/verify.ts";
 import type { Log } from "../platform/log.ts";
-import type { SendingRates } from "../modules/plans/sending-block.ts";
+import type { ListPages } from "../platform/http/pagination.ts";
+import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
 import { routingOf } from "../modules/sms/api/routing.ts";
 import { type OperatorView, operatorDeps } from "./operator-deps.ts";
-import { namedPlanFinder, type planFinder, type Stores } from "./stores.ts";
-import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { Plan } from "../config/config.ts";
+import type { Stores } from "./stores.ts";
+import type { TellOfEmail } from "../modules/emails/events.ts";
+import type { Events } from "../modules/events/index.ts";
+import type { Webhooks } from "../modules/webhooks/index.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
-import type { BackgroundTask } from "../platform/background-task.ts";
 
-type PlanOf = ReturnType<typeof planFinder>;
+type PlanOf = (workspaceId: number) => Plan;
 
 /** What server.ts has built by the time that the API is. */
 export interface ServerObjects {
   config: Config;
   stores: Stores;
-  common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ApiDeps["keys"]["pages"] };
+  common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ListPages };
   guard: DiskGuard;
   keyring: Keyring;
-  keychain: Keychain;
-  planOf: PlanOf;
+  preparer: Preparer;
   bodies: ApiDeps["bodies"];
   bodyLimits: ApiDeps["bodyLimits"];
-  emails: Emails;
-  teller: WebhookDelivery;
-  verifier: Verifier;
-  rates: SendingRates;
-  removal: BackgroundTask;
+  findRelay: FindRelay;
+  events: Events;
+  tellOfEmail: TellOfEmail;
+  webhooks: Webhooks;
+  modules: Pick<RouteDeps, "domains" | "workspaces" | "suppressions"> &
+    Pick<OperatorDeps, "domains" | "workspaces" | "suppressions" | "inboundMail"> & {
+      plans: RouteDeps["plans"] & { planOf: PlanOf };
+      apiKeys: RouteDeps["apiKeys"] & Pick<ApiDeps, "verifyKey">;
+    };
+  worker: Worker;
   issues: ApiDeps["issues"];
   exampleDomain: string;
   beside: AnyElysia | null;
-  makeKeys: () => Promise<KeyPairs>;
   overseen: OperatorView;
-  texter: Pick<SmsGateway, "nudge" | "release" | "operator">;
+  texter: Pick<SmsGateway, "nudge" | "operator">;
 }
 
 /** What the API and the routes of each module are given. */
 export type ApiDeps = Omit<ApiOptions, "routes"> & RouteDeps;
 
 export function buildApiDeps(built: ServerObjects): ApiDeps {
-  const { config, stores, common, keyring, planOf, emails, teller, issues } = built;
-  const { commit, clock, log } = common;
+  const { config, stores, common, guard, keyring, preparer, findRelay, events, tellOfEmail, worker } = built;
+  const { issues, modules } = built;
+  const { planOf } = modules.plans;
+  const { verifyKey } = modules.apiKeys;
   const planNames = Object.keys(config.plans);
-  const verifyKey = keyVerifier({
-    keys: stores.keys,
-    commit,
-    clock,
-    log,
-    operatorKeyHash: () => stores.settings.get("operator_key_hash"),
-  });
   return {
     ...common,
-    emails,
-    sms: smsPartsOf(built, planOf),
-    domains: domainPartsOf(built, planOf),
-    keys: { ...stores, ...common, planOf },
-    suppressions: { ...stores, ...common },
-    webhooks: webhookPartsOf(built, planOf),
-    events: {
+    ...modules,
+    emails: {
       ...stores,
-      listeners: teller.listeners,
-      cursors: eventCursors(keyring.hmacKey("event-cursor")),
-      verifyKey,
+      ...common,
+      guard,
+      planOf,
+      standingOf: (workspaceId) => stores.workspaces.byId(workspaceId),
+      preparer,
+      nudge: nudgeBy(worker),
+      findRelay,
+      tellOfEmail,
+      record: events.record,
+      settings: {
+        ...settingsOf(config),
+        lifetimeMs: config.email.lifetimeMs,
+        keepAnswersMs: config.idempotency.retentionMs,
+        returnPathKey: keyring.hmacKey("return-path"),
+      },
     },
-    workspaces: { ...stores, ...common, ...config.workspaces, planNames },
+    sms: smsPartsOf(built, planOf),
+    webhooks: built.webhooks.createRoutes({ planOf, pages: common.pages }),
+    events: events.createRoutes(verifyKey),
     operator: operatorPartsOf(built),
-    usage: { ...stores, namedPlanOf: namedPlanFinder(config, stores), clock },
     verifyKey,
     creation: config.workspaces.creation,
     planNames,
@@ -92,35 +97,19 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
   };
 }
 
-function domainPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["domains"] {
-  const { config, stores, common, keyring, keychain, verifier, emails, makeKeys } = built;
-  return {
-    ...stores,
-    ...common,
-    keyring,
-    keychain,
-    planOf,
-    makeKeys,
-    verifier,
-    settings: settingsOf(config),
-    deleteKeysOf: (domainId) => stores.keys.deleteOfDomain(domainId),
-    deleted: () => emails.domainDeleted(),
-  };
-}
-
 function settingsOf({ email }: Config) {
   return { bounceHost: email.bounceHost, dmarcRua: email.dmarcRua };
 }
 
 function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
-  const { config, stores, common, guard, teller } = built;
+  const { config, stores, common, guard, events } = built;
   const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
   return {
     ...stores,
     ...common,
     guard,
     planOf,
-    record: teller.recorder.record,
+    record: events.record,
     routing: routingOf(config.sms.routes),
     prefixes: config.sms.prefixes,
     nudge: (work) => built.texter.nudge(work),
@@ -129,51 +118,9 @@ function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
 }
 
 function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
-  const { config, stores, common, keychain, verifier, emails, rates, removal, texter } = built;
-  return {
-    ...operatorDeps({ ...built, ...built.overseen }),
-    suppressions: { ...stores, ...common },
-    inbox: { ...stores, ...common },
-    sms: texter.operator,
-    domains: {
-      ...stores,
-      ...common,
-      verifier,
-      lifted: (domain) => void emails.retryDomain(domain),
-    },
-    workspaces: {
-      ...stores,
-      ...common,
-      planNames: Object.keys(config.plans),
-      forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
-      holdChanged(workspaceId, isHeld) {
-        emails.holdChanged(workspaceId, isHeld);
-        if (!isHeld) texter.release();
-      },
-      deleted({ domainIds }) {
-        for (const id of domainIds) keychain.forget(id);
-        removal.trigger();
-      },
-    },
-  };
+  return { ...operatorDeps({ ...built, ...built.overseen }), ...built.modules, sms: built.texter.operator };
 }
 
-function webhookPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["webhooks"] {
-  const { stores, common, keyring, teller } = built;
-  const { subscribers, rules, look } = teller;
-  return {
-    ...common,
-    subscribers,
-    rules,
-    look,
-    keyring,
-    planOf,
-    record: teller.recorder.record,
-    webhooks: stores.webhooks,
-    jobs: stores.webhookJobs,
-    deliveries: stores.webhookDeliveries,
-    events: stores.events,
-    workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
-    recorded: (workspaceId) => teller.listeners.wake(workspaceId),
-  };
+function nudgeBy(worker: Worker) {
+  return (laneId: number, dueAt: number, expiresAt?: number) => worker.nudge(laneId, dueAt, expiresAt);
 }

@@ -1,41 +1,32 @@
 // The routes of all modules, in the order of the API docs.
 
 import type { AnyElysia } from "elysia";
-import { type KeyDeps, keyRoutes } from "../modules/api-keys/routes.ts";
-import { type OperatorDomainDeps, operatorDomainRoutes } from "../modules/domains/operator-routes.ts";
-import { type DomainDeps, domainRoutes } from "../modules/domains/routes.ts";
-import type { Emails } from "../modules/emails/index.ts";
-import { type EventDeps, eventRoutes } from "../modules/events/routes.ts";
-import { type InboxDeps, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
+import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
 import type { StatusDeps } from "../modules/operator/instance-status.ts";
 import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
 import { type OperatorQueueDeps, operatorQueueRoutes } from "../modules/operator/queue-routes.ts";
 import { operatorStatusRoutes } from "../modules/operator/status-routes.ts";
 import { operatorTraceRoutes } from "../modules/operator/trace-routes.ts";
 import type { TraceDeps } from "../modules/operator/trace.ts";
-import { type UsageDeps, usageRoutes } from "../modules/plans/routes.ts";
 import type { LinkOverview } from "../modules/sms/api/link-overview.ts";
 import { linkRoutes } from "../modules/sms/api/operator-routes.ts";
 import { type SmsDeps, smsRoutes } from "../modules/sms/api/routes.ts";
 import { type LinkTestRouteDeps, linkTestRoutes } from "../modules/sms/link-test/routes.ts";
-import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
-import { type SuppressionDeps, suppressionRoutes } from "../modules/suppressions/routes.ts";
-import type { RedeliverDeps } from "../modules/webhooks/api/redeliver.ts";
-import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
-import { type BlockDeps, blockRoutes } from "../modules/workspaces/operator/block-routes.ts";
-import { type CreditDeps, creditRoutes } from "../modules/workspaces/operator/credit-routes.ts";
-import { type DeleteRouteDeps, deleteRoutes } from "../modules/workspaces/operator/delete-routes.ts";
-import { type OperatorKeyDeps, operatorKeyRoutes } from "../modules/workspaces/operator/key-routes.ts";
-import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/routes.ts";
-import { type SenderIdDeps, senderIdRoutes } from "../modules/workspaces/operator/sender-id-routes.ts";
-import { type WorkspaceDeps, workspaceRoutes } from "../modules/workspaces/routes.ts";
 
-/** The dependencies of the operator's routes, by module. */
+interface ModuleWithRoutes {
+  routes(): AnyElysia;
+}
+
+interface ModuleForOperator {
+  operatorRoutes(): AnyElysia[];
+}
+
+/** Modules with operator's routes, and the dependencies of those that are no modules yet. */
 export interface OperatorDeps {
-  workspaces: OperatorWorkspaceDeps & DeleteRouteDeps & BlockDeps & CreditDeps & SenderIdDeps & OperatorKeyDeps;
-  suppressions: OperatorSuppressionDeps;
-  domains: OperatorDomainDeps;
-  inbox: InboxDeps;
+  workspaces: ModuleForOperator;
+  suppressions: ModuleForOperator;
+  domains: ModuleForOperator;
+  inboundMail: ModuleForOperator;
   queue: OperatorQueueDeps;
   pause: PauseRouteDeps;
   status: StatusDeps;
@@ -43,48 +34,36 @@ export interface OperatorDeps {
   sms: LinkTestRouteDeps & { overview: LinkOverview };
 }
 
-/** The dependencies of all routes, by module. */
+/** The same for all routes. */
 export interface RouteDeps {
-  emails: Pick<Emails, "routes">;
+  emails: EmailDeps;
   sms: SmsDeps;
-  domains: DomainDeps;
-  keys: KeyDeps;
-  workspaces: WorkspaceDeps;
-  suppressions: SuppressionDeps;
+  domains: ModuleWithRoutes;
+  workspaces: ModuleWithRoutes;
+  plans: ModuleWithRoutes;
+  apiKeys: ModuleWithRoutes;
+  suppressions: ModuleWithRoutes;
   operator: OperatorDeps;
-  usage: UsageDeps;
-  webhooks: RedeliverDeps;
-  events: EventDeps;
+  webhooks: AnyElysia;
+  events: AnyElysia;
 }
 
 export function createRoutes(deps: RouteDeps): AnyElysia[] {
   return [
-    deps.emails.routes(),
+    emailRoutes(deps.emails),
     smsRoutes(deps.sms),
-    domainRoutes(deps.domains),
-    workspaceRoutes(deps.workspaces),
-    usageRoutes(deps.usage),
-    keyRoutes(deps.keys),
-    suppressionRoutes(deps.suppressions),
+    ...[deps.domains, deps.workspaces, deps.plans, deps.apiKeys, deps.suppressions].map((each) => each.routes()),
     ...createOperatorRoutes(deps.operator),
-    webhookRoutes(deps.webhooks),
-    eventRoutes(deps.events),
+    deps.webhooks,
+    deps.events,
   ];
 }
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(deps: OperatorDeps): AnyElysia[] {
-  const { workspaces, sms } = deps;
+  const { workspaces, suppressions, domains, inboundMail, sms } = deps;
   return [
-    operatorWorkspaceRoutes(workspaces),
-    deleteRoutes(workspaces),
-    blockRoutes(workspaces),
-    creditRoutes(workspaces),
-    senderIdRoutes(workspaces),
-    operatorKeyRoutes(workspaces),
-    operatorSuppressionRoutes(deps.suppressions),
-    operatorDomainRoutes(deps.domains),
-    inboxRoutes(deps.inbox),
+    ...[workspaces, suppressions, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
     operatorStatusRoutes(deps.status),
     operatorQueueRoutes(deps.queue),
     operatorPauseRoutes(deps.pause),

@@ -2,16 +2,22 @@ import type { AnyElysia } from "elysia";
 import { createApi, createOperatorApi } from "../api/app.ts";
 import { buildApiDeps } from "./api-deps.ts";
 import { createOperatorRoutes, createRoutes } from "./api-routes.ts";
-import { workspaceRoutes } from "../modules/workspaces/routes.ts";
 import { getLastTime, watchClock } from "./clock-watch.ts";
 import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import { closeDatabase, type Db } from "../platform/db/open.ts";
 import { toStartError } from "../platform/db/unusable-file.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
-import type { DomainRecheck } from "../modules/domains/recheck.ts";
-import { openKeychain } from "../modules/domains/signing-keys.ts";
-import { createEmails } from "../modules/emails/index.ts";
+import { createApiKeys } from "../modules/api-keys/index.ts";
+import { createDomains, type Domains } from "../modules/domains/index.ts";
+import type { StoredBody } from "../modules/emails/content/body.ts";
+import { RefusalWatch, SHARE_OF_REPORTED } from "../modules/emails/delivery/mass-refusals.ts";
+import { relayFinder } from "../modules/emails/delivery/relay.ts";
+import { openRelays } from "../modules/emails/delivery/relay-settings.ts";
+import type { Composed, ComposeInput } from "../modules/emails/content/compose.ts";
+import { createComposer } from "../modules/emails/content/compose-thread.ts";
+import type { GivenContent } from "../modules/emails/content/prepare.ts";
+import { createPreparer } from "../modules/emails/content/prepare-thread.ts";
 import { StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { openBodies, openCore, openMetrics } from "./core.ts";
@@ -20,9 +26,16 @@ import { listen } from "../platform/http/listen.ts";
 import { createListPages } from "../platform/http/pagination.ts";
 import { listenOnSocket, getSocketFile } from "../platform/http/unix-socket.ts";
 import { purgeAnswers } from "../modules/idempotency/purge.ts";
+import { purgeContents } from "../modules/emails/content/purge.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { KnownReporters } from "../modules/inbound-mail/server/known-reporters.ts";
-import { createMaintenance } from "./maintenance.ts";
+import { createInboundMail } from "../modules/inbound-mail/index.ts";
+import { createPlans } from "../modules/plans/index.ts";
+import { createSuppressions } from "../modules/suppressions/index.ts";
+import { createWorkspaces } from "../modules/workspaces/index.ts";
+import { createDeletedDomainSweep } from "../modules/emails/delivery/deleted-domain-sweep.ts";
+import { makeMailDueNow } from "../modules/emails/queue/make-due.ts";
+import { takeReport } from "../modules/emails/reports/process.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "../platform/instance-lock.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
 import { type Log, redact } from "../platform/log.ts";
@@ -30,13 +43,17 @@ import { openResolvers } from "./resolvers.ts";
 import { type InstanceOptions, openInstance } from "./bootstrap.ts";
 import { openThread } from "./start-mail-worker.ts";
 import { PageCheck } from "../platform/db/page-check.ts";
-import { SendingRates } from "../modules/plans/sending-block.ts";
+import { type RateNotice, SendingRates } from "../modules/plans/sending-block.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { Worker } from "../platform/queue/worker.ts";
-import { createInboundMail } from "./inbound-mail.ts";
-import { planFinder, type SmsStores } from "./stores.ts";
-import { createWebhookDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
+import { createEmailDelivery } from "./email-delivery.ts";
+import type { SmsStores } from "./stores.ts";
+import { emitRateEvent, emitStoreEvents } from "./event-sources.ts";
+import { createEmailEvents } from "../modules/emails/events.ts";
+import { createEvents } from "../modules/events/index.ts";
+import { createWebhooks, type Webhooks } from "../modules/webhooks/index.ts";
 import { createSmsGateway, type SmsGateway, SMS_GATEWAY_GRACE_MS } from "./sms-gateway.ts";
+import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 
 // The composition root: every part is built here, in the order in which it may begin to act, and
@@ -77,12 +94,11 @@ export interface App {
   db: Db;
   committer: Committer;
   worker: Worker;
-  /** Who tells of what happens. */
-  teller: WebhookDelivery;
+  webhooks: Webhooks;
   guard: DiskGuard;
-  /** What is done with a letter that comes in. */
+  /** Takes an inbound message. */
   receive: Receive;
-  domainWatch: DomainRecheck;
+  domains: Domains;
   /** The texts, as the dispatcher of their links moves them. */
   sms: SmsStores;
   /** Who sends and receives them. */
@@ -136,142 +152,129 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const { commit } = committer;
     closers.push(() => guard.stop());
 
+    const findRelay = relayFinder(openRelays(config.relay));
     const lookups = openResolvers(config, environment);
     const { resolver, watch: dnsWatch, checkResolver, callResolver } = lookups;
     closers.push(() => lookups.close());
     closers.push(() => dnsWatch.stop());
-    const teller = createWebhookDelivery({
-      config,
-      environment,
-      db,
-      stores,
-      keyring,
-      committer,
-      guard,
-      pause,
-      resolver: callResolver,
-    });
-    const { record } = teller.recorder;
+    const context = { commit, clock, steady, random, log, guard };
+    const events = createEvents(context, stores, { db, keyring });
+    const webhookDeps = { events, keyring, pause, resolver: callResolver };
+    const webhooks = createWebhooks(context, stores, config, webhookDeps);
+    const tellOfEmail = createEmailEvents(stores.emails, events);
+    emitStoreEvents(stores, events, { clock, tellOfEmail });
+    const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
+    const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
+    const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
+    closers.push(() => preparing.close());
+    closers.push(() => composing.close());
+    const composer = createComposer(composing);
+    const { record } = events;
     const isBlocking = options.isRateBlocking ?? true;
-    const rates = new SendingRates({
-      ...stores,
-      clock,
-      log,
-      isBlocking,
-      notify: (notice) => teller.tellOfRates(notice),
-    });
+    const notify = (notice: RateNotice) => emitRateEvent(notice, events);
+    const rates = new SendingRates({ ...stores, clock, log, isBlocking, notify });
     db.listeners.push(rates);
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
+    const shared = { config, environment, stores, keyring, committer, guard, pause, findRelay, rates, show };
+    const reportedRefusals = new RefusalWatch(SHARE_OF_REPORTED);
     const reporters = new KnownReporters(clock);
-    const keychain = openKeychain(stores.domains, keyring);
-    const planOf = planFinder(config, stores);
-    const context = { commit, clock, steady, random, log, guard };
-    const emails = createEmails(context, stores, config, {
-      recorder: teller.recorder,
-      keyring,
-      keychain,
-      pause,
-      resolver,
-      rates,
-      reporters,
-      show,
-      findPlan: planOf,
-      openThread,
-      memory: environment.memory,
-    });
-    closers.push(() => emails.stop());
-    const { worker } = emails;
-    const texter = createSmsGateway({
-      config,
-      environment,
-      stores,
-      committer,
-      guard,
-      pause,
-      resolver: callResolver,
-      record,
-    });
-    const clockWatch = watchClock({ environment, worker, teller, texter, stores });
+    const sender = createEmailDelivery({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
+    const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
+    const plans = createPlans(context, stores, config);
+    const { planOf } = plans;
+    const texter = createSmsGateway({ ...shared, resolver: callResolver, record, planOf });
+    const clockWatch = watchClock({ environment, worker, webhooks, texter, stores });
     closers.push(() => clockWatch.stop());
-    const pages = new PageCheck({
-      dataDir: config.dataDir,
-      databaseFile: databaseFile(config.dataDir),
-      openThread,
-      clock,
-      log,
-    });
+    const file = databaseFile(config.dataDir);
+    const pages = new PageCheck({ dataDir: config.dataDir, databaseFile: file, openThread, clock, log });
     closers.push(() => pages.stop());
     const others = () =>
-      [dnsWatch, pause, clockWatch, pages].map(({ issue: trouble }) => trouble).concat(replicator?.issue ?? null);
-    const issues = () =>
-      [...guard.issues, ...emails.issues(), ...others(), ...texter.issues()].filter((each) => each !== null);
+      [worker, dnsWatch, pause, clockWatch, pages]
+        .map(({ issue: trouble }) => trouble)
+        .concat(replicator?.issue ?? null);
+    const issues = () => [...guard.issues, ...others(), ...texter.issues()].filter((each) => each !== null);
 
-    const common = { commit, clock, random, log, pages: createListPages(keyring.hmacKey("list-cursor")) };
-    const keeper = createMaintenance({
-      config,
-      environment,
-      stores,
-      committer,
-      guard,
+    const listed = { pages: createListPages(keyring.hmacKey("list-cursor")) };
+    const common = { commit, clock, random, log, ...listed };
+    const abandoner = createDeletedDomainSweep({ ...stores, ...common });
+    const nudge = (laneId: number, dueAt: number) => worker.nudge(laneId, dueAt);
+    const domains = createDomains(context, stores, config, {
+      ...listed,
+      planOf,
+      keyring,
       keychain,
       record,
       resolver: checkResolver,
-      forgetLanes: (laneIds) => worker.forgetLanes(laneIds),
+      makeKeys: options.makeKeys ?? generateKeyPairs,
+      deleted: () => abandoner.begin(),
+      lifted: (domain) => void makeMailDueNow(domain, { ...stores, ...common, nudge }),
     });
-    const { verifier, domainWatch, removal } = keeper;
-    closers.push(() => keeper.close());
+    closers.push(() => domains.stop());
+    const workspaces = createWorkspaces(context, stores, config, {
+      ...listed,
+      forgetLanes: (laneIds) => worker.forgetLanes(laneIds),
+      deleted(domainIds) {
+        for (const id of domainIds) keychain.forget(id);
+        webhooks.sweepDeleted();
+      },
+      forgetRates: (workspaceId) => rates.forgetRates(workspaceId),
+      holdChanged(workspaceId, isHeld) {
+        if (isHeld) return heldExpiry.look();
+        worker.release(workspaceId);
+        texter.release();
+      },
+    });
+    const reportDeps = { ...stores, log, reportedRefusals, rates, findRelay, show };
+    const standingOf = (workspaceId: number) => stores.workspaces.byId(workspaceId);
+    const inboundMail = createInboundMail(context, stores, config, {
+      ...listed,
+      keyring,
+      openThread,
+      reporters,
+      resolver: checkResolver,
+      counts: counters.inbound,
+      receive: options.receive,
+      processReport: (uid, reported) => takeReport(uid, reported, { ...reportDeps, standingOf }),
+    });
+    const suppressions = createSuppressions(context, stores, listed);
+    const apiKeys = createApiKeys(context, stores, { ...listed, planOf });
+    const modules = { plans, domains, workspaces, inboundMail, suppressions, apiKeys };
     const apiDeps = buildApiDeps({
       config,
       stores,
       common,
       guard,
       keyring,
-      keychain,
-      emails,
-      teller,
-      verifier,
-      planOf,
-      rates,
-      removal,
+      findRelay,
+      events,
+      tellOfEmail,
+      webhooks,
+      worker,
+      modules,
       issues,
+      preparer: createPreparer(preparing),
       ...openBodies(config, environment),
       exampleDomain: options.exampleDomain ?? "example.com",
       beside: options.beside ?? null,
-      makeKeys: options.makeKeys ?? generateKeyPairs,
       texter,
-      overseen: { db, emails, texter, counters, pause, pages, replicator: () => replicator },
+      overseen: { db, sites, texter, counters, pause, pages, replicator: () => replicator },
     });
     // Made when a command first asks: at a start nobody waits for it.
     let operatorApi: ReturnType<typeof createHandler> | null = null;
     const openOperatorApi = () => {
-      const routes = [workspaceRoutes(apiDeps.workspaces), ...createOperatorRoutes(apiDeps.operator)];
+      const routes = [workspaces.routes(), ...createOperatorRoutes(apiDeps.operator)];
       return createHandler(createOperatorApi({ ...apiDeps, routes }));
     };
     const handle = (request: Request) => (operatorApi ??= openOperatorApi())(request);
     if (purpose === "command") {
       // What a command sets off goes on at the next start.
       closers.push(() => committer.flush());
-      closers.push(() => removal.stop());
+      closers.push(() => heldExpiry.stop());
       return { kind: "command", handle, close: endAll };
     }
     const api = createApi({ ...apiDeps, routes: createRoutes(apiDeps) });
-    const receiver = createInboundMail({
-      config,
-      environment,
-      stores,
-      keyring,
-      committer,
-      guard,
-      processReport: (uid, reported) => emails.processReport(uid, reported),
-      counts: counters.inbound,
-      openThread,
-      reporters,
-      resolver: checkResolver,
-    });
-    closers.push(() => receiver.close());
-
     await clockWatch.start(getLastTime(stores));
-    const replica = { databaseFile: databaseFile(config.dataDir), choice: options.replica ?? {} };
+    const replica = { databaseFile: file, choice: options.replica ?? {} };
     replicator = await startReplicator({
       config,
       environment,
@@ -294,21 +297,21 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => server.stop(0));
     const socket = listenOnSocket(getSocketFile(config.dataDir), handle);
     closers.push(() => socket.stop(0));
-    const inbound = await receiver.listen(options.receive ?? receiver.receive);
-    closers.push(() => inbound?.stop(0));
+    closers.push(() => inboundMail.stop());
+    await inboundMail.start();
     const metrics = openMetrics({
       config,
       registry,
       counters,
       db,
-      siteOf: (laneId) => worker.siteOf(laneId),
+      siteOf: (laneId) => worker.getSite(laneId),
       sources: {
         isReady: () => isReadyWith(issues()),
-        texts: () => texter.figures(),
+        sms: () => texter.figures(),
         runningAttempts: () => worker.runningCount,
-        sessions: () => emails.sessions(),
-        inboundClients: () => inbound?.clientCount ?? 0,
-        blockedSites: () => emails.sites.blocked().length,
+        sessions: () => ({ busy: slots.openCount, idle: pool.idleCount }),
+        inboundConnections: () => inboundMail.connectionCount,
+        blockedSites: () => sites.blocked().length,
         freeDiskBytes: () => guard.freeBytes,
       },
       clock,
@@ -319,46 +322,58 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(
       purgeAnswers({ idempotency: stores.idempotency, commit, clock, log, keepMs: config.idempotency.retentionMs }),
     );
-    await emails.start();
+    closers.push(
+      purgeContents({ contents: stores.contents, commit, clock, log, keepMs: config.email.contentRetentionMs }),
+    );
+    closers.push(() => heldExpiry.stop());
+    heldExpiry.look();
+    await worker.start();
     closers.push(async () => void (await texter.stop(0)));
     await texter.start();
-    closers.push(() => removal.stop());
-    keeper.begin();
-    await teller.start();
+    closers.push(() => workspaces.stop());
+    await workspaces.start();
+    closers.push(() => abandoner.stop());
+    abandoner.begin();
+    await domains.start();
+    await webhooks.start();
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
       stopsSince ??= steady.now();
-      keeper.settle();
+      abandoner.stop();
       // Side by side: a slow client must not keep the worker claiming, nor use up the service manager's patience.
       // Look-ups end with the grace, as connections do: silent DNS would outlast it.
       const cancel = clock.after(graceMs, () => {
         lookups.close();
+        composing.close();
       });
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
-      const [unrecordedEmails, webhooks, texts] = await Promise.all([
-        emails.drain(graceMs),
-        teller.stop(graceMs),
+      events.stop();
+      const [emails, calls, texts] = await Promise.all([
+        worker.stop(graceMs),
+        webhooks.drain(graceMs),
         texter.stop(given ?? SMS_GATEWAY_GRACE_MS),
         server.stop(requestGraceMs),
         socket.stop(requestGraceMs),
-        inbound?.stop(graceMs),
+        inboundMail.drain(graceMs),
+        domains.drain(graceMs),
       ]);
       cancel();
-      if (unrecordedEmails + webhooks + texts > 0) tellUnrecorded({ emails: unrecordedEmails, webhooks, texts }, log);
+      if (emails + calls + texts > 0) tellUnrecorded({ emails, webhooks: calls, texts }, log);
+      await pool.close();
       await endAll();
     };
-    const seen = { url: server.url, metricsUrl: metrics?.url ?? null, inbound: inbound?.address ?? null };
-    const { receive } = receiver;
+    const seen = { url: server.url, metricsUrl: metrics?.url ?? null, inbound: inboundMail.address };
+    const { receive } = inboundMail;
     const { sms } = stores;
     const app = {
       ...seen,
       db,
       committer,
       worker,
-      teller,
+      webhooks,
       guard,
       receive,
-      domainWatch,
+      domains,
       sms,
       texter,
       replicator,

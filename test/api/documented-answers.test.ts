@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Instance, type RequestOptions, startInstance } from "../fakes/instance.ts";
 import { mail } from "../dsn/mails.ts";
-import { bounce, complaintAbout, letter } from "../inbound/letters.ts";
+import { bounce, complaintAbout, inboundMessage } from "../inbound/messages.ts";
 import { documentOf, operationsOf } from "./document.ts";
 import { ROUTES } from "./documented-routes.ts";
 import { faultsAgainst } from "./json-schema.ts";
@@ -264,7 +264,7 @@ test("answers of real requests are as documented, of every route", async () => {
   });
   await pombo.app.worker.idle();
   const made = await pombo.workspace.call("POST", "/api/v1/auth/keys", { body: { name: "x" } });
-  await pombo.app.receive(letter(mail({ text: "Hello" })));
+  await pombo.app.receive(inboundMessage(mail({ text: "Hello" })));
   // Reports have entries of their own on the timeline.
   await pombo.app.receive(bounce(sent.body.data.id));
   await pombo.app.receive(complaintAbout(pombo, sent.body.data.id));

@@ -3,7 +3,7 @@
 
 import { type Client, type Instance, type Json, startInstance } from "../fakes/instance.ts";
 import { mail } from "../dsn/mails.ts";
-import { letter } from "../inbound/letters.ts";
+import { inboundMessage } from "../inbound/messages.ts";
 import type { InstanceOptions } from "../fakes/instance.ts";
 
 /** A workspace that has one of everything. */
@@ -295,7 +295,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   const deliveries = await owner.call("GET", `/api/v1/webhooks/${hookId}/deliveries`);
   await pombo.mx.until(() => pombo.mx.messages.length === 2);
   await pombo.app.worker.idle();
-  await pombo.app.receive(letter(mail({ text: "Hello" })));
+  await pombo.app.receive(inboundMessage(mail({ text: "Hello" })));
   const inbox = await pombo.operator.call("GET", "/api/v1/operator/inbox");
   return {
     ...{

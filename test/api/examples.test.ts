@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { type Caller, LAST, seed, type World } from "../contract/seeds.ts";
 import { type Client, type Instance, type Json, SENDING_DOMAIN, startInstance } from "../fakes/instance.ts";
 import { mail } from "../dsn/mails.ts";
-import { letter } from "../inbound/letters.ts";
+import { inboundMessage } from "../inbound/messages.ts";
 import { faultsAgainst } from "./json-schema.ts";
 
 // Every operation of the document, called as a reader would who copies its example.
@@ -51,7 +51,7 @@ test("the example of every operation works as it stands, and is answered as docu
     operator: callerOf(pombo.operator),
     workspaceId: pombo.workspace.id,
     domain: SENDING_DOMAIN,
-    bringMail: () => pombo.app.receive(letter(mail({ text: "Hello" }))),
+    bringMail: () => pombo.app.receive(inboundMessage(mail({ text: "Hello" }))),
   };
   await pombo.enableSms(pombo.workspace);
   const operations = await operationsOf(pombo);

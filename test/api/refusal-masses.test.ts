@@ -1,7 +1,7 @@
 // Refusals in masses, with mail of several workspaces to one mail server: what one of them does is not the others'.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { bounce, GONE } from "../inbound/letters.ts";
+import { bounce, GONE } from "../inbound/messages.ts";
 import type { Instance, Workspace } from "../fakes/instance.ts";
 import { attempted, startAtNoon } from "./one-email.ts";
 

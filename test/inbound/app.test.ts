@@ -34,9 +34,9 @@ async function judge(pombo: Instance, recipient: string): Promise<string> {
 }
 
 test("a bounce comes in on the path that the email went out with, under the customer's domain or the operator's host", async () => {
-  const letters: InboundMessage[] = [];
+  const messages: InboundMessage[] = [];
   await using pombo = await startInstance({
-    receive: async (letter) => void letters.push(letter),
+    receive: async (message) => void messages.push(message),
     configure: (config) => void (config.email.bounceHost = BOUNCE_HOST),
   });
   // With an address the bounce host can be a customer's.
@@ -61,7 +61,7 @@ test("a bounce comes in on the path that the email went out with, under the cust
       if (other !== host) expect(await judge(pombo, `${local}@${other}`)).toBe("550");
     }
   }
-  expect(letters.map(({ destinations }) => destinations)).toEqual([
+  expect(messages.map(({ destinations }) => destinations)).toEqual([
     [{ kind: "bounce", emailUid: own.id }],
     [{ kind: "bounce", emailUid: shared.id }],
   ]);

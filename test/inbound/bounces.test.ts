@@ -1,4 +1,4 @@
-// Bounces that come back by mail, through the whole instance: letters as values in, what the API shows out.
+// Bounces that come back by mail, through the whole instance: messages as values in, what the API shows out.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mail } from "../dsn/mails.ts";
@@ -6,7 +6,7 @@ import { attempted, HOUR, LATER, MINUTE, NOON, recordOf, startAtNoon, timelineOf
 import type { Instance, Json } from "../fakes/instance.ts";
 import { startReceiver } from "../fakes/receiver.ts";
 import { startHeld } from "../api/kit.ts";
-import { bounce, GONE, inboxOf, letter, ratesOf, rowsOf, suppressedIn, toEmail } from "./letters.ts";
+import { bounce, GONE, inboxOf, inboundMessage, ratesOf, rowsOf, suppressedIn, toEmail } from "./messages.ts";
 
 setDefaultTimeout(30_000);
 
@@ -133,7 +133,7 @@ test("a report that has a sender, an automatic answer and what nobody understand
   ]);
 });
 
-test("of a letter to two emails' return paths each is judged by its own recipient, all or nothing", async () => {
+test("of a message to two emails' return paths each is judged by its own recipient, all or nothing", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
   const [one, two] = [await attempted(pombo), await attempted(pombo, { to: "ana@example.com" })];
@@ -221,7 +221,7 @@ test("hard bounces by mail of several domains block sending: counted on the day 
   ]);
 });
 
-test("a letter about an email whose workspace was deleted is taken and does nothing", async () => {
+test("a message about an email whose workspace was deleted is taken and does nothing", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
   const id = await attempted(pombo);
@@ -244,7 +244,7 @@ test("an email of a deleted domain bounces as any other", async () => {
   expectTotals(pombo);
 });
 
-test("when the storage fails nothing is half done and the letter is put off; the same again is taken once", async () => {
+test("when the storage fails nothing is half done and the message is put off; the same again is taken once", async () => {
   await using held = await startAtNoon();
   const { pombo, clock } = held;
   const id = await attempted(pombo);
@@ -291,7 +291,7 @@ test("words of a report are cleaned before anybody sees them", async () => {
   expect(entry).toMatchObject({ reply: "550 5.1.1 No such user", reporter: "mx" });
 });
 
-test("letters are counted by what became of them", async () => {
+test("messages are counted by what became of them", async () => {
   await using held = await startHeld(NOON, {
     configure: (config) => void (config.metrics.listen = { address: "127.0.0.1", port: 0 }),
   });
@@ -300,7 +300,7 @@ test("letters are counted by what became of them", async () => {
   await pombo.app.receive(bounce(id, "4.4.1", null, "delayed"));
   await pombo.app.receive(bounce(id));
   await pombo.app.receive(bounce(id));
-  await pombo.app.receive(letter(mail({ text: "x" })));
+  await pombo.app.receive(inboundMessage(mail({ text: "x" })));
   const text = await (await fetch(pombo.app.metricsUrl ?? "")).text();
   const counted = [...text.matchAll(/^pombo_inbound_results_total\{result="(\w+)"\} ([1-9])/gm)];
   expect(counted.map(([, result, count]) => `${result} ${count}`).toSorted()).toEqual([
@@ -311,10 +311,10 @@ test("letters are counted by what became of them", async () => {
   ]);
 });
 
-test("a letter for nobody that can be found is taken", async () => {
+test("a message for nobody that can be found is taken", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
   await pombo.app.receive(bounce("0198a5a0-0000-7000-8000-000000000000"));
-  await pombo.app.receive(letter(new Uint8Array(), { destinations: [{ kind: "bounce", emailUid: "x" }] }));
+  await pombo.app.receive(inboundMessage(new Uint8Array(), { destinations: [{ kind: "bounce", emailUid: "x" }] }));
   expect(told(pombo, "report.ignored")).toBe(2);
 });

@@ -23,7 +23,7 @@ import {
   toLoop,
   tokenOf,
   traceOf,
-} from "./letters.ts";
+} from "./messages.ts";
 
 setDefaultTimeout(30_000);
 
@@ -95,7 +95,7 @@ test("what is no complaint does nothing: not-spam, auth-failure, an automatic an
   expect(await typesOf(pombo, id)).toEqual(["email.queued", "email.delivered"]);
 });
 
-test("a token that was not made here, or for another recipient, or too long ago, touches nobody: the operator gets the letter", async () => {
+test("a token that was not made here, or for another recipient, or too long ago, touches nobody: the operator gets the message", async () => {
   let aheadMs = 0;
   await using pombo = await startInstance({ clock: { ...systemClock, now: () => systemClock.now() + aheadMs } });
   const stranger = await pombo.newWorkspace();
@@ -124,7 +124,7 @@ test("a token that was not made here, or for another recipient, or too long ago,
   ]);
 });
 
-test("a letter with another workspace's genuine token touches that workspace's email alone, and the first genuine one counts", async () => {
+test("a message with another workspace's genuine token touches that workspace's email alone, and the first genuine one counts", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
   const stranger = await pombo.newWorkspace();

@@ -10,7 +10,7 @@ import type { Instance } from "../fakes/instance.ts";
 import { findProvider } from "../../src/modules/inbound-mail/feedback-provider.ts";
 import type { InboundMessage } from "../../src/modules/inbound-mail/inbound-message.ts";
 import { KnownReporters } from "../../src/modules/inbound-mail/server/known-reporters.ts";
-import { bounce, complaint, complaintAbout, ratesOf, suppressedIn, toEmail, toLoop, traceOf } from "./letters.ts";
+import { bounce, complaint, complaintAbout, ratesOf, suppressedIn, toEmail, toLoop, traceOf } from "./messages.ts";
 
 setDefaultTimeout(30_000);
 
@@ -199,7 +199,8 @@ test("one report makes one network known, however many bring it", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
   const [id = "", other = ""] = await sendTo(pombo, "example.com", 2);
-  const bring = (letter: InboundMessage, n: number) => pombo.app.receive({ ...letter, clientAddress: `192.0.${n}.1` });
+  const bring = (message: InboundMessage, n: number) =>
+    pombo.app.receive({ ...message, clientAddress: `192.0.${n}.1` });
   for (const n of [2, 3]) await bring(complaintAbout(pombo, id), n);
   for (const n of [4, 5]) await bring(bounce(id, `5.1.${n}`), n);
   for (const n of [6, 7]) await bring(bounce(other, "4.4.1", null, "delayed"), n);

@@ -7,7 +7,7 @@ import { temporaryDatabase } from "../db/temporary.ts";
 import { bytes, mail } from "../dsn/mails.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { MAX_MAILS, openInboxStore } from "../../src/modules/inbound-mail/store.ts";
-import { inboxOf, letter, rowsOf } from "./letters.ts";
+import { inboxOf, inboundMessage, rowsOf } from "./messages.ts";
 
 setDefaultTimeout(30_000);
 
@@ -22,7 +22,7 @@ test("mail to postmaster and abuse is kept byte for byte, with who brought it, a
     "From: =?utf-8?q?Jos=C3=A9?= <jose@example.net>\nSubject: =?utf-8?b?T2zDoQ==?=\n\n\u0000\u001B[31m\u00FF",
   );
   const destinations = (["postmaster", "abuse"] as const).map((mailbox) => ({ kind: "person", mailbox }) as const);
-  await pombo.app.receive(letter(content, { destinations, envelopeFrom: "jose@example.net" }));
+  await pombo.app.receive(inboundMessage(content, { destinations, envelopeFrom: "jose@example.net" }));
   const { data, meta } = await list(pombo);
   expect(data.map(({ mailbox }: Json) => mailbox)).toEqual(["abuse", "postmaster"]);
   expect(meta).toEqual({ has_more: false, next_cursor: null });
@@ -42,7 +42,7 @@ test("mail without a header, and with the most that one can hold, is kept too", 
   const { pombo } = held;
   const huge = `Subject: ${"x".repeat(300_000)}\r\nFrom: ${"é".repeat(5_000)}\r\n\r\n`;
   for (const text of ["", "\r\n", "no header at all", huge, "Subject:\r\n\r\n"])
-    await pombo.app.receive(letter(Buffer.from(text)));
+    await pombo.app.receive(inboundMessage(Buffer.from(text)));
   const { data } = await list(pombo);
   expect(data).toHaveLength(5);
   for (const { subject, from } of data) {
@@ -54,7 +54,7 @@ test("mail without a header, and with the most that one can hold, is kept too", 
 test("the list goes on by cursor, a deleted mail is gone, and another list's cursor is none", async () => {
   await using held = await startAtNoon();
   const { pombo } = held;
-  for (let n = 0; n < 5; n++) await pombo.app.receive(letter(mail({ subject: `${n}`, text: "x" })));
+  for (let n = 0; n < 5; n++) await pombo.app.receive(inboundMessage(mail({ subject: `${n}`, text: "x" })));
   const first = await list(pombo, "?limit=3");
   const second = await list(pombo, `?limit=3&cursor=${first.meta.next_cursor}`);
   expect([...first.data, ...second.data].map(({ subject }: Json) => subject)).toEqual(["4", "3", "2", "1", "0"]);
@@ -71,8 +71,8 @@ test("mail is forgotten after 30 days", async () => {
   await using held = await startHeld(Date.UTC(2026, 11, 21, 12));
   const { pombo, clock } = held;
   const receivedAt = clock.now() - 30 * 86_400_000;
-  for (let n = 0; n < 45; n++) await pombo.app.receive(letter(mail({ text: "old" }), { receivedAt }));
-  await pombo.app.receive(letter(mail({ subject: "new", text: "x" }), { receivedAt: receivedAt + 3_600_000 }));
+  for (let n = 0; n < 45; n++) await pombo.app.receive(inboundMessage(mail({ text: "old" }), { receivedAt }));
+  await pombo.app.receive(inboundMessage(mail({ subject: "new", text: "x" }), { receivedAt: receivedAt + 3_600_000 }));
   for (let step = 0; step < 8; step++) {
     clock.advance(step === 0 ? 10 * 60_000 : 1);
     await pombo.app.committer.commit(() => undefined);
@@ -89,10 +89,10 @@ test("while the disk is low mail for people is put off", async () => {
   const { pombo, clock } = held;
   freeBytes = 10;
   clock.advance(6_000);
-  await expect(pombo.app.receive(letter(mail({ text: "x" })))).rejects.toThrow("free");
+  await expect(pombo.app.receive(inboundMessage(mail({ text: "x" })))).rejects.toThrow("free");
   freeBytes = 1e12;
   clock.advance(6_000);
-  await pombo.app.receive(letter(mail({ text: "x" })));
+  await pombo.app.receive(inboundMessage(mail({ text: "x" })));
   expect([await inboxOf(pombo), pombo.bugs]).toEqual([["postmaster"], []]);
 });
 

@@ -1,4 +1,4 @@
-/** The listener by itself, with a list in place of what keeps letters, and clients that say exactly what they are told to. */
+/** The listener by itself, with a list in place of what keeps messages, and clients that say exactly what they are told to. */
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "../../src/platform/clock.ts";
@@ -24,7 +24,7 @@ const REPLY_LIMIT_MS = 10_000;
 export interface Desk extends AsyncDisposable {
   readonly inbound: Inbound;
   readonly port: number;
-  readonly letters: InboundMessage[];
+  readonly messages: InboundMessage[];
   readonly events: { name: string; fields: LogFields; level: LogLevel }[];
   readonly bugs: unknown[];
   /** "recipient foreign", one for each told. */
@@ -48,7 +48,7 @@ export interface DeskOptions {
 
 export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
   const clock = options.clock ?? systemClock;
-  const letters: InboundMessage[] = [];
+  const messages: InboundMessage[] = [];
   const events: Desk["events"] = [];
   const bugs: unknown[] = [];
   const counted: string[] = [];
@@ -66,7 +66,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
     returnPathKey: KEY,
     find: options.find ?? ((uid) => emails.get(uid)),
     certificate: openCertificate({ config, hostname: HOSTNAME, clock, random: systemRandom, log }),
-    receive: options.receive ?? (async (letter) => void letters.push(letter)),
+    receive: options.receive ?? (async (message) => void messages.push(message)),
     reporters: { timesHeard: options.timesHeard ?? (() => OFTEN) },
     blockedReason: options.blockedReason ?? (() => null),
     clock,
@@ -83,7 +83,7 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
   return {
     inbound,
     port,
-    letters,
+    messages,
     events,
     bugs,
     counted,

@@ -31,7 +31,7 @@ test("a message of the largest size is taken, one byte more is refused at its en
   await talk.message("postmaster");
   talk.write(`${body(2 * MIB)}.\r\n`);
   expect(await talk.reply()).toStartWith("250");
-  expect(desk.letters[0]?.bytes.length).toBe(2 * MIB);
+  expect(desk.messages[0]?.bytes.length).toBe(2 * MIB);
   await talk.message("postmaster");
   talk.write(`${body(2 * MIB + 1)}.\r\n`);
   expect(await talk.reply()).toStartWith("552 5.3.4");
@@ -131,7 +131,7 @@ test("silence ends a connection: before a command, inside a message, inside a ha
   // Between the 220 and the handshake nothing may be said in the clear.
   expect(await shy.rest()).toBe("");
   await until("the going of all", () => desk.inbound.clientCount === 0);
-  expect(desk.letters).toEqual([]);
+  expect(desk.messages).toEqual([]);
 });
 
 test("a message that drips in is over after five minutes, a session after fifteen", async () => {
@@ -169,7 +169,7 @@ test("a session whose time is over while its message is kept gets that answer fi
   using talk = await desk.client();
   await talk.message("postmaster");
   talk.write("x\r\n.\r\n");
-  await until("the letter", () => isReceiving);
+  await until("the message", () => isReceiving);
   clock.advance(40_000);
   kept.resolve();
   expect(await talk.rest()).toBe("250 2.6.0 Taken\r\n421 4.4.2 This session has taken too long\r\n");

@@ -19,7 +19,7 @@ import {
 import { startHeld } from "../api/kit.ts";
 import type { Instance, Json } from "../fakes/instance.ts";
 import { drop, type MxScript, startMx } from "../fakes/mx.ts";
-import { bounce, complaintAbout, ratesOf, rowsOf, suppressedIn } from "./letters.ts";
+import { bounce, complaintAbout, ratesOf, rowsOf, suppressedIn } from "./messages.ts";
 
 setDefaultTimeout(30_000);
 

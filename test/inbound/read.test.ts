@@ -28,7 +28,7 @@ function start(answer: (given: GivenReport) => Promise<Report>) {
   return { read, told, running };
 }
 
-test("a letter that ends the thread is put off once, and unreadable the second time; others are read", async () => {
+test("a message that ends the thread is put off once, and unreadable the second time; others are read", async () => {
   const { read, told } = start(({ bytes }) =>
     bytes === LETTER.bytes ? Promise.reject(new ThreadGone("it died", true)) : Promise.resolve(REPORT),
   );
@@ -40,19 +40,19 @@ test("a letter that ends the thread is put off once, and unreadable the second t
   expect(told).toEqual(["inbound.unparsed false", "inbound.unparsed true", "inbound.unparsed true"]);
 });
 
-test("a letter that the reader throws at is treated so too", async () => {
+test("a message that the reader throws at is treated so too", async () => {
   const { read } = start(() => Promise.reject(new Error("a bug")));
   await expect(read(LETTER)).rejects.toThrow("a bug");
   expect(await read(LETTER)).toEqual({ kind: "unreadable" });
 });
 
-test("that there is no thread at the moment says nothing of a letter, however often", async () => {
+test("that there is no thread at the moment says nothing of a message, however often", async () => {
   const { read, told } = start(() => Promise.reject(new ThreadGone("there is no thread now", false)));
   for (let time = 0; time < 3; time++) await expect(read(LETTER)).rejects.toThrow("no thread");
   expect(told).toEqual([]);
 });
 
-test("letters are read one at a time, so that one that hangs is lost alone", async () => {
+test("messages are read one at a time, so that one that hangs is lost alone", async () => {
   const { read, running } = start(async ({ bytes }) => {
     await new Promise<void>((next) => setImmediate(next));
     if (bytes === OTHER.bytes) throw new ThreadGone("it does not answer", true);
@@ -65,7 +65,7 @@ test("letters are read one at a time, so that one that hangs is lost alone", asy
 
 test("what cannot be read is remembered within a bound", async () => {
   const { read } = start(() => Promise.reject(new ThreadGone("it died", true)));
-  const numbered = (n: number) => ({ bytes: Buffer.from(`letter ${n}`), recipient: null });
+  const numbered = (n: number) => ({ bytes: Buffer.from(`message ${n}`), recipient: null });
   for (let n = 0; n <= 1_000; n++) await expect(read(numbered(n))).rejects.toThrow();
   await expect(read(numbered(0))).rejects.toThrow();
   expect(await read(numbered(1_000))).toEqual({ kind: "unreadable" });

@@ -16,8 +16,8 @@ test("a bounce sent by a mail library is handed on with its envelope and exact b
   const kept = Promise.withResolvers<void>();
   const seen: InboundMessage[] = [];
   await using desk = await startDesk({
-    receive: async (letter) => {
-      seen.push(letter);
+    receive: async (message) => {
+      seen.push(message);
       await kept.promise;
     },
   });
@@ -38,17 +38,17 @@ test("a bounce sent by a mail library is handed on with its envelope and exact b
       else reject(error);
     }),
   );
-  await until("the letter", () => seen.length === 1);
-  const [letter] = seen;
-  expect(letter).toMatchObject({
+  await until("the message", () => seen.length === 1);
+  const [message] = seen;
+  expect(message).toMatchObject({
     destinations: [{ kind: "bounce", emailUid: uid }],
     envelopeFrom: "",
     clientAddress: "127.0.0.1",
     helo: "mx.client.test",
     isTls: false,
   });
-  expect(Buffer.from(letter?.bytes ?? []).toString()).toBe(BOUNCE);
-  expect(letter?.receivedAt).toBeWithin(before, Date.now() + 1);
+  expect(Buffer.from(message?.bytes ?? []).toString()).toBe(BOUNCE);
+  expect(message?.receivedAt).toBeWithin(before, Date.now() + 1);
   expect(isAnswered).toBe(false);
   kept.resolve();
   expect(await answer).toBe("250 2.6.0 Taken");
@@ -75,7 +75,7 @@ test("a message in pieces of one byte, its dots among them, is the same message"
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   expect(await talk.reply()).toBe("250 2.6.0 Taken\r\n");
-  expect(Buffer.from(desk.letters[0]?.bytes ?? []).toString()).toBe(BOUNCE);
+  expect(Buffer.from(desk.messages[0]?.bytes ?? []).toString()).toBe(BOUNCE);
 });
 
 test("a whole session in one write is answered in order, and a message of several recipients goes to each once", async () => {
@@ -91,11 +91,11 @@ test("a whole session in one write is answered in order, and a message of severa
   expect(codes.join(" ")).toBe("250 250 250 250 250 354 250 250 550 250");
   expect(await talk.reply()).toStartWith("354");
   expect(await talk.say("\r\nx\r\n.")).toStartWith("250");
-  expect(desk.letters.map(({ destinations }) => destinations)).toEqual([
+  expect(desk.messages.map(({ destinations }) => destinations)).toEqual([
     [{ kind: "bounce", emailUid: one.uid }, { kind: "bounce", emailUid: two.uid }, { kind: "complaint" }],
     [{ kind: "person", mailbox: "postmaster" }],
   ]);
-  expect(desk.letters[0]?.envelopeFrom).toBe("someone@example.com");
+  expect(desk.messages[0]?.envelopeFrom).toBe("someone@example.com");
   expect(desk.counted).toEqual(["message bounce", "message complaint", "recipient foreign", "message person"]);
 });
 
@@ -170,7 +170,7 @@ test("nobody gets the same words, whatever is wrong: foreign, unknown, forged or
     expect([address, (await talk.say(`RCPT TO:<${address}>`)).slice(0, 1)]).toEqual([address, "5"]);
   expect(await talk.say("DATA")).toStartWith("503");
   expect(desk.counted).toEqual(Object.values(expected).map((why) => `recipient ${why}`));
-  expect(desk.letters).toEqual([]);
+  expect(desk.messages).toEqual([]);
 });
 
 test("what was refused is one line of the log a minute, without addresses", async () => {
@@ -227,7 +227,7 @@ test("a message that could not be kept is answered 451, and the connection goes 
     await talk.message("abuse@mail.pombo.test");
     expect(await talk.say("Subject: x\r\n\r\nx\r\n.")).toStartWith(code);
   }
-  // Whoever takes letters tells of what went wrong.
+  // Whoever takes messages tells of what went wrong.
   expect(desk.bugs).toEqual([]);
   expect(desk.counted).toEqual(["refused unavailable", "refused unavailable", "message person"]);
 });
@@ -246,7 +246,7 @@ test("keeping that takes over a minute is answered 451, and what comes of it lat
   using talk = await desk.client();
   await talk.message("postmaster");
   talk.write("x\r\n.\r\n");
-  await until("the letter", () => isReceiving);
+  await until("the message", () => isReceiving);
   clock.advance(59_999);
   expect(talk.heard).toBe("");
   clock.advance(1);
@@ -269,7 +269,7 @@ test("while the disk is in trouble nothing is taken, at MAIL or at the dot", asy
   trouble = null;
   await talk.message("postmaster");
   expect(await talk.say("x\r\n.")).toStartWith("250");
-  expect(desk.letters).toHaveLength(1);
+  expect(desk.messages).toHaveLength(1);
 });
 
 test("a client that goes in the middle of its message leaves nothing behind", async () => {
@@ -283,7 +283,7 @@ test("a client that goes in the middle of its message leaves nothing behind", as
     else talk.socket.resetAndDestroy();
     await until(`the ${how}`, () => desk.inbound.clientCount === 0);
   }
-  expect(desk.letters).toEqual([]);
+  expect(desk.messages).toEqual([]);
   expect(desk.bugs).toEqual([]);
 });
 
@@ -300,7 +300,7 @@ test("a client that goes before the answer to its dot does not stop the keeping"
   const talk = await desk.client();
   await talk.message("postmaster");
   talk.write("x\r\n.\r\n");
-  await until("the letter", () => steps.length === 1);
+  await until("the message", () => steps.length === 1);
   talk.socket.resetAndDestroy();
   await until("its going", () => desk.inbound.clientCount === 0);
   kept.resolve();

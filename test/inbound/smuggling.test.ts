@@ -70,9 +70,9 @@ test.each(FALSE_ENDS.map((falseEnd) => [falseEnd]))("%j begins no second message
   expect(replies).toEqual([
     isPlain ? "250 2.6.0 Taken\r\n" : "554 5.6.0 Lines must end with CR LF, and with nothing else\r\n",
   ]);
-  const subjects = desk.letters.map(({ bytes }) => /^Subject: (\w+)/.exec(Buffer.from(bytes).toString())?.[1]);
+  const subjects = desk.messages.map(({ bytes }) => /^Subject: (\w+)/.exec(Buffer.from(bytes).toString())?.[1]);
   expect(new Set(subjects)).toEqual(new Set(isPlain ? ["outer"] : []));
-  expect(desk.letters.flatMap(({ envelopeFrom }) => (envelopeFrom === "" ? [] : [envelopeFrom]))).toEqual([]);
+  expect(desk.messages.flatMap(({ envelopeFrom }) => (envelopeFrom === "" ? [] : [envelopeFrom]))).toEqual([]);
 });
 
 test("a false end right at the beginning of the message ends nothing either", async () => {
@@ -90,8 +90,8 @@ test("a false end right at the beginning of the message ends nothing either", as
       expect(await talk.say("NOOP")).toBe("250 2.0.0 OK\r\n");
     }
   }
-  expect(desk.letters.every(({ destinations }) => destinations[0]?.kind === "person")).toBe(true);
-  expect(desk.letters.map(({ envelopeFrom }) => envelopeFrom).join("")).toBe("");
+  expect(desk.messages.every(({ destinations }) => destinations[0]?.kind === "person")).toBe(true);
+  expect(desk.messages.map(({ envelopeFrom }) => envelopeFrom).join("")).toBe("");
 });
 
 test("doubled dots are one, and a line of one doubled dot ends nothing, wherever it is cut", async () => {
@@ -104,7 +104,7 @@ test("doubled dots are one, and a line of one doubled dot ends nothing, wherever
     await send(talk, sent, [cut]);
     expect([cut, await talk.reply()]).toEqual([cut, "250 2.6.0 Taken\r\n"]);
   }
-  const kept = new Set(desk.letters.map(({ bytes }) => Buffer.from(bytes).toString()));
+  const kept = new Set(desk.messages.map(({ bytes }) => Buffer.from(bytes).toString()));
   expect([...kept]).toEqual([".\r\n..\r\n.x\r\n.\r\n"]);
 });
 
@@ -115,5 +115,5 @@ test("an empty message is one, and what follows its end is a command", async () 
   talk.write(".\r\nNOOP\r\n");
   expect(await talk.reply()).toStartWith("250 2.6.0");
   expect(await talk.reply()).toStartWith("250 2.0.0");
-  expect(desk.letters.map(({ bytes }) => bytes.length)).toEqual([0]);
+  expect(desk.messages.map(({ bytes }) => bytes.length)).toEqual([0]);
 });

@@ -21,14 +21,14 @@ test("those who only talk are told to go at once, messages under way end first, 
   using waits = await desk.client();
   await waits.message("postmaster");
   waits.write("x\r\n.\r\n");
-  await until("the letter", () => begun === 1);
+  await until("the message", () => begun === 1);
   let isStopped = false;
   const stopped = desk.inbound.stop(10_000).then(() => (isStopped = true));
   expect(await idle.rest()).toBe("421 4.3.2 This server is closing down\r\n");
   using late = await openTalk(desk.port, { hears: false });
   expect(await late.rest()).not.toContain("220");
   sends.write("message\r\n.\r\n");
-  await until("the other letter", () => begun === 2);
+  await until("the other message", () => begun === 2);
   expect([isStopped, waits.heard, sends.heard]).toEqual([false, "", ""]);
   kept.resolve();
   for (const talk of [waits, sends]) {
@@ -55,7 +55,7 @@ test("when the grace is over the rest is dropped without an answer", async () =>
   using waits = await desk.client();
   await waits.message("postmaster");
   waits.write("x\r\n.\r\n");
-  await until("the letter", () => begun === 1);
+  await until("the message", () => begun === 1);
   let isStopped = false;
   void desk.inbound.stop(5_000).then(() => (isStopped = true));
   clock.advance(4_999);
@@ -100,10 +100,10 @@ test("a stop under load: every message was answered 250 and kept, or was not ans
     }
   };
   const load = Array.from({ length: 40 }, bring);
-  await until("letters", () => waiting.length === 40);
+  await until("messages", () => waiting.length === 40);
   isSlow = false;
   for (const resolve of waiting) resolve();
-  await until("many letters", () => answered > 200);
+  await until("many messages", () => answered > 200);
   await desk.inbound.stop(5_000);
   await Promise.all(load);
   const kept = desk.counted.filter((what) => what === "message person").length;

@@ -65,7 +65,7 @@ test("without files a certificate of its own name is made, which a client may tr
     ),
   );
   client.quit();
-  expect(desk.letters.map(({ isTls, helo }) => [isTls, helo === ""])).toEqual([[true, false]]);
+  expect(desk.messages.map(({ isTls, helo }) => [isTls, helo === ""])).toEqual([[true, false]]);
 });
 
 test("certificates made are of any name's length and of any date, and no two alike", () => {
@@ -164,8 +164,8 @@ async function expectNothingInside(desk: Desk, talk: Talk): Promise<void> {
   expect(await talk.say("DATA")).toStartWith("503");
   await talk.message("postmaster");
   expect(await talk.say("Subject: mine\r\n\r\nx\r\n.")).toStartWith("250");
-  expect(desk.letters.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(["Subject: mine\r\n\r\nx\r\n"]);
-  desk.letters.length = 0;
+  expect(desk.messages.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(["Subject: mine\r\n\r\nx\r\n"]);
+  desk.messages.length = 0;
 }
 
 test.each([
@@ -185,7 +185,7 @@ test.each([
     () => false,
   );
   if (isSecured) await expectNothingInside(desk, talk);
-  expect(desk.letters).toEqual([]);
+  expect(desk.messages).toEqual([]);
 });
 
 test("commands sent in the clear before the 220 has come are not run inside, however late they come", async () => {
@@ -198,7 +198,7 @@ test("commands sent in the clear before the 220 has come are not run inside, how
   talk.write(INJECTED);
   await until("the end", () => talk.isClosed);
   expect(talk.heard).not.toMatch(/^[25]\d\d/m);
-  expect(desk.letters).toEqual([]);
+  expect(desk.messages).toEqual([]);
 });
 
 test("an envelope given in the clear is forgotten inside", async () => {

@@ -28,7 +28,7 @@ interface WorkspaceModuleDeps extends Pick<BlockDeps, "forgetRates" | "holdChang
   pages: ListPages;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;
-  /** A workspace was deleted, with these domains and its webhooks. */
+  /** A workspace is gone, and these domains of it. */
   deleted: (domainIds: number[]) => void;
 }
 
@@ -42,7 +42,7 @@ export function createWorkspaces(
   context: Context,
   stores: WorkspaceStores,
   config: Config,
-  { forgetLanes, deleted: reportDeleted, ...module }: WorkspaceModuleDeps,
+  { forgetLanes, deleted: runDeleted, ...module }: WorkspaceModuleDeps,
 ): Workspaces {
   const deps = { ...context, ...stores, ...module, ...config.workspaces, planNames: Object.keys(config.plans) };
   const purge = createWorkspacePurge({
@@ -53,7 +53,7 @@ export function createWorkspaces(
     },
   });
   const deleted: DeleteRouteDeps["deleted"] = ({ domainIds }) => {
-    reportDeleted(domainIds);
+    runDeleted(domainIds);
     purge.trigger();
   };
   return {

@@ -5,8 +5,8 @@ import type { Instance } from "../fakes/instance.ts";
 
 export const GONE = "550 5.1.1 No such user";
 
-/** A letter with these bytes. */
-export function letter(content: Uint8Array, changes: Partial<InboundMessage> = {}): InboundMessage {
+/** A message with these bytes. */
+export function inboundMessage(content: Uint8Array, changes: Partial<InboundMessage> = {}): InboundMessage {
   return {
     destinations: [{ kind: "person", mailbox: "postmaster" }],
     envelopeFrom: "",
@@ -21,7 +21,7 @@ export function letter(content: Uint8Array, changes: Partial<InboundMessage> = {
 
 /** What comes to an email's own return path. */
 export function toEmail(id: string, content: Uint8Array, changes: Partial<InboundMessage> = {}): InboundMessage {
-  return letter(content, { destinations: [{ kind: "bounce", emailUid: id }], ...changes });
+  return inboundMessage(content, { destinations: [{ kind: "bounce", emailUid: id }], ...changes });
 }
 
 /** A bounce of the email. */
@@ -36,7 +36,11 @@ export function bounce(
 
 /** Mail to fbl@. */
 export function toLoop(content: Uint8Array, changes: Partial<InboundMessage> = {}): InboundMessage {
-  return letter(content, { destinations: [{ kind: "complaint" }], envelopeFrom: "fbl@provider.test", ...changes });
+  return inboundMessage(content, {
+    destinations: [{ kind: "complaint" }],
+    envelopeFrom: "fbl@provider.test",
+    ...changes,
+  });
 }
 
 export interface ComplaintDeps {
