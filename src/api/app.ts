@@ -25,12 +25,7 @@ import type { LinkOverview } from "../modules/sms/api/link-overview.ts";
 import { linkRoutes } from "../modules/sms/api/operator-routes.ts";
 import { smsRoutes, type SmsDeps } from "../modules/sms/api/routes.ts";
 import { linkTestRoutes, type LinkTestRouteDeps } from "../modules/sms/link-test/routes.ts";
-import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
-import { operatorQueueRoutes, type OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
-import type { StatusDeps } from "../modules/operator/instance-status.ts";
-import type { TraceDeps } from "../modules/operator/trace.ts";
-import { operatorTraceRoutes } from "../modules/operator/trace-routes.ts";
-import { operatorStatusRoutes } from "../modules/operator/status-routes.ts";
+import { type OperatorDeps as QueueOperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
 import { usageRoutes, type UsageDeps } from "../modules/plans/routes.ts";
 import { type BlockDeps, blockRoutes } from "../modules/workspaces/operator/block-routes.ts";
 import { type CreditDeps, creditRoutes } from "../modules/workspaces/operator/credit-routes.ts";
@@ -51,10 +46,7 @@ export interface OperatorDeps {
   suppressions: OperatorSuppressionDeps;
   domains: OperatorDomainDeps;
   inbox: InboxDeps;
-  queue: OperatorQueueDeps;
-  pause: PauseRouteDeps;
-  status: StatusDeps;
-  trace: TraceDeps;
+  queues: QueueOperatorDeps;
   sms: LinkTestRouteDeps & { overview: LinkOverview };
 }
 
@@ -85,17 +77,7 @@ export interface ApiDeps {
 }
 
 /** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({
-  workspaces,
-  suppressions,
-  domains,
-  inbox,
-  queue,
-  pause,
-  status,
-  trace,
-  sms,
-}: OperatorDeps): AnyElysia[] {
+export function operatorRooms({ workspaces, suppressions, domains, inbox, queues, sms }: OperatorDeps): AnyElysia[] {
   return [
     operatorWorkspaceRoutes(workspaces),
     deleteRoutes(workspaces),
@@ -106,10 +88,7 @@ export function operatorRooms({
     operatorSuppressionRoutes(suppressions),
     operatorDomainRoutes(domains),
     inboxRoutes(inbox),
-    operatorStatusRoutes(status),
-    operatorQueueRoutes(queue),
-    operatorPauseRoutes(pause),
-    operatorTraceRoutes(trace),
+    ...operatorRoutes(queues),
     linkRoutes(sms),
     linkTestRoutes(sms),
   ];

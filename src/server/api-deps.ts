@@ -20,7 +20,7 @@ import type { SendingRates } from "../modules/plans/sending-block.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
 import { routingOf } from "../modules/sms/api/routing.ts";
-import { type OperatorView, operatorDeps } from "./operator-deps.ts";
+import { buildOperatorDeps, type OperatorView } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
@@ -151,7 +151,7 @@ function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
 function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
   return {
-    ...operatorDeps({ ...built, ...built.overseen }),
+    queues: buildOperatorDeps({ ...built, ...built.overseen }),
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
     sms: texter.operator,

@@ -104,10 +104,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
     suppressions: {} as OperatorDeps["suppressions"],
     domains: {} as OperatorDeps["domains"],
     inbox: {} as OperatorDeps["inbox"],
-    queue: {} as OperatorDeps["queue"],
-    pause: {} as OperatorDeps["pause"],
-    status: {} as OperatorDeps["status"],
-    trace: {} as OperatorDeps["trace"],
+    queues: {} as OperatorDeps["queues"],
     sms: { prefixes: ["25884"] } as OperatorDeps["sms"],
   });
   const routes = rooms.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { CursorQuery } from "../../platform/http/pagination.ts";
 import { choice, type Fault, lineFault, objectWith, text, uuid } from "../../platform/http/rules.ts";
 import { time } from "../../platform/http/times.ts";
-import { KINDS } from "./queue-store.ts";
+import { KINDS } from "./queue-filter.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 const MAX_TO = 320;
@@ -165,7 +165,7 @@ export const QueuedMessage = named(
 const DESTINATION_STATES = ["paused", "held", "blocked", "running", "due", "delayed"] as const;
 
 /** How much waits for one destination, and why. */
-export const QueuedDestination = named(
+const QueuedDestination = named(
   "QueuedDestination",
   Type.Object({
     to: Type.String({ description: "The recipient domain, or the relay." }),
