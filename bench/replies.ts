@@ -89,7 +89,7 @@ async function observe(folder: string, isCalm: boolean, options: Options, cleanu
         email: {
           destination_port: sink.port,
           allow_private_ranges: ["127.0.0.0/8"],
-          retry: SCHEDULE,
+          retry_schedule: SCHEDULE,
           lifetime: LIFETIME,
         },
       },

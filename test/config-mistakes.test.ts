@@ -108,7 +108,7 @@ test.each(UNKNOWN)("%s is an unknown key", (written, key, found, expected) => {
 
 test("all errors come at once, the missing keys among them", () => {
   const errors = mistakesOf(
-    '[http]\nlisten = "x"\n[email]\nlifetime = 3\nretry = ["x"]\nfoo = 1\n[plans.launch]\nsms = 2\n',
+    '[http]\nlisten = "x"\n[email]\nlifetime = 3\nretry_schedule = ["x"]\nfoo = 1\n[plans.launch]\nsms = 2\n',
   );
   expect(errors.map(({ key }) => key)).toEqual([
     "hostname",

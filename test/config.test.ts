@@ -135,7 +135,7 @@ test("values are read into one form", () => {
       '[http]\nlisten = "[::1]:0"',
       '[dns]\nservers = ["192.0.2.1", "::1", "[2001:db8::1]:5353", "192.0.2.2:54"]',
       '[email]\nallow_private_ranges = ["127.0.0.0/8", "10.1.2.3", "FD00::1"]',
-      'dmarc_rua = "Reports@Example.NET"\nretry = ["200ms"]\nsource_ipv4 = "203.0.113.7"',
+      'dmarc_rua = "Reports@Example.NET"\nretry_schedule = ["200ms"]\nsource_ipv4 = "203.0.113.7"',
     ].join("\n"),
   );
   expect(config.hostname).toBe("mail.example.net");

@@ -52,7 +52,7 @@ test("a check says what came of it, and a screen without one says nothing of pag
   };
   const damage = { component: "database", reason: "Pages of the database are damaged (email: …)", since: TIME };
   expect(await show([], "--check")).toContain("\n  Pages        all were read, none is damaged\n");
-  expect(await show([damage], "--check")).toContain("\n  Pages        all were read: see the trouble above\n");
+  expect(await show([damage], "--check")).toContain("\n  Pages        all were read: see the issue above\n");
   expect(await show([])).not.toContain("Pages ");
 });
 

@@ -37,7 +37,7 @@ test("a letter that ends the thread is put off once, and unreadable the second t
   expect(await read(LETTER)).toEqual({ kind: "unreadable" });
   // Also when what came of that could not be kept, and it comes once more.
   expect(await read(LETTER)).toEqual({ kind: "unreadable" });
-  expect(told).toEqual(["inbound.unread false", "inbound.unread true", "inbound.unread true"]);
+  expect(told).toEqual(["inbound.unparsed false", "inbound.unparsed true", "inbound.unparsed true"]);
 });
 
 test("a letter that the reader throws at is treated so too", async () => {

@@ -107,7 +107,7 @@ async function runChecks(options: {
     settings: {
       dns: { servers: [`127.0.0.1:${dns.port}`] },
       // The greylisted mail comes back after seconds instead of the usual minute.
-      email: { destination_port: mx.port, allow_private_ranges: ["127.0.0.0/8"], retry: ["2s", "5s"] },
+      email: { destination_port: mx.port, allow_private_ranges: ["127.0.0.0/8"], retry_schedule: ["2s", "5s"] },
       inbound: { listen: `127.0.0.1:${inboundPort}` },
       relay: ways.map(({ table }) => table),
     },

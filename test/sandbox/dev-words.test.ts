@@ -7,7 +7,7 @@ test.each([
   ["email.delivered", { id: ID, attempt: 1, detail: "250 ok" }, `delivered         ${ID}  250 ok`],
   ["email.delivery_delayed", { id: ID, attempt: 2, detail: null }, `delivery delayed  ${ID}  attempt 2`],
   ["idempotency.mismatch", { workspace: 1 }, "idempotency mismatch  workspace=1"],
-  ["disk.recovered", { reason: null }, "disk well"],
+  ["disk.recovered", { reason: null }, "disk recovered"],
 ])("%s is told in one line: its name in words, two spaces, whole ids", (name, fields, expected) => {
   const lines: string[] = [];
   sandboxLog((line) => lines.push(line)).event(name, fields);

@@ -15,7 +15,7 @@ setDefaultTimeout(4 * LIMIT_MS);
 
 test("mail of a deleted domain fails over a kill -9 in the middle, and none of it is sent afterwards", async () => {
   await using mx = await startCountingMx(() => "451 4.3.0 Later");
-  await using world = await createWorld({ mxPort: mx.port, settings: { email: { retry: ["6h"] } } });
+  await using world = await createWorld({ mxPort: mx.port, settings: { email: { retry_schedule: ["6h"] } } });
   {
     await using first = await world.serve();
     const domains = await call(first.url, world.key, { path: "/api/v1/domains" });

@@ -67,7 +67,7 @@ const FLOODS: { what: string; script: MxScript; reason: string | null }[] = [
 
 test("a mail server that floods is hung up on: nobody else waits, nothing grows, and its mail comes when it stops", async () => {
   await using healthy = await startCountingMx();
-  await using world = await createWorld({ mxPort: healthy.port, settings: { email: { retry: ["5s"] } } });
+  await using world = await createWorld({ mxPort: healthy.port, settings: { email: { retry_schedule: ["5s"] } } });
   const bad = await startMx({}, { address: BAD_ADDRESS, port: healthy.port });
   try {
     await using served = await world.serve();

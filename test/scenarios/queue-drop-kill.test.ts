@@ -41,7 +41,7 @@ const DROP = ["queue", "drop", "--queued-before", "now", "--yes", "--reason", "d
 
 test("a drop that is killed leaves every email dropped or waiting, and is finished by the same command", async () => {
   // Nobody listens there: everything waits.
-  await using world = await createWorld({ mxPort: 1, settings: { email: { retry: ["1h"] } } });
+  await using world = await createWorld({ mxPort: 1, settings: { email: { retry_schedule: ["1h"] } } });
   expect(await statusCode(world)).toBe(3);
   {
     await using first = await world.serve();

@@ -63,7 +63,7 @@ test("a bounce of a message whose answer was lost ends it: the retry that waited
     },
   });
   await using _closing = { [Symbol.asyncDispose]: () => mx.close() };
-  await using world = await createWorld({ mxPort: mx.port, settings: { email: { retry: ["3s"] } } });
+  await using world = await createWorld({ mxPort: mx.port, settings: { email: { retry_schedule: ["3s"] } } });
   await using served = await world.serve();
   const id = await send(served, world.key);
   await waitUntil(

@@ -143,7 +143,7 @@ function ownSettings(dataDir: string, dnsServer: string, mxPort: number): Record
     metrics: { listen: "127.0.0.1:0" },
     inbound: { listen: "127.0.0.1:0" },
     dns: { servers: [dnsServer] },
-    email: { destination_port: mxPort, allow_private_ranges: ["127.0.0.0/8"], retry: ["200ms", "500ms"] },
+    email: { destination_port: mxPort, allow_private_ranges: ["127.0.0.0/8"], retry_schedule: ["200ms", "500ms"] },
     rate_limits: { sends_per_second: 0, writes_per_second: 0, reads_per_second: 0, failed_auth_per_minute: 0 },
     disk: { min_free: "0B", min_free_inodes_percent: 0 },
     log: { addresses: "full" },

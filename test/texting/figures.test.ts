@@ -98,7 +98,7 @@ test("a route without a link is a trouble while texts wait for it, and the insta
     "No link of the SMS route vodacom is bound, and texts wait for it (the bind was refused with 0x0000000F, ESME_RINVSYSID). Look at system_id of the link. See pombo sms links.",
   );
   const { issues } = (await world.instance.operator.call("GET", "/api/v1/operator/status")).body.data;
-  expect(issues.map(({ part }: { part: string }) => part)).toEqual(["sms"]);
+  expect(issues.map(({ component }: { component: string }) => component)).toEqual(["sms"]);
   const text = await metrics(world);
   expect(text).toContain("pombo_ready 1\n");
   expect(text).toContain(`pombo_sms_link_bound{${LINK}} 0\n`);

@@ -31,7 +31,7 @@ test("while delivery is paused nothing goes out on any way, over a restart too, 
   expect((await workspace.call("GET", "/ready")).body).toMatchObject({
     status: "ready",
     reason: null,
-    trouble: [{ component: "delivery" }],
+    issues: [{ component: "delivery" }],
   });
   await instance.app.pause.resume();
   for (const id of [before, after]) await world.until(id, ({ status }) => status === "delivered");

@@ -15,9 +15,6 @@ export const SOURCES_OF_CHANGE: Record<string, string> = {
   "cli/commands/health.ts": "asks the running instance whether it is there",
   "cli/commands/update/source.ts": "brings a new executable",
   "cli/commands/dev/messages.ts": "stamps lines for a person",
-  "sandbox/web/page-list.ts": "runs in the browser",
-  "sandbox/web/page-phone.ts": "runs in the browser",
-  "sandbox/web/page-reader.ts": "runs in the browser",
 };
 
 /** Who may hand out the machine's own clock and randomness. */

@@ -9,7 +9,7 @@ import { faultAnswer, GUARDING_HEADERS, limitOf } from "./answer.ts";
 import { refusalOf } from "./guard.ts";
 import { DEFAULT_LIST_LIMIT } from "../mx/inbox.ts";
 import type { Inbox, StoredMessage } from "../mx/inbox.ts";
-import { buildPage } from "./page.ts";
+import { buildPage, PAGE_FILES, PAGE_POLICY } from "./assets.ts";
 import { phoneRoutes, type PhoneDeps } from "./phone-routes.ts";
 import { readMessage, sourceText, withoutHints } from "../mx/parse.ts";
 
@@ -35,7 +35,12 @@ export function sandboxRoutes(inbox: Inbox, options: SandboxPageOptions = {}) {
     })
     // Who opens the printed API address in a browser wants to see something.
     .get("/", () => new Response(null, { status: 302, headers: { ...GUARDING_HEADERS, location: "/sandbox" } }))
-    .get("/sandbox", () => answer(page.html, "text/html; charset=utf-8", page.policy))
+    .get("/sandbox", () => answer(page, "text/html; charset=utf-8", PAGE_POLICY))
+    .get("/sandbox/:file", ({ params }) => {
+      const file = Object.hasOwn(PAGE_FILES, params.file) ? PAGE_FILES[params.file] : undefined;
+      if (file === undefined) return faultAnswer(404, { code: "NOT_FOUND", message: "The sandbox has no such page." });
+      return answer(file.body, file.type, PAGE_POLICY);
+    })
     .get("/sandbox/messages", ({ request }) => listMessages(inbox, new URL(request.url)))
     .get("/sandbox/messages/:id", ({ params, request }) =>
       withMessage(inbox, params.id, async (message, raw) => {
