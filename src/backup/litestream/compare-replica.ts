@@ -14,7 +14,7 @@ export interface Findings {
   /** The daemon's number of the last transaction put down here; null: none. */
   local: number | null;
   url: string;
-  /** --start-empty, --take-over */
+  /** --ignore-existing-backup, --take-over */
   startEmpty: boolean;
   takeOver: boolean;
 }
@@ -62,7 +62,7 @@ export function judgeEmpty(look: ReplicaLook, url: string, startEmpty: boolean):
             kind: "refused",
             words:
               `The data directory is empty, and the replica at ${url} holds a damaged backup: ${look.reason}. ` +
-              "To restore an earlier state: pombo restore --at TIME. To give the backup up and start empty: pombo serve --start-empty.",
+              "To restore an earlier state: pombo restore --at TIME. To give the backup up and start empty: pombo serve --ignore-existing-backup.",
           };
     case "backup":
       return startEmpty
@@ -71,7 +71,7 @@ export function judgeEmpty(look: ReplicaLook, url: string, startEmpty: boolean):
             kind: "refused",
             words:
               `The data directory is empty, but the replica at ${url} holds a backup of ${timeOf(look.at)}. ` +
-              "To bring it back: pombo restore. To begin anew and give the backup up: pombo serve --start-empty.",
+              "To bring it back: pombo restore. To begin anew and give the backup up: pombo serve --ignore-existing-backup.",
           };
   }
 }

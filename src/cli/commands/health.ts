@@ -11,12 +11,12 @@ export interface HealthOptions {
   dataDir: string | undefined;
 }
 
-/** `pombo health`: whether the instance answers, for what restarts a container. Its issues do not count. */
+/** `pombo health`: whether the instance answers, for a container's health check. Health issues do not count. */
 export async function health(options: HealthOptions, terminal: Terminal): Promise<void> {
   const { dataDir } = findInstance(options, terminal.env);
   becomeOwner(dataDir);
   if (!(await isAnswering(dataDir, ASK_MS)))
-    throw new CommandError(`No pombo answers on ${dataDir} within ${ASK_MS / 1_000} s.`);
+    throw new CommandError(`No pombo on ${dataDir} answered within ${ASK_MS / 1_000} s.`);
   terminal.out("pombo answers.");
 }
 

@@ -12,7 +12,7 @@ import { readConfig } from "../client/settings.ts";
 
 export interface ServeOptions {
   config: string | undefined;
-  /** Find out whether it can run, and end. */
+  /** Only test whether it can run. */
   isProbe: boolean;
   replica: ReplicaChoice;
 }
@@ -27,7 +27,7 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
     now: () => systemClock.now(),
     addresses: config.log.addresses,
   });
-  terminal.tellBugsBy((error) => log.error("a failure that nobody waited for", error));
+  terminal.onUnhandledRejection((error) => log.error("an unhandled rejection", error));
   const environment = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
   if (options.isProbe) return probe({ config, instanceKey, environment }, terminal);
   const app = await startApp({ config, instanceKey, environment, replica: options.replica });
@@ -44,12 +44,12 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
   log.event("pombo.stopped");
 }
 
-/** Set by `pombo update` for the executable that it tries. */
+/** Set by `pombo update` for the executable that it tests. */
 export const UPDATE_ID = "POMBO_UPDATE";
 
-async function probe(parts: AppOptions, terminal: Terminal): Promise<void> {
-  await probeInstance({ ...parts, updateId: terminal.env[UPDATE_ID] ?? null });
+async function probe(options: AppOptions, terminal: Terminal): Promise<void> {
+  await probeInstance({ ...options, updateId: terminal.env[UPDATE_ID] ?? null });
   terminal.out(
-    `pombo ${BUILD.version} can run ${parts.config.dataDir}: configuration, migrations, instance key and a write. Nothing was sent.`,
+    `pombo ${BUILD.version} can run ${options.config.dataDir}: configuration, migrations, instance key and a write are tested. Nothing was sent.`,
   );
 }
