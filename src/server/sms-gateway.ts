@@ -1,4 +1,4 @@
-import type { OperatorDeps } from "../api/app.ts";
+import type { OperatorDeps } from "./api-routes.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { SetBack } from "../platform/clock-step-watch.ts";

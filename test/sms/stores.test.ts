@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { steady } from "../../src/platform/db/steady-sql.ts";
 import { openEmailAdminStore } from "../../src/modules/emails/queue/admin-store.ts";
 import { type InboundKey, openInboundStore } from "../../src/modules/sms/inbound/store.ts";
 import { routingOf } from "../../src/modules/sms/api/routing.ts";
@@ -153,7 +152,7 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
   openEmailAdminStore(db).runningLanes();
   const plans = asked.map((query) =>
     sqlite
-      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${steady(query).replaceAll("?", "$value")}`)
+      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${query.replaceAll("?", "+$value")}`)
       .all()
       .map(({ detail }) => detail),
   );
