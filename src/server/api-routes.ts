@@ -17,17 +17,12 @@ import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "../modu
 import { type SuppressionDeps, suppressionRoutes } from "../modules/suppressions/routes.ts";
 import type { RedeliverDeps } from "../modules/webhooks/api/redeliver.ts";
 import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
-import { type BlockDeps, blockRoutes } from "../modules/workspaces/operator/block-routes.ts";
-import { type CreditDeps, creditRoutes } from "../modules/workspaces/operator/credit-routes.ts";
-import { type DeleteRouteDeps, deleteRoutes } from "../modules/workspaces/operator/delete-routes.ts";
-import { type OperatorKeyDeps, operatorKeyRoutes } from "../modules/workspaces/operator/key-routes.ts";
-import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/routes.ts";
-import { type SenderIdDeps, senderIdRoutes } from "../modules/workspaces/operator/sender-id-routes.ts";
+import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/index.ts";
 import { type WorkspaceDeps, workspaceRoutes } from "../modules/workspaces/routes.ts";
 
 /** The dependencies of the operator's routes, by module. */
 export interface OperatorDeps {
-  workspaces: OperatorWorkspaceDeps & DeleteRouteDeps & BlockDeps & CreditDeps & SenderIdDeps & OperatorKeyDeps;
+  workspaces: OperatorWorkspaceDeps;
   suppressions: OperatorSuppressionDeps;
   domains: OperatorDomainDeps;
   inbox: InboxDeps;
@@ -66,14 +61,9 @@ export function createRoutes(deps: RouteDeps): AnyElysia[] {
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(deps: OperatorDeps): AnyElysia[] {
-  const { workspaces, sms } = deps;
+  const { sms } = deps;
   return [
-    operatorWorkspaceRoutes(workspaces),
-    deleteRoutes(workspaces),
-    blockRoutes(workspaces),
-    creditRoutes(workspaces),
-    senderIdRoutes(workspaces),
-    operatorKeyRoutes(workspaces),
+    ...operatorWorkspaceRoutes(deps.workspaces),
     operatorSuppressionRoutes(deps.suppressions),
     operatorDomainRoutes(deps.domains),
     inboxRoutes(deps.inbox),

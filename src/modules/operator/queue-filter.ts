@@ -51,12 +51,12 @@ function resolveKinds({ kinds }: QueueFilter, recipient: Recipient | null): Kind
   const wanted = KINDS.filter((kind) => kinds === undefined || kinds.includes(kind));
   if (recipient === null) return wanted;
   if (wanted.includes(recipient.kind)) return [recipient.kind];
-  const what = recipient.kind === "sms" ? "a phone number, and no text is asked for" : "no phone number";
+  const what = recipient.kind === "sms" ? "a phone number, but kinds does not include sms" : "not a phone number";
   throw validationError([
     {
       path: ["to"],
       message: `is ${what}`,
-      hint: "A domain, address or relay chooses emails, a number texts; calls of webhooks are chosen by their workspace.",
+      hint: "A domain, address or relay chooses emails, a number chooses SMS; choose webhook calls by workspaceId.",
     },
   ]);
 }

@@ -58,7 +58,7 @@ const StatusQuery = Type.Object({
   check: Type.Optional(
     Type.Union([Type.Literal("true"), Type.Literal("false")], {
       description:
-        "With true pombo reads all pages of the database first and lists damaged ones in `issues`. Takes seconds per gigabyte.",
+        "With true, pombo reads all pages of the database first and lists damaged ones in `issues`. This takes seconds per gigabyte.",
     }),
   ),
 });
@@ -76,8 +76,8 @@ function statusRoutes(deps: OperatorDeps) {
       detail: describe({
         id: "getInstanceStatus",
         tag: TAG,
-        summary: "How the instance is",
-        description: "What needs your hand stands among the issues.",
+        summary: "Get the state of the instance",
+        description: "`issues` lists what needs your attention.",
         responses: answers(200, InstanceStatus, [401, 403, 422, 503]),
       }),
     },
@@ -90,7 +90,7 @@ const OverviewQuery = Type.Object({
       minimum: 1,
       maximum: MAX_DESTINATIONS,
       default: DEFAULT_DESTINATIONS,
-      description: "How many destinations are shown.",
+      description: "The number of destinations.",
     }),
   ),
 });
@@ -113,8 +113,8 @@ function queueReadRoutes(deps: OperatorDeps) {
         detail: describe({
           id: "getQueue",
           tag: TAG,
-          summary: "What waits, by destination, and why",
-          description: "Texts by route, calls by webhook.",
+          summary: "Get how much waits, by destination, and why",
+          description: "SMS by route, webhook calls by webhook.",
           responses: answers(200, QueueOverview, [401, 403, 422]),
         }),
       },
@@ -133,8 +133,8 @@ function queueReadRoutes(deps: OperatorDeps) {
         detail: describe({
           id: "listQueuedMessages",
           tag: TAG,
-          summary: "List messages that wait, oldest first",
-          description: "Emails, unless `kind` or `to` says texts or calls. The last page may be empty.",
+          summary: "List waiting messages, oldest first",
+          description: "Emails, or others with `kind` or `to`. The last page may be empty.",
           responses: answers(200, Type.Array(QueuedMessage), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -155,9 +155,9 @@ function queueChangeRoutes(deps: OperatorDeps) {
         detail: describe({
           id: "retryQueuedMessages",
           tag: TAG,
-          summary: "Have messages tried now",
+          summary: "Retry messages now",
           description:
-            "Those that wait for their next attempt. A blocked site, a hold and a pause still keep them. One call does a part; `next` says where to go on.",
+            "Messages that wait for their next attempt. A blocked site, a hold or a pause still delays them. One request does a part; `next` says where to go on.",
           responses: answers(200, QueueChanged, CHANGE_ERRORS),
         }),
       },
@@ -178,7 +178,7 @@ function queueChangeRoutes(deps: OperatorDeps) {
           tag: TAG,
           summary: "Drop messages from the queue",
           description:
-            "They become failed, with the events and refunds of any failure; a dropped call stands among its webhook's deliveries. What is being delivered at the moment is left alone and counted. One call does a part; `next` says where to go on.",
+            "Their status becomes failed, with the usual events and refunds; a dropped webhook call is listed among its webhook's deliveries. Messages that are being delivered are left alone and counted. One request does a part; `next` says where to go on.",
           responses: answers(200, QueueChanged, CHANGE_ERRORS),
         }),
       },
@@ -235,7 +235,7 @@ function pauseRoutes({ pause, log }: OperatorDeps) {
           tag: TAG,
           summary: "Pause all delivery",
           description:
-            "Of emails, texts and calls to webhooks, also over a restart. What is under way ends; what is accepted waits, and expires on its time.",
+            "Emails, SMS and webhook calls, across restarts too. Running deliveries end; accepted messages wait, and expire on time.",
           responses: answers(200, DeliveryState, [400, 401, 403, 413, 415, 422, 503]),
         }),
       },
@@ -253,9 +253,9 @@ function pauseRoutes({ pause, log }: OperatorDeps) {
         detail: describe({
           id: "resumeDelivery",
           tag: TAG,
-          summary: "Let delivery go on",
+          summary: "Resume delivery",
           description:
-            "After a restore this sends what was in the queue at the restore point, some of which may have been delivered before: drop it first where that must not be.",
+            "After a restore this sends the messages that were in the queue at the restore point. Some may have been delivered since: drop them first if they must not be sent twice.",
           responses: answers(200, DeliveryState, [400, 401, 403, 413, 415, 503]),
         }),
       },
@@ -288,13 +288,13 @@ function traceRoutes(deps: OperatorDeps) {
         return { data: traceMessage(params.id, deps) };
       },
       {
-        params: Type.Object({ id: uuid("Of an email or a text, or of an event or a webhook delivery about one.") }),
+        params: Type.Object({ id: uuid("The id of an email or SMS, or of an event or webhook delivery about one.") }),
         detail: describe({
           id: "traceMessage",
           tag: TAG,
-          summary: "A message's whole way",
+          summary: "Get the history of a message",
           description:
-            "Its record, every attempt with what was said, its recipient's suppressions, and the events about it.",
+            "Its record, every attempt with its reply, the suppressions of its recipient, and the events about it.",
           responses: answers(200, Trace, [401, 403, 404, 422]),
         }),
       },

@@ -78,14 +78,14 @@ export function traceMessage(id: string, deps: TraceDeps): Traced {
   const subject = deps.queues.webhook.subject(uid);
   if (subject === null) throw unknownId();
   const found = trace(subject.resource, deps);
-  if (found === null) throw notFound(`The event is about no message that is still there, but ${subject.type}`);
+  if (found === null) throw notFound(`The event is not about an existing message, but ${subject.type}`);
   return found;
 }
 
 function unknownId(): AppError {
   return notFound(
-    "No email, text, event or webhook delivery has this id",
-    "GET /api/v1/operator/trace?find= finds messages by the beginning of an id, or their recipient.",
+    "No email, SMS, event or webhook delivery has this id",
+    "GET /api/v1/operator/trace?find= finds messages by the beginning of an id, or by recipient.",
   );
 }
 

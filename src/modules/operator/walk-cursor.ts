@@ -32,7 +32,7 @@ export function parseCursor(text: string, name: string): Walk {
   };
   if (match !== null && formatCursor(walk, name) === text) return walk;
   throw validationError([
-    { path: ["cursor"], message: "is not one that was given out here", hint: "Start again without a cursor." },
+    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
   ]);
 }
 
