@@ -179,7 +179,9 @@ test("credits are granted and taken back, never below 0, and every entry is list
     createdAt: expect.stringMatching(TIMESTAMP),
   });
   expect((await grant({ amount: -200 })).body.data).toMatchObject({ amount: -200, balance: 300, note: null });
-  expectErrors(await grant({ amount: -301 }), 422, [{ field: "amount", message: "more than the balance of 300 credits" }]);
+  expectErrors(await grant({ amount: -301 }), 422, [
+    { field: "amount", message: "more than the balance of 300 credits" },
+  ]);
   const wrong: [unknown, ...ExpectedFault[]][] = [
     [{}, { field: "amount", message: "amount is required" }],
     [{ amount: 0 }, { field: "amount", message: "must not be 0" }],

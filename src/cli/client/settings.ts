@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Config, dataDirOf, formatConfigErrors, parseConfig } from "../../config/config.ts";
+import { type Config, readDataDir, formatConfigErrors, parseConfig } from "../../config/config.ts";
 import { StartError } from "../../platform/errors.ts";
 import { becomeOwnerOfConfig } from "./data-owner.ts";
 
@@ -38,7 +38,7 @@ export function findInstance(
   if (named.dataDir === undefined) {
     const file = findFile(named.config, env);
     return {
-      dataDir: dataDirOf(readOrExplain(file)) ?? readConfig(file, env).dataDir,
+      dataDir: readDataDir(readOrExplain(file)) ?? readConfig(file, env).dataDir,
       config: () => readConfig(file, env),
     };
   }

@@ -35,17 +35,17 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** An event as webhooks and listeners get it. */
 export const EventBody = Type.Object({
   type: Type.String({
-    description: "What happened: one of those that `webhooks` in this document lists, or a new one.",
+    description: "Its type: one listed under `webhooks` in this document, or a new one.",
     examples: ["suppression.created"],
   }),
   timestamp: Type.String({ format: "date-time", description: "When it happened." }),
-  workspaceId: Type.String({ format: "uuid", description: "Whose event it is." }),
+  workspaceId: Type.String({ format: "uuid", description: "The workspace of the event." }),
   data: Type.Object(
     {},
     {
       additionalProperties: true,
       description:
-        "What it is about, as the API shows it, without the parts of a message. `webhooks` in this document shows it by type.",
+        "Its subject, as the API shows it, without message contents. `webhooks` in this document describes it by type.",
       examples: [
         {
           address: "maria@example.net",

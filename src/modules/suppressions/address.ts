@@ -29,7 +29,7 @@ const LIKE_A_NUMBER = /^\+?[\d ().-]+$/;
 export function readAddress(text: string): ReadAddress {
   if (PHONE_NUMBER.test(text)) return { kind: "address", channel: "sms", address: text };
   if (LIKE_A_NUMBER.test(text))
-    return fault("is not a phone number: write + and the country code, then digits alone, like +258841234567");
+    return fault("is not a phone number: write + and the country code, then only digits, like +258841234567");
   if (!text.includes("@"))
     return fault(
       "is neither an email address nor a phone number: write it like name@example.com, or like +258841234567",

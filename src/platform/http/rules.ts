@@ -208,7 +208,7 @@ export function faultsOf(checker: Checker, value: unknown): Fault[] {
     if (faults.length > MAX_FAULTS) {
       return [
         ...faults.slice(0, MAX_FAULTS),
-        { path: [], message: `has more faults than these ${MAX_FAULTS.toLocaleString("en")}` },
+        { path: [], message: `has more errors than these ${MAX_FAULTS.toLocaleString("en")}` },
       ];
     }
     // The items of an array that is too long are not looked at: there may be a hundred thousand.

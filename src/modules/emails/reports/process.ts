@@ -27,7 +27,7 @@ export type EmailReport = Extract<Report, { kind: "bounce" | "delayed" | "compla
 
 export interface Reported {
   report: EmailReport;
-  /** Who brought it: a server's name. */
+  /** The reporting server. */
   reporter: string;
   /** Unix ms. */
   at: number;

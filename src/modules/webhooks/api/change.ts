@@ -156,6 +156,6 @@ function refuseOverLimit(workspaceId: number, deps: WebhookDeps): void {
   const limit = deps.planOf(workspaceId).webhooks;
   if (limit < 0 || deps.webhooks.countOf(workspaceId) < limit) return;
   throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "webhook" : "webhooks"}`, {
-    hint: "Delete a webhook that is not needed, or ask the operator to raise the plan's limits.",
+    hint: "Delete an unused webhook, or ask the operator to raise the plan's limits.",
   });
 }

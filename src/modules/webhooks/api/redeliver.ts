@@ -74,7 +74,7 @@ export async function replayDelivery(place: Place, deliveryUid: string, deps: Re
 /** Throws 422 for a webhook that is turned off. */
 export function requireEnabled(webhook: WebhookRow): void {
   if (webhook.isEnabled) return;
-  throw new AppError("VALIDATION_ERROR", "The webhook is turned off", {
-    hint: `Turn it on first: PATCH /api/v1/webhooks/${webhook.uid} with {"enabled": true}.`,
+  throw new AppError("VALIDATION_ERROR", "The webhook is disabled", {
+    hint: `Enable it first: PATCH /api/v1/webhooks/${webhook.uid} with {"enabled": true}.`,
   });
 }

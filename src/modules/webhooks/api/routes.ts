@@ -47,9 +47,9 @@ export function webhookRoutes(deps: RedeliverDeps) {
         detail: describe({
           id: "createWebhook",
           tag: TAG,
-          summary: "Make a webhook",
+          summary: "Create a webhook",
           description:
-            "Its secret is shown in this answer only: calls are signed with it, as Standard Webhooks has it. " +
+            "Its secret is shown only in this answer. Calls are signed with it according to Standard Webhooks. " +
             "Every event is delivered at least once: a copy has the same webhook-id. Order by its " +
             "timestamp, not by its arrival: the first calls about one resource are made in the order of its events, over a " +
             "restart too, but a call that failed is made again after later events, and so may a copy be.",
@@ -71,7 +71,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "listWebhooks",
           tag: TAG,
           summary: "List webhooks, newest first",
-          description: "Without their secrets, which are shown when they are made only.",
+          description: "Without their secrets, which are shown only at creation.",
           responses: answers(200, Type.Array(Webhook), [401, 403, 422], CursorMeta),
         }),
       },
@@ -92,8 +92,8 @@ export function webhookRoutes(deps: RedeliverDeps) {
           tag: TAG,
           summary: "Change a webhook",
           description:
-            "While it is turned off nothing is delivered to it, what waited before included: POST /webhooks/{id}/recover " +
-            "brings what is kept of that.",
+            "While it is disabled nothing is delivered to it, not even waiting events: POST /webhooks/{id}/recover " +
+            "delivers the stored ones.",
           responses: answers(200, Webhook, CHANGE_ERRORS),
         }),
       },
@@ -111,7 +111,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "deleteWebhook",
           tag: TAG,
           summary: "Delete a webhook",
-          description: "It is not called any more, and its deliveries are not shown any more.",
+          description: "It is no longer called, and its deliveries are no longer shown.",
           responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },
@@ -132,7 +132,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "listWebhookDeliveries",
           tag: TAG,
           summary: "List a webhook's deliveries, newest first",
-          description: "One item an HTTP attempt.",
+          description: "One item for each HTTP attempt.",
           responses: answers(200, Type.Array(WebhookDelivery), [401, 403, 404, 422], PageMeta),
         }),
       },
@@ -151,7 +151,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "testWebhook",
           tag: TAG,
           summary: "Send a test event",
-          description: "The event webhook.test, to this webhook alone of all; its deliveries show what came of it.",
+          description: "The event webhook.test, only to this webhook; its deliveries show the result.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },
@@ -170,9 +170,9 @@ export function webhookRoutes(deps: RedeliverDeps) {
         detail: describe({
           id: "rotateWebhookSecret",
           tag: TAG,
-          summary: "Give a webhook a new secret",
+          summary: "Rotate a webhook's secret",
           description:
-            "Until the grace is over calls carry a signature by the old secret too; of several rotations each old one ends on its own time.",
+            "Until the grace period ends, calls also carry a signature by the old secret. After several rotations each old secret ends at its own time.",
           responses: answers(200, WebhookWithSecret, CHANGE_ERRORS),
         }),
       },
@@ -181,8 +181,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
       "/:id/deliveries/:deliveryId/replay",
       async ({ request, params, set }) => {
         const eventId = await replayDelivery(placeOf(request, params.id), params.deliveryId.toLowerCase(), deps);
-        if (eventId === null)
-          throw notFound("There is no such delivery of a webhook of this workspace, or its event is not kept any more");
+        if (eventId === null) throw notFound("This workspace has no such webhook delivery, or its event has expired");
         set.status = 202;
         return { data: { eventId } };
       },
@@ -191,8 +190,8 @@ export function webhookRoutes(deps: RedeliverDeps) {
         detail: describe({
           id: "replayWebhookDelivery",
           tag: TAG,
-          summary: "Deliver an event once more",
-          description: "With the same webhook-id, so that a receiver which has it already can tell.",
+          summary: "Deliver an event again",
+          description: "With the same webhook-id, so that the receiver can recognize a copy.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },
@@ -212,10 +211,10 @@ export function webhookRoutes(deps: RedeliverDeps) {
         detail: describe({
           id: "recoverWebhookEvents",
           tag: TAG,
-          summary: "Deliver what was missed",
+          summary: "Deliver missed events",
           description:
-            "Every event from that time on that the webhook wants and has never got, as far as it is kept. What happens to emails " +
-            "is kept while a webhook wants it, one that pombo turned off included; while you have turned it off yourself it is not.",
+            "All stored events since that time that the webhook is subscribed to and has not received. Events of emails " +
+            "are stored while a webhook is subscribed to them, also one that pombo disabled, but not one that you disabled.",
           responses: answers(202, Recovered, CHANGE_ERRORS),
         }),
       },
@@ -234,7 +233,7 @@ function ownWebhook(request: Request, id: string, deps: RedeliverDeps): WebhookR
 }
 
 function noSuchWebhook() {
-  return notFound("There is no webhook with this id in this workspace");
+  return notFound("This workspace has no webhook with this id");
 }
 
 function withSecret({ webhook, secret }: WithSecret): typeof WebhookWithSecret.static {
