@@ -8,7 +8,7 @@ import { FinalStartError, StartError } from "../platform/errors.ts";
 import { requireDatabaseFile, unusable } from "../platform/db/unusable-file.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { notSetUp } from "./core.ts";
-import { endDaemonOf } from "../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
 import { takeLock } from "../platform/instance-lock.ts";
 import { cureOf } from "../platform/db/page-check.ts";
 import { isReplicated, type ReplicaChoice, requireNoBackup } from "../backup/replication.ts";
@@ -45,7 +45,7 @@ async function open({ config, environment, updateId, replica }: InstanceOptions)
     log: environment.log,
     updateId: updateId ?? null,
     ownSha256: () => sha256Of(process.execPath),
-    endDaemon: () => endDaemonOf(dataDir, file, environment.clock),
+    endDaemon: () => endOrphanDaemon(dataDir, file, environment.clock),
   });
   // Opening would make an empty one, which then stands in the way of init.
   if (!requireDatabaseFile(file)) {

@@ -108,7 +108,7 @@ test("a missing, foreign, damaged or open instance key is refused with what to d
     expect((await call(served.url, world.key, { path: "/api/v1/emails" })).status).toBe(200);
   }));
 
-test("all mistakes of the configuration are told at once, with file, key, what was found and what is expected", async () => {
+test("all errors of the configuration are listed at once, with file, key, what was found and what is expected", async () => {
   using at = scratch();
   writeFileSync(
     at.config,

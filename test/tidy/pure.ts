@@ -61,7 +61,7 @@ export const PURE = [
   "platform/metrics/recent-values.ts",
   "platform/metrics/registry.ts",
   "backup/litestream/config.ts",
-  "backup/litestream/compare-replica.ts",
+  "backup/litestream/replica-verdict.ts",
   "platform/queue/lane-heap.ts",
   "platform/queue/lane.ts",
   "platform/queue/lanes.ts",

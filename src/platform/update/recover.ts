@@ -109,9 +109,7 @@ export async function putBack({
   // First: whoever starts on the database of before must find it.
   writeFileSync(putBackFile(dataDir), "", { mode: 0o600 });
   syncFolderOf(putBackFile(dataDir));
-  // What the daemon keeps here stays. It sees by the new log that the file is another, and adds a whole copy behind
-  // all that it had counted. Without it it would count on from the last single change in the replica, over which a
-  // whole copy may be ahead already: a number used twice, and a replica that cannot be restored.
+  // The daemon's state stays: it sees by the new log that the file is another, and adds a whole copy to its lineage.
   putDatabaseBack(databaseFile, snapshotFile(dataDir));
 }
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
 import { copyDatabase } from "../../../platform/db/snapshot.ts";
-import { endDaemonOf } from "../../../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import {
   type Journal,
@@ -102,7 +102,7 @@ async function copyAndProbe(update: Update): Promise<void> {
     throw new CommandError("pombo was started during the update: run the command again. Nothing was changed.");
   try {
     // The replication daemon of a killed pombo lives on with the database open.
-    await endDaemonOf(dataDir, database, clock);
+    await endOrphanDaemon(dataDir, database, clock);
     say("Copying the database …");
     rmSync(snapshotFile(dataDir), { force: true });
     await copyDatabase(database, snapshotFile(dataDir));
@@ -129,7 +129,7 @@ async function undo(update: Update, held: Awaited<ReturnType<typeof waitForLock>
       );
     try {
       enter(update, "going-back");
-      const endDaemon = () => endDaemonOf(dataDir, database, clock);
+      const endDaemon = () => endOrphanDaemon(dataDir, database, clock);
       await putBack({ dataDir, databaseFile: database, endDaemon });
       await host.putBack();
     } finally {

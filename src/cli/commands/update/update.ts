@@ -6,7 +6,7 @@ import { databaseBytes, readSchema } from "../../../platform/db/snapshot.ts";
 import { requireDatabaseFile, unusable } from "../../../platform/db/unusable-file.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { newId } from "../../../platform/uuid.ts";
-import { endDaemonOf } from "../../../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Journal, readJournal, snapshotFile } from "../../../platform/update/journal.ts";
@@ -142,7 +142,7 @@ async function settleInterrupted(
     await settle(left, (await sha256Of(binary)) === left.sha256, {
       dataDir,
       databaseFile: database,
-      endDaemon: () => endDaemonOf(dataDir, database, systemClock),
+      endDaemon: () => endOrphanDaemon(dataDir, database, systemClock),
     });
   } finally {
     lock.release();
