@@ -94,38 +94,9 @@ const COMMANDS: readonly Command[] = [
         terminal,
       ),
   },
-  {
-    name: "serve",
-    arguments: [],
-    options: {
-      config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/config.toml; or POMBO_CONFIG)" },
-      probe: { about: "only test that it can run: migrate, unseal, write; nothing listens and nothing is sent" },
-      "ignore-existing-backup": { about: "start with an empty database although the replica holds a backup" },
-      "start-empty": { refusal: "--start-empty is now called --ignore-existing-backup." },
-      "take-over": { about: "write to the replica of another instance that will never run again" },
-    },
-    about: "Run the instance.",
-    run: (args, terminal) =>
-      serve(
-        {
-          config: args.text("config"),
-          isProbe: args.isSet("probe"),
-          replica: { startEmpty: args.isSet("ignore-existing-backup"), takeOver: args.isSet("take-over") },
-        },
-        terminal,
-      ),
-  },
+  serve,
   restore,
-  {
-    name: "health",
-    arguments: [],
-    options: {
-      config: { value: "FILE", about: "the configuration, as for serve" },
-      "data-dir": { value: "DIR", about: "the data directory, instead of the configuration" },
-    },
-    about: "Exit with 0 if the instance answers, else with 1: for the health check of a container.",
-    run: (args, terminal) => health({ config: args.text("config"), dataDir: args.text("data-dir") }, terminal),
-  },
+  health,
   {
     name: "update",
     arguments: ["FILE|URL"],

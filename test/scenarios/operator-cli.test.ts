@@ -75,7 +75,7 @@ async function operate(
 
   const second = await ask(world, ["key", "create", id, "second"]);
   expect(second.key).toMatch(/^svc_/);
-  const { operatorKey } = await ask(world, ["key", "operator", "--rotate"]);
+  const { operatorKey } = await ask(world, ["operator-key", "rotate"]);
 
   expect((await ask(world, ["credits", "grant", id, "500", "--note", "invoice 7"])).balance).toBe(500);
   expect(await said(world, ["credits", "deduct", id, "20"])).toContain("has 480 credits");
@@ -113,7 +113,7 @@ async function suppress(world: World, id: string): Promise<void> {
   writeFileSync(file, "address,reason\r\nA@x.test,complaint\r\n");
   expect(await ask(world, ["suppression", "import", id, file])).toMatchObject({ imported: 1, alreadyThere: 0 });
   expect(await said(world, ["suppression", "import", id, "-"], "a@x.test\nb@x.test\n")).toBe(
-    "1 address imported; 1 was there already.\n",
+    "1 address imported; 1 was on the list already.\n",
   );
   expect((await said(world, ["suppression", "list", id])).trimEnd().split("\n")).toHaveLength(2);
   const csv = await said(world, ["suppression", "export", id, "--channel", "email"]);
@@ -320,6 +320,6 @@ test("a hundred thousand suppressions go in and come out again as they were", ()
     served.signal("SIGTERM");
     await served.ended;
     expect(await said(world, ["suppression", "import", id, "-"], exported)).toBe(
-      "0 addresses imported; 100,000 were there already.\n",
+      "0 addresses imported; 100,000 were on the list already.\n",
     );
   }));

@@ -149,7 +149,7 @@ test("an executable comes from the network with its signature, and not without",
     expect(leftovers(at)).toEqual([]);
     pages.set("/pombo-next.minisig", key.sign(content, "version:0.2.0\tfile:pombo-next"));
     // It did not run, and so was not started.
-    expect(await tryIt()).toMatchObject({ code: 0, stdout: expect.stringContaining("not started"), stderr: "" });
+    expect(await tryIt()).toMatchObject({ code: 0, stdout: expect.stringContaining("none was started"), stderr: "" });
     expect(await at.version()).toBe(NEXT_VERSION);
     expect(at.holder()).toBeNull();
     // The first start settles what the update has noted.

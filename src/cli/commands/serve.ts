@@ -5,21 +5,28 @@ import { loadInstanceKey } from "../../platform/keyring/key-file.ts";
 import { jsonLog } from "../../platform/log.ts";
 import { probeInstance } from "../../server/probe.ts";
 import { systemRandom } from "../../platform/random.ts";
-import type { ReplicaChoice } from "../../backup/replication.ts";
+import type { Arguments, Command } from "../framework/definition.ts";
 import type { Terminal } from "../framework/terminal.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { readConfig } from "../client/settings.ts";
 
-export interface ServeOptions {
-  config: string | undefined;
-  /** Only test whether it can run. */
-  isProbe: boolean;
-  replica: ReplicaChoice;
-}
-
 /** `pombo serve`: runs the instance until SIGTERM or SIGINT. */
-export async function serve(options: ServeOptions, terminal: Terminal): Promise<void> {
-  const config = readConfig(options.config, terminal.env);
+export const serve: Command = {
+  name: "serve",
+  arguments: [],
+  options: {
+    config: { value: "FILE", about: "the configuration (pombo.toml, then /etc/pombo/config.toml; or POMBO_CONFIG)" },
+    probe: { about: "only test that it can run: migrate, unseal, write; nothing listens and nothing is sent" },
+    "ignore-existing-backup": { about: "start with an empty database although the replica holds a backup" },
+    "start-empty": { refusal: "--start-empty is now called --ignore-existing-backup." },
+    "take-over": { about: "write to the replica of another instance that will never run again" },
+  },
+  about: "Run the instance.",
+  run: serveInstance,
+};
+
+async function serveInstance(args: Arguments, terminal: Terminal): Promise<void> {
+  const config = readConfig(args.text("config"), terminal.env);
   becomeOwner(config.dataDir);
   const instanceKey = loadInstanceKey({ file: config.secrets.instanceKeyFile, env: terminal.env });
   const log = jsonLog({
@@ -29,8 +36,9 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
   });
   terminal.onUnhandledRejection((error) => log.error("an unhandled rejection", error));
   const environment = { clock: systemClock, steady: steadyClock, random: systemRandom, log };
-  if (options.isProbe) return probe({ config, instanceKey, environment }, terminal);
-  const app = await startApp({ config, instanceKey, environment, replica: options.replica });
+  if (args.isSet("probe")) return probe({ config, instanceKey, environment }, terminal);
+  const replica = { startEmpty: args.isSet("ignore-existing-backup"), takeOver: args.isSet("take-over") };
+  const app = await startApp({ config, instanceKey, environment, replica });
   log.event("pombo.started", {
     url: app.url,
     metrics: app.metricsUrl,

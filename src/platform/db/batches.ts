@@ -30,6 +30,16 @@ export function endOfShare(orm: Orm, table: Numbered): EndOfShare {
   return (id, rows) => selectEnd.get({ id, ahead: rows - 1 })?.id ?? null;
 }
 
+/** The last id of a table; 0: it is empty. */
+export function lastId(orm: Orm, table: Numbered): number {
+  return (
+    orm
+      .select({ id: sql<number>`COALESCE(MAX(${table.id}), 0)` })
+      .from(table)
+      .get()?.id ?? 0
+  );
+}
+
 /** Removes up to `limit` of the rows that are meant, whichever; true when there may be more. */
 export function removeShare(orm: Orm, table: Numbered, isMeant: SQL | undefined, limit: number): boolean {
   const share = orm.select({ id: table.id }).from(table).where(isMeant).limit(limit);

@@ -146,7 +146,7 @@ async function startWorld({ directory, port, log, closers }: WorldOptions): Prom
     isRateBlocking: false,
     beside: sandboxRoutes(inbox, { domain: SANDBOX_DOMAIN, phone: { texts, smsc, ownNumber: SANDBOX_SENDERS.number } }),
     exampleDomain: SANDBOX_DOMAIN,
-    portHint: `choose another one, such as --port ${anotherPort(port)}`,
+    portHint: `start this one with another, such as --port ${anotherPort(port)}`,
   });
   closers.push(() => app.stop(STOP_GRACE_MS));
   // Otherwise a stop waits for responses to numbers that never get one.

@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
-import { endOfShare } from "../../../platform/db/batches.ts";
+import { endOfShare, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, lanes, workspaces } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
@@ -80,11 +80,7 @@ export function openEmailAdminStore({ orm }: Db) {
 
   return {
     list: walkById(endOfSlice, (range) => selectMatching.all({ ...range })),
-    lastId: (): number =>
-      orm
-        .select({ id: sql<number>`COALESCE(MAX(id), 0)` })
-        .from(emailQueue)
-        .get()?.id ?? 0,
+    lastId: () => lastId(orm, emailQueue),
 
     /**
      * The next `rows` emails of the queue after an id, by lane; `end`: the last of them, null: there are no more. By id:

@@ -1,4 +1,5 @@
 import { and, asc, count, desc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
+import { lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { workspaces } from "../../../platform/db/schema/schema.ts";
 import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
@@ -115,11 +116,7 @@ export function openSmsAdminStore({ orm }: Db) {
           : { stage, rank: last.rank, id: last.id };
       return { found, end: end.stage < WALK_STATUSES.length ? end : null };
     },
-    lastId: (): number =>
-      orm
-        .select({ id: sql<number>`COALESCE(MAX(id), 0)` })
-        .from(smsMessages)
-        .get()?.id ?? 0,
+    lastId: () => lastId(orm, smsMessages),
 
     /** The next work after this one, in the index's order; null: there is none. */
     workAfter: (work: Work): Work | null => selectNextWork.get({ ...work }) ?? null,

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
-import { endOfShare } from "../../../platform/db/batches.ts";
+import { endOfShare, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
 import { workspaces } from "../../../platform/db/schema/schema.ts";
@@ -57,11 +57,7 @@ export function openWebhookAdminStore({ orm }: Db) {
 
   return {
     list: walkById(endOfShare(orm, webhookJobs), (range) => selectMatching.all({ ...range })),
-    lastId: (): number =>
-      orm
-        .select({ id: sql<number>`COALESCE(MAX(id), 0)` })
-        .from(webhookJobs)
-        .get()?.id ?? 0,
+    lastId: () => lastId(orm, webhookJobs),
 
     /** The next webhook that has calls to make; null: there is none. */
     webhookAfter: (id: number): number | null => selectNext.get({ id })?.id ?? null,
