@@ -27,7 +27,7 @@ import { describeSameDisk } from "./litestream/same-disk.ts";
 import { type ReplicationStatus, Supervisor } from "./litestream/supervisor.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { type Drill, drillReplica, readDrill, WeeklyDrill } from "./restore-drill.ts";
-import { doubtWaiting } from "../platform/db/inspect-file.ts";
+import { markWaitingUncertain } from "../platform/db/inspect-file.ts";
 import { registerReplication } from "./metrics.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
@@ -184,7 +184,7 @@ async function recordStart(deps: ReplicatorDeps, tools: DaemonTools | null): Pro
   const written = commit(() => {
     settings.set("marker", JSON.stringify(mark));
     recordTime(deps);
-    if (past !== null) doubtWaiting(db.sqlite);
+    if (past !== null) markWaitingUncertain(db.sqlite);
   });
   await Promise.all([paused, written]);
   if (past !== null) environment.log.event("delivery.paused", { reason: past }, "warn");

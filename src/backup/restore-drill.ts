@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from "node:path";
 import type { Environment } from "../platform/environment.ts";
 import type { Config } from "../config/config.ts";
-import { type Marks, marksOf, schemaOf } from "../platform/db/inspect-file.ts";
-import { freeSpaceOf } from "../platform/db/disk-guard.ts";
-import { databaseBytes } from "../platform/db/snapshot.ts";
+import { type DatabaseMarks, readMarks, readSchemaState } from "../platform/db/inspect-file.ts";
+import { createFreeSpaceReader } from "../platform/db/disk-guard.ts";
+import { getDatabaseBytes } from "../platform/db/snapshot.ts";
 import { StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { inspectReplica } from "./litestream/catalog.ts";
@@ -13,7 +13,7 @@ import { openControl } from "./litestream/control.ts";
 import { restoreLineage } from "./litestream/replica.ts";
 import { openTools } from "./litestream/tools.ts";
 import { takeLock } from "../platform/instance-lock.ts";
-import { cureOf, findDamageAside } from "../platform/db/page-check.ts";
+import { describeRemedy, findDamageOnThread } from "../platform/db/page-check.ts";
 import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 import { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -98,8 +98,8 @@ export async function drillReplica(deps: DrillDeps): Promise<Drill> {
 }
 
 function findShortage({ config, environment }: DrillDeps): string | null {
-  const needed = FREE_TIMES * databaseBytes(databaseFile(config.dataDir));
-  const { freeBytes } = (environment.readFree ?? freeSpaceOf(config.dataDir))();
+  const needed = FREE_TIMES * getDatabaseBytes(databaseFile(config.dataDir));
+  const { freeBytes } = (environment.readFree ?? createFreeSpaceReader(config.dataDir))();
   if (freeBytes >= needed) return null;
   return `It needs ${Math.ceil(needed / MIB)} MiB of free disk, twice the database, and there are ${Math.floor(freeBytes / MIB)} MiB.`;
 }
@@ -113,7 +113,7 @@ async function attempt({ config, openThread, signal }: DrillDeps): Promise<Pick<
   mkdirSync(folder, { mode: 0o700 });
   try {
     const tools = await openTools(replication, { dataDir: folder, database }, signal);
-    const live = existsSync(database) ? marksOf(database, { isInUse: true }) : null;
+    const live = existsSync(database) ? readMarks(database, { isInUse: true }) : null;
     await openControl(getPlaces(dataDir, database).socket).sync(database, SYNC_LIMIT_MS);
     const copy = join(folder, "pombo.db");
     const { replica, lineages } = await inspectReplica(tools, { limitMs: INSPECT_LIMIT_MS });
@@ -125,14 +125,14 @@ async function attempt({ config, openThread, signal }: DrillDeps): Promise<Pick<
     }
     const reason = await restoreLineage(tools, replica.lineage, { to: copy, how: "full" });
     if (reason !== null) return bad(`The replica could not be restored: ${reason}.`);
-    if (schemaOf(copy).kind !== "usable") return bad("The restored file is no database of this pombo's.");
-    const restored = marksOf(copy, { isInUse: false });
-    const lack = live === null ? null : findLack(restored, live, marksOf(database, { isInUse: true }));
+    if (readSchemaState(copy).kind !== "usable") return bad("The restored file is no database of this pombo's.");
+    const restored = readMarks(copy, { isInUse: false });
+    const lack = live === null ? null : findLack(restored, live, readMarks(database, { isInUse: true }));
     if (lack !== null) return bad(lack);
-    const damage = live === null ? [] : await findDamageAside(database, openThread, signal);
+    const damage = live === null ? [] : await findDamageOnThread(database, openThread, signal);
     if (damage.length > 0)
       return bad(
-        `The replica is whole, but pages of the database in use are damaged (${damage.join("; ")}). ${cureOf(dataDir)}`,
+        `The replica is whole, but pages of the database in use are damaged (${damage.join("; ")}). ${describeRemedy(dataDir)}`,
       );
     const { newestEmail, newestText, workspaces, domains } = restored;
     const compared = live === null ? "there is no database here to compare it with" : "as the database has them";
@@ -147,7 +147,7 @@ async function attempt({ config, openThread, signal }: DrillDeps): Promise<Pick<
 }
 
 /** What the restored database lacks, compared with the one in use just before and just after; null: nothing. */
-function findLack(restored: Marks, before: Marks, after: Marks): string | null {
+function findLack(restored: DatabaseMarks, before: DatabaseMarks, after: DatabaseMarks): string | null {
   if (restored.instance !== before.instance) return "The replica is that of another instance.";
   for (const [name, number] of [
     ["emails", "newestEmail"],

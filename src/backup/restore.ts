@@ -3,10 +3,15 @@ import { join } from "node:path";
 import type { Environment } from "../platform/environment.ts";
 import { lockHeld } from "../platform/instance-lock.ts";
 import type { Config } from "../config/config.ts";
-import { type Contents, contentsOf, doubtWaiting, schemaOf } from "../platform/db/inspect-file.ts";
+import {
+  type DatabaseContents,
+  readContents,
+  markWaitingUncertain,
+  readSchemaState,
+} from "../platform/db/inspect-file.ts";
 import { MIGRATIONS } from "../platform/db/schema/migrations.ts";
 import { closeDatabase, type Db, openDatabase } from "../platform/db/open.ts";
-import { databaseBytes, putDatabaseBack } from "../platform/db/snapshot.ts";
+import { getDatabaseBytes, putDatabaseBack } from "../platform/db/snapshot.ts";
 import { generateKeyPairs } from "../protocols/dkim/keys.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { getErrorMessage, StartError } from "../platform/errors.ts";
@@ -45,7 +50,7 @@ export interface RestoreOptions {
 }
 
 export interface Restored {
-  contents: Contents;
+  contents: DatabaseContents;
   /** What is in the queue was queued before this, Unix ms. */
   restorePoint: number;
   /** The last change that came back, Unix ms. */
@@ -127,7 +132,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
     const keyring = openKeyring(parseKey(keyText), random);
     const settings = openInstanceSettings(db);
     if (recoveryKey !== null && keyring.checkValue() !== settings.get("key_check")) throw wrongKey();
-    const contents = contentsOf(db.sqlite);
+    const contents = readContents(db.sqlite);
     const restorePoint = Math.max(at, (contents.newestWaitingAt ?? 0) + 1);
     const now = clock.now();
     const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db) };
@@ -139,7 +144,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
       settings.set("delivery_paused", pauseFact({ reason, since: now, restorePoint }));
       settings.set("key_check", keyring.checkValue());
       if (mark !== null) settings.set("marker", JSON.stringify(mark));
-      doubtWaiting(db.sqlite);
+      markWaitingUncertain(db.sqlite);
     })();
     if (!isKeyOfEnvironment && !existsSync(config.secrets.instanceKeyFile))
       writeInstanceKey(config.secrets.instanceKeyFile, keyText);
@@ -152,7 +157,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
 /** Then the database is in this file only. */
 function closeWhole(db: Db, file: string): void {
   closeDatabase(db);
-  if (databaseBytes(file) === statSync(file).size) return;
+  if (getDatabaseBytes(file) === statSync(file).size) return;
   throw new StartError("The restored database could not be written: see that the disk has room. Nothing was changed.");
 }
 
@@ -208,7 +213,7 @@ function requireFreeKeyFile({ config, recoveryKey, isKeyOfEnvironment }: Restore
 }
 
 function requireSchema(draft: string): void {
-  const { kind, version } = schemaOf(draft);
+  const { kind, version } = readSchemaState(draft);
   if (kind === "usable") return;
   const words = {
     newer: `was written by a newer pombo (schema ${version}; this one knows ${MIGRATIONS.length}): restore it with that one`,

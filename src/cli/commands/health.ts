@@ -1,4 +1,4 @@
-import { socketFile } from "../../platform/http/unix-socket.ts";
+import { getSocketFile } from "../../platform/http/unix-socket.ts";
 import type { Command } from "../framework/definition.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { CommandError } from "../framework/failure.ts";
@@ -28,7 +28,7 @@ export const health: Command = {
 export async function isAnswering(dataDir: string, patienceMs: number): Promise<boolean> {
   try {
     const response = await fetch("http://localhost/api/v1/operator/workspaces?limit=1", {
-      unix: socketFile(dataDir),
+      unix: getSocketFile(dataDir),
       keepalive: false,
       signal: AbortSignal.timeout(patienceMs),
     });

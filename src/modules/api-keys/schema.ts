@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { nameFault, nullable, text, uuid } from "../../platform/http/rules.ts";
+import { checkName, nullable, text, uuid } from "../../platform/http/request-schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 export const KeyCreate = named(
@@ -8,7 +8,7 @@ export const KeyCreate = named(
     {
       name: text(
         { minLength: 1, maxLength: 100, description: "The purpose of the key.", examples: ["shop"] },
-        nameFault,
+        checkName,
       ),
       domainId: Type.Optional(
         nullable(

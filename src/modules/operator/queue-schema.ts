@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, lineFault, objectWith, text, uuid } from "../../platform/http/rules.ts";
+import { choice, type FieldError, checkLine, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 import { time } from "../../platform/http/times.ts";
 import { KINDS } from "./queue-filter.ts";
 import { named } from "../../platform/http/openapi.ts";
@@ -23,7 +23,7 @@ const to = text(
     description: "Emails to this domain, address or relay, or SMS to this number, or to numbers that begin so.",
     examples: ["example.com"],
   },
-  lineFault,
+  checkLine,
 );
 const kind = choice(KINDS, "The queue: emails, SMS, or webhook calls.");
 
@@ -63,7 +63,7 @@ interface Narrowed {
 }
 
 /** Ids exclude all other filters. */
-function ambiguity(given: Narrowed): Fault | null {
+function ambiguity(given: Narrowed): FieldError | null {
   const others = ["to", "workspaceId", "queuedBefore", "kinds", "cursor"] as const;
   if (given.ids === undefined || others.every((name) => (given as Record<string, unknown>)[name] === undefined))
     return null;
@@ -84,7 +84,7 @@ export const QueueDrop = named(
               description: "The reason; it becomes part of the failedReason of each.",
               examples: ["the list was sent by mistake"],
             },
-            lineFault,
+            checkLine,
           ),
         ),
         dryRun: Type.Optional(Type.Boolean({ description: "Only count what would be dropped." })),
@@ -249,7 +249,7 @@ export const QueuePause = named(
             description: "The reason; shown with the pause.",
             examples: ["our address is on a list"],
           },
-          lineFault,
+          checkLine,
         ),
       ),
     },

@@ -5,7 +5,7 @@ import { operatorCaller } from "../../platform/http/auth.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { CursorMeta } from "../../platform/http/pagination.ts";
-import { integerText, uuid } from "../../platform/http/rules.ts";
+import { integerText, uuid } from "../../platform/http/request-schemas.ts";
 import type { Log } from "../../platform/log.ts";
 import { type DeliveryPause, DROPPED_AFTER_RESTORE } from "../../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";

@@ -1,4 +1,4 @@
-import type { EndOfShare } from "../db/batches.ts";
+import type { FindBatchEnd } from "../db/batches.ts";
 
 // The operator's side of a queue: what waits and why, and how a message leaves it by hand.
 
@@ -105,7 +105,7 @@ export function earlier(a: number | null, b: number | null | undefined): number 
 
 /** A walk in the order of ids; `find` gives the rows of a range that match. */
 export function walkById(
-  endOf: EndOfShare,
+  endOf: FindBatchEnd,
   find: (range: RowFilter & { id: number; end: number }) => WaitingRow[],
 ): QueueAdmin<never, never>["list"] {
   return ({ id }, filter, rows) => {

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { realpathSync, statfsSync, statSync } from "node:fs";
 import { systemClock } from "../../../platform/clock.ts";
 import type { Config } from "../../../config/config.ts";
-import { databaseBytes, readSchema } from "../../../platform/db/snapshot.ts";
-import { requireDatabaseFile, unusable } from "../../../platform/db/unusable-file.ts";
+import { getDatabaseBytes, readSchemaVersion } from "../../../platform/db/snapshot.ts";
+import { requireDatabaseFile, toStartError } from "../../../platform/db/unusable-file.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { newId } from "../../../platform/uuid.ts";
 import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
@@ -82,7 +82,7 @@ async function updateLocked(context: Context, config: Config, terminal: Terminal
   try {
     if (requireDatabaseFile(database)) return await updateInstance({ ...context, brought, next }, config, terminal);
   } catch (error) {
-    throw unusable(error, database) ?? error;
+    throw toStartError(error, database) ?? error;
   }
   // No instance is set up yet.
   await host.replace();
@@ -98,7 +98,7 @@ async function updateInstance(
   const { dataDir } = config;
   const database = databaseFile(dataDir);
   requireRoom(config, database);
-  const schema = readSchema(database);
+  const schema = readSchemaVersion(database);
   if (schema > next.schema)
     throw new CommandError(
       `pombo ${formatVersion(next)} is too old for the database (schema ${schema}; it knows ${next.schema}). Nothing was changed.`,
@@ -190,8 +190,8 @@ function readVersion(draft: string): Promise<VersionRecord> {
 function requireRoom({ dataDir, disk }: Config, database: string): void {
   const { bavail, bsize } = statfsSync(dataDir);
   // The copy of the last update is deleted first.
-  const freeBytes = bavail * bsize + databaseBytes(snapshotFile(dataDir));
-  const neededBytes = databaseBytes(database) + disk.minFreeBytes;
+  const freeBytes = bavail * bsize + getDatabaseBytes(snapshotFile(dataDir));
+  const neededBytes = getDatabaseBytes(database) + disk.minFreeBytes;
   if (freeBytes >= neededBytes) return;
   const mebibytes = (bytes: number) => Math.ceil(bytes / 1024 / 1024);
   throw new CommandError(

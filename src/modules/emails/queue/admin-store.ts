@@ -1,5 +1,5 @@
 import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, min, or, type SQL, sql } from "drizzle-orm";
-import { endOfShare, lastId } from "../../../platform/db/batches.ts";
+import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue, emails, emailTotals, lanes, workspaces } from "../../../platform/db/schema/schema.ts";
 import { fast } from "../../../platform/db/statement.ts";
@@ -61,7 +61,7 @@ export function openEmailAdminStore({ orm }: Db) {
       .from(emails)
       .where(eq(emails.id, p("id"))),
   );
-  const endOfSlice = endOfShare(orm, emailQueue);
+  const endOfSlice = prepareBatchEnd(orm, emailQueue);
   const countSlice = fast(
     orm
       .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { integer, integerText, text } from "../../../platform/http/rules.ts";
+import { integer, integerText, text } from "../../../platform/http/request-schemas.ts";
 import { SUBMIT_OUTCOMES } from "../gateway/link-status.ts";
 import { number } from "./schema.ts";
 import { TRIAL_TEXTS } from "../link-test/messages.ts";

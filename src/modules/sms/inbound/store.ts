@@ -1,7 +1,7 @@
 import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsInbound, smsInboundParts } from "../../../platform/db/schema/sms.ts";
-import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 
 // Texts received, and the parts of those that are not whole yet (modules/sms/encoding/reassemble.ts).
@@ -88,7 +88,7 @@ export function openInboundStore({ orm }: Db) {
     /** Takes texts that are nobody's off, some at a time; true when there may be more. */
     purgeUnowned(notBefore: number): boolean {
       const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
-      return removeShare(orm, smsInbound, isUnowned, PURGE_ROWS);
+      return removeBatch(orm, smsInbound, isUnowned, PURGE_ROWS);
     },
   };
 }

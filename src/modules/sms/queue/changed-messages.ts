@@ -1,4 +1,4 @@
-import type { TransactionListener } from "../../../platform/db/tally.ts";
+import type { TransactionListener } from "../../../platform/db/open.ts";
 
 /**
  * The messages whose segments a transaction changed. Each is settled once, before the COMMIT: whoever moves

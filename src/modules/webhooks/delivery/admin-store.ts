@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
-import { endOfShare, lastId } from "../../../platform/db/batches.ts";
+import { prepareBatchEnd, lastId } from "../../../platform/db/batches.ts";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
 import { workspaces } from "../../../platform/db/schema/schema.ts";
@@ -56,7 +56,7 @@ export function openWebhookAdminStore({ orm }: Db) {
     orm.select({ id: webhooks.id }).from(webhooks).where(eq(webhooks.workspaceId, workspaceId));
 
   return {
-    list: walkById(endOfShare(orm, webhookJobs), (range) => selectMatching.all({ ...range })),
+    list: walkById(prepareBatchEnd(orm, webhookJobs), (range) => selectMatching.all({ ...range })),
     lastId: () => lastId(orm, webhookJobs),
 
     /** The next webhook that has calls to make; null: there is none. */

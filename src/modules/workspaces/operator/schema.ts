@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { SMS_FOLDINGS, SMS_PRIORITIES } from "../../../platform/db/schema/schema.ts";
-import { choice, integer, lineFault, nullable, objectWith, text } from "../../../platform/http/rules.ts";
+import { choice, integer, checkLine, nullable, objectWith, text } from "../../../platform/http/request-schemas.ts";
 import { KeyCreate } from "../../api-keys/schema.ts";
 import { planName, workspaceName } from "../schema.ts";
 import { senderKind } from "../sender-kind.ts";
@@ -96,7 +96,7 @@ export const WorkspaceBlock = named(
       reason: Type.Optional(
         text(
           { minLength: 1, maxLength: MAX_REASON, description: "Shown to the workspace when it tries to send." },
-          lineFault,
+          checkLine,
         ),
       ),
       hold: Type.Optional(
@@ -129,7 +129,7 @@ export const CreditsGrant = named(
         },
         (value) => (value === 0 ? "must not be 0" : null),
       ),
-      note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "The reason." }, lineFault)),
+      note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "The reason." }, checkLine)),
     },
     closed,
   ),
