@@ -207,7 +207,7 @@ test("what stands in the way of a start is told with the way out: the directory,
   };
   const unmade = await refusal(["--data", "/dev/null/x"]);
   expect(unmade).toStartWith("The data directory /dev/null/x cannot be created (");
-  expect(unmade).toEndWith("). Choose another with --data, or make it as root and give it to this user.\n");
+  expect(unmade).toEndWith("). Choose another with --data, or create it as root and give it to this user.\n");
 
   await using dev = spawnDev(at.folder, ["--data", kept]);
   const ready = await readyOf(dev);
