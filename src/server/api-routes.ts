@@ -5,7 +5,6 @@ import { type KeyDeps, keyRoutes } from "../modules/api-keys/routes.ts";
 import { type OperatorDomainDeps, operatorDomainRoutes } from "../modules/domains/operator-routes.ts";
 import { type DomainDeps, domainRoutes } from "../modules/domains/routes.ts";
 import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
-import { type EventDeps, eventRoutes } from "../modules/events/routes.ts";
 import { type InboxDeps, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
 import { type OperatorDeps as QueueOperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
 import { type UsageDeps, usageRoutes } from "../modules/plans/routes.ts";
@@ -15,8 +14,6 @@ import { type SmsDeps, smsRoutes } from "../modules/sms/api/routes.ts";
 import { type LinkTestRouteDeps, linkTestRoutes } from "../modules/sms/link-test/routes.ts";
 import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
 import { type SuppressionDeps, suppressionRoutes } from "../modules/suppressions/routes.ts";
-import type { RedeliverDeps } from "../modules/webhooks/api/redeliver.ts";
-import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
 import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/index.ts";
 import { type WorkspaceDeps, workspaceRoutes } from "../modules/workspaces/routes.ts";
 
@@ -40,8 +37,8 @@ export interface RouteDeps {
   suppressions: SuppressionDeps;
   operator: OperatorDeps;
   usage: UsageDeps;
-  webhooks: RedeliverDeps;
-  events: EventDeps;
+  webhooks: AnyElysia;
+  events: AnyElysia;
 }
 
 export function createRoutes(deps: RouteDeps): AnyElysia[] {
@@ -54,8 +51,8 @@ export function createRoutes(deps: RouteDeps): AnyElysia[] {
     keyRoutes(deps.keys),
     suppressionRoutes(deps.suppressions),
     ...createOperatorRoutes(deps.operator),
-    webhookRoutes(deps.webhooks),
-    eventRoutes(deps.events),
+    deps.webhooks,
+    deps.events,
   ];
 }
 

@@ -20,7 +20,7 @@ import type { Random } from "../platform/random.ts";
 import type { Sites } from "../protocols/smtp/sites.ts";
 import type { SmsGateway } from "./sms-gateway.ts";
 import type { Stores } from "./stores.ts";
-import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { Webhooks } from "../modules/webhooks/index.ts";
 
 // What the operator's status, queue and trace read and change, across all modules.
 
@@ -41,13 +41,13 @@ interface Sources extends OperatorView {
   stores: Stores;
   common: { commit: Commit; clock: Clock; random: Random; log: Log };
   guard: DiskGuard;
-  teller: WebhookDelivery;
+  webhooks: Webhooks;
   worker: Worker;
   issues: () => HealthIssue[];
 }
 
 export function buildOperatorDeps(sources: Sources): OperatorDeps {
-  const { stores, common, worker, teller, config, guard, issues } = sources;
+  const { stores, common, worker, webhooks, config, guard, issues } = sources;
   const { db, sites, texter, counters, pause, pages, replicator } = sources;
   const { commit, clock, random, log } = common;
   const { workspaces, suppressions } = stores;
@@ -78,7 +78,7 @@ export function buildOperatorDeps(sources: Sources): OperatorDeps {
         webhooks: stores.webhooks,
         jobs: stores.webhookJobs,
         deliveries: stores.webhookDeliveries,
-        worker: teller.worker,
+        worker: webhooks.worker,
         random,
       }),
     },

@@ -35,12 +35,12 @@ interface Block {
 export interface EmailAdminDeps {
   db: Db;
   emails: EmailStore;
-  queue: Pick<QueueStore, "headOf" | "removeWaiting" | "retryNow">;
+  queue: Pick<QueueStore, "findHead" | "removeWaiting" | "retryNow">;
   reports: Pick<ReportStore, "of">;
   worker: {
     readonly runningCount: number;
     /** Where a lane leads; null: not known. */
-    siteOf(laneId: number): string | null;
+    getSite(laneId: number): string | null;
     nudge(laneId: number, dueAt: number): void;
   };
   /** Why and until when nothing of a workspace is sent to a site; null: it may. */
@@ -174,7 +174,7 @@ async function countByDestination({ store, worker, isHeld }: OverviewDeps) {
     for (const { laneId, depth, oldestId } of slice.lanes) {
       const lane = store.lane(laneId);
       if (lane === null) continue;
-      const site = worker.siteOf(laneId);
+      const site = worker.getSite(laneId);
       const key = `${lane.destination} ${site ?? ""}`;
       const known = counted.get(key) ?? {
         to: lane.destination,
@@ -216,7 +216,7 @@ function showDestination(counted: Counted, runningByLane: Map<number, number>, d
   const running = lanes.reduce((total, laneId) => total + (runningByLane.get(laneId) ?? 0), 0);
   const waiting = Math.max(0, depth - running);
   const held = Math.min(counted.held, waiting);
-  const nextAt = lanes.reduce<number | null>((first, laneId) => earlier(first, queue.headOf(laneId)?.dueAt), null);
+  const nextAt = lanes.reduce<number | null>((first, laneId) => earlier(first, queue.findHead(laneId)?.dueAt), null);
   const last = lanes
     .map((laneId) => store.lastReply(laneId))
     .reduce((newest, each) => (each !== null && (newest === null || each.at > newest.at) ? each : newest), null);

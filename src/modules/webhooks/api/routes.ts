@@ -1,3 +1,5 @@
+// The routes under /webhooks.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
@@ -13,8 +15,16 @@ import {
 } from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/request-schemas.ts";
-import { type RedeliverDeps, replayDelivery, testWebhook } from "./redeliver.ts";
-import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
+import {
+  changeWebhook,
+  createWebhook,
+  type Place,
+  replayDelivery,
+  rotateSecret,
+  testWebhook,
+  type WebhookDeps,
+  type WithSecret,
+} from "./manage.ts";
 import { createRecover } from "./recover-missed.ts";
 import {
   Queued,
@@ -22,9 +32,9 @@ import {
   Recovery,
   SecretRotation,
   Webhook,
-  webhookCreate,
+  buildCreateSchema,
   WebhookDelivery,
-  webhookPatch,
+  buildChangeSchema,
   WebhookWithSecret,
 } from "./schema.ts";
 import { showDelivery, showWebhook } from "./serialize.ts";
@@ -37,7 +47,7 @@ const CHANGE_ERRORS = [400, 401, 403, 404, 413, 415, 422, 503];
 
 const OneWebhook = Type.Object({ id: uuid() });
 
-export function webhookRoutes(deps: RedeliverDeps) {
+export function webhookRoutes(deps: WebhookDeps) {
   const recover = createRecover(deps);
   return new Elysia({ name: "webhooks", prefix: "/api/v1/webhooks" })
     .post(
@@ -49,7 +59,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
         return { data: withSecret(created) };
       },
       {
-        body: requestBody(webhookCreate(deps.rules)),
+        body: requestBody(buildCreateSchema(deps.rules)),
         parse: "json",
         detail: describe({
           id: "createWebhook",
@@ -78,7 +88,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "listWebhooks",
           tag: TAG,
           summary: "List webhooks, newest first",
-          description: "Without their secrets, which are shown only at creation.",
+          description: "Without their secrets, which are shown only when webhooks are created.",
           responses: answers(200, Type.Array(Webhook), [401, 403, 422], CursorMeta),
         }),
       },
@@ -86,21 +96,21 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .patch(
       "/:id",
       async ({ request, params, body }) => {
-        const changed = await changeWebhook(placeOf(request, params.id), body, deps);
+        const changed = await changeWebhook(getPlace(request, params.id), body, deps);
         if (changed === null) throw noSuchWebhook();
         return { data: showWebhook(changed) };
       },
       {
         params: OneWebhook,
-        body: requestBody(webhookPatch(deps.rules)),
+        body: requestBody(buildChangeSchema(deps.rules)),
         parse: "json",
         detail: describe({
           id: "updateWebhook",
           tag: TAG,
           summary: "Change a webhook",
           description:
-            "While it is disabled nothing is delivered to it, not even waiting events: POST /webhooks/{id}/recover " +
-            "delivers the stored ones.",
+            "While it is turned off nothing is delivered to it, events that waited before included: POST /webhooks/{id}/recover " +
+            "delivers those that are stored.",
           responses: answers(200, Webhook, CHANGE_ERRORS),
         }),
       },
@@ -108,8 +118,9 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .delete(
       "/:id",
       async ({ request, params }) => {
-        const webhook = ownWebhook(request, params.id, deps);
+        const webhook = findWebhook(request, params.id, deps);
         await deps.commit(() => deps.webhooks.delete(webhook));
+        deps.deleted();
         return { data: { id: webhook.uid, deleted: true } };
       },
       {
@@ -118,7 +129,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "deleteWebhook",
           tag: TAG,
           summary: "Delete a webhook",
-          description: "It is no longer called, and its deliveries are no longer shown.",
+          description: "It is not called any more, and its deliveries are removed.",
           responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },
@@ -126,7 +137,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .get(
       "/:id/deliveries",
       ({ request, params, query }) => {
-        const webhook = ownWebhook(request, params.id, deps);
+        const webhook = findWebhook(request, params.id, deps);
         const page = parsePage(query);
         const total = webhook.deliveryCount;
         const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
@@ -147,7 +158,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/test",
       async ({ request, params, set }) => {
-        const eventId = await testWebhook(placeOf(request, params.id), deps);
+        const eventId = await testWebhook(getPlace(request, params.id), deps);
         if (eventId === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { eventId } };
@@ -158,7 +169,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "testWebhook",
           tag: TAG,
           summary: "Send a test event",
-          description: "The event webhook.test, only to this webhook; its deliveries show the result.",
+          description: "Sends the event webhook.test to this webhook only; its deliveries show the result.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },
@@ -166,7 +177,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/rotate-secret",
       async ({ request, params, body }) => {
-        const rotated = await rotateSecret(placeOf(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
+        const rotated = await rotateSecret(getPlace(request, params.id), body.graceHours ?? DEFAULT_GRACE_HOURS, deps);
         if (rotated === null) throw noSuchWebhook();
         return { data: withSecret(rotated) };
       },
@@ -179,7 +190,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           tag: TAG,
           summary: "Rotate a webhook's secret",
           description:
-            "Until the grace period ends, calls also carry a signature by the old secret. After several rotations each old secret ends at its own time.",
+            "Until the grace is over calls carry a signature by the old secret too; after several rotations each old one ends at its own time.",
           responses: answers(200, WebhookWithSecret, CHANGE_ERRORS),
         }),
       },
@@ -187,7 +198,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/deliveries/:deliveryId/replay",
       async ({ request, params, set }) => {
-        const eventId = await replayDelivery(placeOf(request, params.id), params.deliveryId.toLowerCase(), deps);
+        const eventId = await replayDelivery(getPlace(request, params.id), params.deliveryId.toLowerCase(), deps);
         if (eventId === null) throw notFound("This workspace has no such webhook delivery, or its event has expired");
         set.status = 202;
         return { data: { eventId } };
@@ -198,7 +209,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
           id: "replayWebhookDelivery",
           tag: TAG,
           summary: "Deliver an event again",
-          description: "With the same webhook-id, so that the receiver can recognize a copy.",
+          description: "With the same webhook-id, so that a receiver that has it already can recognize it.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
       },
@@ -206,7 +217,7 @@ export function webhookRoutes(deps: RedeliverDeps) {
     .post(
       "/:id/recover",
       async ({ request, params, body, set }) => {
-        const queued = await recover(placeOf(request, params.id), Date.parse(body.since));
+        const queued = await recover(getPlace(request, params.id), Date.parse(body.since));
         if (queued === null) throw noSuchWebhook();
         set.status = 202;
         return { data: { queued } };
@@ -220,20 +231,20 @@ export function webhookRoutes(deps: RedeliverDeps) {
           tag: TAG,
           summary: "Deliver missed events",
           description:
-            "All stored events since that time that the webhook is subscribed to and has not received. Events of emails " +
-            "are stored while a webhook is subscribed to them, also one that pombo disabled, but not one that you disabled.",
+            "Every stored event from that time on that the webhook wants and has never got. Events of emails and SMS are stored while " +
+            "a webhook wants them, also one that pombo turned off; they are not while you have turned it off yourself.",
           responses: answers(202, Recovered, CHANGE_ERRORS),
         }),
       },
     );
 }
 
-function placeOf(request: Request, id: string): { workspaceId: number; uid: string } {
+function getPlace(request: Request, id: string): Place {
   return { workspaceId: wholeWorkspaceCaller(request).workspaceId, uid: id.toLowerCase() };
 }
 
-function ownWebhook(request: Request, id: string, deps: RedeliverDeps): WebhookRow {
-  const { workspaceId, uid } = placeOf(request, id);
+function findWebhook(request: Request, id: string, deps: WebhookDeps): WebhookRow {
+  const { workspaceId, uid } = getPlace(request, id);
   const webhook = deps.webhooks.byUid(workspaceId, uid);
   if (webhook === undefined) throw noSuchWebhook();
   return webhook;

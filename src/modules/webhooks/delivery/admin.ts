@@ -97,7 +97,7 @@ async function overview(store: Store, jobs: WebhookJobStore): Promise<QueuedWebh
       url: webhook.url,
       waiting,
       isMinimum: waiting >= MAX_COUNTED,
-      nextAttemptAt: timeOrNull(jobs.queue.headOf(id)?.dueAt ?? null),
+      nextAttemptAt: timeOrNull(jobs.queue.findHead(id)?.dueAt ?? null),
       reason: webhook.failingSince === null ? null : webhook.lastFailureReason,
     });
   }
@@ -110,7 +110,7 @@ function dropCall(
   { reason, now }: { reason: string; now: number },
   { webhooks, jobs, deliveries, random }: WebhookAdminDeps,
 ): DropResult {
-  const call = jobs.callOf(id);
+  const call = jobs.findCall(id);
   const attempts = jobs.removeWaiting(id);
   if (call === undefined) return attempts === null ? "gone" : "dropped";
   if (attempts === null) return "running";
