@@ -90,8 +90,8 @@ export function eventRoutes(deps: EventDeps) {
         tag: "Events",
         summary: "Listen to events",
         description:
-          "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event, as for `pombo webhook listen`" +
-          "asks so. Events of emails and SMS are stored while a webhook wants them (one that its owner turned off does not) or " +
+          "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event, as for `pombo webhook listen`. " +
+          "Events of emails and SMS are stored while a webhook is subscribed to them (not one that its owner disabled), or if " +
           "somebody has listened within the last minute.",
         responses: answers(200, Type.Array(Event), [401, 403, 422], CursorMeta),
       }),
