@@ -115,13 +115,13 @@ const MISTAKES: [text: string, key: string, found: string, expected: string][] =
     "without control characters",
   ],
   [BY_RELAY + relays('username = "a"'), "relay[0].username", "no password for it", "POMBO_RELAY_PASSWORD"],
-  [BY_RELAY + relays('password = "b"'), "relay[0].username", "nothing", "the name that the password belongs to"],
-  [BY_RELAY + relays('password_file = "/b"'), "relay[0].username", "nothing", "the name that"],
+  [BY_RELAY + relays('password = "b"'), "relay[0].username", "nothing", "the user name for the password"],
+  [BY_RELAY + relays('password_file = "/b"'), "relay[0].username", "nothing", "the user name"],
   [
     BY_RELAY + relays('username = "a"\npassword = "b"\npassword_file = "/b"'),
     "relay[0].password_file",
-    "password beside it",
-    "one of the two",
+    "password as well",
+    "only one of the two",
   ],
   [
     BY_RELAY + relays('tls = "none"\nusername = "a"\npassword = "b"'),
@@ -133,7 +133,7 @@ const MISTAKES: [text: string, key: string, found: string, expected: string][] =
     BY_RELAY,
     "relay",
     "no [[relay]]",
-    'a [[relay]] without domains, which takes the mail of all others, or [email] transport = "direct"',
+    'a [[relay]] without domains, for the mail of all others, or [email] transport = "direct"',
   ],
   [
     BY_RELAY + relays('domains = ["a.test"]'),
@@ -168,7 +168,7 @@ test("a password in the environment that could be meant for two relays is refuse
     {
       key: "environment variable POMBO_RELAY_PASSWORD",
       found: "2 relays without a password",
-      expected: expect.stringContaining("one [[relay]] at most"),
+      expected: expect.stringContaining("at most one [[relay]]"),
     },
   ]);
 });

@@ -119,7 +119,7 @@ test("one link's password may come from the environment", () => {
     {
       key: "environment variable POMBO_SMPP_PASSWORD",
       found: "2 links without a password",
-      expected: "one link at most that has no password; give the others a password_file",
+      expected: "at most one link without a password; give the others a password_file",
     },
   ]);
 });
@@ -154,7 +154,7 @@ const MISTAKES: [text: string, key: string, found: string, expected: string][] =
   [
     route("a", "", [link("a-1", 'password = "x"\npassword_file = "/x"')]),
     "sms.routes[0].links[0].password_file",
-    "password beside it",
+    "password as well",
     "one of the two",
   ],
   [

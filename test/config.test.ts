@@ -158,7 +158,7 @@ test("errors in the environment are named as such", () => {
   const key = "environment variable POMBO_INSTANCE_KEY_FILE";
   expect(mistakesOf(REQUIRED, { POMBO_INSTANCE_KEY_FILE: "b.key", POMBO_INSTANCE_KEY: "k" })).toEqual([
     { key, found: '"b.key"', expected: expect.stringContaining("an absolute path") },
-    { key, found: "POMBO_INSTANCE_KEY beside it", expected: "one of the two" },
+    { key, found: "POMBO_INSTANCE_KEY as well", expected: "only one of the two" },
   ]);
 });
 

@@ -62,11 +62,11 @@ export function createRateLimiter(
   const reads = createWorkspaceLimit("reads", rates.readsPerSecond, rates.readsBurst);
   const failures = createAddressLimit("failed-keys", rates.failedAuthPerMinute, MINUTE_MS, {
     message: "Too many requests without a valid API key from this address",
-    hint: "Wait as long as Retry-After says; requests with a valid key are answered meanwhile.",
+    hint: "Wait for the time in Retry-After; requests with a valid key are still answered.",
   });
   const creations = createAddressLimit("new-workspaces", rates.workspacesPerHour, HOUR_MS, {
     message: "Too many new workspaces from this address",
-    hint: "Wait as long as Retry-After says.",
+    hint: "Wait for the time in Retry-After.",
   });
   /** Requests that may create a workspace, with the address that they count for. */
   const creating = new WeakMap<Request, string>();

@@ -1,49 +1,42 @@
 // The routes of all modules, in the order of the API docs.
 
 import type { AnyElysia } from "elysia";
+import { type KeyDeps, keyRoutes } from "../modules/api-keys/routes.ts";
+import { type OperatorDomainDeps, operatorDomainRoutes } from "../modules/domains/operator-routes.ts";
+import { type DomainDeps, domainRoutes } from "../modules/domains/routes.ts";
 import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
-import type { StatusDeps } from "../modules/operator/instance-status.ts";
-import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
-import { type OperatorQueueDeps, operatorQueueRoutes } from "../modules/operator/queue-routes.ts";
-import { operatorStatusRoutes } from "../modules/operator/status-routes.ts";
-import { operatorTraceRoutes } from "../modules/operator/trace-routes.ts";
-import type { TraceDeps } from "../modules/operator/trace.ts";
+import { type InboxDeps, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
+import { type OperatorDeps as QueueOperatorDeps, operatorRoutes } from "../modules/operator/index.ts";
+import { type UsageDeps, usageRoutes } from "../modules/plans/routes.ts";
 import type { LinkOverview } from "../modules/sms/api/link-overview.ts";
 import { linkRoutes } from "../modules/sms/api/operator-routes.ts";
 import { type SmsDeps, smsRoutes } from "../modules/sms/api/routes.ts";
 import { type LinkTestRouteDeps, linkTestRoutes } from "../modules/sms/link-test/routes.ts";
+import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
+import { type SuppressionDeps, suppressionRoutes } from "../modules/suppressions/routes.ts";
+import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/index.ts";
+import { type WorkspaceDeps, workspaceRoutes } from "../modules/workspaces/routes.ts";
 
-interface ModuleWithRoutes {
-  routes(): AnyElysia;
-}
-
-interface ModuleForOperator {
-  operatorRoutes(): AnyElysia[];
-}
-
-/** Modules with operator's routes, and the dependencies of those that are no modules yet. */
+/** The dependencies of the operator's routes, by module. */
 export interface OperatorDeps {
-  workspaces: ModuleForOperator;
-  suppressions: ModuleForOperator;
-  domains: ModuleForOperator;
-  inboundMail: ModuleForOperator;
-  queue: OperatorQueueDeps;
-  pause: PauseRouteDeps;
-  status: StatusDeps;
-  trace: TraceDeps;
+  workspaces: OperatorWorkspaceDeps;
+  suppressions: OperatorSuppressionDeps;
+  domains: OperatorDomainDeps;
+  inbox: InboxDeps;
+  queues: QueueOperatorDeps;
   sms: LinkTestRouteDeps & { overview: LinkOverview };
 }
 
-/** The same for all routes. */
+/** The dependencies of all routes, by module. */
 export interface RouteDeps {
   emails: EmailDeps;
   sms: SmsDeps;
-  domains: ModuleWithRoutes;
-  workspaces: ModuleWithRoutes;
-  plans: ModuleWithRoutes;
-  apiKeys: ModuleWithRoutes;
-  suppressions: ModuleWithRoutes;
+  domains: DomainDeps;
+  keys: KeyDeps;
+  workspaces: WorkspaceDeps;
+  suppressions: SuppressionDeps;
   operator: OperatorDeps;
+  usage: UsageDeps;
   webhooks: AnyElysia;
   events: AnyElysia;
 }
@@ -52,7 +45,11 @@ export function createRoutes(deps: RouteDeps): AnyElysia[] {
   return [
     emailRoutes(deps.emails),
     smsRoutes(deps.sms),
-    ...[deps.domains, deps.workspaces, deps.plans, deps.apiKeys, deps.suppressions].map((each) => each.routes()),
+    domainRoutes(deps.domains),
+    workspaceRoutes(deps.workspaces),
+    usageRoutes(deps.usage),
+    keyRoutes(deps.keys),
+    suppressionRoutes(deps.suppressions),
     ...createOperatorRoutes(deps.operator),
     deps.webhooks,
     deps.events,
@@ -61,13 +58,13 @@ export function createRoutes(deps: RouteDeps): AnyElysia[] {
 
 /** Those under /api/v1/operator; each asks who calls. */
 export function createOperatorRoutes(deps: OperatorDeps): AnyElysia[] {
-  const { workspaces, suppressions, domains, inboundMail, sms } = deps;
+  const { sms } = deps;
   return [
-    ...[workspaces, suppressions, domains, inboundMail].flatMap((each) => each.operatorRoutes()),
-    operatorStatusRoutes(deps.status),
-    operatorQueueRoutes(deps.queue),
-    operatorPauseRoutes(deps.pause),
-    operatorTraceRoutes(deps.trace),
+    ...operatorWorkspaceRoutes(deps.workspaces),
+    operatorSuppressionRoutes(deps.suppressions),
+    operatorDomainRoutes(deps.domains),
+    inboxRoutes(deps.inbox),
+    ...operatorRoutes(deps.queues),
     linkRoutes(sms),
     linkTestRoutes(sms),
   ];

@@ -178,7 +178,7 @@ test("with more faults than 10,000 the answer ends in saying so, and long names 
   expect(answer.body.errors).toHaveLength(10_001);
   expect(answer.body.errors.at(-1)).toEqual({
     code: "VALIDATION_ERROR",
-    message: "The body has more faults than these 10,000",
+    message: "The body has more errors than these 10,000",
   });
   expect(answer.text.length).toBeLessThan(10_000_000);
 });

@@ -86,7 +86,7 @@ test("a block for its rates refuses too, beside the operator's own, and is lifte
   const send = () => pombo.workspace.call("POST", EMAILS, { body: pombo.email() });
   const refused = await send();
   expectErrors(refused, 403, [{ code: "SENDING_BLOCKED", message: reason }]);
-  expect(errorItems(refused)[0]?.hint).toMatch(/operator, who can lift this/);
+  expect(errorItems(refused)[0]?.hint).toMatch(/operator to lift this/);
   await ask(pombo, "POST", "/block", { reason: "Looking into it" });
   expectErrors(await send(), 403, [{ code: "SENDING_BLOCKED", message: "Looking into it" }]);
   expect((await ask(pombo, "GET", "")).body.data.blocks).toEqual([

@@ -219,7 +219,7 @@ test("a cursor of another list is 422 with the field cursor", async () => {
     for (const [from, cursor] of cursors.entries()) {
       const answer = await caller.call("GET", `${path}?cursor=${encodeURIComponent(cursor)}`);
       if (from === nth) expect([path, answer.status]).toEqual([path, 200]);
-      else expectErrors(answer, 422, [{ field: "cursor", message: /not one that this list gave out/ }]);
+      else expectErrors(answer, 422, [{ field: "cursor", message: /not a cursor of this list/ }]);
     }
   }
 });

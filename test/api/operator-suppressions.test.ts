@@ -290,7 +290,7 @@ test("apply and drop take what is named and no more, and must be told what", asy
   const wrong: [body: object, field: string, message: string][] = [
     [{}, "all", "or workspaceId or site is required"],
     [{ all: false }, "all", "or workspaceId or site is required"],
-    [{ all: true, site: "dns" }, "all", "give one or the other"],
+    [{ all: true, site: "dns" }, "all", "cannot be combined with workspaceId or site"],
     [{ all: "yes" }, "all", "must be true or false"],
     [{ site: "" }, "site", "must not be empty"],
     [{ workspaceId: "x" }, "workspaceId", "must be a UUID"],

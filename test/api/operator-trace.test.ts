@@ -71,7 +71,7 @@ test("an email's trace has its attempts, the recipient's suppression, what was t
     "bounced: 550 5.1.1 No such user here",
     "attempt 1",
     "mx.example.com [127.0.0.1]",
-    "answered 204",
+    "response 204",
   ])
     expect(said.out).toContain(words);
   expect((await runHere(["trace", "zz", "--data-dir", pombo.directory])).code).toBe(1);
@@ -93,6 +93,6 @@ test("a text's trace has its parts", async () => {
     expect.objectContaining({ part: 2, state: "ready" }),
   ]);
   const said = await runHere(["trace", TO, "--data-dir", pombo.directory], { width: 120 });
-  expect(said.out).toContain(`Text ${id}`);
-  expect(said.out).toContain("part 2: ready, by test, 0 attempts");
+  expect(said.out).toContain(`SMS ${id}`);
+  expect(said.out).toContain("segment 2: ready, by test, 0 attempts");
 });

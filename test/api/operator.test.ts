@@ -110,10 +110,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
     suppressions: createSuppressions(none, none, none),
     domains: createDomains(none, none, config, none),
     inboundMail: createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never),
-    queue: {} as OperatorDeps["queue"],
-    pause: {} as OperatorDeps["pause"],
-    status: {} as OperatorDeps["status"],
-    trace: {} as OperatorDeps["trace"],
+    queues: {} as OperatorDeps["queues"],
     sms: { prefixes: ["25884"] } as OperatorDeps["sms"],
   });
   const routes = modules.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
@@ -188,7 +185,9 @@ test("credits are granted and taken back, never below 0, and every entry is list
     createdAt: expect.stringMatching(TIMESTAMP),
   });
   expect((await grant({ amount: -200 })).body.data).toMatchObject({ amount: -200, balance: 300, note: null });
-  expectErrors(await grant({ amount: -301 }), 422, [{ field: "amount", message: "more than the 300 credits" }]);
+  expectErrors(await grant({ amount: -301 }), 422, [
+    { field: "amount", message: "more than the balance of 300 credits" },
+  ]);
   const wrong: [unknown, ...ExpectedFault[]][] = [
     [{}, { field: "amount", message: "amount is required" }],
     [{ amount: 0 }, { field: "amount", message: "must not be 0" }],

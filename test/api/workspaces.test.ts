@@ -80,7 +80,7 @@ test("with creation any_key every whole workspace's key makes workspaces, but ch
   expect((await make({ name: "x" }, pombo.workspace.key)).status).toBe(201);
   expect((await make({ name: "x" }, pombo.operator.key)).status).toBe(201);
   expectErrors(await make({ name: "x", plan: "scale" }, pombo.workspace.key), 422, [
-    { field: "plan", message: "operator key only" },
+    { field: "plan", message: "only be chosen with the operator key" },
   ]);
   expectErrors(await make({ name: "x" }, null), 401, [{ code: "MISSING_API_KEY" }]);
   const domainId = await pombo.addDomain(pombo.workspace, "one.test");

@@ -39,8 +39,8 @@ const CASES: Case[] = [
   Blocked     by the operator since 2026-01-31 08:15:00 UTC, its queue is held: unpaid\ufffd[2J
   Blocked     for too many bounces or complaints since 2026-01-31 08:15:00 UTC
   Emails      12 emails today, 3,400 this month
-  Waiting     3 emails to be sent
-  SMS         0 this month, 1 credit left; priority transactional, folding none
+  Waiting     3 emails
+  SMS         0 this month, 1 credit left; priority transactional, transliteration none
   Sender ids  LOJA (default)
   Domains     1
   API keys    2
@@ -59,21 +59,21 @@ const CASES: Case[] = [
     asks: `PATCH /operator/workspaces/${W}`,
     body: { name: "Nova" },
     data: workspaceRecord({ name: "Nova" }),
-    says: `Workspace ${W} is called Nova.\n`,
+    says: `Workspace ${W} is now called Nova.\n`,
   },
   {
     args: ["workspace", "block", W],
     asks: `POST /operator/workspaces/${W}/block`,
     body: {},
     data: workspaceRecord({ blocks: BLOCKS }),
-    says: "Workspace Loja da Maria is blocked; what was accepted is still sent.\n",
+    says: "Workspace Loja da Maria is blocked; accepted messages are still sent.\n",
   },
   {
     args: ["workspace", "block", W, "--reason", "unpaid", "--hold"],
     asks: `POST /operator/workspaces/${W}/block`,
     body: { reason: "unpaid", hold: true },
     data: workspaceRecord({ blocks: BLOCKS }),
-    says: "Workspace Loja da Maria is blocked; what it has in the queue is held.\n",
+    says: "Workspace Loja da Maria is blocked; its queue is held.\n",
   },
   {
     args: ["workspace", "unblock", W],
@@ -89,24 +89,24 @@ const CASES: Case[] = [
     says: `API key shop of workspace ${W}, shown only now:\n  svc_y\n`,
   },
   {
-    args: ["key", "operator", "--rotate"],
+    args: ["operator-key", "rotate"],
     asks: "POST /operator/key/rotate",
     data: { operatorKey: "svc_z" },
-    says: "The new operator key (the old one is not valid any more), shown only now:\n  svc_z\n",
+    says: "The new operator key (the old one is no longer valid), shown only now:\n  svc_z\n",
   },
   {
-    args: ["credits", "add", W, "1200", "--note", "invoice 7"],
+    args: ["credits", "grant", W, "1200", "--note", "invoice 7"],
     asks: `POST /operator/workspaces/${W}/credits`,
     body: { amount: 1200, note: "invoice 7" },
     data: { workspaceId: W, amount: 1200, balance: 1201, note: "invoice 7", createdAt: TIME },
-    says: `1,200 credits added: workspace ${W} has 1,201 credits.\n`,
+    says: `1,200 credits granted: workspace ${W} has 1,201 credits.\n`,
   },
   {
-    args: ["credits", "add", W, "-1"],
+    args: ["credits", "deduct", W, "1"],
     asks: `POST /operator/workspaces/${W}/credits`,
     body: { amount: -1 },
     data: { workspaceId: W, amount: -1, balance: 1, note: null, createdAt: TIME },
-    says: `1 credit taken: workspace ${W} has 1 credit.\n`,
+    says: `1 credit deducted: workspace ${W} has 1 credit.\n`,
   },
   {
     args: ["sender", "add", W, "LOJA", "--default", "--priority", "otp"],
@@ -116,30 +116,30 @@ const CASES: Case[] = [
     says: `Workspace ${W} may send SMS as LOJA, by default.\n`,
   },
   {
-    args: ["workspace", "sms", W, "--fold", "portuguese", "--priority", "otp"],
+    args: ["workspace", "sms", W, "--transliterate", "portuguese", "--priority", "otp"],
     asks: `PATCH /operator/workspaces/${W}`,
     body: { smsFolding: "portuguese", smsPriority: "otp" },
     data: workspaceRecord({ smsFolding: "portuguese", smsPriority: "otp" }),
-    says: "The SMS of workspace Loja da Maria: priority otp, folding portuguese.\n",
+    says: "SMS of workspace Loja da Maria: priority otp, transliteration portuguese.\n",
   },
   {
     args: ["workspace", "sms", W],
     asks: `GET /operator/workspaces/${W}`,
     data: workspaceRecord(),
-    says: "The SMS of workspace Loja da Maria: priority transactional, folding none.\n",
+    says: "SMS of workspace Loja da Maria: priority transactional, transliteration none.\n",
   },
   {
     args: ["sender", "remove", W, "Loja & Cia"],
     asks: `DELETE /operator/workspaces/${W}/sender-ids/Loja%20%26%20Cia`,
     data: { name: "Loja & Cia", deleted: true },
-    says: `Workspace ${W} may not send SMS as Loja & Cia any more.\n`,
+    says: `Workspace ${W} can no longer send SMS as Loja & Cia.\n`,
   },
   {
     args: ["suppression", "held", "--apply", "--all"],
     asks: "POST /operator/held-suppressions/apply",
     body: { all: true },
     data: { applied: 1 },
-    says: "1 address is suppressed now.\n",
+    says: "1 address is now suppressed.\n",
   },
   {
     args: ["suppression", "held", W, "--drop", "--site", "mx.example.com"],
@@ -153,14 +153,14 @@ const CASES: Case[] = [
     asks: `PATCH /operator/domains/${ID}`,
     body: { suspended: true },
     data: { ...DOMAIN, status: "suspended" },
-    says: "loja.test is suspended: nothing more is accepted from it.\n",
+    says: "loja.test is suspended: mail from it is refused.\n",
   },
   {
     args: ["domain", "resume", ID],
     asks: `PATCH /operator/domains/${ID}`,
     body: { suspended: false },
     data: DOMAIN,
-    says: "loja.test is not suspended any more; it is pending.\n",
+    says: "loja.test is no longer suspended; it is pending.\n",
   },
 ];
 
@@ -182,11 +182,11 @@ test("pombo workspace create shows the key once, and says when another workspace
   await using desk = startDesk(({ line }) => (line.startsWith("GET") ? { data: rows, meta: NONE } : { data: made }));
   const create = ["workspace", "create", "Loja", "--plan", "starter"];
   const key = "\n\nIts API key, shown only now:\n  svc_x\n";
-  expect(await desk.run(create)).toEqual({ code: 0, out: `Workspace Loja is made: ${ID}${key}`, err: "" });
+  expect(await desk.run(create)).toEqual({ code: 0, out: `Workspace Loja is created: ${ID}${key}`, err: "" });
   expect(desk.asked.at(-1)).toEqual({ line: "POST /workspaces", body: { name: "Loja", plan: "starter" } });
   rows.push(workspaceRecord({ name: "Loja" }));
-  const twice = "Another workspace has this name: from now on each of them is to be named by its id.";
-  expect((await desk.run(create)).out).toBe(`Workspace Loja is made: ${ID}\n${twice}${key}`);
+  const twice = "Another workspace has this name: from now on, use the ids in commands.";
+  expect((await desk.run(create)).out).toBe(`Workspace Loja is created: ${ID}\n${twice}${key}`);
   desk.asked.length = 0;
   expect(JSON.parse((await desk.run([...create, "--json"])).out)).toEqual(made);
   expect(desk.asked).toHaveLength(1);
@@ -230,7 +230,7 @@ const LISTS: ListCase[] = [
       `${W}\t${TIME}\tstarter\tblocked\t3400\t3\tLoja da Maria`,
       `${W}\t${TIME}\tstarter\theld\t3400\t3\ttwo words`,
     ],
-    empty: "There are no workspaces yet. Make one with pombo workspace create NAME.",
+    empty: "There are no workspaces yet. Create one with pombo workspace create NAME.",
   },
   {
     args: ["credits", "list", W],
@@ -245,7 +245,7 @@ const LISTS: ListCase[] = [
       "2026-01-31 08:15:00  grant            -5         -  -                                     -",
     ],
     piped: [`${TIME}\treservation\t-2\t2\t${ID}\t-`, `${TIME}\tgrant\t-5\t-\t-\t-`],
-    empty: "This workspace never had SMS credits. Add some with pombo credits add WORKSPACE AMOUNT.",
+    empty: "This workspace never had SMS credits. Grant some with pombo credits grant WORKSPACE AMOUNT.",
   },
   {
     args: ["suppression", "list", W, "--channel", "email"],
@@ -264,7 +264,7 @@ const LISTS: ListCase[] = [
       `2026-01-31 08:15:00  ${W}  email    hard_bounce  mx.x.test  a@x.test`,
     ],
     piped: [`${TIME}\t${W}\temail\thard_bounce\tmx.x.test\ta@x.test`],
-    empty: "No bounces are held: there is nothing to decide.",
+    empty: "No bounces are held.",
   },
   {
     args: ["domain", "list", W],
@@ -275,7 +275,7 @@ const LISTS: ListCase[] = [
       `${ID}  ${W}  pending  2026-01-31 08:15:00  -               loja.test`,
     ],
     piped: [`${ID}\t${W}\tpending\t${TIME}\t-\tloja.test`],
-    empty: "This workspace has registered no domain: POST /api/v1/domains with a workspace's API key does.",
+    empty: "This workspace has registered no domain (POST /api/v1/domains with its API key).",
   },
 ];
 
@@ -302,7 +302,7 @@ test("bounces that wait for long are pointed out, beside the list", async () => 
   await using desk = startDesk(() => ({ data: [old, HELD, old], meta: NONE }));
   const { out, err } = await desk.run(["suppression", "held"]);
   expect(out.trimEnd().split("\n")).toHaveLength(3);
-  expect(err).toBe("2 of these wait for more than 30 days: --apply or --drop decides.\n");
+  expect(err).toBe("2 of these are older than 30 days: decide with --apply or --drop.\n");
   expect((await desk.run(["suppression", "held", "--json"])).err).toBe("");
 });
 
@@ -344,7 +344,7 @@ test("a deletion that is not confirmed says what would go and how to confirm it,
     expect(await desk.run(args)).toEqual({
       code: 2,
       out: "",
-      err: `This would remove workspace Loja da Maria (${W}) for good: 1 domain, 2 API keys, 3 emails that wait and would not be sent, 20 SMS credits, and the record of every message it has sent. Nothing was removed. To confirm:\n\n  pombo workspace delete ${W} --yes\n`,
+      err: `This deletes workspace Loja da Maria (${W}) for good: 1 domain, 2 API keys, 3 waiting emails, 20 SMS credits, and the records of all its messages. Nothing was deleted. To confirm:\n\n  pombo workspace delete ${W} --yes\n`,
     });
   }
   expect(desk.asked.map(({ line }) => line)).toEqual(Array(2).fill(`GET /operator/workspaces/${W}`));
@@ -386,7 +386,7 @@ test("an instance that does not know a command yet is told apart from a refusal"
     errors: [{ code: "NOT_FOUND", message: "There is nothing at this path", hint: "The routes are listed." }],
   }));
   expect((await older.run(["workspace", "list"])).err).toBe(
-    "The pombo that runs does not know this command yet: restart it, so that it is the version of this one.\n",
+    "The running instance is older than this command: restart it.\n",
   );
 });
 

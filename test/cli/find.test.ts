@@ -55,7 +55,7 @@ test.each([
   const { code, out, err, asked } = await show(wanted);
   expect([code, out]).toEqual([1, ""]);
   const lines = candidates.map((each) => `  ${each?.id}  ${each?.name}`);
-  expect(err).toBe(`"${wanted}" may be any of these workspaces; give the id:\n${lines.join("\n")}\n`);
+  expect(err).toBe(`"${wanted}" matches several workspaces; give the id:\n${lines.join("\n")}\n`);
   expect(asked).toHaveLength(2);
 });
 
@@ -63,6 +63,6 @@ test.each(["LOJA", "Loj", "01a1fd6", "01f1fd60", "%", "ffffffff-ffff"])("%j is n
   const { code, err } = await show(wanted);
   expect(code).toBe(1);
   expect(err).toStartWith(
-    `There is no workspace "${wanted}". Give its id, the first 8 or more characters of it, or its exact name;`,
+    `There is no workspace "${wanted}". Give its id, at least the first 8 characters of its id, or its exact name;`,
   );
 });

@@ -15,7 +15,7 @@ test("pombo health ends with 0 while the instance answers, and with 1 when it do
   const empty = mkdtempSync(join(tmpdir(), "pombo-health-"));
   const none = await runHere(["health", "--data-dir", empty]);
   expect(none).toMatchObject({ code: 1, out: "" });
-  expect(none.err).toContain(`No pombo answers on ${empty}`);
+  expect(none.err).toContain(`No pombo on ${empty} answered`);
   rmSync(empty, { recursive: true });
 });
 

@@ -55,9 +55,9 @@ test("pombo inbox lists what came, by itself and with its options", async () => 
 test("pombo inbox show prints a mail as text that no terminal obeys, and with --raw its bytes", async () => {
   await using desk = startInbox();
   const { out } = await desk.run(["inbox", "show", ID]);
-  expect(out).toContain("From        José <jose@example.net>");
-  expect(out).toContain("To          postmaster@mail.example.com (postmaster)");
-  expect(out).toContain("Brought by  mx.example.net [192.0.2.7]");
+  expect(out).toContain("From      José <jose@example.net>");
+  expect(out).toContain("To        postmaster@mail.example.com (postmaster)");
+  expect(out).toContain("Client    mx.example.net [192.0.2.7]");
   expect(out).toContain("Olá \uFFFD]0;you are hacked\uFFFD and \uFFFDturned\n tabbed\n");
   expect(out).toContain("[image/png, ");
   // oxlint-disable-next-line no-control-regex

@@ -40,6 +40,6 @@ test("pombo init refuses a --listen that the configuration would refuse, and wri
 test("pombo init refuses another --listen than the configuration has that is there already", async () => {
   using at = scratch();
   await Bun.write(at.config, `hostname = "mail.example.net"\ndata_dir = "${join(at.config, "../data")}"\n`);
-  expect(() => at.run("0.0.0.0:8080")).toThrow("says something else than --hostname, --data-dir and --listen");
+  expect(() => at.run("0.0.0.0:8080")).toThrow("differs from --hostname, --data-dir or --listen");
   at.run("127.0.0.1:8080");
 });

@@ -103,10 +103,10 @@ export async function runHere(args: string[], options: Screen & { env?: Record<s
       flushed: () => Promise.resolve(),
       width: options.width ?? null,
       isInteractive: options.isInteractive ?? false,
-      ends: (exitCode) => void (code = exitCode),
+      setExitCode: (exitCode) => void (code = exitCode),
       input: () => new Blob([input]).stream(),
       stopSignal: () => options.stop ?? new Promise(() => undefined),
-      tellBugsBy: () => undefined,
+      onUnhandledRejection: () => undefined,
       outliveSession: () => undefined,
     });
     return { code, ...said };

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setUpInstance } from "../../src/cli/commands/setup/setup.ts";
 import { CommandError } from "../../src/cli/framework/failure.ts";
-import { operatorApi } from "../../src/cli/client/instance-client.ts";
+import { openOperatorApi } from "../../src/cli/client/instance-client.ts";
 import { findInstance } from "../../src/cli/client/settings.ts";
 import { defaultConfig } from "../../src/config/config.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
@@ -59,7 +59,7 @@ test("one that holds the directory and is silent is waited for, then named", asy
   const clock = fakeClock();
   const said: string[] = [];
   const terminal = { ...NOBODY, err: (text: string) => void said.push(text) };
-  const api = operatorApi(findInstance({ config: place.config, dataDir: undefined }, {}), terminal, clock);
+  const api = openOperatorApi(findInstance({ config: place.config, dataDir: undefined }, {}), terminal, clock);
   const asking = api.call("POST", "/workspaces", { name: "x" }).then(
     () => null,
     (error: unknown) => error as CommandError,
@@ -77,10 +77,10 @@ test("one that holds the directory and is silent is waited for, then named", asy
   expect(waitedMs).toBe(10_000);
   expect(await asking).toBeInstanceOf(CommandError);
   expect((await asking)?.message).toBe(
-    `Another pombo (process ${process.pid}) works on ${place.dataDir} and takes no commands: it starts or stops, or is a command at work. Nothing was done; try again when it is through.`,
+    `Another pombo (process ${process.pid}) uses ${place.dataDir} and does not take commands: it is starting or stopping, or another command runs. Nothing was done; try again later.`,
   );
   expect(said).toEqual([
-    `Another pombo (process ${process.pid}) works on ${place.dataDir} and takes no commands yet: waiting …`,
+    `Another pombo (process ${process.pid}) uses ${place.dataDir} and does not take commands yet: waiting …`,
   ]);
   await api.close();
   if (lock.kind === "locked") lock.release();
@@ -104,7 +104,9 @@ test("an instance that runs is asked even when its configuration is wrong by now
   expect((await desk.run(["workspace", "list", "--json"])).code).toBe(0);
   // What the file says is wrong is told when it is needed.
   const broken = desk.write("broken.toml", "data_dir = \n");
-  expect((await runHere(["workspace", "list", "--config", broken])).err).toContain("This error must be corrected");
+  expect((await runHere(["workspace", "list", "--config", broken])).err).toContain(
+    "Correct this error, then start pombo again",
+  );
 });
 
 test("a directory and a configuration of another one: the directory counts, with the key in it", async () => {
@@ -119,7 +121,7 @@ test("a directory and a configuration of another one: the directory counts, with
   expect(found).toMatchObject({
     code: 1,
     out: "",
-    err: `No pombo runs on ${moved}, and the configuration that was found belongs to ${place.dataDir}. Name that of ${moved} with --config FILE.\n`,
+    err: `No pombo runs on ${moved}, and the configuration found is of ${place.dataDir}. Name the right one with --config FILE.\n`,
   });
 });
 
@@ -139,8 +141,8 @@ test("an instance that ends in the middle of a change: it is not repeated, and t
   await new Promise<void>((listening) => server.listen(path, listening));
   const made = await create(place.config);
   expect(made).toMatchObject({ code: 1, out: "" });
-  expect(made.err).toStartWith(`The pombo behind ${path} ended before it answered (`);
-  expect(made.err).toEndWith("whether it did what was asked is not known. Look before you repeat it.\n");
+  expect(made.err).toStartWith(`The instance on ${path} stopped before it answered (`);
+  expect(made.err).toEndWith("The request may have taken effect: check before you repeat it.\n");
   expect(requests).toBe(1);
   await new Promise((closed) => server.close(closed));
 });
@@ -148,7 +150,7 @@ test("an instance that ends in the middle of a change: it is not repeated, and t
 test("what answers and is no pombo is told", async () => {
   using place = setUp();
   const server = Bun.serve({ unix: join(place.dataDir, "pombo.sock"), fetch: () => new Response("<html>") });
-  expect((await create(place.config)).err).toBe("The instance answered 200 with what is no JSON: is it pombo?\n");
+  expect((await create(place.config)).err).toBe("The instance answered 200 without JSON: is it pombo?\n");
   await server.stop(true);
 });
 
@@ -162,8 +164,8 @@ const NOBODY = {
   width: null,
   input: () => new Blob([]).stream(),
   stopSignal: () => new Promise<string>(() => undefined),
-  tellBugsBy: () => undefined,
+  onUnhandledRejection: () => undefined,
   isInteractive: false,
-  ends: () => undefined,
+  setExitCode: () => undefined,
   outliveSession: () => undefined,
 };

@@ -53,8 +53,8 @@ test("the overview is a table of all three queues for people, lines for programs
   const shown = (await runHere(["queue", "--data-dir", desk.folder], { width: 200 })).out;
   expect(shown).toContain("1,203 emails wait, 2 being delivered.");
   expect(shown).toContain("example.com");
-  expect(shown).toContain("the site is left alone until 2026-01-31 08:15:00: 421 4.7.0 \ufffd[31mslow down");
-  expect(shown).toContain("you hold the queue of its workspaces");
+  expect(shown).toContain("the site is blocked until 2026-01-31 08:15:00: 421 4.7.0 \ufffd[31mslow down");
+  expect(shown).toContain("you hold the queue of their workspaces");
   expect(shown).toMatch(/sms +vodacom .*2026-01-31 08:14:00 .*No link of the route is bound/);
   expect(shown).toContain("and 4 destinations more, with 9 emails");
   const lines = (await desk.run(["queue", "--limit=7"])).out.trimEnd().split("\n");
@@ -85,8 +85,8 @@ test("delivery is paused with a reason, and resumed", async () => {
   const paused = { since: TIME, reason: "on a list", restorePoint: null };
   await using desk = startDesk(({ line }) => ({ data: { paused: line.endsWith("pause") ? paused : null } }));
   const held = await desk.run(["queue", "pause", "--reason", "on a list"]);
-  expect(held).toEqual({ code: 0, out: "Delivery is paused. pombo queue resume lets it go on.\n", err: "" });
-  expect((await desk.run(["queue", "resume"])).out).toBe("Delivery goes on.\n");
+  expect(held).toEqual({ code: 0, out: "Delivery is paused. Resume it with pombo queue resume.\n", err: "" });
+  expect((await desk.run(["queue", "resume"])).out).toBe("Delivery is resumed.\n");
   expect(desk.asked).toEqual([
     { line: "POST /operator/queue/pause", body: { reason: "on a list" } },
     { line: "POST /operator/queue/resume", body: null },
@@ -107,7 +107,7 @@ test("what was queued before the restore point is named by that", async () => {
   const { code, err } = await desk.run([...drop, "restore-point"]);
   expect([code, err.split("\n")[0]]).toEqual([
     2,
-    "pombo queue drop: Delivery is not paused after a restore, so there is no restore point: give a time.",
+    "pombo queue drop: There is no restore point, as delivery is not paused after a restore: give a time.",
   ]);
 });
 
@@ -155,7 +155,7 @@ test("drop counts first, does nothing without a yes, and then all of it part by 
   const unconfirmed = await desk.run(["queue", "drop", "--to", "example.com"]);
   expect([unconfirmed.code, unconfirmed.out]).toEqual([2, ""]);
   expect(unconfirmed.err).toBe(
-    "This drops 3 emails and 1 text: they become failed, and are not sent. Nothing was dropped. To confirm, repeat the command with --yes.\n",
+    "This drops 3 emails and 1 SMS: they will not be sent, and their status becomes failed. Nothing was dropped. To confirm, repeat the command with --yes.\n",
   );
   expect(desk.asked.every(({ body }) => body.dryRun === true)).toBe(true);
   expect((await desk.run(["queue", "drop", "--to", "example.com", "--json"])).code).toBe(2);
@@ -163,7 +163,7 @@ test("drop counts first, does nothing without a yes, and then all of it part by 
   const done = await desk.run(["queue", "drop", "--to", "example.com", "--yes", "--reason", "spam"]);
   expect([done.code, done.out]).toEqual([
     0,
-    "3 emails and 1 text dropped.\n1 email is being delivered at this moment and left alone.\n",
+    "3 emails and 1 SMS dropped.\n1 email is being delivered now, and left alone.\n",
   ]);
   expect(desk.asked.slice(2).map(({ body }) => body)).toEqual([
     { to: "example.com", reason: "spam" },
@@ -188,7 +188,7 @@ test("who sits at a terminal is asked, and only yes is a yes", async () => {
     expect(err).toContain("Nothing was dropped.");
   }
   const { code, out } = await desk.run(args, { isInteractive: true, width: 100, input: "yes\n" });
-  expect([code, out]).toEqual([0, expect.stringContaining("3 emails and 1 text dropped.")]);
+  expect([code, out]).toEqual([0, expect.stringContaining("3 emails and 1 SMS dropped.")]);
 });
 
 test("what is meant must be said, once and whole", async () => {
@@ -221,13 +221,13 @@ test("retry says how many are due now; ids that nothing has end it with 1", asyn
   expect((await desk.run(["queue", "retry", ID])).out).toBe("1 email is due now.\n");
   expect(desk.asked.at(-1)).toEqual({ line: "POST /operator/queue/retry", body: { ids: [ID] } });
   expect((await desk.run(["queue", "retry", "--all", "--webhooks"])).out).toBe(
-    "Nothing of that waits for a later attempt.\n",
+    "No such message waits for a later attempt.\n",
   );
   expect(desk.asked.at(-1)?.body).toEqual({ all: true, kinds: ["webhook"] });
   const partly = await desk.run(["queue", "retry", ID, W, ID]);
   expect([partly.code, partly.out]).toEqual([
     1,
-    `1 email is due now.\nNothing waits any more of ${W}.\nNothing has the id ${ID}.\n`,
+    `1 email is due now.\nNo longer waiting: ${W}.\nUnknown ids: ${ID}.\n`,
   ]);
 });
 
@@ -249,18 +249,18 @@ test("where no email waits it is said what does, and how it is listed", async ()
     return { data: waiting[kind] ?? [], meta: { next_cursor: null } };
   });
   const said = async (...args: string[]) => (await desk.run(["queue", "list", ...args])).err;
-  expect(await said()).toBe("No email waits; 2 texts do, 1 webhook call does: add --sms or --webhooks.\n");
+  expect(await said()).toBe("No email waits; 2 SMS do, 1 webhook call does: add --sms or --webhooks.\n");
   waiting["webhook"] = [];
-  expect(await said("--queued-before", "now")).toBe("No email of that waits; 2 texts do: add --sms.\n");
-  expect(await said("--webhooks")).toBe("No webhook call waits; 2 texts do: instead of --webhooks give --sms.\n");
-  expect(await said("--to", "example.com")).toBe("Nothing of that waits.\n");
+  expect(await said("--queued-before", "now")).toBe("No such email waits; 2 SMS do: add --sms.\n");
+  expect(await said("--webhooks")).toBe("No webhook call waits; 2 SMS do: instead of --webhooks give --sms.\n");
+  expect(await said("--to", "example.com")).toBe("No such message waits.\n");
   waiting["sms"] = [];
-  expect(await said()).toBe("Nothing of that waits.\n");
+  expect(await said()).toBe("No such message waits.\n");
 });
 
 test("drop and retry without a choice say how every message is meant", async () => {
   await using desk = startDesk(dropping);
-  const way = "ids, --to, --workspace, --queued-before, or";
-  expect((await desk.run(["queue", "drop", "--sms"])).err).toContain(`${way} --queued-before now for every one.`);
-  expect((await desk.run(["queue", "retry", "--sms"])).err).toContain(`${way} --all for every one.`);
+  const options = "Choose messages by ids, --to, --workspace or --queued-before;";
+  expect((await desk.run(["queue", "drop", "--sms"])).err).toContain(`${options} --queued-before now means all.`);
+  expect((await desk.run(["queue", "retry", "--sms"])).err).toContain(`${options} --all means all.`);
 });

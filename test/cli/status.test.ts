@@ -37,9 +37,9 @@ test("one screen says it all, and all well ends with 0", async () => {
   SMS          no segment waits
   Webhooks     at least 100,000 calls wait, the oldest since 2026-01-31 08:15:00 UTC
   Last 5 min   100 accepted, 98 delivered, 2 deferred, 1 bounced, 0 failed
-  Disk         12.5 GiB free; the database has 2.9 MiB, its log 512 B
+  Disk         12.5 GiB free; the database takes 2.9 MiB, its WAL 512 B
   Sites        4 sites blocked: mx.x.test until 2026-01-31 08:15:00 UTC (timed out); and 3 more (pombo queue)
-  SMS route    vodacom: 1 of 2 links bound; last end: the bind was refused
+  SMS route    vodacom: 1 of 2 links bound; the last session ended: the bind was refused
   Workspaces   1 blocked, 1 of them held: Loja\ufffd[2J (held)
   Replication  not set up
 `);
@@ -51,8 +51,8 @@ test("a check says what came of it, and a screen without one says nothing of pag
     return (await runHere(["status", ...args, "--data-dir", desk.folder], { width: 100 })).out;
   };
   const damage = { component: "database", reason: "Pages of the database are damaged (email: …)", since: TIME };
-  expect(await show([], "--check")).toContain("\n  Pages        all were read, none is damaged\n");
-  expect(await show([damage], "--check")).toContain("\n  Pages        all were read: see the issue above\n");
+  expect(await show([], "--check")).toContain("\n  Pages        all read, none is damaged\n");
+  expect(await show([damage], "--check")).toContain("\n  Pages        all read: see the issue above\n");
   expect(await show([])).not.toContain("Pages ");
 });
 
@@ -83,7 +83,7 @@ test("where no instance runs it says so and ends with 3, and leaves the director
   try {
     const { code, out, err } = await runHere(["status", "--data-dir", folder]);
     expect([code, out]).toEqual([3, ""]);
-    expect(err).toStartWith(`No pombo runs on ${folder}. Start it: pombo serve`);
+    expect(err).toStartWith(`No pombo runs on ${folder}. Start it with pombo serve`);
     expect(readdirSync(folder)).toEqual(["lock"]);
     const lock = takeLock(folder);
     expect(lock.kind).toBe("locked");

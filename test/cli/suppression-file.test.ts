@@ -55,8 +55,8 @@ test("faulty lines of JSON are known by their number", () => {
   expect(lines('{"address":"a@x.test"}\n{"address":\n[]\nnull\n\n{"x":1}')).toEqual([
     { line: 1, item: { address: "a@x.test" } },
     { line: 2, fault: "it is not JSON" },
-    { line: 3, fault: "it is no JSON object" },
-    { line: 4, fault: "it is no JSON object" },
+    { line: 3, fault: "it is not a JSON object" },
+    { line: 4, fault: "it is not a JSON object" },
     { line: 6, item: { x: 1 } },
   ]);
 });
@@ -72,7 +72,7 @@ test("bytes that are no UTF-8 make their line faulty", () => {
 test("a file that cannot be understood as a whole is refused with what to do", () => {
   expect(fault(Buffer.from("\ufeffaddress\r\n", "utf16le"))).toBe("The file is UTF-16. Save it as UTF-8.");
   expect(fault("email,created\nx,y\n")).toBe(
-    "line 1: the first line must name the columns, separated by commas: address,channel,reason,suppressedAt, of which only address is needed",
+    "line 1: the first line must name the columns, separated by commas: address,channel,reason,suppressedAt, of which only address is required",
   );
   expect(fault("address;channel\nx;y\n")).toContain("separated by commas");
   expect(fault("\naddress,when\n")).toBe(

@@ -21,7 +21,7 @@ test("CSV, lines of JSON and bare addresses are imported, from a file and from s
   const csv = `reason,address\r\nhard_bounce,"a@x.test"\r\n,old@x.test\r\n`;
   expect(await desk.run(["suppression", "import", W, desk.write("list.csv", csv)])).toEqual({
     code: 0,
-    out: "1 address imported; 1 was there already.\n",
+    out: "1 address imported; 1 was on the list already.\n",
     err: "",
   });
   expect(bodies(desk.asked)).toEqual([[{ reason: "hard_bounce", address: "a@x.test" }, { address: "old@x.test" }]]);
@@ -53,7 +53,7 @@ test("every faulty line is named with its number and all that is wrong, and noth
   expect([code, out]).toEqual([1, ""]);
   const numbers = [...err.matchAll(/^line (\d+): /gm)].map(([, number]) => Number(number));
   expect([...new Set(numbers)]).toEqual([3, 4, 5, 6, 8, 9]);
-  expect(err).toEndWith("Nothing was imported. Mend these 6 lines, or leave them out with --skip-invalid.\n");
+  expect(err).toEndWith("Nothing was imported. Correct these 6 lines, or skip them with --skip-invalid.\n");
   expect(err).toContain("line 3: address is neither an email address nor a phone number");
   expect(err).toContain("line 4: reason must be ");
   expect(err).toContain("line 5: it has 2 values where address,channel,reason,suppressedAt is expected");
@@ -66,7 +66,7 @@ test("every faulty line is named with its number and all that is wrong, and noth
 test("with --skip-invalid faulty lines are named and left out", async () => {
   await using desk = startDesk(takeAll);
   const { code, out, err } = await desk.run(["suppression", "import", W, "-", "--skip-invalid"], { input: FAULTY });
-  expect([code, out]).toEqual([0, "2 addresses imported; 6 faulty lines left out.\n"]);
+  expect([code, out]).toEqual([0, "2 addresses imported; 6 faulty lines skipped.\n"]);
   expect(err).toContain("line 3: ");
   expect(err).not.toContain("Nothing was imported");
   expect(bodies(desk.asked)).toEqual([
@@ -128,11 +128,11 @@ test("what only the instance finds faulty is named by its line too, with what wa
   expect(await desk.run(["suppression", "import", W, "-"], { input: list })).toEqual({
     code: 1,
     out: "",
-    err: "line 551: address is bad.\nBefore that 500 addresses were imported. Import the same file again once this is mended.\n",
+    err: "line 551: address is bad.\nBefore that, 500 addresses were imported. Correct this, and import the same file again.\n",
   });
   expect(await desk.run(["suppression", "import", W, "-", "--skip-invalid"], { input: list })).toEqual({
     code: 0,
-    out: "599 addresses imported; 1 faulty line left out.\n",
+    out: "599 addresses imported; 1 faulty line skipped.\n",
     err: "line 551: address is bad.\n",
   });
 });

@@ -7,12 +7,12 @@ import { temporaryFolder } from "../db/temporary.ts";
 const MODULE = JSON.stringify(join(import.meta.dir, "../../src/cli/commands/update/instance.ts"));
 /** By itself: what it waits for could not be broken off here. */
 const PROGRAM = `
-  const { outputsOf } = await import(${MODULE});
-  const outputs = outputsOf(Number(process.argv[1]), (text) => console.log(text));
+  const { openOutputs } = await import(${MODULE});
+  const outputs = openOutputs(Number(process.argv[1]), (text) => console.log(text));
   for (const each of outputs) require("node:fs").writeSync(each, "next ");
 `;
 
-const outputsOf = (pid: number) => {
+const openOutputs = (pid: number) => {
   const { stdout, exitCode } = Bun.spawnSync([process.execPath, "-e", PROGRAM, String(pid)], { timeout: 5_000 });
   return { exitCode, said: stdout.toString() };
 };
@@ -28,13 +28,13 @@ test("a pipe that nobody reads any more is not waited for, and what is read is w
   try {
     const read = reader.stdout.getReader();
     await read.read();
-    expect(outputsOf(writer.pid)).toEqual({ exitCode: 0, said: "" });
+    expect(openOutputs(writer.pid)).toEqual({ exitCode: 0, said: "" });
     expect(new TextDecoder().decode((await read.read()).value)).toBe("next ");
     reader.kill("SIGKILL");
     await reader.exited;
-    expect(outputsOf(writer.pid)).toEqual({
+    expect(openOutputs(writer.pid)).toEqual({
       exitCode: 0,
-      said: "The output of pombo cannot be opened again (ENXIO): that of the next pombo is discarded.\n",
+      said: "The output of pombo cannot be opened again (ENXIO): the next pombo's is discarded.\n",
     });
     expect(readFileSync(log, "utf8")).toBe("before next next ");
   } finally {

@@ -81,8 +81,8 @@ test("an executable with its signature is brought, as both kinds of it", async (
 const forged = executable("0.2.0, and more");
 test.each<[string, Record<string, Page>, Options, RegExp]>([
   ["no signature", { [URL_OF]: NEXT }, {}, /signature .* could not be fetched .*404/],
-  ["another executable", { ...good, [URL_OF]: forged }, {}, /changed or cut off/],
-  ["half of it", { ...good, [URL_OF]: NEXT.subarray(0, 65) }, {}, /changed or cut off/],
+  ["another executable", { ...good, [URL_OF]: forged }, {}, /modified or truncated/],
+  ["half of it", { ...good, [URL_OF]: NEXT.subarray(0, 65) }, {}, /modified or truncated/],
   ["another's signature", { ...good, [`${URL_OF}.minisig`]: makeReleaseKey().sign(NEXT, COMMENT) }, {}, /another key/],
   ["words in place of a signature", { ...good, [`${URL_OF}.minisig`]: "<html>" }, {}, /no minisign signature/],
   ["a signature without end", { ...good, [`${URL_OF}.minisig`]: "x".repeat(100_000) }, {}, /larger than a signature/],
@@ -90,7 +90,7 @@ test.each<[string, Record<string, Page>, Options, RegExp]>([
     "a changed comment",
     { ...good, [`${URL_OF}.minisig`]: key.sign(NEXT, COMMENT).replace("0.2.0", "0.3.0") },
     {},
-    /changed or cut off/,
+    /modified or truncated/,
   ],
   [
     "another file of the same release",
@@ -112,7 +112,7 @@ test.each<[string, Record<string, Page>, Options, RegExp]>([
   ["http", good, { source: { from: URL_OF.replace("https", "http") } }, /not https/],
   ["a signature behind http", { ...good, [`${URL_OF}.minisig`]: { to: "http://releases.test/sig" } }, {}, /not https/],
   ["an executable behind http", { ...good, [URL_OF]: { to: "http://releases.test/pombo" } }, {}, /not https/],
-  ["a circle", { ...good, [URL_OF]: { to: URL_OF } }, {}, /leads on more than/],
+  ["a circle", { ...good, [URL_OF]: { to: URL_OF } }, {}, /redirects more than/],
 ])("%s is refused, and leaves nothing", async (_, pages, options, words) => {
   await expect(bring(pages, options)).rejects.toThrow(words);
   expect(existsSync(draft)).toBe(false);
@@ -143,5 +143,5 @@ test("a file of this machine is taken as it is, with its checksum where one is g
   expect((await bring({}, local)).version).toBeNull();
   await expect(bring({}, { ...local, source: { from, sha256: "0".repeat(64) } })).rejects.toThrow("checksum");
   writeFileSync(from, "#!/bin/sh\n");
-  await expect(bring({}, local)).rejects.toThrow("no executable for Linux");
+  await expect(bring({}, local)).rejects.toThrow("not an executable for Linux");
 });

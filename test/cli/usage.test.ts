@@ -4,8 +4,9 @@ import { runHere, startDesk, workspaceRecord } from "./kit.ts";
 
 const GROUPS = {
   workspace: ["list", "create", "show", "plan", "sms", "rename", "block", "unblock", "delete"],
-  key: ["create", "operator"],
-  credits: ["add", "list"],
+  key: ["create"],
+  "operator-key": ["rotate"],
+  credits: ["grant", "deduct", "list"],
   sender: ["list", "add", "remove"],
   suppression: ["list", "import", "export", "held"],
   domain: ["list", "suspend", "resume"],
@@ -47,23 +48,23 @@ test("a word that is no command is told with those that are, and ends with 2", a
   const unknown = await runHere(["frobnicate"]);
   expect([unknown.code, unknown.out]).toEqual([2, ""]);
   expect(unknown.err).toStartWith("pombo has no command frobnicate.");
-  expect(unknown.err).toBe("pombo has no command frobnicate. pombo --help names them all.\n");
+  expect(unknown.err).toBe("pombo has no command frobnicate. pombo --help lists them all.\n");
   for (const [group, members] of Object.entries(GROUPS)) {
     const within = await runHere([group, "frobnicate"]);
     expect([within.code, within.out]).toEqual([2, ""]);
-    expect(within.err).toStartWith(`pombo ${group} has no command frobnicate. It has ${members.join(", ")}.`);
+    expect(within.err).toStartWith(`pombo ${group} has no command frobnicate. It has: ${members.join(", ")}.`);
     const alone = await runHere([group]);
     expect(alone.code).toBe(2);
-    expect(alone.err).toStartWith(`pombo ${group} does nothing by itself. It has ${members.join(", ")}.`);
+    expect(alone.err).toStartWith(`pombo ${group} needs a subcommand. It has: ${members.join(", ")}.`);
   }
   expect(await runHere(["help", "frobnicate"])).toEqual(unknown);
 });
 
 test("the nearest command is named, and the reason is not pushed off the screen by long help", async () => {
-  const typo = "pombo has no command worksace. Did you mean workspace? pombo --help names them all.\n";
+  const typo = "pombo has no command worksace. Did you mean workspace? pombo --help lists them all.\n";
   for (const args of [["worksace"], ["worksace", "list"], ["help", "worksace"]])
     expect(await runHere(args)).toEqual({ code: 2, out: "", err: typo });
-  const words = "It has list, pause, resume, retry, drop. pombo queue --help says more.\n";
+  const words = "It has: list, pause, resume, retry, drop. pombo queue --help describes them.\n";
   expect((await runHere(["queue", "lst"])).err).toBe(`pombo queue has no command lst. Did you mean list? ${words}`);
   expect((await runHere(["inbox", "sow", "x"])).err).toStartWith("pombo inbox has no command sow. Did you mean show?");
   expect((await runHere(["sms", "link"])).err).toStartWith("pombo sms has no command link. Did you mean links?");
@@ -84,7 +85,7 @@ test("help on help is help", async () => {
 test.each([
   [["workspace", "create"], "NAME is missing."],
   [["workspace", "plan", "x"], "PLAN is missing."],
-  [["credits", "add"], "WORKSPACE and AMOUNT are missing."],
+  [["credits", "grant"], "WORKSPACE and AMOUNT are missing."],
   [["workspace", "list", "x"], '"x" is one argument too many.'],
   [["workspace", "create", ""], "NAME must not be empty."],
   [["workspace", "list", "--frob"], "Unknown option '--frob'."],
@@ -93,15 +94,15 @@ test.each([
   [["workspace", "block", "x", "--hold=yes"], "Option '--hold' does not take an argument."],
   [["workspace", "create", "x", "-x"], "Unknown option '-x'."],
   [["workspace", "list", "--data-dir="], "--data-dir needs a value."],
-  [["credits", "add", "x", "much"], 'AMOUNT must be a whole number and not 0, not "much".'],
-  [["credits", "add", "x", "0"], 'AMOUNT must be a whole number and not 0, not "0".'],
-  [["credits", "add", "x", "-1.5"], 'AMOUNT must be a whole number and not 0, not "-1.5".'],
-  [["key", "operator"], "The operator key is kept nowhere and can only be replaced: add --rotate."],
-  [["suppression", "held", "--apply"], "--apply needs --workspace, --site, or --all for every one of them."],
-  [["suppression", "held", "--drop"], "--drop needs --workspace, --site, or --all for every one of them."],
-  [["suppression", "held", "--apply", "--drop", "--all"], "--apply and --drop exclude each other."],
-  [["suppression", "held", "x", "--workspace", "y"], "The workspace is named twice."],
-  [["suppression", "held", "--apply", "--all", "--site", "y"], "--all goes with neither a workspace nor --site."],
+  [["credits", "grant", "x", "much"], 'AMOUNT must be a whole number above 0, not "much".'],
+  [["credits", "deduct", "x", "0"], 'AMOUNT must be a whole number above 0, not "0".'],
+  [["credits", "grant", "x", "1.5"], 'AMOUNT must be a whole number above 0, not "1.5".'],
+  [["credits", "grant", "x", "-5"], "Unknown option '-5'."],
+  [["suppression", "held", "--apply"], "--apply needs --workspace, --site or --all."],
+  [["suppression", "held", "--drop"], "--drop needs --workspace, --site or --all."],
+  [["suppression", "held", "--apply", "--drop", "--all"], "--apply and --drop cannot be combined."],
+  [["suppression", "held", "x", "--workspace", "y"], "The workspace is given twice."],
+  [["suppression", "held", "--apply", "--all", "--site", "y"], "--all cannot be combined with a workspace or --site."],
   [["dev", "--port", "70000"], "--port must be a number from 0 to 65535, not 70000."],
   [["serve", "x"], '"x" is one argument too many.'],
 ])("pombo %j is refused with 2 and the command's usage, before anything is asked", async (args, reason) => {
@@ -113,16 +114,29 @@ test.each([
   expect(desk.asked).toEqual([]);
 });
 
-test("a negative number is an argument, and a name may begin with a dash behind --", async () => {
+test.each([
+  [["key", "operator", "--rotate"], "pombo key operator is now called pombo operator-key rotate."],
+  [
+    ["credits", "add", "x", "-5"],
+    "pombo credits add is now called pombo credits grant (or pombo credits deduct, to take some away).",
+  ],
+  [["workspace", "sms", "x", "--fold", "portuguese"], "--fold is now called --transliterate."],
+  [["serve", "--start-empty"], "--start-empty is now called --ignore-existing-backup."],
+])("the former pombo %j is refused with 2 and its new name", async (args, reason) => {
+  expect(await runHere(args)).toEqual({ code: 2, out: "", err: `${reason}\n` });
+});
+
+test("an API key on the command line is refused, and not repeated", async () => {
+  const { code, out, err } = await runHere(["webhook", "listen", "--key", "svc_line"]);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err).toMatch(/POMBO_KEY.*--key-file/);
+  expect(err).not.toContain("svc_line");
+});
+
+test("a name may begin with a dash behind --", async () => {
   await using desk = startDesk(() => ({
-    data: { ...workspaceRecord(), balance: 1, workspaceName: "-x", apiKey: { key: "k" } },
+    data: { ...workspaceRecord(), workspaceName: "-x", apiKey: { key: "k" } },
   }));
-  const { id } = workspaceRecord();
-  expect((await desk.run(["credits", "add", id, "-5", "--note", "-1 too many"])).code).toBe(0);
-  expect(desk.asked.at(-1)).toEqual({
-    line: `POST /operator/workspaces/${id}/credits`,
-    body: { amount: -5, note: "-1 too many" },
-  });
   expect((await runHere(["workspace", "create", "--json", "--data-dir", desk.folder, "--", "-x"])).code).toBe(0);
   expect(desk.asked.at(-1)?.body).toEqual({ name: "-x" });
 });

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Forwarder } from "../../src/cli/commands/webhook/forwarder.ts";
-import { listenKey, listenToEvents } from "../../src/cli/commands/webhook/listen.ts";
+import { listenToEvents, readListenKey } from "../../src/cli/commands/webhook/listen.ts";
 import { temporaryFolder, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { startReceiver } from "../fakes/receiver.ts";
@@ -73,9 +73,9 @@ function listen(api: string, forward: string | undefined, json = false) {
     width: null,
     input: () => new Blob([]).stream(),
     stopSignal: () => stop.promise,
-    tellBugsBy: () => undefined,
+    onUnhandledRejection: () => undefined,
     isInteractive: false,
-    ends: () => undefined,
+    setExitCode: () => undefined,
     outliveSession: () => undefined,
   };
   const ended = listenToEvents({ api, key: "svc_x", forward, json }, terminal, clock);
@@ -140,7 +140,7 @@ test("what was heard and not forwarded by the end is said", async () => {
   await on.end();
   expect(on.said.out).toHaveLength(1);
   expect(on.said.out[0]).toContain("not delivered");
-  expect(on.said.err.at(-1)).toBe("99 events heard already will not be forwarded any more.");
+  expect(on.said.err.at(-1)).toBe("99 events received, but not forwarded.");
   never.resolve(new Response());
 });
 
@@ -168,7 +168,7 @@ test("an API that was away is said to have been, once, and what may be missing",
   const told = again.said.err.filter((line) => /answer/.test(line));
   expect(told).toEqual([
     expect.stringContaining("does not answer"),
-    expect.stringContaining("What happened to emails meanwhile may be missing"),
+    expect.stringContaining("Events of emails may be missing"),
   ]);
   await again.end();
 });
@@ -211,9 +211,7 @@ test("the key is in the environment or in a file, and refused on the command lin
   using folder = temporaryFolder();
   const file = join(folder.path, "key");
   writeFileSync(file, "svc_file\n");
-  expect(listenKey({ onLine: undefined, file: undefined, env })).toBe("svc_env");
-  expect(listenKey({ onLine: undefined, file, env })).toBe("svc_file");
-  expect(() => listenKey({ onLine: undefined, file: `${file}-not-there`, env })).toThrow("cannot be read");
-  expect(() => listenKey({ onLine: "svc_line", file: undefined, env })).toThrow(/POMBO_KEY.*--key-file/);
-  expect(() => listenKey({ onLine: "svc_line", file: undefined, env })).not.toThrow("svc_line");
+  expect(readListenKey(undefined, env)).toBe("svc_env");
+  expect(readListenKey(file, env)).toBe("svc_file");
+  expect(() => readListenKey(`${file}-not-there`, env)).toThrow("cannot be read");
 });

@@ -177,7 +177,7 @@ test.skipIf(!hasDaemon)("a replica that holds a backup is not begun over by an e
   const words = await startAgain(second);
   expect(words).toContain("holds a backup of 2");
   expect(words).toContain("pombo restore");
-  expect(words).toContain("pombo serve --start-empty");
+  expect(words).toContain("pombo serve --ignore-existing-backup");
   // A file in the way of the folder.
   second.config.replication.url = join(second.directory, "instance.key", "copies");
   expect(await startAgain(second)).toContain("cannot be seen");

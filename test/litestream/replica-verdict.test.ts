@@ -66,7 +66,7 @@ test("an empty data directory does not begin over a backup, nor where that canno
   expect(classifyForEmpty(BACKUP, "x", true)).toEqual({ kind: "go" });
   const backup = classifyForEmpty(BACKUP, "x", false);
   expect(backup.kind === "refused" && backup.words).toContain("pombo restore");
-  expect(backup.kind === "refused" && backup.words).toContain("pombo serve --start-empty");
+  expect(backup.kind === "refused" && backup.words).toContain("pombo serve --ignore-existing-backup");
   const unseen = classifyForEmpty({ kind: "unreachable", reason: "no route" }, "x", false);
   expect(unseen.kind === "refused" && unseen.words).toContain("no route");
   // A database that was made and never started is empty too.

@@ -311,14 +311,14 @@ test.skipIf(!hasDaemon)("what still runs elsewhere and writes to the replica is 
   })();
   await waitUntil("it is replicated", 20_000, () => (of.pombo.app.replicator.status()?.lastSyncAt ?? null) !== null);
   let out = "";
-  for (let tries = 0; tries < 20 && !out.includes("IT RUNS"); tries += 1) {
+  for (let tries = 0; tries < 20 && !out.includes("IT IS RUNNING"); tries += 1) {
     rmSync(of.dataDir, { recursive: true, force: true });
     rmSync(join(of.folder, "pombo.toml"), { force: true });
     out = (await of.restore("--from", of.replica, "--key-file", of.keyFile)).out;
   }
   isOver = true;
   await writing;
-  expect(out).toContain("has not said that it ended: IT RUNS, and has written to it just now.");
+  expect(out).toContain("has not recorded a stop: IT IS RUNNING, and wrote to it just now.");
 });
 
 test.skipIf(!hasDaemon)(

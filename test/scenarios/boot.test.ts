@@ -122,11 +122,11 @@ test("all errors of the configuration are listed at once, with file, key, what w
       1,
     );
   }
-  expect(lines.at(-1)).toMatch(/^These \d errors must be corrected before pombo starts\.$/);
+  expect(lines.at(-1)).toMatch(/^Correct these \d errors, then start pombo again\.$/);
   expect(readdirSync(at.folder)).toEqual(["pombo.toml"]);
 
   writeFileSync(at.config, "hostname = \n");
-  expect(expectRefusal(await serve(at.config), 2)).toContain("This error must be corrected");
+  expect(expectRefusal(await serve(at.config), 2)).toContain("Correct this error, then start pombo again.");
   expect(expectRefusal(await serve(join(at.folder, "none.toml")))).toContain("There is no configuration at");
   expect(expectRefusal(await serve(at.folder))).toContain("cannot be read (");
   expect(
@@ -142,7 +142,7 @@ test("pombo init never touches what is there: not the configuration, not the dat
     `${at.config} and its data directory ${at.dataDir} are set up already`,
   );
   const second: Scratch = { ...at, config: join(at.folder, "second.toml") };
-  expect(expectRefusal(await init(second))).toContain(`${at.dataDir} holds a pombo already`);
+  expect(expectRefusal(await init(second))).toContain(`${at.dataDir} already holds an instance`);
   expect(existsSync(second.config)).toBe(false);
   expect(["instance.key", "pombo.db"].map((name) => readFileSync(join(at.dataDir, name)))).toEqual(kept);
 
@@ -159,7 +159,7 @@ test("pombo init sets up what a configuration written by hand says, and leaves t
   const text = `hostname = "mail.example.net"\ndata_dir = "${at.dataDir}"\n[http]\nlisten = "127.0.0.1:0"\n`;
   writeFileSync(at.config, text);
   const elsewhere = await runPombo(["init", "--config", at.config, "--data-dir", join(at.folder, "elsewhere")]);
-  expect(expectRefusal(elsewhere)).toContain("says something else than --hostname, --data-dir and --listen");
+  expect(expectRefusal(elsewhere)).toContain("differs from --hostname, --data-dir or --listen");
   const made = await runPombo(["init", "--config", at.config]);
   expect(made.code).toBe(0);
   expect(made.stdout).toContain("svc_");
@@ -171,7 +171,7 @@ test("the configuration is for its user and group alone, and a folder that is ma
   using at = scratch();
   const config = join(at.folder, "etc", "pombo", "pombo.toml");
   const made = await init({ ...at, config });
-  const told = `There was no folder ${join(at.folder, "etc", "pombo")}: it was made for the configuration.\n`;
+  const told = `Created the folder ${join(at.folder, "etc", "pombo")} for the configuration.\n`;
   expect([made.code, made.stderr]).toEqual([0, told]);
   // Of root's it is not known who runs pombo.
   expect(statSync(config).mode & 0o777).toBe(process.geteuid?.() === 0 ? 0o644 : 0o640);
@@ -279,7 +279,7 @@ test("pombo version says what it is, and an unknown command, option or port what
   const unknown = await runPombo(["frobnicate"]);
   expect(unknown).toMatchObject({ code: 2, stdout: "" });
   expect(unknown.stderr).toStartWith("pombo has no command frobnicate.");
-  expect(unknown.stderr).toContain("pombo --help names them all.");
+  expect(unknown.stderr).toContain("pombo --help lists them all.");
   const option = await runPombo(["serve", "--port", "1"]);
   expect(option).toMatchObject({ code: 2, stdout: "" });
   expect(option.stderr).toStartWith("pombo serve: Unknown option '--port'.\n\nUsage: pombo serve");

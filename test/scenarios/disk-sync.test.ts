@@ -48,7 +48,7 @@ test.skipIf(!canBuild)(
       const words = unknown.map(({ body }) => body.errors[0]);
       expect(words[0]).toMatchObject({
         code: "UNAVAILABLE",
-        message: "The disk failed while this was stored; whether it was accepted is not known",
+        message: "The disk failed while this was stored; it may or may not have been accepted",
         hint: expect.stringContaining("same Idempotency-Key"),
       });
       expect(words.filter(({ message }) => message.includes("nothing was accepted"))).toEqual([]);

@@ -129,7 +129,7 @@ test("pombo dev on the directory of a real instance touches nothing, whether tha
   const key = readFileSync(join(world.dataDir, "instance.key"));
   const refused = await runPombo(["dev", "--port", "0", "--data", world.dataDir]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(refused.stderr).toContain(`${world.dataDir} holds a pombo that is not a sandbox`);
+  expect(refused.stderr).toContain(`${world.dataDir} belongs to a pombo that is not a sandbox`);
   expect(readFileSync(join(world.dataDir, "pombo.db")).equals(kept)).toBe(true);
   expect(readFileSync(join(world.dataDir, "instance.key")).equals(key)).toBe(true);
   await using again = await world.serve();

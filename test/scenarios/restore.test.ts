@@ -96,7 +96,7 @@ test.skipIf(!hasDaemon)(
     expect(code).toBe(0);
     expect(stdout).toContain("Make sure that it never runs again");
     const back = readEmails(dataDir);
-    expect(stdout).toContain(`: ${back.size.toLocaleString("en")} emails and 0 texts of 1 workspace.`);
+    expect(stdout).toContain(`: ${back.size.toLocaleString("en")} emails and 0 SMS of 1 workspace.`);
     const missing = [...load.accepted.values()].filter((id) => !back.has(id));
     const oldestMs = killedAt - Math.min(killedAt, ...missing.map(acceptedAt));
     expect(oldestMs).toBeLessThan(LOST_MS);

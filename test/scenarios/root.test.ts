@@ -164,7 +164,7 @@ test_("root takes no orders from a configuration of another user's, nor follows 
     const config = join(folder, "linked.toml");
     writeFileSync(config, readFileSync(configFile, "utf8").replaceAll(dataDir, linked));
     const followed = await runPombo(["workspace", "list", "--config", config]);
-    expect(followed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${linked} is a link`) });
+    expect(followed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${linked} is a symbolic link`) });
   }),
 );
 

@@ -189,7 +189,7 @@ test("Ctrl-C while a message waits for its answer lets it end and records it", a
     await waitUntil("the mail server has it", LIMIT_MS, async () => (await inbox(ready)).length === 1);
     expect((await record(ready, id)).status).toBe("sending");
     await interrupt(dev);
-    expect(dev.stderr()).toContain("Stopping … (up to 6 s for deliveries that are under way)\n");
+    expect(dev.stderr()).toContain("Stopping … (running deliveries get up to 6 s)\n");
   }
   await using dev = spawnDev(at.folder, more);
   const ready = await readyOf(dev);
@@ -206,8 +206,8 @@ test("what stands in the way of a start is told with the way out: the directory,
     return refused.stderr();
   };
   const unmade = await refusal(["--data", "/dev/null/x"]);
-  expect(unmade).toStartWith("The data directory /dev/null/x cannot be made (");
-  expect(unmade).toEndWith("). Choose another with --data, or make it as root and give it to this user.\n");
+  expect(unmade).toStartWith("The data directory /dev/null/x cannot be created (");
+  expect(unmade).toEndWith("). Choose another with --data, or create it as root and give it to this user.\n");
 
   await using dev = spawnDev(at.folder, ["--data", kept]);
   const ready = await readyOf(dev);

@@ -96,10 +96,10 @@ test("what cannot be the next pombo is refused before anything is stopped", asyn
   header.writeUInt16LE(process.arch === "x64" ? 183 : 62, 18);
   writeFileSync(foreign, header);
   const cases: [string[], RegExp][] = [
-    [[join(folder, "nothing")], /cannot be had/],
-    [[text], /no executable for Linux/],
+    [[join(folder, "nothing")], /cannot be fetched/],
+    [[text], /not an executable for Linux/],
     [[foreign], /is for (arm64|x64), and this machine is/],
-    [[process.execPath], /no pombo .*it may be cut off, or be for another platform/],
+    [[process.execPath], /not a pombo executable .*it may be truncated, or for another platform/],
     [[builds.next, "--sha256", "0".repeat(64)], /does not match its checksum/],
     [[builds.next, "--sha256", "abc"], /64 hexadecimal digits/],
     [["http://127.0.0.1:1/pombo"], /not https/],
@@ -145,11 +145,11 @@ test("an executable comes from the network with its signature, and not without",
     });
     const content = readFileSync(builds.next);
     pages.set("/pombo-next.minisig", key.sign(content, "version:0.3.0\tfile:pombo-next"));
-    expect(await tryIt()).toMatchObject({ code: 1, stderr: expect.stringContaining("says that it is 0.2.0") });
+    expect(await tryIt()).toMatchObject({ code: 1, stderr: expect.stringContaining("the executable is 0.2.0") });
     expect(leftovers(at)).toEqual([]);
     pages.set("/pombo-next.minisig", key.sign(content, "version:0.2.0\tfile:pombo-next"));
     // It did not run, and so was not started.
-    expect(await tryIt()).toMatchObject({ code: 0, stdout: expect.stringContaining("not started"), stderr: "" });
+    expect(await tryIt()).toMatchObject({ code: 0, stdout: expect.stringContaining("none was started"), stderr: "" });
     expect(await at.version()).toBe(NEXT_VERSION);
     expect(at.holder()).toBeNull();
     // The first start settles what the update has noted.
@@ -174,7 +174,7 @@ for (const fault of ["migration", "probe", "start", "silent"] as const) {
       await untilDelivered(at, "before");
       await using child = at.update(builds.next);
       expect((await end(child)).code).toBe(1);
-      expect(child.stderr()).toContain("with the database as it was");
+      expect(child.stderr()).toContain("with its database unchanged");
       await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
       expect(await at.version()).toBe(oldVersion);
       expect(at.schema()).toBe(1);
@@ -204,7 +204,7 @@ test.skipIf(!(await findDaemon()))(
       expect((await end(child)).code).toBe(1);
       // It outlived the new executable: going on after its database was put away, it would spoil the replica.
       expect(isDaemon(orphan)).toBe(false);
-      expect(child.stderr()).toMatch(/ended with SIGKILL.*with the database as it was/);
+      expect(child.stderr()).toMatch(/ended with SIGKILL.*with its database unchanged/);
       await waitUntil("the old one is up", LIMIT_MS, () => isUp(at));
       expect(at.schema()).toBe(1);
       await send(at, "after");
@@ -283,7 +283,7 @@ test("a new executable that fails after its first 202 stays: nothing accepted is
   expect(leftovers(at)).toEqual([]);
 });
 
-for (const moment of ["From pombo", "Stopping", "Copying", "Trying", "Starting"]) {
+for (const moment of ["Updating pombo", "Stopping", "Copying", "Trying", "Starting"]) {
   test(`an update killed at "${moment}": a start and another update end well, and nothing is lost or sent twice`, async () => {
     await using at = await createUpdateWorld(builds);
     await at.serve();

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { openOverviewStore } from "../../src/modules/operator/overview-store.ts";
+import { openEmailAdminStore } from "../../src/modules/emails/queue/admin-store.ts";
 import { type InboundKey, openInboundStore } from "../../src/modules/sms/inbound/store.ts";
 import { routingOf } from "../../src/modules/sms/api/routing.ts";
 import { openWorkStore } from "../../src/modules/sms/queue/work-store.ts";
@@ -149,7 +149,7 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
   const db = { ...of.db, orm: drizzle(sqlite, { logger: { logQuery: (query) => void asked.push(query) } }) };
   openWorkStore(db, { forget: () => undefined }).strayed(["vodacom"], 500);
   openInboundStore(db).waitingSince(1_000, 500);
-  openOverviewStore(db).runningLanes();
+  openEmailAdminStore(db).runningLanes();
   const plans = asked.map((query) =>
     sqlite
       .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${query.replaceAll("?", "+$value")}`)

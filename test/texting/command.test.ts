@@ -17,13 +17,13 @@ test("pombo sms test prints each PDU and what pombo reads in it, and ends with 0
   await world.smsc.tell("ids", { next: 40_000 });
   const { code, out } = await run(world, ["sms", "test", "--to", TO, "--from", "Loja"], 200);
   expect(code).toBe(0);
-  expect(out).toContain(`Testing route vodacom, link vodacom-a: three texts to ${TO}. Ctrl-C ends it.`);
+  expect(out).toContain(`Testing route vodacom, link vodacom-a: three messages to ${TO}. Ctrl-C stops it.`);
   expect(out).toMatch(/submit {3}GSM +sequence \d+ {2}data_coding 0x00 {2}esm_class 0x00/);
   expect(out).toMatch(/submit {3}UCS-2 +sequence \d+ {2}data_coding 0x08 {2}esm_class 0x00/);
   expect(out).toMatch(/submit {3}two parts, part 2 +sequence \d+ {2}data_coding 0x00 {2}esm_class 0x40/);
   expect(out).toMatch(/answer {3}GSM +ESME_ROK \(0x00000000\) {2}id 9c40 {2}\d+ ms {2}the SMSC has it/);
   expect(out).toMatch(
-    /receipt {2}GSM +DELIVRD {2}err 000 {2}id 40000 \(decimal of the answer's hexadecimal\) {2}delivered/,
+    /receipt {2}GSM +DELIVRD {2}err 000 {2}id 40000 \(decimal of the response's hexadecimal\) {2}delivered/,
   );
   expect(out.match(/^ {4}[0-9a-f]{32,}$/gm)?.length).toBe(12);
   expect(out).toEndWith(
@@ -34,11 +34,14 @@ test("pombo sms test prints each PDU and what pombo reads in it, and ends with 0
 test("pombo sms test ends with 3 without receipts, 4 after a refusal, 1 when nothing went out, and says why", async () => {
   await using world = await startTexting({ script: { receipts: { states: [] } } });
   const unconfirmed = await run(world, ["sms", "test", "--to", TO, "--wait", "1s"]);
-  expect([unconfirmed.code, unconfirmed.err]).toEqual([3, "Taken by the SMSC, and not confirmed as delivered.\n"]);
+  expect([unconfirmed.code, unconfirmed.err]).toEqual([
+    3,
+    "The SMSC accepted the messages, but not all deliveries were confirmed.\n",
+  ]);
   expect(unconfirmed.out).toContain("Receipts do not come");
   await world.smsc.script({ rules: [{ answer: { status: 0x0a } }] });
   const refused = await run(world, ["sms", "test", "--to", TO, "--wait", "1s", "--json"]);
-  expect([refused.code, refused.err]).toEqual([4, "The link does not carry all three texts.\n"]);
+  expect([refused.code, refused.err]).toEqual([4, "The link does not carry all three messages.\n"]);
   const shown = JSON.parse(refused.out);
   expect(shown.verdict.sentences.join(" ")).toContain("The sender is not registered with this operator");
   expect(shown.lines.filter(({ kind }: { kind: string }) => kind === "answer")).toHaveLength(4);
@@ -61,7 +64,7 @@ test("Ctrl-C ends a test, with what came of it so far", async () => {
   const stop = world.smsc.until({ submits: 4 }).then(() => "SIGINT");
   const place = ["--data-dir", world.instance.directory];
   const { code, out, err } = await runHere(["sms", "test", "--to", TO, "--wait", "1h", ...place], { stop });
-  expect([code, err]).toEqual([130, "Stopped: what was sent is sent.\n"]);
+  expect([code, err]).toEqual([130, "Stopped. Messages already sent may still arrive.\n"]);
   expect(out).toContain("GSM: the SMSC has it");
   expect((await world.instance.operator.call("GET", "/api/v1/operator/sms/trial")).body.data.verdict).not.toBeNull();
 });
@@ -94,7 +97,7 @@ test("pombo sms links shows a link that is bound, and one that is refused with w
   expect(one.out).toMatch(/<- submit_sm_resp {2}sequence \d+ {2}ESME_ROK\n/);
   // Nowhere the password.
   expect(one.out).not.toContain(Buffer.from("segredo").toString("hex"));
-  expect((await run(world, ["sms", "links", "none"])).err).toBe('There is no link "none". There is: vodacom-a.\n');
+  expect((await run(world, ["sms", "links", "none"])).err).toBe('There is no link "none". Links: vodacom-a.\n');
 });
 
 async function refusedLinks(world: TextWorld) {
@@ -121,12 +124,12 @@ test("without an instance the links are shown as configured, and a test says wha
   const links = await runHere(["sms", "links", "--config", file], { width: 200 });
   expect([links.code, links.err]).toEqual([
     0,
-    "Links live in a running instance, and none runs here: this is how they are configured.\n",
+    "No instance runs here, so no link is connected: these are the configured links.\n",
   ]);
   expect(links.out).toMatch(/vodacom {2}vodacom-a {2}smsc\.example\.net:2775 TLS {2}not running {2}/);
   const tried = await runHere(["sms", "test", "--to", TO, "--config", file]);
   expect([tried.code, tried.err]).toEqual([
     1,
-    "No instance runs here, and only one that runs has links. Start it (pombo serve), then try again.\n",
+    "No instance runs here, so there are no links. Start it (pombo serve), then try again.\n",
   ]);
 });

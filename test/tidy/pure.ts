@@ -22,7 +22,7 @@ export const PURE = [
   "config/relays.ts",
   "config/replication.ts",
   "config/fields.ts",
-  "config/sites.ts",
+  "config/config.ts",
   "config/sms-rules.ts",
   "config/sms.ts",
   "config/toml.ts",

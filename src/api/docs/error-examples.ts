@@ -15,7 +15,7 @@ const EXAMPLES: Record<number, AppError> = {
   408: tooSlow(),
   415: notJsonType(null),
   422: new AppError("VALIDATION_ERROR", "id must be a UUID", { field: "id" }),
-  429: new AppError("RATE_LIMITED", "Too many requests", { hint: "Wait as long as Retry-After says." }),
+  429: new AppError("RATE_LIMITED", "Too many requests", { hint: "Wait for the time in Retry-After." }),
   500: internalError(),
   503: nothingStored(),
 };
@@ -32,7 +32,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
     SMS,
     402,
     new AppError("INSUFFICIENT_SMS_CREDITS", "The text needs 2 SMS credits and the balance is 1", {
-      hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows what a text costs.",
+      hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows the cost of a message.",
     }),
   ],
   [
@@ -58,7 +58,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
       "SENDING_BLOCKED",
       "Sending is blocked since 2026-11-21: too many emails bounced or were complained about",
       {
-        hint: "Take the addresses that bounced or complained off your lists, then ask the operator, who can lift this.",
+        hint: "Remove the addresses that bounced or complained from your lists, then ask the operator to lift this.",
       },
     ),
   ],
@@ -67,14 +67,14 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
     /^POST .*\/domains$/,
     402,
     new AppError("PLAN_LIMIT_REACHED", "The plan allows 1 domain", {
-      hint: "Delete a domain that is not needed, or ask the operator to raise the plan's limits.",
+      hint: "Delete an unused domain, or ask the operator to raise the plan's limits.",
     }),
   ],
   [
     /^POST .*\/webhooks$/,
     402,
     new AppError("PLAN_LIMIT_REACHED", "The plan allows 1 webhook", {
-      hint: "Delete a webhook that is not needed, or ask the operator to raise the plan's limits.",
+      hint: "Delete an unused webhook, or ask the operator to raise the plan's limits.",
     }),
   ],
   [
@@ -89,7 +89,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [
     /^POST \/api\/v1\/workspaces$/,
     403,
-    new AppError("API_KEY_RESTRICTED", "Only the operator key may make workspaces here", {
+    new AppError("API_KEY_RESTRICTED", "Only the operator key may create workspaces here", {
       hint: "Ask the operator, who can also allow it: [workspaces] creation in the configuration.",
     }),
   ],

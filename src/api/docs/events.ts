@@ -89,7 +89,7 @@ function buildEventSchema({ name, data }: EventShape, types: string[]): Members 
   const envelope = Type.Object({
     type,
     timestamp: Type.String({ format: "date-time", description: "When it happened." }),
-    workspaceId: Type.String({ format: "uuid", description: "Whose event it is." }),
+    workspaceId: Type.String({ format: "uuid", description: "The workspace of the event." }),
     data,
   });
   return addDescriptions(simplifySchemas(JSON.parse(JSON.stringify(named(name, envelope))) as Json)) as Members;

@@ -13,7 +13,7 @@ export interface Findings {
   /** The lineage of the daemon's state here, and its number of the last transaction; null: there is none of this replica's. */
   local: { lineage: string; transaction: number } | null;
   url: string;
-  /** --start-empty, --take-over */
+  /** --ignore-existing-backup, --take-over */
   startEmpty: boolean;
   takeOver: boolean;
 }
@@ -65,7 +65,7 @@ export function classifyForEmpty(replica: ReplicaState, url: string, startEmpty:
             kind: "refused",
             words:
               `The data directory is empty, and the replica at ${url} holds a damaged backup: ${replica.reason}. ` +
-              "To restore an earlier state: pombo restore --at TIME. To give the backup up and start empty: pombo serve --start-empty.",
+              "To restore an earlier state: pombo restore --at TIME. To give the backup up and start empty: pombo serve --ignore-existing-backup.",
           };
     case "backup":
       return startEmpty
@@ -74,7 +74,7 @@ export function classifyForEmpty(replica: ReplicaState, url: string, startEmpty:
             kind: "refused",
             words:
               `The data directory is empty, but the replica at ${url} holds a backup of ${formatTime(replica.at)}. ` +
-              "To bring it back: pombo restore. To begin anew and give the backup up: pombo serve --start-empty.",
+              "To bring it back: pombo restore. To begin anew and give the backup up: pombo serve --ignore-existing-backup.",
           };
   }
 }

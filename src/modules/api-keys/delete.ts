@@ -21,6 +21,6 @@ export async function deleteKey(
 
 function lastKey(): AppError {
   return new AppError("LAST_KEY", "This is the workspace's last key that is not restricted to a domain", {
-    hint: "Make another key with POST /api/v1/auth/keys first, then delete this one with it.",
+    hint: "First create another key with POST /api/v1/auth/keys, then delete this one with it.",
   });
 }

@@ -52,7 +52,7 @@ export function keyRoutes(deps: KeyDeps) {
           id: "createApiKey",
           tag: TAG,
           summary: "Create an API key",
-          description: "The key itself is shown in this answer only.",
+          description: "The key is shown only in this answer.",
           responses: answers(201, CreatedKey, [400, 401, 402, 403, 404, 413, 415, 422, 503]),
         }),
       },
@@ -71,7 +71,7 @@ export function keyRoutes(deps: KeyDeps) {
           id: "listApiKeys",
           tag: TAG,
           summary: "List API keys, newest first",
-          description: "The keys themselves are not kept; `prefix` identifies them.",
+          description: "Keys are not stored; `prefix` identifies them.",
           responses: answers(200, Type.Array(KeyInList), [401, 403, 422], CursorMeta),
         }),
       },
@@ -90,8 +90,7 @@ export function keyRoutes(deps: KeyDeps) {
           id: "deleteApiKey",
           tag: TAG,
           summary: "Delete an API key",
-          description:
-            "It is not valid any more once this is answered. The last key without domainId cannot be deleted.",
+          description: "It is invalid after the answer. The last key without domainId cannot be deleted.",
           responses: answers(200, Deleted, [401, 403, 404, 409, 422, 503]),
         }),
       },
@@ -99,7 +98,7 @@ export function keyRoutes(deps: KeyDeps) {
 }
 
 function noSuchDomain(): AppError {
-  return new AppError("NOT_FOUND", "There is no domain with this domainId in this workspace", {
+  return new AppError("NOT_FOUND", "This workspace has no domain with this domainId", {
     field: "domainId",
     hint: "GET /api/v1/domains shows the ids.",
   });
@@ -125,5 +124,5 @@ function inList(key: ListedKey): typeof KeyInList.static {
 }
 
 function noSuchKey(): AppError {
-  return notFound("There is no API key with this id in this workspace");
+  return notFound("This workspace has no API key with this id");
 }

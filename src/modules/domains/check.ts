@@ -204,7 +204,7 @@ function unknown(record: DnsRecord, reason: string): RecordCheck {
     ...record,
     status: "unknown",
     found: [],
-    hint: `DNS could not be asked, so nothing changes: ${clean(reason)}`,
+    hint: `DNS did not answer, so nothing changes: ${clean(reason)}`,
   };
 }
 

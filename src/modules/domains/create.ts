@@ -47,7 +47,7 @@ export async function createDomain(request: { workspaceId: number; name: string 
 function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string }, deps: CreateDeps): void {
   const own = deps.domains.byName(workspaceId, name);
   if (own !== undefined) {
-    throw new AppError("DOMAIN_ALREADY_EXISTS", `${name} is registered in this workspace already`, {
+    throw new AppError("DOMAIN_ALREADY_EXISTS", `${name} is already registered in this workspace`, {
       field: "domain",
       hint: `Its id is ${own.uid}; call its verification check, or delete it first.`,
     });
@@ -55,7 +55,7 @@ function refuseDomain({ workspaceId, name }: { workspaceId: number; name: string
   const limit = deps.planOf(workspaceId).domains;
   if (limit >= 0 && deps.domains.countOf(workspaceId) >= limit) {
     throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "domain" : "domains"}`, {
-      hint: "Delete a domain that is not needed, or ask the operator to raise the plan's limits.",
+      hint: "Delete an unused domain, or ask the operator to raise the plan's limits.",
     });
   }
 }

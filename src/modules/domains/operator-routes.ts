@@ -45,7 +45,7 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
           id: "listAllDomains",
           tag: TAG,
           summary: "List the domains of all workspaces, newest first",
-          description: "With `workspaceId` those of one.",
+          description: "With `workspaceId`, those of one workspace.",
           responses: answers(200, Type.Array(OperatorDomain), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -64,9 +64,9 @@ export function operatorDomainRoutes(deps: OperatorDomainDeps) {
         detail: describe({
           id: "updateDomain",
           tag: TAG,
-          summary: "Suspend a domain, or lift that",
+          summary: "Suspend a domain, or lift the suspension",
           description:
-            "While a domain is suspended nothing new is accepted from it, what is queued waits, its workspace cannot delete it, and no other workspace can verify the name. Lifting makes it pending and checks it at once.",
+            "While a domain is suspended, new mail from it is refused, queued mail waits, its workspace cannot delete it, and no other workspace can verify the name. Lifting makes it pending and checks it at once.",
           responses: answers(200, OperatorDomain, [400, 401, 403, 404, 413, 415, 422, 503]),
         }),
       },
@@ -101,7 +101,7 @@ function heldElsewhere({ name }: DomainRow): Error {
     {
       path: ["suspended"],
       message: `cannot be set: another workspace has ${name} verified or suspended`,
-      hint: "Nothing can be sent from this one meanwhile.",
+      hint: "Until then nothing can be sent from this one.",
     },
   ]);
 }

@@ -49,7 +49,7 @@ export function domainRoutes(deps: DomainDeps) {
           id: "createDomain",
           tag: TAG,
           summary: "Register a sending domain",
-          description: "Answers the DNS records to publish. Then call the verification check.",
+          description: "The answer lists the DNS records to publish. Then request a verification check.",
           example: { verifiedAt: null },
           responses: answers(201, DomainWithDns, [400, 401, 402, 403, 409, 413, 415, 422, 503]),
         }),
@@ -69,7 +69,7 @@ export function domainRoutes(deps: DomainDeps) {
           id: "listDomains",
           tag: TAG,
           summary: "List domains, newest first",
-          description: "Without their records: GET /api/v1/domains/{id} shows those.",
+          description: "Without their records, which GET /api/v1/domains/{id} shows.",
           responses: answers(200, Type.Array(DomainInList), [401, 403, 422], CursorMeta),
         }),
       },
@@ -90,8 +90,8 @@ export function domainRoutes(deps: DomainDeps) {
         detail: describe({
           id: "getDomain",
           tag: TAG,
-          summary: "Show a domain",
-          description: "With its records as the last check found them, by whomever it was asked for.",
+          summary: "Get a domain",
+          description: "With its records, as the last check found them.",
           responses: answers(200, DomainRecord, [401, 403, 404, 422]),
         }),
       },
@@ -112,7 +112,7 @@ export function domainRoutes(deps: DomainDeps) {
           tag: TAG,
           summary: "Check a domain's DNS records",
           description:
-            "The RSA DKIM record decides; the others advise. Domains are also checked by themselves: every minute at first, at least hourly for 14 days, daily once verified.",
+            "The RSA DKIM record decides; the others are advice. Domains are also checked automatically: every minute at first, at least hourly for 14 days, daily once verified.",
           responses: answers(200, DomainWithDns, [400, 401, 403, 404, 413, 415, 422, 503]),
         }),
       },
@@ -147,7 +147,7 @@ export function domainRoutes(deps: DomainDeps) {
 function refuseSuspended(id: number, { domains }: DomainDeps): void {
   if (domains.byId(id)?.status !== "suspended") return;
   throw new AppError("SENDING_BLOCKED", "The operator has suspended this domain, so it cannot be deleted", {
-    hint: "Ask the operator to lift that first.",
+    hint: "Ask the operator to lift the suspension first.",
   });
 }
 
@@ -159,5 +159,5 @@ function ownDomain(request: Request, id: string, deps: DomainDeps): DomainRow {
 }
 
 function noSuchDomain() {
-  return notFound("There is no domain with this id in this workspace");
+  return notFound("This workspace has no domain with this id");
 }

@@ -38,7 +38,7 @@ const EventQuery = Type.Object({
       minimum: 1,
       maximum: MAX_LIMIT,
       default: DEFAULT_LIMIT,
-      description: "How many events an answer holds.",
+      description: "The maximal number of events.",
     }),
   ),
   wait: Type.Optional(
@@ -46,7 +46,7 @@ const EventQuery = Type.Object({
       minimum: 0,
       maximum: MAX_WAIT_S,
       default: 0,
-      description: "Seconds to wait for an event when there is none.",
+      description: "Seconds to wait for an event if there is none.",
     }),
   ),
 });
@@ -54,7 +54,7 @@ const EventQuery = Type.Object({
 const Event = named(
   "Event",
   Type.Object({
-    id: Type.String({ format: "uuid", description: "The same as the header webhook-id of its calls." }),
+    id: Type.String({ format: "uuid", description: "As in the header webhook-id of its calls." }),
     ...EventBody.properties,
   }),
 );
@@ -90,8 +90,8 @@ export function eventRoutes(deps: EventDeps) {
         tag: "Events",
         summary: "Listen to events",
         description:
-          "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event: `pombo webhook listen` " +
-          "asks so. Events of emails and SMS are stored while a webhook wants them (one that its owner turned off does not) or " +
+          "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event, as for `pombo webhook listen`. " +
+          "Events of emails and SMS are stored while a webhook is subscribed to them (not one that its owner disabled), or if " +
           "somebody has listened within the last minute.",
         responses: answers(200, Type.Array(Event), [401, 403, 422], CursorMeta),
       }),
@@ -107,6 +107,6 @@ function positionIn(cursor: string, workspaceId: number, cursors: EventCursors):
   const position = cursors.read(workspaceId, cursor);
   if (position !== null) return position;
   throw validationError([
-    { path: ["cursor"], message: "is not one that this API gave out", hint: "Start again without a cursor." },
+    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
   ]);
 }

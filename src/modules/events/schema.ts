@@ -41,7 +41,7 @@ export const EventBody = Type.Object({
     examples: ["suppression.created"],
   }),
   timestamp: Type.String({ format: "date-time", description: "When it happened." }),
-  workspaceId: Type.String({ format: "uuid", description: "Whose event it is." }),
+  workspaceId: Type.String({ format: "uuid", description: "The workspace of the event." }),
   data: Type.Object(
     {},
     {

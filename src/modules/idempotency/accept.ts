@@ -47,7 +47,7 @@ export async function acceptIdempotently(
   prepare: () => Promise<WriteSend> | WriteSend,
 ): Promise<SendAnswer> {
   if (deps.guard.blockedReason !== null) {
-    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
+    throw new AppError("UNAVAILABLE", "Nothing can be accepted now", {
       hint: "Send the same request again later.",
       retryAfterS: 5,
     });
@@ -109,7 +109,7 @@ interface Answering {
 export const SEND_HEADERS = [
   {
     name: "Idempotency-Key",
-    description: "A key of your own for this send; with the same key the first answer is replayed for 24 hours.",
+    description: "Your own key for this send; a repeated request with it gets the first answer again for 24 hours.",
   },
   { name: "Idempotency-Strict", description: "`true`: the same key with another body is refused with 409." },
 ];

@@ -41,9 +41,9 @@ export function inboxRoutes(deps: InboxDeps) {
         detail: describe({
           id: "listInboxMails",
           tag: TAG,
-          summary: "List the mail that came for you, newest first",
+          summary: "List mail to the operator, newest first",
           description:
-            "To postmaster and abuse, and reports that belong to no email. The newest 1,000 are kept, for 30 days.",
+            "Mail to postmaster and abuse, and reports that match no email. The newest 1,000 are kept for 30 days.",
           responses: answers(200, Type.Array(InboxEntry), [401, 403, 422], CursorMeta),
         }),
       },
@@ -63,8 +63,8 @@ export function inboxRoutes(deps: InboxDeps) {
         detail: describe({
           id: "getInboxMail",
           tag: TAG,
-          summary: "Get a mail that came for you",
-          description: "With its whole content.",
+          summary: "Get a mail to the operator",
+          description: "With its content.",
           responses: answers(200, InboxMail, [401, 403, 404, 422]),
         }),
       },
@@ -83,8 +83,8 @@ export function inboxRoutes(deps: InboxDeps) {
         detail: describe({
           id: "deleteInboxMail",
           tag: TAG,
-          summary: "Delete a mail that came for you",
-          description: "It is gone for good.",
+          summary: "Delete a mail to the operator",
+          description: "It cannot be restored.",
           responses: answers(200, Deleted, [401, 403, 404, 422, 503]),
         }),
       },

@@ -34,7 +34,7 @@ export function usageRoutes(deps: UsageDeps) {
         id: "getUsage",
         tag: "Workspace",
         summary: "Get the workspace's usage and its plan's limits",
-        description: "Days and months are those of UTC. One email is one recipient, counted when it is accepted.",
+        description: "Days and months are in UTC. An email to one recipient counts once, when it is accepted.",
         responses: answers(200, UsageReport, [401, 403, 422]),
       }),
     },

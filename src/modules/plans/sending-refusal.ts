@@ -15,14 +15,14 @@ export function findRefusal(workspace: Standing | undefined): AppError | null {
     const since = formatDay(workspace.blockedAt);
     const why = workspace.blockReason === null ? "" : `: ${workspace.blockReason}`;
     return new AppError("SENDING_BLOCKED", `The operator has blocked sending since ${since}${why}`, {
-      hint: "Only the operator can lift this: ask there what has to change.",
+      hint: "Only the operator can lift this: ask what has to change.",
     });
   }
   if (workspace.rateBlockedAt !== null) {
     const since = formatDay(workspace.rateBlockedAt);
     const why = workspace.rateBlockReason ?? "too many emails bounced or were complained about";
     return new AppError("SENDING_BLOCKED", `Sending is blocked since ${since}: ${why}`, {
-      hint: "Take the addresses that bounced or complained off your lists, then ask the operator, who can lift this.",
+      hint: "Remove the addresses that bounced or complained from your lists, then ask the operator to lift this.",
     });
   }
   return null;

@@ -64,7 +64,7 @@ function listRoutes(deps: OperatorSuppressionDeps) {
           id: "listWorkspaceSuppressions",
           tag: TAG,
           summary: "List a workspace's suppressions, newest first",
-          description: "As the workspace itself sees them.",
+          description: "As the workspace sees them.",
           responses: answers(200, Type.Array(Suppression), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -82,8 +82,8 @@ function listRoutes(deps: OperatorSuppressionDeps) {
         detail: describe({
           id: "importSuppressions",
           tag: TAG,
-          summary: "Take suppressions over into a workspace",
-          description: "All or none. Of an address that is suppressed already the first reason stays.",
+          summary: "Import suppressions into a workspace",
+          description: "All or none. A suppressed address keeps its first reason.",
           responses: answers(200, Imported, CHANGE_ERRORS),
         }),
       },
@@ -107,9 +107,9 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         detail: describe({
           id: "listHeldSuppressions",
           tag: TAG,
-          summary: "List hard bounces that wait to suppress, newest first",
+          summary: "List held hard bounces, newest first",
           description:
-            "Their site refused recipients in masses, so that they may be wrong: nobody is suppressed before you apply them.",
+            "Their site refused recipients in masses, so they may be wrong: they suppress nobody until you apply them.",
           responses: answers(200, Type.Array(HeldSuppression), [401, 403, 404, 422], CursorMeta),
         }),
       },
@@ -126,8 +126,8 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         detail: describe({
           id: "applyHeldSuppressions",
           tag: TAG,
-          summary: "Suppress whom held bounces were about",
-          description: "Broken off, it has done a part; the same call does the rest.",
+          summary: "Apply held bounces",
+          description: "If it is interrupted, the same request does the rest.",
           responses: answers(200, Applied, CHANGE_ERRORS),
         }),
       },
@@ -144,8 +144,8 @@ function heldRoutes(deps: OperatorSuppressionDeps) {
         detail: describe({
           id: "dropHeldSuppressions",
           tag: TAG,
-          summary: "Forget held bounces",
-          description: "Nobody is suppressed for them. Broken off, it has done a part; the same call does the rest.",
+          summary: "Drop held bounces",
+          description: "They suppress nobody. If it is interrupted, the same request does the rest.",
           responses: answers(200, Dropped, CHANGE_ERRORS),
         }),
       },

@@ -40,7 +40,12 @@ export const Imported = named(
   Type.Object({ imported: Type.Integer(), alreadyThere: Type.Integer() }),
 );
 
-const site = text({ minLength: 1, maxLength: MAX_SITE, description: "Who refused.", examples: ["mx.example.com"] });
+const site = text({
+  minLength: 1,
+  maxLength: MAX_SITE,
+  description: "The refusing site.",
+  examples: ["mx.example.com"],
+});
 
 export const HeldQuery = Type.Object({
   ...CursorQuery.properties,
@@ -55,9 +60,9 @@ export const HeldSuppression = named(
     address: Suppression.properties.address,
     channel: Suppression.properties.channel,
     reason: Suppression.properties.reason,
-    site: Type.String({ description: "The one that refused: a set of mail servers, `dns`, or `sms:` and a route." }),
+    site: Type.String({ description: "The refusing site: a set of mail servers, `dns`, or `sms:` and a route." }),
     heldAt: Type.String({ format: "date-time" }),
-    hint: Type.Optional(Type.String({ description: "Given when it has been held for long." })),
+    hint: Type.Optional(Type.String({ description: "Set if it has waited for long." })),
   }),
 );
 
@@ -78,7 +83,7 @@ export const HeldChoice = named(
       if (isNarrowed && all === true)
         return {
           path: ["all"],
-          message: "means every one, and workspaceId or site chooses some: give one or the other",
+          message: "cannot be combined with workspaceId or site",
         };
       if (isNarrowed || (all ?? false)) return null;
       return {
@@ -87,7 +92,7 @@ export const HeldChoice = named(
         hint: '"all": true means every one.',
       };
     },
-    { description: "`workspaceId` or `site` or both; or only `all`.", examples: [{ site: "mx.example.com" }] },
+    { description: "`workspaceId`, `site` or both; or only `all`.", examples: [{ site: "mx.example.com" }] },
   ),
 );
 

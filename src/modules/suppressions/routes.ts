@@ -52,7 +52,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
           id: "listSuppressions",
           tag: TAG,
           summary: "List suppressed addresses, newest first",
-          description: "Email addresses and phone numbers, or with `channel` those of one kind.",
+          description: "Email addresses and phone numbers; with `channel`, only one kind.",
           responses: answers(200, Type.Array(Suppression), [401, 403, 422], CursorMeta),
         }),
       },
@@ -64,7 +64,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
         const { address, channel } = parseAddress(body.address);
         const { row, isNew } = await deps.commit(() => {
           // The workspace may have been deleted while the body came.
-          if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("There is no such workspace any more");
+          if (deps.workspaces.byId(workspaceId) === undefined) throw notFound("The workspace no longer exists");
           const createdAt = deps.clock.now();
           const isInserted = deps.suppressions.insert({
             workspaceId,
@@ -87,8 +87,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
           id: "createSuppression",
           tag: TAG,
           summary: "Suppress an address",
-          description:
-            "It gets no messages any more, those that wait included. Of a suppressed one the first reason stays.",
+          description: "It gets no more messages, not even waiting ones. A suppressed address keeps its first reason.",
           responses: {
             ...answers(201, Suppression, [400, 401, 403, 413, 415, 422, 503]),
             200: limitedAnswer(200, "It was suppressed already; this is how", buildEnvelope(Suppression)),
@@ -116,7 +115,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
           id: "deleteSuppression",
           tag: TAG,
           summary: "Lift the suppression of an address",
-          description: "Without `channel` on every channel. If it bounces again it is suppressed again.",
+          description: "Without `channel`, on all channels. If it bounces again, it is suppressed again.",
           responses: answers(200, DeletedSuppression, [401, 403, 404, 422, 503]),
         }),
       },

@@ -14,18 +14,18 @@ export const Suppression = named(
   "Suppression",
   Type.Object({
     address: Type.String({
-      description: "In the form compared: lower case, the domain as A-label; a phone number in E.164.",
+      description: "In the compared form: lower case, the domain as A-label; a phone number in E.164.",
       examples: ["maria@example.com"],
     }),
     reason: Type.Union(
       SUPPRESSION_REASONS.map((reason) => Type.Literal(reason)),
-      { description: "Why: the outcome of a message to it, its reply, or `manual`." },
+      { description: "The reason: the result of an email or SMS to it, its opt-out, or `manual`." },
     ),
     channel: Type.Union(
       SUPPRESSION_CHANNELS.map((one) => Type.Literal(one)),
-      { description: "The kind of messages that it no longer gets." },
+      { description: "The channel that is suppressed." },
     ),
-    suppressedAt: Type.String({ format: "date-time", description: "Since when." }),
+    suppressedAt: Type.String({ format: "date-time", description: "When it was suppressed." }),
   }),
 );
 

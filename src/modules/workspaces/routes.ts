@@ -41,7 +41,7 @@ export function workspaceRoutes(deps: WorkspaceDeps) {
         id: "createWorkspace",
         tag: "Workspace",
         summary: "Create a workspace and its first API key",
-        description: "By default only the operator key may; the key of the workspace is shown in this answer only.",
+        description: "By default this needs the operator key. The key of the workspace is shown only in this answer.",
         ...(deps.creation === "open" ? { isOpen: true } : {}),
         ...(deps.creation === "any_key" ? { keys: ["operatorKey", "apiKey"] } : {}),
         responses: answers(201, CreatedWorkspace, [400, 401, 403, 413, 415, 422, 503]),
@@ -54,11 +54,11 @@ function requireMayCreate(caller: Caller, creation: WorkspaceDeps["creation"]): 
   const isWholeWorkspace = caller.kind === "key" && caller.domainId === null;
   if (caller.kind === "operator" || creation === "open" || (creation === "any_key" && isWholeWorkspace)) return;
   if (creation === "any_key") {
-    throw new AppError("API_KEY_RESTRICTED", "A key that is restricted to one domain may not make workspaces", {
+    throw new AppError("API_KEY_RESTRICTED", "A key that is restricted to one domain may not create workspaces", {
       hint: "Use a key without domainId.",
     });
   }
-  throw new AppError("API_KEY_RESTRICTED", "Only the operator key may make workspaces here", {
+  throw new AppError("API_KEY_RESTRICTED", "Only the operator key may create workspaces here", {
     hint: "Ask the operator, who can also allow it: [workspaces] creation in the configuration.",
   });
 }
@@ -67,7 +67,7 @@ function choosePlan(wanted: string | undefined, caller: Caller, deps: WorkspaceD
   if (wanted === undefined) return deps.defaultPlan;
   if (caller.kind !== "operator") {
     throw validationError([
-      { path: ["plan"], message: "can be chosen with the operator key only", hint: "Leave it out." },
+      { path: ["plan"], message: "can only be chosen with the operator key", hint: "Leave it out." },
     ]);
   }
   requirePlan(wanted, deps.planNames);

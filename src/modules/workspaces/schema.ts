@@ -4,7 +4,7 @@ import { CreatedKey } from "../api-keys/schema.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 export const workspaceName = text(
-  { minLength: 1, maxLength: 100, description: "Whose workspace it is.", examples: ["Loja da Maria"] },
+  { minLength: 1, maxLength: 100, description: "The name of the workspace.", examples: ["Loja da Maria"] },
   checkName,
 );
 

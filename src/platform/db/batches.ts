@@ -30,6 +30,16 @@ export function prepareBatchEnd(orm: Orm, table: Numbered): FindBatchEnd {
   return (id, rows) => selectEnd.get({ id, ahead: rows - 1 })?.id ?? null;
 }
 
+/** The last id of a table; 0: it is empty. */
+export function lastId(orm: Orm, table: Numbered): number {
+  return (
+    orm
+      .select({ id: sql<number>`COALESCE(MAX(${table.id}), 0)` })
+      .from(table)
+      .get()?.id ?? 0
+  );
+}
+
 /** Removes up to `limit` of the rows that match; true when there may be more. */
 export function removeBatch(orm: Orm, table: Numbered, matches: SQL | undefined, limit: number): boolean {
   const batch = orm.select({ id: table.id }).from(table).where(matches).limit(limit);

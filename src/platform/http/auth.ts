@@ -74,7 +74,7 @@ export function missingKey(): AppError {
 
 function invalidKey(): AppError {
   return new AppError("INVALID_API_KEY", "The API key is not valid", {
-    hint: "Check for a cut or a space when it was copied; a deleted key is not valid any more.",
+    hint: "Check that it was copied completely and without spaces. A deleted key is not valid.",
   });
 }
 
@@ -90,7 +90,7 @@ export function operatorElsewhere(): AppError {
 
 export function notTheOperator(): AppError {
   return new AppError("API_KEY_RESTRICTED", "Only the operator key works here", {
-    hint: "It is the one that pombo init showed; ask the operator.",
+    hint: "Ask the operator; pombo init showed it.",
   });
 }
 

@@ -88,8 +88,8 @@ export function methodNotAllowed(method: string, allow: string[]): AppError {
 function toAppError(code: unknown, error: unknown, report: (error: unknown) => void): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof StorageError && error.isUnknown) {
-    return new AppError("UNAVAILABLE", "The disk failed while this was stored; whether it was accepted is not known", {
-      hint: "Send the same request again in a few seconds, with the same Idempotency-Key: then nothing is done twice. If it had none, look first whether it is there.",
+    return new AppError("UNAVAILABLE", "The disk failed while this was stored; it may or may not have been accepted", {
+      hint: "Send the same request again in a few seconds with the same Idempotency-Key, which never does anything twice. Without a key, first check whether it exists.",
     });
   }
   if (isStorageError(error)) {
@@ -108,14 +108,14 @@ function toAppError(code: unknown, error: unknown, report: (error: unknown) => v
 }
 
 export function nothingStored(): AppError {
-  return new AppError("UNAVAILABLE", "Nothing can be stored at the moment; nothing was accepted", {
+  return new AppError("UNAVAILABLE", "Nothing can be stored now; nothing was accepted", {
     hint: "Send the same request again in a few seconds.",
   });
 }
 
 export function internalError(): AppError {
-  return new AppError("INTERNAL_ERROR", "Something went wrong inside pombo; the operator's log says what", {
-    hint: "Nothing was half done: the same request can be sent again. The operator finds it by this answer's X-Request-Id.",
+  return new AppError("INTERNAL_ERROR", "An internal error occurred; the operator's log has the details", {
+    hint: "No partial change was made: the same request can be sent again. The operator finds the error by the X-Request-Id of this answer.",
   });
 }
 

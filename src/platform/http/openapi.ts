@@ -9,15 +9,15 @@ const DESCRIPTIONS: Record<number, string> = {
   402: "A quota or plan limit is reached",
   403: "This key may not do this",
   404: "Not found in this workspace",
-  405: "The path does not know this method",
+  405: "The path does not support this method",
   408: "The body came too slowly",
-  409: "The state of things does not allow it",
+  409: "The current state does not allow this",
   413: "The body is too large",
   415: "The body is not application/json",
-  422: "The request is not valid; one item per fault",
+  422: "The request is not valid; one item for each error",
   429: "Too many requests; nothing was done",
-  500: "An internal error; nothing was half done",
-  503: "Nothing can be stored at the moment; nothing was accepted, unless the message says that this is not known",
+  500: "An internal error; no partial change was made",
+  503: "Nothing can be stored now; nothing was accepted, unless the message says that this is uncertain",
 };
 
 /** `schema`, which the document holds once, under this name. */
@@ -35,12 +35,12 @@ const ErrorBody = named(
         Type.Object({
           code: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES, description: "For programs." }),
           message: Type.String({ description: "For people." }),
-          field: Type.Optional(Type.String({ description: "The member or parameter at fault." })),
-          path: Type.Optional(Type.String({ description: "In a list, where it is: `emails[3].from`." })),
+          field: Type.Optional(Type.String({ description: "The member or parameter with the error." })),
+          path: Type.Optional(Type.String({ description: "Its path in a list: `emails[3].from`." })),
           hint: Type.Optional(Type.String({ description: "What to do." })),
         }),
       ),
-      { minItems: 1, description: "One item for each fault." },
+      { minItems: 1, description: "One item for each error." },
     ),
   }),
 );
@@ -49,7 +49,7 @@ const ErrorBody = named(
 export const Deleted = named(
   "Deleted",
   Type.Object({
-    id: Type.String({ format: "uuid", description: "What was deleted." }),
+    id: Type.String({ format: "uuid", description: "The id of the deleted object." }),
     deleted: Type.Boolean({ description: "Always true.", examples: [true] }),
   }),
 );
@@ -62,23 +62,26 @@ const OF_BODIES = [408, 503];
 /** Headers of answers, for the document's components. */
 export const ANSWER_HEADERS = {
   RequestId: {
-    ...describeHeader("The request's id. Of a 500 the operator's log has it too.", { type: "string", format: "uuid" }),
+    ...describeHeader("The request's id. For a 500 it is also in the operator's log.", {
+      type: "string",
+      format: "uuid",
+    }),
     required: true,
   },
-  RetryAfter: describeHeader("In how many seconds to try again.", { type: "integer", minimum: 1 }),
+  RetryAfter: describeHeader("Seconds to wait before the next request.", { type: "integer", minimum: 1 }),
   RateLimitPolicy: describeHeader(
-    "The limit that this request counted for: `q` requests at once, which come again within `w` seconds. " +
-      "Not there where nothing is limited.",
+    "The limit that applies to this request: `q` requests at once, restored within `w` seconds. " +
+      "Absent if nothing is limited.",
     { type: "string", example: '"sends";q=200;w=2' },
   ),
   RateLimit: describeHeader(
-    "What is left of it: `r` requests at once, and more in `t` seconds. Not there where nothing is limited, as in the sandbox.",
+    "The rest of it: `r` requests at once, and more in `t` seconds. Absent if nothing is limited, as in the sandbox.",
     {
       type: "string",
       example: '"sends";r=199;t=1',
     },
   ),
-  WwwAuthenticate: describeHeader("The header that the key belongs in.", {
+  WwwAuthenticate: describeHeader("The header for the key.", {
     type: "string",
     example: 'ApiKey realm="pombo", header="X-API-Key"',
   }),

@@ -17,17 +17,17 @@ const limit = integerText({
   minimum: 1,
   maximum: MAX_LIMIT,
   default: DEFAULT_LIMIT,
-  description: "How many items a page holds.",
+  description: "The number of items on a page.",
 });
 
 export const PageQuery = Type.Object({
-  page: Type.Optional(integerText({ minimum: 1, maximum: MAX_PAGE, default: 1, description: "Which page, from 1." })),
+  page: Type.Optional(integerText({ minimum: 1, maximum: MAX_PAGE, default: 1, description: "The page, from 1." })),
   limit: Type.Optional(limit),
 });
 
 export const CursorQuery = Type.Object({
   cursor: Type.Optional(
-    text({ minLength: 1, maxLength: MAX_CURSOR, description: "`meta.next_cursor` of the page before." }),
+    text({ minLength: 1, maxLength: MAX_CURSOR, description: "`meta.next_cursor` of the previous page." }),
   ),
   limit: Type.Optional(limit),
 });
@@ -36,9 +36,14 @@ export const PageMeta = named(
   "PageMeta",
   Type.Object({
     total: Type.Integer({ minimum: 0, description: "Items on all pages.", examples: [1] }),
-    perPage: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, description: "Items that a page holds.", examples: [20] }),
+    perPage: Type.Integer({
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      description: "The number of items on a page.",
+      examples: [20],
+    }),
     page: Type.Integer({ minimum: 1, description: "This page." }),
-    lastPage: Type.Integer({ minimum: 1, description: "The last page that holds any, at least 1." }),
+    lastPage: Type.Integer({ minimum: 1, description: "The last page with items, at least 1." }),
   }),
 );
 
@@ -110,6 +115,6 @@ export function createListPages(key: Uint8Array): ListPages {
 
 function badCursor(): AppError {
   return validationError([
-    { path: ["cursor"], message: "is not one that this list gave out", hint: "Start again without a cursor." },
+    { path: ["cursor"], message: "is not a cursor of this list", hint: "Start again without a cursor." },
   ]);
 }

@@ -222,7 +222,7 @@ export function findFieldErrors(checker: Checker, value: unknown): FieldError[] 
     if (faults.length > MAX_ERRORS) {
       return [
         ...faults.slice(0, MAX_ERRORS),
-        { path: [], message: `has more faults than these ${MAX_ERRORS.toLocaleString("en")}` },
+        { path: [], message: `has more errors than these ${MAX_ERRORS.toLocaleString("en")}` },
       ];
     }
     // The items of an array that is too long are not looked at: there may be a hundred thousand.

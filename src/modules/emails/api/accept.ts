@@ -172,7 +172,7 @@ function refuseSuppressed(request: AcceptRequest, prepared: Prepared[], deps: Ac
     faults.push({
       message: `The recipient is suppressed (${reason})`,
       ...getPlace(request, index, "to"),
-      hint: `Mail to it bounced or was complained about, or it was put on the list by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
+      hint: `Mail to it bounced or caused a complaint, or it was suppressed by hand; DELETE /api/v1/suppressions/${encodeURIComponent(address)} lifts that.`,
     });
   }
   if (faults.length > 0) throw new AppError("RECIPIENT_SUPPRESSED", "The recipient is suppressed", { faults });

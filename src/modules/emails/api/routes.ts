@@ -54,7 +54,7 @@ export function emailRoutes(deps: EmailDeps) {
           tag: TAG,
           summary: "Send an email",
           description:
-            "Queues one email. With an Idempotency-Key the first answer is replayed and nothing is sent again.",
+            "Queues one email. With an Idempotency-Key, a repeated request gets the first answer again and sends nothing.",
           headers: SEND_HEADERS,
           responses: answers(202, Accepted, SEND_ERRORS),
         }),
@@ -77,7 +77,7 @@ export function emailRoutes(deps: EmailDeps) {
           id: "sendEmailBatch",
           tag: TAG,
           summary: "Send several emails",
-          description: "All are queued or none; the answer names them in the order of the request.",
+          description: "All are queued or none; the answer lists them in the order of the request.",
           headers: SEND_HEADERS,
           responses: answers(202, AcceptedBatch, SEND_ERRORS),
         }),
@@ -90,7 +90,7 @@ export function emailRoutes(deps: EmailDeps) {
         tag: TAG,
         summary: "List emails, newest first",
         description:
-          "With `include=status` each shows what became of it. Of an address asked for with `to` or `from` the " +
+          "With `include=status` each has its status. For an address in `to` or `from`, only the " +
           `newest ${MAX_LOOKED_AT.toLocaleString("en")} emails are looked at.`,
         responses: answers(200, Type.Array(EmailInListWithStatus), [401, 403, 422], EmailPageMeta),
       }),
@@ -108,7 +108,7 @@ export function emailRoutes(deps: EmailDeps) {
           id: "getEmail",
           tag: TAG,
           summary: "Get an email",
-          description: "All that is known of it, its html and text included.",
+          description: "Its whole record, with html and text.",
           responses: answers(200, EmailRecord, [401, 403, 404, 422]),
         }),
       },
@@ -128,7 +128,7 @@ export function emailRoutes(deps: EmailDeps) {
           tag: TAG,
           summary: "Get an email's timeline",
           description:
-            "Oldest first: when it was accepted, every attempt with the servers' own words, how it ended, and what came back by mail. " +
+            "Oldest first: acceptance, every attempt with the server's reply, the end, and reports by mail. " +
             `Of more than ${MAX_SHOWN_ATTEMPTS.toLocaleString("en")} attempts the last ones.`,
           responses: answers(200, Type.Array(TimelineEntry), [401, 403, 404, 422]),
         }),
@@ -148,7 +148,7 @@ export function emailRoutes(deps: EmailDeps) {
           tag: TAG,
           summary: "Cancel an email",
           description:
-            "Before its first attempt or between two. Once answered, it is not sent any more. Quota is not given back.",
+            "Before its first attempt or between two attempts. After the answer it is not sent any more. Quota is not refunded.",
           example: { status: "canceled", providerId: null, sentAt: null, deliveredAt: null, attempts: 0 },
           responses: answers(200, EmailRecordWithHint, CHANGE_ERRORS),
         }),
@@ -167,9 +167,9 @@ export function emailRoutes(deps: EmailDeps) {
         detail: describe({
           id: "retryEmail",
           tag: TAG,
-          summary: "Try a delayed email again now",
+          summary: "Retry a delayed email now",
           description:
-            "Its next attempt is due at once, as soon as its destination takes any; after it the schedule goes on.",
+            "Its next attempt is due at once, unless its destination is blocked; after it the schedule goes on.",
           example: {
             status: "delivery_delayed",
             deliveredAt: null,
@@ -183,7 +183,7 @@ export function emailRoutes(deps: EmailDeps) {
 }
 
 function noSuchEmail(): AppError {
-  return notFound("There is no email with this id in this workspace");
+  return notFound("This workspace has no email with this id");
 }
 
 /** An email whose last answer was lost may be where nobody knows of it. */

@@ -27,7 +27,7 @@ export type EmailReport = Extract<Report, { kind: "bounce" | "delayed" | "compla
 
 export interface Reported {
   report: EmailReport;
-  /** The name of the server that brought it. */
+  /** The reporting server. */
   reporter: string;
   /** Unix ms. */
   at: number;

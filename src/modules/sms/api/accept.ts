@@ -87,12 +87,12 @@ function chooseSender(workspaceId: number, from: string | undefined, deps: SmsAc
   if (first === undefined) {
     throw new AppError("SENDER_NOT_ALLOWED", "The workspace has no sender id to send SMS from", {
       field: "from",
-      hint: "Ask the operator to assign one: the networks register them first.",
+      hint: "Ask the operator for one: sender ids are registered with the networks first.",
     });
   }
   throw new AppError("SENDER_NOT_ALLOWED", "The workspace has no such sender id", {
     field: "from",
-    hint: `It has ${all.map(({ name }) => `"${name}"`).join(", ")}: write one of them, to the letter, or leave out from.`,
+    hint: `It has ${all.map(({ name }) => `"${name}"`).join(", ")}: use one of them exactly, or leave out from.`,
   });
 }
 
@@ -101,12 +101,12 @@ function refuseSuppressed(workspaceId: number, to: string, deps: SmsAcceptDeps):
   if (reason === null) return;
   throw new AppError("RECIPIENT_SUPPRESSED", `The recipient is suppressed (${reason})`, {
     field: "to",
-    hint: `It opted out, is not a subscriber's, or was put on the list by hand; DELETE /api/v1/suppressions/${encodeURIComponent(to)}?channel=sms lifts that.`,
+    hint: `It opted out, is not in service, or was suppressed by hand; DELETE /api/v1/suppressions/${encodeURIComponent(to)}?channel=sms lifts that.`,
   });
 }
 
 function notInPlan(): AppError {
-  return new AppError("PLAN_UPGRADE_REQUIRED", "The workspace's plan has no SMS", {
+  return new AppError("PLAN_UPGRADE_REQUIRED", "The workspace's plan does not include SMS", {
     hint: "Ask the operator for a plan with SMS.",
   });
 }
@@ -197,6 +197,6 @@ function writeSegments(messageId: number, { item, text, work }: Decided & { work
 function tooFewCredits(balance: number, needed: number): AppError {
   const message = `The text needs ${needed} SMS credits and the balance is ${balance}`;
   return new AppError("INSUFFICIENT_SMS_CREDITS", message, {
-    hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows what a text costs.",
+    hint: "Ask the operator for more credits; POST /api/v1/sms/preview shows the cost of a message.",
   });
 }

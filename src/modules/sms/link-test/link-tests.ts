@@ -161,7 +161,7 @@ export class LinkTests {
 
   #assertRunning(): void {
     if (this.#isRunning) return;
-    throw new AppError("UNAVAILABLE", "No instance runs here, and only one that runs has links", {
+    throw new AppError("UNAVAILABLE", "No instance runs here, so there are no links", {
       hint: "Start it (pombo serve), then try again.",
       retryAfterS: 5,
     });

@@ -14,7 +14,7 @@ import type { LinkTests } from "./link-tests.ts";
 const TAG = "Operator";
 const DEFAULT_FROM = "Pombo";
 const DEFAULT_WAIT_S = 60;
-const LastTrial = Type.Union([TrialRecord, Type.Null()], { description: "Null: none was made since the start." });
+const LastTrial = Type.Union([TrialRecord, Type.Null()], { description: "Null: no test since the start." });
 
 export interface LinkTestRouteDeps {
   trials: LinkTests;
@@ -39,9 +39,9 @@ export function linkTestRoutes({ trials, prefixes }: LinkTestRouteDeps) {
         detail: describe({
           id: "startSmsLinkTest",
           tag: TAG,
-          summary: "Try a link with three texts",
+          summary: "Test a link with three messages",
           description:
-            "Sends a text of the GSM alphabet, one in UCS-2 and one of two parts over the link that texts go by. They belong to no workspace and cost no credit. A new test ends the one before.",
+            "Sends a message in the GSM alphabet, one in UCS-2 and one of two parts over the link. They belong to no workspace and cost no credit. A new test ends the previous one.",
           responses: answers(201, TrialRecord, [400, 401, 403, 413, 415, 422, 503]),
         }),
       },
@@ -58,8 +58,8 @@ export function linkTestRoutes({ trials, prefixes }: LinkTestRouteDeps) {
         detail: describe({
           id: "getSmsLinkTest",
           tag: TAG,
-          summary: "See how the last test of a link goes",
-          description: "With `after` only the lines that are new since then.",
+          summary: "Get the last test of a link",
+          description: "With `after`, only newer lines.",
           responses: answers(200, LastTrial, [401, 403, 422]),
         }),
       },
@@ -76,8 +76,8 @@ export function linkTestRoutes({ trials, prefixes }: LinkTestRouteDeps) {
         detail: describe({
           id: "stopSmsLinkTest",
           tag: TAG,
-          summary: "End the test of a link",
-          description: "What was sent is sent; what was not is not.",
+          summary: "Stop the test of a link",
+          description: "Messages already sent may still arrive.",
           responses: answers(200, LastTrial, [401, 403]),
         }),
       },

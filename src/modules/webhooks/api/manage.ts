@@ -175,8 +175,8 @@ export async function replayDelivery(place: Place, deliveryUid: string, deps: We
 /** Throws 422 for a webhook that is turned off. */
 export function requireEnabled(webhook: WebhookRow): void {
   if (webhook.isEnabled) return;
-  throw new AppError("VALIDATION_ERROR", "The webhook is turned off", {
-    hint: `Turn it on first: PATCH /api/v1/webhooks/${webhook.uid} with {"enabled": true}.`,
+  throw new AppError("VALIDATION_ERROR", "The webhook is disabled", {
+    hint: `Enable it first: PATCH /api/v1/webhooks/${webhook.uid} with {"enabled": true}.`,
   });
 }
 
@@ -203,6 +203,6 @@ function refuseOverLimit(workspaceId: number, deps: WebhookDeps): void {
   const limit = deps.planOf(workspaceId).webhooks;
   if (limit < 0 || deps.webhooks.countOf(workspaceId) < limit) return;
   throw new AppError("PLAN_LIMIT_REACHED", `The plan allows ${limit} ${limit === 1 ? "webhook" : "webhooks"}`, {
-    hint: "Delete a webhook that is not needed, or ask the operator to raise the plan's limits.",
+    hint: "Delete an unused webhook, or ask the operator to raise the plan's limits.",
   });
 }

@@ -66,7 +66,7 @@ export function webhookRoutes(deps: WebhookDeps) {
           tag: TAG,
           summary: "Create a webhook",
           description:
-            "Its secret is shown in this answer only: calls are signed with it, as Standard Webhooks has it. " +
+            "Its secret is shown only in this answer. Calls are signed with it according to Standard Webhooks. " +
             "Every event is delivered at least once: a copy has the same webhook-id. Order by its " +
             "timestamp, not by its arrival: the first calls about one resource are made in the order of its events, over a " +
             "restart too, but a call that failed is made again after later events, and so may a copy be.",
@@ -188,7 +188,7 @@ export function webhookRoutes(deps: WebhookDeps) {
         detail: describe({
           id: "rotateWebhookSecret",
           tag: TAG,
-          summary: "Give a webhook a new secret",
+          summary: "Rotate a webhook's secret",
           description:
             "Until the grace is over calls carry a signature by the old secret too; after several rotations each old one ends at its own time.",
           responses: answers(200, WebhookWithSecret, CHANGE_ERRORS),
@@ -199,8 +199,7 @@ export function webhookRoutes(deps: WebhookDeps) {
       "/:id/deliveries/:deliveryId/replay",
       async ({ request, params, set }) => {
         const eventId = await replayDelivery(getPlace(request, params.id), params.deliveryId.toLowerCase(), deps);
-        if (eventId === null)
-          throw notFound("There is no such delivery of a webhook of this workspace, or its event is not kept any more");
+        if (eventId === null) throw notFound("This workspace has no such webhook delivery, or its event has expired");
         set.status = 202;
         return { data: { eventId } };
       },
@@ -209,7 +208,7 @@ export function webhookRoutes(deps: WebhookDeps) {
         detail: describe({
           id: "replayWebhookDelivery",
           tag: TAG,
-          summary: "Deliver an event once more",
+          summary: "Deliver an event again",
           description: "With the same webhook-id, so that a receiver that has it already can recognize it.",
           responses: answers(202, Queued, CHANGE_ERRORS),
         }),
@@ -252,7 +251,7 @@ function findWebhook(request: Request, id: string, deps: WebhookDeps): WebhookRo
 }
 
 function noSuchWebhook() {
-  return notFound("There is no webhook with this id in this workspace");
+  return notFound("This workspace has no webhook with this id");
 }
 
 function withSecret({ webhook, secret }: WithSecret): typeof WebhookWithSecret.static {

@@ -24,7 +24,7 @@ function url(rules: TargetRules) {
     minLength: 1,
     maxLength: MAX_URL,
     format: "uri",
-    description: "Where events are sent: https, and reachable from the internet.",
+    description: "The receiver of events: https, and reachable from the internet.",
     examples: ["https://example.com/hooks/pombo"],
   };
   const findFault = (value: string) => {
@@ -55,7 +55,7 @@ const eventNames = Type.Array(eventName, {
   minItems: 1,
   maxItems: MAX_EVENTS,
   examples: [["email.delivered", "email.bounced"]],
-  description: "The names of events, `email.*` for all of a kind, `*` for all.",
+  description: "Event names, `email.*` for all of a kind, `*` for all.",
 });
 
 const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, checkLine);
@@ -83,7 +83,7 @@ export function buildChangeSchema(rules: TargetRules) {
         url: Type.Optional(url(rules)),
         events: Type.Optional(eventNames),
         description: Type.Optional(description),
-        enabled: Type.Optional(Type.Boolean({ description: "true also takes back what pombo turned off." })),
+        enabled: Type.Optional(Type.Boolean({ description: "true also enables a webhook that pombo disabled." })),
       },
       { additionalProperties: false, minProperties: 1 },
     ),
@@ -99,7 +99,7 @@ export const SecretRotation = named(
           minimum: 0,
           maximum: MAX_GRACE_HOURS,
           description:
-            "How long the old secret signs too; default: 24. 0: it and every earlier one end at once, as after a leak.",
+            "How long the old secret also signs; default: 24. 0: it and all earlier ones end at once, as after a leak.",
         }),
       ),
     },
@@ -141,7 +141,7 @@ export const Webhook = named(
     description: nullableText("For people."),
     enabled: Type.Boolean({ description: "Whether it is called.", examples: [true] }),
     disabledReason: Type.Union([Type.String(), Type.Null()], {
-      description: "Why pombo turned it off; null: it did not.",
+      description: "Why pombo disabled it; null: it did not.",
     }),
   }),
 );
@@ -150,7 +150,7 @@ export const WebhookWithSecret = named(
   "WebhookWithSecret",
   Type.Object({
     ...Webhook.properties,
-    secret: Type.String({ description: "Shown in this answer only.", examples: ["whsec_…"] }),
+    secret: Type.String({ description: "Shown only in this answer.", examples: ["whsec_…"] }),
   }),
 );
 
@@ -161,11 +161,11 @@ export const WebhookDelivery = named(
     id: Type.String({ format: "uuid", description: "The attempt's id." }),
     event: Type.String({ description: "The event's type.", examples: ["email.delivered"] }),
     responseStatus: Type.Union([Type.Integer(), Type.Null()], {
-      description: "What the receiver answered; null: nothing.",
+      description: "The status that the receiver answered; null: no answer.",
       examples: [500],
     }),
     errorMessage: Type.Union([Type.String(), Type.Null()], {
-      description: "Why it counts as failed; null: it does not.",
+      description: "Why it failed; null: it succeeded.",
       examples: ["It answered 500"],
     }),
     createdAt: Type.String({ format: "date-time", description: "When the attempt began." }),
@@ -174,11 +174,11 @@ export const WebhookDelivery = named(
       description: "When it failed; null: it succeeded.",
       examples: ["2026-11-21T12:00:00.093Z"],
     }),
-    attempt: Type.Integer({ minimum: 1, description: "Which attempt at this event, from 1." }),
+    attempt: Type.Integer({ minimum: 1, description: "The number of the attempt, from 1." }),
     eventId: Type.String({ format: "uuid", description: "The header webhook-id, the same on every attempt." }),
     durationMs: Type.Integer({ minimum: 0, description: "How long it took.", examples: [93] }),
     nextAttemptAt: Type.Union([Time, Type.Null()], {
-      description: "When the event is tried again; null: not any more.",
+      description: "When the event is retried; null: never.",
       examples: ["2026-11-21T12:00:05.112Z"],
     }),
   }),

@@ -82,7 +82,7 @@ export function parseTarget(text: string, rules: TargetRules): ParsedTarget {
   if (refused !== null)
     return {
       kind: "fault",
-      message: `leads to ${refused}`,
+      message: `resolves to ${refused}`,
       hint: "Use an address that is reachable from the internet.",
     };
   const isSecure = url.protocol === "https:";

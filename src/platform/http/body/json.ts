@@ -34,7 +34,7 @@ export function parseJsonObject(bytes: Uint8Array): object {
     throw notJson(why);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    const hint = Array.isArray(value) ? { hint: 'A list goes into a member, as in {"emails": […]}.' } : {};
+    const hint = Array.isArray(value) ? { hint: 'Put the list into a member, as in {"emails": […]}.' } : {};
     throw new AppError("INVALID_JSON", "The body must be a JSON object", hint);
   }
   if (isSmall && isDeeperThan(value, MAX_DEPTH)) throw tooDeep();

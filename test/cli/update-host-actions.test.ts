@@ -1,4 +1,4 @@
-// What an update does with root's rights, and what it believes of a process that may be in the hands of others.
+// What an update does with root's rights, and what it believes of a process that may be in the host of others.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   chmodSync,
@@ -15,15 +15,15 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { passedOn } from "../../src/cli/client/child-environment.ts";
-import { type Hands, localHands } from "../../src/cli/commands/update/service.ts";
-import { serveHands } from "../../src/cli/commands/update/remote.ts";
+import { type HostActions, createHostActions } from "../../src/cli/commands/update/service.ts";
+import { serveHostActions } from "../../src/cli/commands/update/remote.ts";
 import { waitUntil } from "../peers/process.ts";
 
 const uid = process.geteuid?.() ?? -1;
 let folder = "";
 let binary = "";
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "pombo-hands-"));
+  folder = mkdtempSync(join(tmpdir(), "pombo-host-"));
   chmodSync(folder, 0o755);
   binary = join(folder, "pombo");
   copyFileSync("/bin/sleep", binary);
@@ -31,7 +31,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const source = (from: string) => ({ from, sha256: undefined, allowDowngrade: false });
-const hands = (changes = {}) => localHands({ binary, source: source(binary), uid, env: {}, ...changes });
+const host = (changes = {}) => createHostActions({ binary, source: source(binary), uid, env: {}, ...changes });
 
 async function withProcess(command: string[], env: Record<string, string>, run: (pid: number) => Promise<void>) {
   const child = Bun.spawn(command, { env, stdout: "ignore", stderr: "ignore" });
@@ -63,35 +63,35 @@ test("of an environment what pombo may be told goes on, and nothing that changes
 
 test("a process is looked at: its words and its environment, without what is hostile in it", async () => {
   await withProcess([binary, "60"], { LD_PRELOAD: "/nothing.so", POMBO_INSTANCE_KEY: "k" }, async (pid) => {
-    const found = await hands().inspect(pid);
+    const found = await host().inspect(pid);
     expect(found).toMatchObject({ pid, unit: null, args: ["60"] });
     expect(found.env).toEqual({ ...passedOn({}), POMBO_INSTANCE_KEY: "k" });
   });
 });
 
 test("one of another user, another executable and numbers that are none are refused", async () => {
-  const ask = async (by: Hands, pid: number) => by.inspect(pid);
+  const ask = async (by: HostActions, pid: number) => by.inspect(pid);
   await withProcess([binary, "60"], {}, async (pid) => {
-    await expect(ask(hands({ uid: uid + 1 }), pid)).rejects.toThrow(
+    await expect(ask(host({ uid: uid + 1 }), pid)).rejects.toThrow(
       "does not belong to the owner of the data directory",
     );
   });
   const evil = join(folder, "evil\n[31m");
   copyFileSync("/bin/sleep", evil);
   await withProcess([evil, "60"], {}, async (pid) => {
-    const refused = ask(hands(), pid);
+    const refused = ask(host(), pid);
     await expect(refused).rejects.toThrow("is another executable");
     // Root is not told to run it, and nothing in its name moves the screen.
     await expect(refused).rejects.not.toThrow(/run .*evil|\n/);
   });
   for (const pid of [0, -1, 1, Number.NaN, 1.5, 4_194_305])
-    await expect(ask(hands(), pid)).rejects.toThrow("Nothing was changed");
+    await expect(ask(host(), pid)).rejects.toThrow("Nothing was changed");
 });
 
 test("a unit that somebody else names is not started: it must run this executable", async () => {
   for (const name of ["debug-shell.service", "../x.service", "reboot.target", "-H evil.service", ""])
-    expect(await hands().adopt(name)).toBe(false);
-  await expect((async () => hands().start())()).rejects.toThrow("no unit");
+    expect(await host().adopt(name)).toBe(false);
+  await expect((async () => host().start())()).rejects.toThrow("no unit");
 });
 
 /** A machine with one process, whose number is 7, and a systemd that says what `units` hold. */
@@ -142,12 +142,12 @@ test.skipIf(uid !== 0)(
     const { machine, done } = fakeMachine(units);
     const adopted = async (owner: number) => {
       const found: string[] = [];
-      for (const name of Object.keys(units)) if (await hands({ machine, uid: owner }).adopt(name)) found.push(name);
+      for (const name of Object.keys(units)) if (await host({ machine, uid: owner }).adopt(name)) found.push(name);
       return found;
     };
     expect(await adopted(65_534)).toEqual(["named.service", "number.service"]);
     expect(await adopted(0)).toEqual(["root.service"]);
-    const by = hands({ machine, uid: 65_534 });
+    const by = host({ machine, uid: 65_534 });
     await by.adopt("named.service");
     await by.stop();
     await by.start();
@@ -158,9 +158,9 @@ test.skipIf(uid !== 0)(
 test.skipIf(uid !== 0)(
   "a unit is taken for that of a process while this is the one that was looked at, and not one with its number",
   async () => {
-    expect(await hands(fakeMachine({})).inspect(7)).toMatchObject({ unit: "pombo.service", args: ["serve"] });
+    expect(await host(fakeMachine({})).inspect(7)).toMatchObject({ unit: "pombo.service", args: ["serve"] });
     for (const end of ["mv 7/stat.next 7/stat;", "rm -r 7;"]) {
-      const by = hands(fakeMachine({}, end));
+      const by = host(fakeMachine({}, end));
       await expect((async () => by.inspect(7))()).rejects.toThrow("The running process 7 has just ended");
       await expect((async () => by.stop())()).rejects.toThrow("no unit");
     }
@@ -171,8 +171,8 @@ test("what was brought takes the place, unless somebody changed it meanwhile, an
   const next = join(folder, "next");
   copyFileSync("/bin/cat", next);
   const before = readFileSync(binary);
-  const by = hands({ source: source(next) });
-  expect(await hands().bring()).toBeNull();
+  const by = host({ source: source(next) });
+  expect(await host().bring()).toBeNull();
   const brought = await by.bring();
   expect(brought).toMatchObject({ draft: `${binary}.new`, version: null });
   await by.replace();
@@ -195,7 +195,7 @@ test("a link in the place of the draft is not written through", async () => {
   const victim = join(folder, "victim");
   writeFileSync(victim, "precious", { mode: 0o600 });
   symlinkSync(victim, `${binary}.new`);
-  const by = hands({ source: source(next) });
+  const by = host({ source: source(next) });
   await by.bring();
   expect([readFileSync(victim, "utf8"), statSync(victim).mode & 0o777]).toEqual(["precious", 0o600]);
   await by.end();
@@ -203,7 +203,7 @@ test("a link in the place of the draft is not written through", async () => {
 
 // Whose own the executable is matters to root alone.
 test.skipIf(uid !== 0)("root replaces no executable that others could change", () => {
-  const refused = () => expect(() => hands()).toThrow("can be changed by users other than root");
+  const refused = () => expect(() => host()).toThrow("can be changed by users other than root");
   const open = (path: string, change: () => void) => {
     change();
     refused();
@@ -211,7 +211,7 @@ test.skipIf(uid !== 0)("root replaces no executable that others could change", (
     chmodSync(path, 0o755);
   };
   // Whoever can rename a folder above it changes it too.
-  const top = mkdtempSync(join(tmpdir(), "pombo-hands-"));
+  const top = mkdtempSync(join(tmpdir(), "pombo-host-"));
   const inner = join(top, "opt");
   mkdirSync(inner);
   chmodSync(top, 0o755);
@@ -229,16 +229,16 @@ test.skipIf(uid !== 0)("root replaces no executable that others could change", (
     }
     // Beside it a draft is made: a sticky folder keeps nobody from being first.
     open(inner, () => chmodSync(inner, 0o1777));
-    expect(() => hands()).not.toThrow();
+    expect(() => host()).not.toThrow();
   } finally {
     binary = own;
     rmSync(top, { recursive: true });
   }
 });
 
-test("the process that stays root obeys its verbs, answers each with one line, and ends with whoever asks", async () => {
+test("the process that stays root performs the known actions, answers each with one line, and ends with whoever asks", async () => {
   const done: string[] = [];
-  const fake: Hands = {
+  const fake: HostActions = {
     bring: () => Promise.resolve(null),
     inspect: (pid) => Promise.reject(new Error(`no ${pid}`)),
     adopt: (unit) => Promise.resolve(unit === "pombo.service"),
@@ -250,11 +250,11 @@ test("the process that stays root obeys its verbs, answers each with one line, a
     end: async () => void done.push("end"),
   };
   const asked = [
-    { verb: "adopt", given: "pombo.service" },
-    { verb: "inspect", given: "x; rm -rf /" },
-    { verb: "stop" },
-    { verb: "__proto__" },
-    { verb: "constructor" },
+    { action: "adopt", argument: "pombo.service" },
+    { action: "inspect", argument: "x; rm -rf /" },
+    { action: "stop" },
+    { action: "__proto__" },
+    { action: "constructor" },
     "not JSON",
   ].map((each) => `${typeof each === "string" ? each : JSON.stringify(each)}\n`);
   const out: string[] = [];
@@ -264,15 +264,15 @@ test("the process that stays root obeys its verbs, answers each with one line, a
       yield Buffer.from(each.slice(5));
     }
     yield Buffer.from("x".repeat(10_000));
-    yield Buffer.from('\n{"verb":"start"}\n');
+    yield Buffer.from('\n{"action":"start"}\n');
   }
-  await serveHands(fake, { input, out: (text) => void out.push(text) });
+  await serveHostActions(fake, { input, out: (text) => void out.push(text) });
   expect(out.map((line) => JSON.parse(line) as object)).toEqual([
     { value: true },
     { fault: "no NaN", exitCode: 1 },
     { value: null },
-    { fault: "there is no such verb", exitCode: 1 },
-    { fault: "there is no such verb", exitCode: 1 },
+    { fault: "there is no such action", exitCode: 1 },
+    { fault: "there is no such action", exitCode: 1 },
     { fault: expect.any(String), exitCode: 1 },
   ]);
   // What is no question any more ends it.

@@ -4,13 +4,13 @@ import type { ConfigError } from "../src/config/toml.ts";
 
 const REQUIRED = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n';
 
-function mistakesOf(text: string): ConfigError[] {
+function findErrors(text: string): ConfigError[] {
   const result = parseConfig(text, { file: "pombo.toml", env: {} });
   return result.kind === "errors" ? result.errors : [];
 }
 
-// Each row: what is written (in place of nothing or of the required line), and the mistake it makes.
-const MISTAKES: [written: string, key: string, found: string, expected: string][] = [
+// Each row: what is written (in place of nothing or of the required line), and its error.
+const ERRORS: [written: string, key: string, found: string, expected: string][] = [
   ['hostname = "mail"', "hostname", '"mail"', "full host name"],
   ['hostname = "192.0.2.1"', "hostname", '"192.0.2.1"', "full host name"],
   ['hostname = "mail.example.net."', "hostname", '"mail.example.net."', "full host name"],
@@ -75,11 +75,11 @@ const MISTAKES: [written: string, key: string, found: string, expected: string][
   ["[[email]]\nlifetime = 3", "email", "a list of 1", "a table"],
 ];
 
-test.each(MISTAKES)(
+test.each(ERRORS)(
   "%s is refused, naming the key, what was found and what is expected",
   (written, key, found, expected) => {
     const required = REQUIRED.split("\n").filter((line) => line.split(" ")[0] !== written.split(" ")[0]);
-    const errors = mistakesOf(`${required.join("\n")}\n${written}\n`);
+    const errors = findErrors(`${required.join("\n")}\n${written}\n`);
     expect(errors).toEqual([{ key, found, expected: expect.stringContaining(expected) }]);
   },
 );
@@ -103,11 +103,36 @@ const UNKNOWN: [written: string, key: string, found: string, expected: string][]
 ];
 
 test.each(UNKNOWN)("%s is an unknown key", (written, key, found, expected) => {
-  expect(mistakesOf(`${REQUIRED}${written}\n`)).toEqual([{ key, found, expected: expect.stringContaining(expected) }]);
+  expect(findErrors(`${REQUIRED}${written}\n`)).toEqual([{ key, found, expected: expect.stringContaining(expected) }]);
+});
+
+const FORMER: [table: string, former: string, current: string][] = [
+  ["email", "retry", "retry_schedule"],
+  ["email", "keep_content", "content_retention"],
+  ["email", "provider", "transport"],
+  ["email", "allow_addresses", "allow_private_ranges"],
+  ["webhooks", "allow_addresses", "allow_private_ranges"],
+  ["webhooks", "keep", "retention"],
+  ["idempotency", "keep", "retention"],
+  ["http", "max_other_body", "max_body_default"],
+  ["rate_limits", "failed_keys_per_minute", "failed_auth_per_minute"],
+  ["sms", "unknown_wait", "lost_response_wait"],
+  ["[sms.routes]", "unknown", "on_lost_response"],
+  ["[sms.routes]", "overdue", "missing_receipt_status"],
+  ["[sms.routes]", "ids", "message_id_format"],
+  ["[sms.routes]", "dcs0_charset", "default_charset"],
+];
+
+test.each(FORMER)("[%s] %s is refused with its new name %s", (table, former, current) => {
+  expect(findErrors(`${REQUIRED}[${table}]\n${former} = "x"\n`)).toContainEqual({
+    key: `${table.replace("[sms.routes]", "sms.routes[0]")}.${former}`,
+    found: "a former name",
+    expected: `${current}, the new name of this key`,
+  });
 });
 
 test("all errors come at once, the missing keys among them", () => {
-  const errors = mistakesOf(
+  const errors = findErrors(
     '[http]\nlisten = "x"\n[email]\nlifetime = 3\nretry_schedule = ["x"]\nfoo = 1\n[plans.launch]\nsms = 2\n',
   );
   expect(errors.map(({ key }) => key)).toEqual([
@@ -128,7 +153,7 @@ test("all errors come at once, the missing keys among them", () => {
 });
 
 test("an empty file is told what it lacks", () => {
-  expect(mistakesOf("").map(({ key, found }) => [key, found])).toEqual([
+  expect(findErrors("").map(({ key, found }) => [key, found])).toEqual([
     ["hostname", "nothing"],
     ["data_dir", "nothing"],
   ]);
