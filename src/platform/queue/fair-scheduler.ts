@@ -1,101 +1,127 @@
-import type { Lane } from "./lane.ts";
+// Fair turns between workspaces, whatever they have waiting: lanes of a queue, or SMS for a route.
 
-// The lanes that are due, in a line for each workspace. The lines take turns, and none holds more places
-// than it leaves free, but for the odd one: one alone gets half of them, two a third each, so that whoever
-// comes next finds a place, however slow the destinations of the others are.
-//
-// The operator may hold a workspace's queue. Its line is then set apart as soon as its turn comes, and
-// costs the others nothing until release() brings it back.
+/** What waits for its turn. */
+export interface Schedulable {
+  readonly workspaceId: number;
+}
 
-type Lines = Map<number, Set<Lane>>;
+/**
+ * How many places a workspace may take at its turn.
+ * - `half`: half of what is left, so that no workspace holds more places than it leaves free: one workspace gets half
+ *   of all, two get a third each. For places that are held long: the next to come finds one, however slow the
+ *   destinations of the others are.
+ * - `equal`: an equal part of the places that are free or held by workspaces that wait, and at least one; none stays
+ *   free. For places that are given back at once, as those of one claim.
+ */
+export type FairShare = "half" | "equal";
 
-export class FairScheduler {
+/** Items of a workspace by their order, and the workspaces by the order of their turns. */
+type Lines<T> = Map<number, Set<T>>;
+
+/**
+ * The items that are due, in a line for each workspace; the lines take turns. The operator may hold a workspace: its
+ * line is set apart when its turn comes, and costs the others nothing until release() brings it back.
+ *
+ * Usage: lineUp() what is due; take() until it returns null, which takes an item out of its line and holds places for
+ * its workspace; giveBack() each place once it is free; lineUp() the item again when more of it is due.
+ */
+export class FairScheduler<T extends Schedulable> {
   readonly #isHeld: (workspaceId: number) => boolean;
-  /** Due, by workspace, both in the order of their turns. */
-  readonly #lines: Lines = new Map();
-  /** Due, and of workspaces whose queue is held. */
-  readonly #apart: Lines = new Map();
+  readonly #share: FairShare;
+  readonly #waiting: Lines<T> = new Map();
+  /** Items of workspaces that are held. */
+  readonly #apart: Lines<T> = new Map();
   /** Places held by each workspace. */
-  readonly #held = new Map<number, number>();
+  readonly #places = new Map<number, number>();
 
-  constructor(isHeld: (workspaceId: number) => boolean) {
+  constructor(isHeld: (workspaceId: number) => boolean, share: FairShare) {
     this.#isHeld = isHeld;
+    this.#share = share;
   }
 
-  /** To the end of its workspace's line. False: that is held, and its lane stands apart now. */
-  lineUp(lane: Lane): boolean {
-    const isHeld = this.#isHeld(lane.workspaceId);
-    addTo(isHeld ? this.#apart : this.#lines, lane);
+  /** To the end of its workspace's line. False: the workspace is held, and the item is set apart. */
+  lineUp(item: T): boolean {
+    const isHeld = this.#isHeld(item.workspaceId);
+    add(isHeld ? this.#apart : this.#waiting, item);
     return !isHeld;
   }
 
-  has(lane: Lane): boolean {
-    return [this.#lines, this.#apart].some((lines) => lines.get(lane.workspaceId)?.has(lane) === true);
+  has(item: T): boolean {
+    return [this.#waiting, this.#apart].some((lines) => lines.get(item.workspaceId)?.has(item) === true);
   }
 
-  /** The lane is no more. */
-  remove(lane: Lane): void {
-    for (const lines of [this.#lines, this.#apart]) {
-      const line = lines.get(lane.workspaceId);
-      if (line?.delete(lane) === true && line.size === 0) lines.delete(lane.workspaceId);
+  remove(item: T): void {
+    for (const lines of [this.#waiting, this.#apart]) {
+      const line = lines.get(item.workspaceId);
+      if (line?.delete(item) === true && line.size === 0) lines.delete(item.workspaceId);
     }
   }
 
-  /** The workspace's queue is held no more. */
+  /** The workspace is not held any more. */
   release(workspaceId: number): void {
     const line = this.#apart.get(workspaceId);
     this.#apart.delete(workspaceId);
-    for (const lane of line ?? []) addTo(this.#lines, lane);
+    for (const item of line ?? []) add(this.#waiting, item);
   }
 
-  /** Whether a lane of the workspace stands in line. */
+  /** Whether an item of the workspace stands in line. */
   isWaiting(workspaceId: number): boolean {
-    return (this.#lines.get(workspaceId)?.size ?? 0) > 0;
+    return this.#waiting.has(workspaceId);
   }
 
-  get first(): Lane | null {
-    for (const line of this.#lines.values()) for (const lane of line) return lane;
+  get first(): T | null {
+    for (const line of this.#waiting.values()) for (const item of line) return item;
     return null;
   }
 
   /**
-   * The lane whose turn it is, and how many of `free` places it takes, which are held then. `roomOf` tells
-   * how much may start in a lane that has just left its line; 0: it was put where it waits.
+   * The item whose turn it is, and how many of `free` places it takes, which are held from now on. `getRoom` tells how
+   * many it can use, after it was taken out of its line; 0: none now, and where it waits is the caller's concern.
    */
-  take(free: number, roomOf: (lane: Lane) => number): { lane: Lane; room: number } | null {
-    for (const [workspaceId, line] of this.#lines) {
-      const held = this.#held.get(workspaceId) ?? 0;
-      // Half of what it may still take, so that what it holds stays below what it leaves.
-      const share = Math.ceil((free - held) / 2);
+  take(free: number, getRoom: (item: T) => number): { item: T; room: number } | null {
+    for (const [workspaceId, line] of this.#waiting) {
+      const share = this.#getShare(workspaceId, free);
       if (share <= 0) continue;
       if (this.#isHeld(workspaceId)) {
-        this.#lines.delete(workspaceId);
-        for (const lane of line) addTo(this.#apart, lane);
+        this.#waiting.delete(workspaceId);
+        for (const item of line) add(this.#apart, item);
         continue;
       }
-      for (const lane of line) {
-        line.delete(lane);
-        const room = Math.min(roomOf(lane), share);
+      for (const item of line) {
+        line.delete(item);
+        const room = Math.min(getRoom(item), share);
         if (room <= 0) continue;
-        this.#lines.delete(workspaceId);
-        if (line.size > 0) this.#lines.set(workspaceId, line);
-        this.#held.set(workspaceId, held + room);
-        return { lane, room };
+        this.#waiting.delete(workspaceId);
+        if (line.size > 0) this.#waiting.set(workspaceId, line);
+        this.#hold(workspaceId, room);
+        return { item, room };
       }
-      this.#lines.delete(workspaceId);
+      this.#waiting.delete(workspaceId);
     }
     return null;
   }
 
   giveBack(workspaceId: number, places: number): void {
-    const held = (this.#held.get(workspaceId) ?? 0) - places;
-    if (held > 0) this.#held.set(workspaceId, held);
-    else this.#held.delete(workspaceId);
+    this.#hold(workspaceId, -places);
+  }
+
+  #getShare(workspaceId: number, free: number): number {
+    const held = this.#places.get(workspaceId) ?? 0;
+    if (this.#share === "half") return Math.ceil((free - held) / 2);
+    let all = free;
+    for (const [id, places] of this.#places) if (this.#waiting.has(id)) all += places;
+    return Math.min(free, Math.max(1, Math.floor(all / this.#waiting.size) - held));
+  }
+
+  #hold(workspaceId: number, places: number): void {
+    const held = (this.#places.get(workspaceId) ?? 0) + places;
+    if (held > 0) this.#places.set(workspaceId, held);
+    else this.#places.delete(workspaceId);
   }
 }
 
-function addTo(lines: Lines, lane: Lane): void {
-  const line = lines.get(lane.workspaceId);
-  if (line === undefined) lines.set(lane.workspaceId, new Set([lane]));
-  else line.add(lane);
+function add<T extends Schedulable>(lines: Lines<T>, item: T): void {
+  const line = lines.get(item.workspaceId);
+  if (line === undefined) lines.set(item.workspaceId, new Set([item]));
+  else line.add(item);
 }

@@ -32,7 +32,7 @@ export class Lanes {
   readonly #limit: number;
   readonly #lanes = new Map<number, Lane>();
   readonly #heap = new LaneHeap();
-  readonly #turns: FairScheduler;
+  readonly #turns: FairScheduler<Lane>;
   readonly #workspaceOf: (laneId: number) => number;
   readonly #gate: SiteGate | null;
   readonly #places: SitePlaces | null;
@@ -51,7 +51,7 @@ export class Lanes {
     this.#limit = limit;
     this.#workspaceOf = workspaceOf;
     this.#gate = gate;
-    this.#turns = new FairScheduler(isHeld);
+    this.#turns = new FairScheduler(isHeld, "half");
     this.#places = gate === null ? null : new SitePlaces(gate, this.#turns);
   }
 
@@ -79,12 +79,12 @@ export class Lanes {
   #takeFromLines(now: number, free: number): { lane: Lane; room: number } | null {
     const next = this.#turns.take(free, (lane) => this.#roomOf(lane, now));
     if (next === null) return null;
-    const { lane, room } = next;
+    const { item: lane, room } = next;
     lane.held += room;
     this.#held += room;
     if (lane.site !== null) this.#places?.hold(lane, lane.site, room);
     lane.isClaiming = true;
-    return next;
+    return { lane, room };
   }
 
   /** A claim of `room` is committed: `started` jobs run, `head` is the next row. */

@@ -28,12 +28,12 @@ interface Group {
 
 export class SitePlaces {
   readonly #gate: SiteGate;
-  readonly #turns: FairScheduler;
+  readonly #turns: FairScheduler<Lane>;
   readonly #groups = new Map<string, Group>();
   /** Sites for which lanes stand aside. */
   readonly #crowded = new Set<string>();
 
-  constructor(gate: SiteGate, turns: FairScheduler) {
+  constructor(gate: SiteGate, turns: FairScheduler<Lane>) {
     this.#gate = gate;
     this.#turns = turns;
   }
