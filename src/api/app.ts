@@ -21,10 +21,7 @@ import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "../modu
 import { type SuppressionDeps, suppressionRoutes } from "../modules/suppressions/routes.ts";
 import { type KeyDeps, keyRoutes } from "../modules/api-keys/routes.ts";
 import { parseRanges } from "../platform/ip/address.ts";
-import type { LinkOverview } from "../modules/sms/api/link-overview.ts";
-import { linkRoutes } from "../modules/sms/api/operator-routes.ts";
-import { smsRoutes, type SmsDeps } from "../modules/sms/api/routes.ts";
-import { linkTestRoutes, type LinkTestRouteDeps } from "../modules/sms/link-test/routes.ts";
+import type { Sms } from "../modules/sms/index.ts";
 import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
 import { operatorQueueRoutes, type OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
 import type { StatusDeps } from "../modules/operator/instance-status.ts";
@@ -55,13 +52,13 @@ export interface OperatorDeps {
   pause: PauseRouteDeps;
   status: StatusDeps;
   trace: TraceDeps;
-  sms: LinkTestRouteDeps & { overview: LinkOverview };
+  sms: Pick<Sms, "operatorRoutes">;
 }
 
 /** All that the routes need, by room. */
 export interface ApiDeps {
   emails: EmailDeps;
-  sms: SmsDeps;
+  sms: Pick<Sms, "routes">;
   domains: DomainDeps;
   keys: KeyDeps;
   workspaces: WorkspaceDeps;
@@ -110,8 +107,7 @@ export function operatorRooms({
     operatorQueueRoutes(queue),
     operatorPauseRoutes(pause),
     operatorTraceRoutes(trace),
-    linkRoutes(sms),
-    linkTestRoutes(sms),
+    ...sms.operatorRoutes(),
   ];
 }
 
@@ -132,7 +128,7 @@ export function createApi(deps: ApiDeps): AnyElysia {
   };
   const rooms: AnyElysia[] = [
     emailRoutes(deps.emails),
-    smsRoutes(deps.sms),
+    deps.sms.routes(),
     domainRoutes(deps.domains),
     workspaceRoutes(deps.workspaces),
     usageRoutes(deps.usage),

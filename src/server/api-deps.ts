@@ -19,11 +19,10 @@ import type { Log } from "../platform/log.ts";
 import type { SendingRates } from "../modules/plans/sending-block.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
-import { routingOf } from "../modules/sms/api/routing.ts";
 import { type OperatorView, operatorDeps } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
-import type { SmsGateway } from "./sms-gateway.ts";
+import type { Sms } from "../modules/sms/index.ts";
 import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
@@ -52,7 +51,7 @@ export interface ServerObjects {
   beside: AnyElysia | null;
   makeKeys: () => Promise<KeyPairs>;
   overseen: OperatorView;
-  texter: Pick<SmsGateway, "nudge" | "release" | "operator">;
+  texter: Sms;
 }
 
 /** What each room of the API is handed. */
@@ -80,7 +79,7 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
         returnPathKey: keyring.hmacKey("return-path"),
       },
     },
-    sms: smsPartsOf(built, planOf),
+    sms: built.texter,
     domains: domainPartsOf(built, planOf),
     keys: { ...stores, ...common, planOf },
     suppressions: { ...stores, ...common },
@@ -132,29 +131,13 @@ function settingsOf({ email }: Config) {
   return { bounceHost: email.bounceHost, dmarcRua: email.dmarcRua };
 }
 
-function smsPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["sms"] {
-  const { config, stores, common, guard, teller } = built;
-  const { otpLifetimeMs: otp, transactionalLifetimeMs: transactional, bulkLifetimeMs: bulk } = config.sms;
-  return {
-    ...stores,
-    ...common,
-    guard,
-    planOf,
-    record: teller.recorder.record,
-    routing: routingOf(config.sms.routes),
-    prefixes: config.sms.prefixes,
-    nudge: (work) => built.texter.nudge(work),
-    settings: { lifetimesMs: { otp, transactional, bulk }, keepAnswersMs: config.idempotency.retentionMs },
-  };
-}
-
 function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
   const { config, stores, common, keychain, verifier, worker, rates, heldExpiry, removal, texter } = built;
   return {
     ...operatorDeps({ ...built, ...built.overseen }),
     suppressions: { ...stores, ...common },
     inbox: { ...stores, ...common },
-    sms: texter.operator,
+    sms: texter,
     domains: {
       ...stores,
       ...common,

@@ -1,7 +1,7 @@
 import { ClockStepWatch } from "../platform/clock-step-watch.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Worker } from "../platform/queue/worker.ts";
-import type { SmsGateway } from "./sms-gateway.ts";
+import type { Sms } from "../modules/sms/index.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { Stores } from "./stores.ts";
 
@@ -16,7 +16,7 @@ export function watchClock(of: {
   environment: Environment;
   worker: Worker;
   teller: WebhookDelivery;
-  texter: SmsGateway;
+  texter: Sms;
   stores: Stores;
 }) {
   const { environment, worker, teller, texter, stores } = of;

@@ -26,7 +26,7 @@ import type { LinkView } from "../modules/sms/gateway/links.ts";
 import type { Sites } from "../protocols/smtp/sites.ts";
 import type { Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
-import type { SmsGateway } from "./sms-gateway.ts";
+import type { Sms } from "../modules/sms/index.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 
 // The overseeing part of the composition root: what the operator's status and queue read and change, across all
@@ -36,7 +36,7 @@ import type { HealthIssue } from "../platform/health-issue.ts";
 export interface OperatorView {
   db: Db;
   sites: Sites;
-  texter: SmsGateway;
+  texter: Sms;
   counters: Counters;
   pages: Pick<PageCheck, "check">;
   pause: Pick<DeliveryPause, "pause" | "hold" | "resume">;

@@ -41,9 +41,10 @@ import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import { createInboundMail } from "./inbound-mail.ts";
 import { createEmailDelivery } from "./email-delivery.ts";
-import type { SmsStores } from "./stores.ts";
+import { createSms, type Sms, SMS_GRACE_MS } from "../modules/sms/index.ts";
+import type { SmsStores } from "../modules/sms/stores.ts";
+import { planFinder } from "./stores.ts";
 import { createWebhookDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
-import { createSmsGateway, type SmsGateway, SMS_GATEWAY_GRACE_MS } from "./sms-gateway.ts";
 import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 
@@ -94,7 +95,7 @@ export interface App {
   /** The texts, as the dispatcher of their links moves them. */
   sms: SmsStores;
   /** Who sends and receives them. */
-  texter: SmsGateway;
+  texter: Sms;
   replicator: Replicator;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;
@@ -183,16 +184,11 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const reporters = new KnownReporters(clock);
     const sender = createEmailDelivery({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
-    const texter = createSmsGateway({
-      config,
-      environment,
-      stores,
-      committer,
-      guard,
-      pause,
-      resolver: callResolver,
-      record,
-    });
+    const common = { commit, clock, random, log, pages: listPages(keyring.hmacKey("list-cursor")) };
+    const { commitSoon } = committer;
+    const planOf = planFinder(config, stores);
+    const forSms = { steady, guard, commitSoon, pause, resolver: callResolver, record, planOf };
+    const texter = createSms({ ...common, ...forSms }, stores, config);
     const clockWatch = watchClock({ environment, worker, teller, texter, stores });
     closers.push(() => clockWatch.stop());
     const pages = new PageCheck({
@@ -209,7 +205,6 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         .concat(replicator?.issue ?? null);
     const issues = () => [...guard.issues, ...others(), ...texter.issues()].filter((each) => each !== null);
 
-    const common = { commit, clock, random, log, pages: listPages(keyring.hmacKey("list-cursor")) };
     const keeper = createMaintenance({
       config,
       environment,
@@ -323,7 +318,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     closers.push(() => heldExpiry.stop());
     heldExpiry.look();
     await worker.start();
-    closers.push(async () => void (await texter.stop(0)));
+    closers.push(() => texter.stop());
     await texter.start();
     closers.push(() => removal.stop());
     keeper.begin();
@@ -342,7 +337,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       const [emails, webhooks, texts] = await Promise.all([
         worker.stop(graceMs),
         teller.stop(graceMs),
-        texter.stop(given ?? SMS_GATEWAY_GRACE_MS),
+        texter.drain(given ?? SMS_GRACE_MS),
         server.stop(requestGraceMs),
         socket.stop(requestGraceMs),
         inbound?.stop(graceMs),

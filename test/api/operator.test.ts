@@ -3,6 +3,8 @@ import { type OperatorDeps, operatorRooms } from "../../src/api/app.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { expectErrors, type ExpectedFault, omit, startHeld, TIMESTAMP, UNKNOWN_ID, UUID_V7 } from "./kit.ts";
 import { attempted, LATER, MINUTE, NOON, startAtNoon } from "./one-email.ts";
+import { linkRoutes } from "../../src/modules/sms/api/operator-routes.ts";
+import { linkTestRoutes } from "../../src/modules/sms/link-test/routes.ts";
 
 const WORKSPACES = "/api/v1/operator/workspaces";
 const EMAILS = "/api/v1/emails";
@@ -108,7 +110,12 @@ test("the operator's rooms are all that is under their path, and nothing else, f
     pause: {} as OperatorDeps["pause"],
     status: {} as OperatorDeps["status"],
     trace: {} as OperatorDeps["trace"],
-    sms: { prefixes: ["25884"] } as OperatorDeps["sms"],
+    sms: {
+      operatorRoutes: () => [
+        linkRoutes({} as Parameters<typeof linkRoutes>[0]),
+        linkTestRoutes({ prefixes: ["25884"] } as Parameters<typeof linkTestRoutes>[0]),
+      ],
+    },
   });
   const routes = rooms.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());

@@ -14,7 +14,7 @@ function makeHealth(failover = ["other"]) {
     routes: new Map([["own", { config: { ...defaultSmsRoute("own"), failover } }]]),
     steady: clock,
     log: { event: (name) => void events.push(name), error: () => undefined },
-    pause: (_, ms) => void pauses.push(ms),
+    links: { pause: (_, ms) => void pauses.push(ms) },
   });
   const answer = (rule = OK, times = 1) => {
     for (let time = 0; time < times; time += 1) if (rule !== undefined) health.answered("own", rule);

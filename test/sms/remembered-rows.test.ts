@@ -10,7 +10,7 @@ const STEPS = 160;
 
 /** One change of a text, whether or not it can be made. */
 function change(ledger: Ledger, id: number, { pick, now }: { pick: (of: number) => number; now: number }): void {
-  const { segments, work, messages } = ledger;
+  const { segments, messages } = ledger;
   const rows = segments.of(id);
   const row = rows[pick(rows.length)];
   const workspaceId = messages.byId(id)?.workspaceId ?? 0;
@@ -32,11 +32,11 @@ function change(ledger: Ledger, id: number, { pick, now }: { pick: (of: number) 
     () => segments.endReady(id, { state: "expired", now }, SILENT),
     () => segments.moveReady(id, { route: "vodacom", isRefused: true }),
     () => segments.markInFlightUnknown(now, now + 5),
-    () => work.claimRest(id, { link: "a", leaseEpoch: now, now }),
-    () => work.recode(id, [Buffer.from("y")]),
-    () => work.moveTimes({ byMs: 3, beforeMs: now, seenForMs: 0 }),
-    () => work.free("vodacom", ["a"]),
-    () => work.unpin(["b"]),
+    () => segments.claimRest(id, { link: "a", leaseEpoch: now, now }),
+    () => segments.recode(id, [Buffer.from("y")]),
+    () => segments.moveTimes({ byMs: 3, beforeMs: now, seenForMs: 0 }),
+    () => segments.free("vodacom", ["a"]),
+    () => segments.unpin(["b"]),
   ];
   moves[pick(moves.length)]?.();
 }

@@ -1,11 +1,10 @@
 import { expect, test } from "bun:test";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
 import { prepareAtOnce } from "../../src/platform/db/statement.ts";
-import type { Claim } from "../../src/modules/sms/queue/segment-store.ts";
-import { openSegmentStore, type Words } from "../../src/modules/sms/queue/segment-store.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
+import { openSegmentStore } from "../../src/modules/sms/queue/segment-store.ts";
 import { openMessageStore } from "../../src/modules/sms/queue/message-store.ts";
 import { addMessage } from "./rows.ts";
+import type { Claim, SegmentRow, Words } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 const CLAIM: Claim = {
   route: "vodacom",
@@ -27,7 +26,11 @@ const THROTTLED: Words = {
 function start(of: TemporaryDatabase = temporaryDatabase()) {
   const settled: number[] = [];
   const messages = openMessageStore(of.db);
-  const segments = openSegmentStore(of.db, (id) => void settled.push(id));
+  const segments = openSegmentStore(
+    of.db,
+    (id) => void settled.push(id),
+    () => undefined,
+  );
   return { of, settled, messages, segments, commit: of.committer.commit, [Symbol.dispose]: () => of[Symbol.dispose]() };
 }
 
@@ -86,7 +89,11 @@ test("claims, starts and receipts read by the partial indexes", () => {
   }) as typeof prepare;
   using _all = prepareAtOnce();
   openMessageStore(on.of.db);
-  openSegmentStore(on.of.db, () => undefined);
+  openSegmentStore(
+    on.of.db,
+    () => undefined,
+    () => undefined,
+  );
   const plan = (...words: string[]) =>
     planOf((asked.find((sql) => words.every((word) => sql.includes(word))) ?? "").replaceAll("?", "0"));
   const claim = plan("IN (", "LIMIT");

@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
-import type { Words } from "../../src/modules/sms/queue/segment-store.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import type { MessageChange } from "../../src/modules/sms/queue/message-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+import type { SegmentRow, Words } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 const FINE: Words = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };
 const DELIVERED: Words = { providerStatus: "DELIVRD", providerCode: "000", category: null, reason: null };

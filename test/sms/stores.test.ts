@@ -4,11 +4,11 @@ import { defaultSmsRoute } from "../../src/config/config.ts";
 import { steady } from "../../src/platform/db/steady-sql.ts";
 import { openOverviewStore } from "../../src/modules/operator/overview-store.ts";
 import { type InboundKey, openInboundStore } from "../../src/modules/sms/inbound/store.ts";
-import { routingOf } from "../../src/modules/sms/api/routing.ts";
-import { openWorkStore } from "../../src/modules/sms/queue/work-store.ts";
+import { createRouting } from "../../src/modules/sms/api/routing.ts";
 import { openSenderIdStore } from "../../src/modules/workspaces/sender-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+import { openSegmentStore } from "../../src/modules/sms/queue/segment-store.ts";
 
 function start() {
   const of = temporaryDatabase();
@@ -134,13 +134,13 @@ test("a number goes by its longest prefix, and without one by the route that tak
   const vodacom = { ...defaultSmsRoute("vodacom"), prefixes: ["25884", "25885"] };
   const single = { ...defaultSmsRoute("single"), prefixes: ["258841111111"] };
   const rest = { ...defaultSmsRoute("rest"), segmentation: "udh16" as const, shiftTables: "pt-single" as const };
-  const all = routingOf([vodacom, single, rest]);
+  const all = createRouting([vodacom, single, rest]);
   const names = ["+258841234567", "+258851234567", "+258841111111", "+258861234567"].map((to) => all.find(to)?.name);
   expect(names).toEqual(["vodacom", "vodacom", "single", "rest"]);
   expect(all.usual).toEqual({ name: "rest", coding: { method: "udh16", nli: "pt-single", defaultCharset: "gsm7" } });
-  expect(routingOf([vodacom]).find("+258861234567")).toBeNull();
-  expect(routingOf([vodacom]).usual?.name).toBe("vodacom");
-  expect(routingOf([]).usual).toBeNull();
+  expect(createRouting([vodacom]).find("+258861234567")).toBeNull();
+  expect(createRouting([vodacom]).usual?.name).toBe("vodacom");
+  expect(createRouting([]).usual).toBeNull();
 });
 
 test("what is asked of all rows goes by the index of the few that are meant, though no value is known when it is planned", () => {
@@ -148,7 +148,11 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
   const { sqlite } = of.db;
   const asked: string[] = [];
   const db = { ...of.db, orm: drizzle(sqlite, { logger: { logQuery: (query) => void asked.push(query) } }) };
-  openWorkStore(db, { forget: () => undefined }).strayed(["vodacom"], 500);
+  openSegmentStore(
+    db,
+    () => undefined,
+    () => undefined,
+  ).strayed(["vodacom"], 500);
   openInboundStore(db).waitingSince(1_000, 500);
   openOverviewStore(db).runningLanes();
   const plans = asked.map((query) =>

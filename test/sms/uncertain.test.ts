@@ -6,9 +6,9 @@ import { resolveUncertain } from "../../src/modules/sms/gateway/resolve-uncertai
 import { type ReceiptPdu, Receipts } from "../../src/modules/sms/receipts/process.ts";
 import { readReceipt } from "../../src/modules/sms/receipts/parse.ts";
 import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 const ROUTE = "vodacom";
 const MINUTE = 60_000;

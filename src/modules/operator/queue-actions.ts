@@ -5,12 +5,12 @@ import type { EmailStore } from "../emails/store/store.ts";
 import type { Log } from "../../platform/log.ts";
 import type { QueueStore } from "../emails/queue/store.ts";
 import { dropText, hastenText } from "../sms/queue/operator-actions.ts";
-import type { ReadyWork } from "../sms/queue/segment-read-store.ts";
 import type { SegmentStore } from "../sms/queue/segment-store.ts";
 import { type DropDeps, dropCall } from "../webhooks/delivery/drop.ts";
 import type { ResolvedFilter } from "./queue-filter.ts";
 import { after, beginning, type Place, placeText, readPlace } from "./walk-cursor.ts";
 import { type RowFilter, type Kind, KINDS, type OperatorQueueStore } from "./queue-store.ts";
+import type { ReadyWork } from "../sms/queue/segment-read-store.ts";
 
 // What the operator does to messages that wait: drop them, or have them tried now. The queues are walked a slice
 // at a time with turns of the event loop between, rows are changed in small transactions, and one call does a part:

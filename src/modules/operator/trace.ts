@@ -8,13 +8,13 @@ import { notFound, validationError } from "../../platform/http/errors.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
 import { comparableAddress, parseAddress } from "../../protocols/mime/address.ts";
 import type { SegmentStore } from "../sms/queue/segment-store.ts";
-import type { SegmentRow } from "../sms/queue/segment-read-store.ts";
 import { withoutBody } from "../sms/api/serialize.ts";
 import { showSuppression } from "../suppressions/serialize.ts";
 import { showDelivery } from "../webhooks/api/serialize.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import type { Trace, TraceCandidate } from "./trace-schema.ts";
 import type { TraceStore } from "./trace-store.ts";
+import type { SegmentRow } from "../sms/queue/segment-read-store.ts";
 
 // A message's whole way: what became of it, each attempt with what was said, what came back by mail, who was told
 // of it, and whether its recipient is suppressed. Found by its own id, or by that of an event or a call about it.

@@ -1,11 +1,11 @@
-import type { LinkHistory, OperatorLink, TrialRecord } from "../../../modules/sms/api/operator-schema.ts";
+import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
 import { count, facts, plain, timeCell, timeText } from "../../framework/text.ts";
 
 // What the commands about SMS say. Words of SMSCs are shown as text that no terminal obeys.
 
 type Link = typeof OperatorLink.static;
 type History = typeof LinkHistory.static;
-type Line = (typeof TrialRecord.static)["lines"][number];
+type Line = (typeof LinkTestRecord.static)["lines"][number];
 
 const STATES: Record<Link["state"], string> = {
   bound: "bound",

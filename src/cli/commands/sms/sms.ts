@@ -1,5 +1,5 @@
 import { systemClock } from "../../../platform/clock.ts";
-import type { LinkHistory, OperatorLink, TrialRecord } from "../../../modules/sms/api/operator-schema.ts";
+import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
 import { CommandError, UsageError } from "../../framework/failure.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
 import { adviceText, errorText, idsText, lineText, linkText, stateText } from "./messages.ts";
@@ -9,7 +9,7 @@ import { jsonLine, plain } from "../../framework/text.ts";
 // `pombo sms …`: the links to SMSCs, and a test of one.
 
 type Link = typeof OperatorLink.static;
-type Trial = typeof TrialRecord.static;
+type Test = typeof LinkTestRecord.static;
 
 const COLUMNS: Column<Link>[] = [
   { title: "ROUTE", of: ({ route }) => route },
@@ -91,36 +91,36 @@ async function test({ api, given, terminal, isJson }: Work): Promise<Shown> {
   const waitS = secondsOf(given.text("wait"));
   const body = { to, from: given.text("from"), route: given.text("route"), link: given.text("link"), waitS };
   const stop = terminal.stopSignal();
-  let trial = await api.call<Trial>("POST", "/operator/sms/trial", body);
+  let linkTest = await api.call<Test>("POST", "/operator/sms/trial", body);
   if (!isJson) {
-    const by = trial.link === null ? "" : `, link ${trial.link}`;
-    terminal.out(plain(`Testing route ${trial.route}${by}: three texts to ${trial.to}. Ctrl-C ends it.`));
+    const by = linkTest.link === null ? "" : `, link ${linkTest.link}`;
+    terminal.out(plain(`Testing route ${linkTest.route}${by}: three texts to ${linkTest.to}. Ctrl-C ends it.`));
   }
-  const { id } = trial;
-  const lines = [...trial.lines];
+  const { id } = linkTest;
+  const lines = [...linkTest.lines];
   let isStopped = false;
   void stop.then(() => {
     isStopped = true;
   });
-  const show = (more: Trial["lines"]) => {
+  const show = (more: Test["lines"]) => {
     if (!isJson) for (const line of more) terminal.out(lineText(line));
   };
   show(lines);
-  while (trial.verdict === null) {
+  while (linkTest.verdict === null) {
     await Promise.race([stop, new Promise<void>((resolve) => void systemClock.after(POLL_MS, resolve))]);
-    const next: Trial | null = isStopped
-      ? await api.call<Trial | null>("DELETE", "/operator/sms/trial")
-      : await api.call<Trial | null>("GET", `/operator/sms/trial?after=${lines.length}`);
+    const next: Test | null = isStopped
+      ? await api.call<Test | null>("DELETE", "/operator/sms/trial")
+      : await api.call<Test | null>("GET", `/operator/sms/trial?after=${lines.length}`);
     if (next === null)
       throw new CommandError("The instance was stopped meanwhile: whether the texts arrived, the phone shows.");
     if (next.id !== id) throw new CommandError("Another test has begun and ended this one.");
     const more = next.lines.filter(({ no }) => no > lines.length);
     show(more);
     lines.push(...more);
-    trial = next;
+    linkTest = next;
   }
-  const { result, sentences } = trial.verdict;
-  if (isJson) terminal.out(jsonLine({ ...trial, lines }));
+  const { result, sentences } = linkTest.verdict;
+  if (isJson) terminal.out(jsonLine({ ...linkTest, lines }));
   else terminal.out(["", ...sentences.map((sentence) => plain(sentence))].join("\n"));
   const ending = ENDINGS[result];
   if (isStopped) throw new CommandError("Stopped: what was sent is sent.", INTERRUPTED);
@@ -136,7 +136,7 @@ interface Ending {
   code: 1 | 3 | 4 | 130;
 }
 
-const ENDINGS: Record<NonNullable<Trial["verdict"]>["result"], Ending | null> = {
+const ENDINGS: Record<NonNullable<Test["verdict"]>["result"], Ending | null> = {
   delivered: null,
   unconfirmed: { words: "Taken by the SMSC, and not confirmed as delivered.", code: 3 },
   failed: { words: "The link does not carry all three texts.", code: 4 },

@@ -1,6 +1,5 @@
-import type { Clock } from "../../../platform/clock.ts";
 import type { Plan } from "../../../config/config.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
+import type { Context } from "../../../platform/context.ts";
 import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
 import { AppError } from "../../../platform/errors.ts";
 import type { RecordEvent } from "../../events/record.ts";
@@ -9,11 +8,9 @@ import { newId } from "../../../platform/uuid.ts";
 import type { IdempotencyRequest } from "../../idempotency/key.ts";
 import { replayOf, type SendAnswer } from "../../idempotency/replay.ts";
 import type { IdempotencyStore } from "../../idempotency/store.ts";
-import type { Log } from "../../../platform/log.ts";
 import { refusalOf, workspaceGone } from "../../plans/sending-refusal.ts";
 import { dayAt } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
-import type { Random } from "../../../platform/random.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import { changeCredits } from "../../workspaces/credits.ts";
 import type { CreditStore } from "../../workspaces/credit-store.ts";
@@ -21,39 +18,41 @@ import type { SenderIdRow, SenderIdStore } from "../../workspaces/sender-store.t
 import type { WorkspaceRow, WorkspaceStore } from "../../workspaces/store.ts";
 import type { PreparedText } from "./prepare.ts";
 import { prepareText } from "./prepare.ts";
-import type { ReferenceStore } from "../queue/reference-store.ts";
+import type { SmsStores } from "../stores.ts";
 import type { Routing, SmsRoute } from "./routing.ts";
 import type { SmsSend } from "./schema.ts";
-import type { ReadyWork, Priority } from "../queue/segment-read-store.ts";
-import type { SegmentStore } from "../queue/segment-store.ts";
 import { withoutBody } from "./serialize.ts";
-import type { MessageStore, NewMessage } from "../queue/message-store.ts";
+import type { NewMessage } from "../queue/message-store.ts";
+import type { Priority, ReadyWork } from "../queue/segment-read-store.ts";
 
 // Accepting a text. One closure decides and writes everything: the replay of an idempotent answer, the
 // workspace's block, plan, sender id, suppression, route, credits, the rows of message and segments, the
 // stored answer. The text is encoded and split here, once: what is sent, sent again and paid for is settled
 // with the 202.
 
-export interface SmsAcceptDeps {
-  sms: { messages: MessageStore; segments: SegmentStore; references: ReferenceStore };
-  senderIds: Pick<SenderIdStore, "of">;
-  suppressions: Pick<SuppressionStore, "reasonForNumber">;
-  workspaces: Pick<WorkspaceStore, "byId" | "addCredits">;
-  credits: Pick<CreditStore, "insert">;
-  usage: Pick<UsageStore, "add">;
+/** The stores that accepting a message reads and writes. */
+export interface AcceptStores {
+  sms: SmsStores;
+  senderIds: SenderIdStore;
+  suppressions: SuppressionStore;
+  workspaces: WorkspaceStore;
+  credits: CreditStore;
+  usage: UsageStore;
   idempotency: IdempotencyStore;
-  commit: Commit;
-  guard: Pick<DiskGuard, "blockedReason">;
-  clock: Pick<Clock, "now">;
-  random: Random;
-  log: Log;
-  /** The plan of a workspace. */
+}
+
+/** Of writing a message that is decided on. */
+export interface WriteDeps extends AcceptStores, Pick<Context, "random" | "log"> {
   planOf: (workspaceId: number) => Plan;
-  routing: Routing;
   record: RecordEvent;
-  /** Told after the commit: there is work for a route's links. */
-  nudge: (work: ReadyWork) => void;
   settings: { lifetimesMs: Record<Priority, number>; keepAnswersMs: number };
+}
+
+export interface SmsAcceptDeps extends WriteDeps, Pick<Context, "commit" | "clock"> {
+  guard: Pick<DiskGuard, "blockedReason">;
+  routing: Routing;
+  /** Called after the commit: there is work for a route's links. */
+  nudge: (work: ReadyWork) => void;
 }
 
 export interface SmsAcceptRequest {
@@ -165,8 +164,6 @@ export interface Decided {
   text: PreparedText;
   now: number;
 }
-
-type WriteDeps = Pick<SmsAcceptDeps, "sms" | "credits" | "workspaces" | "usage" | "random" | "record" | "settings">;
 
 /** Inside a transaction: writes it, and takes the credits. Throws AppError where there are too few. */
 export function writeText(decided: Decided, deps: WriteDeps): { uid: string; work: ReadyWork } {

@@ -11,15 +11,15 @@ import { LEARNED } from "../receipts/process.ts";
 
 export interface LinkOverviewDeps {
   routes: ReadonlyMap<string, Route>;
-  links: Pick<Links, "views" | "pdusOf">;
+  links: Pick<Links, "views" | "listPdus">;
   store: Pick<LinkStore, "learned" | "eventsOf">;
   /** Whether texts and numbers may be seen. */
   isAllShown: boolean;
 }
 
-export type LinkOverview = ReturnType<typeof linkOverview>;
+export type LinkOverview = ReturnType<typeof createLinkOverview>;
 
-export function linkOverview({ routes, links, store, isAllShown }: LinkOverviewDeps) {
+export function createLinkOverview({ routes, links, store, isAllShown }: LinkOverviewDeps) {
   return {
     /** In the order of the configuration. */
     links(): (typeof OperatorLink.static)[] {
@@ -47,7 +47,7 @@ export function linkOverview({ routes, links, store, isAllShown }: LinkOverviewD
       const chosen = link === null ? all : all.filter((name) => name === link);
       if (link !== null && chosen.length === 0) return null;
       const events = chosen.flatMap((name) => store.eventsOf(name, limit));
-      const pdus = chosen.flatMap((name) => links.pdusOf(name).map((pdu) => ({ ...pdu, link: name })));
+      const pdus = chosen.flatMap((name) => links.listPdus(name).map((pdu) => ({ ...pdu, link: name })));
       return {
         events: events
           .toSorted((a, b) => b.id - a.id)

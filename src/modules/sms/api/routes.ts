@@ -11,7 +11,6 @@ import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
-import type { InboundStore } from "../inbound/store.ts";
 import { preview } from "./preview.ts";
 import { AcceptedSms, InboundSms, SmsPreview, smsPreview, smsQuery, SmsRecord, smsSend } from "./schema.ts";
 import { showInbound, showMessage } from "./serialize.ts";
@@ -26,7 +25,6 @@ const COMMON_CODING: Coding = { method: "udh8", nli: "off", defaultCharset: "gsm
 
 export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;
-  sms: SmsAcceptDeps["sms"] & { inbound: Pick<InboundStore, "list"> };
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
 }

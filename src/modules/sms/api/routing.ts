@@ -18,7 +18,7 @@ export interface Routing {
 }
 
 /** The longest prefix wins; a route without prefixes takes what no other does. */
-export function routingOf(
+export function createRouting(
   configs: Pick<SmsRouteConfig, "name" | "prefixes" | "segmentation" | "shiftTables" | "defaultCharset">[],
 ): Routing {
   const byPrefix = new Map<string, SmsRoute>();

@@ -1,7 +1,9 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
-import { isFrequent } from "../../../protocols/smpp/submit-outcome.ts";
+import { isFrequent, outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
+import type { LinkEvent } from "./link-event.ts";
+import type { Links } from "./links.ts";
 import type { Route } from "./route-settings.ts";
 
 // How an SMSC does, by its last answers. Where half of them are errors of its own, its texts go by the routes that
@@ -38,8 +40,7 @@ export interface CircuitBreakerDeps {
   /** Of spans. */
   steady: Pick<Clock, "now">;
   log: Log;
-  /** The links of a route send nothing for so long, and ask for more then. */
-  pause: (route: string, ms: number) => void;
+  links: Pick<Links, "pause">;
 }
 
 export class CircuitBreaker {
@@ -50,6 +51,14 @@ export class CircuitBreaker {
 
   constructor(deps: CircuitBreakerDeps) {
     this.#deps = deps;
+  }
+
+  /** Outside of transactions, which may be run again: what an event of a link says of its SMSC. */
+  observe(event: LinkEvent): void {
+    const { name } = event.link.route.config;
+    if (event.kind === "submitted") this.sent(name, 1);
+    else if (event.kind === "responded") this.answered(name, outcomeOf(event.status, event.link.route.statuses));
+    else if (event.kind === "timed_out" || event.kind === "lost") this.unanswered(name);
   }
 
   /** A submit was answered. */
@@ -104,13 +113,14 @@ export class CircuitBreaker {
   }
 
   #break(route: string, pauseMs: number): void {
-    const { routes, steady, log, pause } = this.#deps;
+    const { routes, steady, log, links } = this.#deps;
     // Where nothing stands in, an SMSC that errs is better than none.
     if ((routes.get(route)?.config.failover.length ?? 0) === 0) return;
     this.#open.set(route, { pauseMs, untilMs: steady.now() + pauseMs, sent: 0, good: 0 });
     this.#answersOf(route).length = 0;
     log.event("sms.circuit_open", { route, pauseS: pauseMs / 1_000 }, "warn");
-    pause(route, pauseMs);
+    // They ask for more then.
+    links.pause(route, pauseMs);
   }
 
   /** What was on its way when it opened says nothing new. */
@@ -121,7 +131,7 @@ export class CircuitBreaker {
     if (circuit.good < PROBES) return;
     this.#open.delete(route);
     // Those of its links that had no part in the trial ask for more as well.
-    this.#deps.pause(route, 0);
+    this.#deps.links.pause(route, 0);
     this.#deps.log.event("sms.circuit_closed", { route });
   }
 }

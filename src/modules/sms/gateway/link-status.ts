@@ -55,7 +55,7 @@ export interface LinkSight {
 }
 
 /** An entry of a link's history, for the database. */
-export interface LinkEvent {
+export interface LinkChange {
   kind: "bound" | "lost" | "refused" | "throttled";
   detail: string | null;
 }
@@ -64,7 +64,7 @@ const KEPT_PDUS = 50;
 /** Longer ones, of a whole text in message_payload, are cut. */
 const KEPT_BYTES = 1_024;
 
-export class LinkWatch {
+export class LinkStatus {
   readonly counts: LinkCounts = {
     submits: { accepted: 0, throttled: 0, later: 0, refused: 0, unanswered: 0, lost: 0 },
     ends: { lost: 0, refused: 0 },
@@ -96,7 +96,7 @@ export class LinkWatch {
     this.#since = clock.now();
   }
 
-  bound(role: string): LinkEvent {
+  bound(role: string): LinkChange {
     this.#since = this.#clock.now();
     this.#retryAt = null;
     this.#isRefused = false;
@@ -104,7 +104,7 @@ export class LinkWatch {
   }
 
   /** Null: it was closed by us. */
-  unbound({ reason, refusedWith, retryInMs }: Unbound): LinkEvent | null {
+  unbound({ reason, refusedWith, retryInMs }: Unbound): LinkChange | null {
     const now = this.#clock.now();
     if (this.#retryAt === null) this.#since = now;
     this.#retryAt = retryInMs === null ? null : now + retryInMs;
@@ -120,14 +120,14 @@ export class LinkWatch {
   }
 
   /** Null: that it is throttled is known. */
-  throttled({ ratePerSecond, isNews }: Slowed): LinkEvent | null {
+  throttled({ ratePerSecond, isNews }: Slowed): LinkChange | null {
     this.counts.throttled += 1;
     if (!isNews) return null;
     return { kind: "throttled", detail: `${Math.round(ratePerSecond * 10) / 10} a second from now on` };
   }
 
-  /** A submit's answer is committed, or needs no commit. */
-  answered(status: number): void {
+  /** A submit's response is committed, or needs no commit. */
+  responded(status: number): void {
     const rule = outcomeOf(status, this.#route.statuses);
     const { action, category, name } = rule;
     const isLater = action === "retry" ? "later" : "refused";
@@ -137,15 +137,15 @@ export class LinkWatch {
     this.#error = { at: this.#clock.now(), reason: "a submit was refused", statusName: name, advice: null };
   }
 
-  unknown(outcome: "unanswered" | "lost"): void {
+  uncertain(outcome: "unanswered" | "lost"): void {
     this.counts.submits[outcome] += 1;
     if (outcome === "lost") return;
     const reason = "a submit was not answered in time";
     this.#error = { at: this.#clock.now(), reason, statusName: null, advice: null };
   }
 
-  /** A receipt of this state, or a text (null), is committed. */
-  told(receipt: ReceiptState | null): void {
+  /** A receipt of this state, or a subscriber's message (null), is committed. */
+  received(receipt: ReceiptState | null): void {
     if (receipt === null) this.counts.texts += 1;
     else this.counts.receipts[receipt] += 1;
   }

@@ -1,15 +1,15 @@
 import type { Route } from "./route-settings.ts";
-import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
-import type { SegmentStore, Words } from "../queue/segment-store.ts";
-import type { MessageStore } from "../queue/message-store.ts";
-import type { Share } from "../queue/failed-writes.ts";
+import type { SegmentStore } from "../queue/segment-store.ts";
+import type { SegmentBatch } from "../queue/failed-writes.ts";
+import type { SmsStores } from "../stores.ts";
+import type { ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
 
-// A segment of which nobody knows whether the SMSC has it: the connection broke, the answer did not come, or pombo
-// was killed. A text of one segment is sent once more, marked, under the same user_message_reference; any
-// other is held for a while, since its answer may come late and its receipt tell of it, and then given up.
+// A segment of which nobody knows whether the SMSC has it: the connection broke, the response did not come, or pombo was
+// killed. A message of one segment is sent once more, marked, under the same user_message_reference; any other is held
+// for a while, since its response or its receipt may come late, and then given up.
 
 export interface ResolveUncertainDeps {
-  sms: { segments: SegmentStore; messages: Pick<MessageStore, "byId"> };
+  sms: Pick<SmsStores, "segments" | "messages">;
   routes: ReadonlyMap<string, Route>;
   /** Applies receipts that came before; null: there are none. */
   prove: (row: SegmentRow, now: number) => ReadyWork[] | null;
@@ -28,7 +28,7 @@ export function resolveUncertain(row: SegmentRow, now: number, deps: ResolveUnce
     const nextAt = Math.min(now, messages.byId(messageId)?.createdAt ?? now);
     segments.retry(row, { now, nextAt, isCounted: true, isResend: true }, wordsOf(row));
     // Those behind it may have been held, where the route had another policy before a start.
-    if (row.parts > 1 && !isBesideDoubt(row, segments)) segments.delayReady(messageId, nextAt);
+    if (row.parts > 1 && !isBesideUncertain(row, segments)) segments.delayReady(messageId, nextAt);
     return [{ route, priority, workspaceId, nextAt }];
   }
   // Its waiting begins when it is looked at first.
@@ -47,19 +47,19 @@ export function resolveUncertain(row: SegmentRow, now: number, deps: ResolveUnce
   return [];
 }
 
-interface DoubtDeps {
+interface DueDeps {
   sms: { segments: Pick<SegmentStore, "unknownDue" | "one"> };
-  answers: { decide(row: SegmentRow, now: number): ReadyWork[] };
+  responses: { resolve(row: SegmentRow, now: number): ReadyWork[] };
 }
 
-/** Those that are to be decided by now. */
-export function dueDoubts(now: number, { sms, answers }: DoubtDeps): Share<SegmentRow> {
+/** Those that are to be resolved by now. */
+export function buildUncertainBatch(now: number, { sms, responses }: DueDeps): SegmentBatch<SegmentRow> {
   return {
-    where: "sms decide",
+    where: "sms uncertain",
     find: (limit) => sms.segments.unknownDue(now, limit),
     act({ messageId, seq }) {
       const row = sms.segments.one(messageId, seq);
-      return row?.state === "unknown" ? answers.decide(row, now) : [];
+      return row?.state === "unknown" ? responses.resolve(row, now) : [];
     },
   };
 }
@@ -73,7 +73,7 @@ export function acceptFirst(row: SegmentRow, now: number, segments: Pick<Segment
   return segments.accept(row, { smscId: key, smscIdKey: key, expectsReceipt: true, now }, NOTHING_WRONG);
 }
 
-/** Inside a transaction: what became of a part is known; those behind it go on, unless another one is in doubt. */
+/** Inside a transaction: what became of a part is known; those behind it go on, unless another one is uncertain. */
 export function releaseParts(
   before: SegmentRow,
   now: number,
@@ -88,19 +88,19 @@ export function releaseParts(
 
 /**
  * Inside a transaction: when a part that waits again is due, which was to be at `nextAt`. While another part of its
- * text is in doubt that is the text's own end, as for those behind it: what is decided of it releases all of them.
+ * text is uncertain that is the text's own end, as for those behind it: what is decided of it releases all of them.
  */
 export function dueBeside(
   row: SegmentRow,
   nextAt: number,
   { segments, messages }: ResolveUncertainDeps["sms"],
 ): number {
-  if (row.parts === 1 || !isBesideDoubt(row, segments)) return nextAt;
+  if (row.parts === 1 || !isBesideUncertain(row, segments)) return nextAt;
   return Math.max(nextAt, messages.byId(row.messageId)?.expiresAt ?? nextAt);
 }
 
 /** Whether nobody knows of another part of its text. */
-function isBesideDoubt({ messageId, seq }: SegmentRow, segments: Pick<SegmentStore, "of">): boolean {
+function isBesideUncertain({ messageId, seq }: SegmentRow, segments: Pick<SegmentStore, "of">): boolean {
   return segments.of(messageId).some((other) => other.seq !== seq && other.state === "unknown");
 }
 

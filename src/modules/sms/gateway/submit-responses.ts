@@ -1,39 +1,30 @@
-import type { AfterCommit } from "../../../platform/db/after-commit.ts";
-import type { Log } from "../../../platform/log.ts";
+// submit_sm_resp and what stands for it: what becomes of segments that were handed to a link. All of it is inside a
+// transaction, and answers with the work that waits again.
+
+import type { Context } from "../../../platform/context.ts";
 import { nextStep, outcomeOf, type Step, statusText } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
-import { type Submission, isReported } from "./submission.ts";
-import type { CircuitBreaker } from "./circuit-breaker.ts";
+import { splitAsUcs2 } from "../encoding/segment.ts";
+import type { Fence, ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
 import { idKey, MAX_ID } from "../receipts/message-id.ts";
 import type { Receipts } from "../receipts/process.ts";
+import type { SmsStores } from "../stores.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
+import type { Links } from "./links.ts";
+import { acceptFirst, dueBeside, NOTHING_WRONG, releaseParts, resolveUncertain } from "./resolve-uncertain.ts";
 import type { Route } from "./route-settings.ts";
-import { splitAsUcs2 } from "../encoding/segment.ts";
-import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
-import type { Fence, SegmentStore, Words } from "../queue/segment-store.ts";
-import type { MessageStore } from "../queue/message-store.ts";
-import { acceptFirst, resolveUncertain, dueBeside, NOTHING_WRONG, releaseParts } from "./resolve-uncertain.ts";
-import type { WorkStore } from "../queue/work-store.ts";
+import { isReported, type Submission } from "./submission.ts";
 
-// submit_sm_resp and what stands for it: what becomes of segments that were handed to a link: answered, at last or too late; not answered; not written at
-// all. Everything here is inside a transaction, and tells the work that waits again.
-
-export interface SubmitResponsesDeps {
-  sms: {
-    segments: SegmentStore;
-    messages: Pick<MessageStore, "byId">;
-    work: Pick<WorkStore, "recode">;
-    facts: Pick<AfterCommit, "run">;
-  };
+export interface SubmitResponsesDeps extends Pick<Context, "log"> {
+  sms: Pick<SmsStores, "segments" | "messages" | "facts">;
   routes: ReadonlyMap<string, Route>;
   receipts: Receipts;
-  health: CircuitBreaker;
+  breaker: Pick<CircuitBreaker, "isOpen" | "isMostlyFull">;
+  links: Pick<Links, "pause">;
   lostResponseWaitMs: number;
-  log: Log;
-  /** The whole route rests. */
-  pause: (route: string, ms: number) => void;
 }
 
-export interface GivenAnswer {
+export interface SubmitResponse {
   status: number;
   messageId: string;
 }
@@ -45,41 +36,34 @@ export class SubmitResponses {
     this.#deps = deps;
   }
 
-  /** Outside of transactions, which may be run again: what an answer says of the SMSC; `status` null: it did not come. */
-  heard(route: string, status: number | null): void {
-    const { routes, health } = this.#deps;
-    if (status === null) health.unanswered(route);
-    else health.answered(route, outcomeOf(status, routes.get(route)?.statuses));
-  }
-
-  answered(flight: Submission, answer: GivenAnswer, now: number): ReadyWork[] {
+  responded(submission: Submission, response: SubmitResponse, now: number): ReadyWork[] {
     const { routes, sms } = this.#deps;
-    const rule = outcomeOf(answer.status, routes.get(flight.route)?.statuses);
+    const rule = outcomeOf(response.status, routes.get(submission.route)?.statuses);
     if (rule.action === "accept") {
-      return this.#accept(flight, answer.messageId, now);
+      return this.#accept(submission, response.messageId, now);
     }
     // Another claim of it has its own answer; and what a receipt has proved is not refused any more.
     const rows = sms.segments
-      .of(flight.messageId)
-      .filter(({ seq }) => flight.seqs.includes(seq))
-      .filter((row) => row.leaseEpoch === flight.leaseEpoch && isOpen(row));
-    return this.#refused(rows, rule, answer.status, now);
+      .of(submission.messageId)
+      .filter(({ seq }) => submission.seqs.includes(seq))
+      .filter((row) => row.leaseEpoch === submission.leaseEpoch && isOpen(row));
+    return this.#refused(rows, rule, response.status, now);
   }
 
   /** The connection is gone, or the answer did not come in time. */
-  unanswered(flight: Submission, now: number): ReadyWork[] {
+  lost(submission: Submission, now: number): ReadyWork[] {
     const { segments } = this.#deps.sms;
     const giveUpAt = now;
-    const lost = flight.seqs.map((seq) => segments.unknown(fence(flight, seq), { now, giveUpAt }));
-    return flight.seqs.flatMap((seq, index) => {
-      const row = lost[index] === true ? segments.one(flight.messageId, seq) : undefined;
+    const lost = submission.seqs.map((seq) => segments.unknown(fence(submission, seq), { now, giveUpAt }));
+    return submission.seqs.flatMap((seq, index) => {
+      const row = lost[index] === true ? segments.one(submission.messageId, seq) : undefined;
       // What told of one part of a text that went whole has told of the others.
-      return row?.state === "unknown" ? this.decide(row, now) : [];
+      return row?.state === "unknown" ? this.resolve(row, now) : [];
     });
   }
 
   /** Of a segment that is `unknown`. */
-  decide(row: SegmentRow, now: number): ReadyWork[] {
+  resolve(row: SegmentRow, now: number): ReadyWork[] {
     const { sms, routes, receipts, lostResponseWaitMs } = this.#deps;
     return resolveUncertain(row, now, {
       sms,
@@ -90,36 +74,36 @@ export class SubmitResponses {
   }
 
   /** Nothing of it was written: `reason` null, it waits as before; else it never can be. */
-  unsent(flight: Submission, reason: string | null, now: number): ReadyWork[] {
+  unsent(submission: Submission, reason: string | null, now: number): ReadyWork[] {
     const { sms, log } = this.#deps;
     const { segments, facts } = sms;
-    return flight.seqs.flatMap((seq) => {
-      const row = segments.one(flight.messageId, seq);
+    return submission.seqs.flatMap((seq) => {
+      const row = segments.one(submission.messageId, seq);
       if (row === undefined) return [];
       const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
       if (reason !== null) {
-        segments.end(fence(flight, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
-        facts.run(() => log.error("sms submit", new Error(reason), { message: flight.messageId, seq }));
+        segments.end(fence(submission, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
+        facts.run(() => log.error("sms submit", new Error(reason), { message: submission.messageId, seq }));
         return [];
       }
       const said = { providerStatus, providerCode, category, reason: before };
       // In its old place: later, the parts behind it would go before it.
       const nextAt = dueBeside(row, row.nextAt, sms);
-      segments.retry(fence(flight, seq), { now, nextAt, isCounted: false, isResend: false }, said);
+      segments.retry(fence(submission, seq), { now, nextAt, isCounted: false, isResend: false }, said);
       return [{ route, priority, workspaceId, nextAt }];
     });
   }
 
-  #accept(flight: Submission, id: string, now: number): ReadyWork[] {
+  #accept(submission: Submission, id: string, now: number): ReadyWork[] {
     const { segments, messages } = this.#deps.sms;
     const smscIdKey = idKey(id);
     const smscId = smscIdKey === null ? null : id.trim().slice(0, MAX_ID);
-    const route = this.#deps.routes.get(flight.route);
-    const rows = flight.seqs.flatMap((seq) => segments.one(flight.messageId, seq) ?? []);
+    const route = this.#deps.routes.get(submission.route);
+    const rows = submission.seqs.flatMap((seq) => segments.one(submission.messageId, seq) ?? []);
     for (const row of rows) {
       const expectsReceipt = smscIdKey !== null && route !== undefined && isReported(route, row);
       // The late answer of a first submit counts as well, unless the second will have its own.
-      const isMeant = row.leaseEpoch === flight.leaseEpoch || row.state !== "in_flight";
+      const isMeant = row.leaseEpoch === submission.leaseEpoch || row.state !== "in_flight";
       if (isMeant && row.acceptedAt === null)
         segments.accept(row, { smscId, smscIdKey, expectsReceipt, now }, NOTHING_WRONG);
       // It was sent twice, or a receipt came first: this id may have receipts as well.
@@ -127,7 +111,7 @@ export class SubmitResponses {
     }
     const released = rows.flatMap((row) => releaseParts(row, now, segments));
     if (smscId === null || rows.length === 0) return released;
-    this.#deps.receipts.join(rows, () => messages.byId(flight.messageId)?.recipient ?? "", smscId, now);
+    this.#deps.receipts.join(rows, () => messages.byId(submission.messageId)?.recipient ?? "", smscId, now);
     return released;
   }
 
@@ -146,7 +130,7 @@ export class SubmitResponses {
     const retries = first.retries?.[status] ?? 0;
     const step = nextStep(rule, { retries, canReroute: to !== null, canReencode: recoded !== null });
     this.#rest(first.route, rule, step);
-    if (step.kind === "reencode" && recoded !== null) sms.work.recode(first.messageId, recoded);
+    if (step.kind === "reencode" && recoded !== null) sms.segments.recode(first.messageId, recoded);
     const said = { providerStatus: rule.name, providerCode: code, category: rule.category, reason: null };
     return rows.flatMap((row) => this.#follow(row, { step, said, status, to, now }));
   }
@@ -195,10 +179,10 @@ export class SubmitResponses {
 
   /** The route that takes a refused text over, which happens once. */
   #standIn({ route, reroutes }: SegmentRow): string | null {
-    const { routes, health } = this.#deps;
+    const { routes, breaker } = this.#deps;
     if (reroutes > 0) return null;
     const others = (routes.get(route)?.config.failover ?? []).filter((name) => routes.has(name));
-    return others.find((name) => !health.isOpen(name)) ?? others[0] ?? null;
+    return others.find((name) => !breaker.isOpen(name)) ?? others[0] ?? null;
   }
 
   /** The text in UTF-16, where that takes as many parts: they are paid for. */
@@ -213,7 +197,7 @@ export class SubmitResponses {
 
   #rest(route: string, { pausesRoute }: StatusRule, step: Step): void {
     if (pausesRoute !== "when_frequent" || step.kind !== "retry") return;
-    if (this.#deps.health.isMostlyFull(route)) this.#deps.pause(route, step.afterMs);
+    if (this.#deps.breaker.isMostlyFull(route)) this.#deps.links.pause(route, step.afterMs);
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Origin } from "../../../protocols/smpp/session/events.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
-import type { SeenStore } from "./duplicate-store.ts";
+import type { DuplicateStore } from "./duplicate-store.ts";
 
 // An SMSC sends a text again when our acknowledgement was lost with the connection, and nothing in SMPP says that it
 // is the same one. People, too, write the same twice. It is taken for the same only where its acknowledgement may
@@ -15,7 +15,7 @@ const LOOK_BACK_MS = 5 * 60_000;
 const SOON_MS = 60_000;
 
 export interface DuplicateFilterDeps {
-  seen: SeenStore;
+  duplicates: DuplicateStore;
   /** Of stored times, and of spans. */
   clock: Pick<Clock, "now">;
   steady: Pick<Clock, "now">;
@@ -35,19 +35,19 @@ export class DuplicateFilter {
 
   /** Inside the transaction that takes a text: whether it was taken before; it is remembered. */
   isRepeat(route: string, message: Inbound, { session, sequence }: Origin): boolean {
-    const { seen, clock } = this.#deps;
+    const { duplicates, clock } = this.#deps;
     const now = clock.now();
     const name = this.#nameOf(session);
     const reference = message.receiptedMessageId;
     const digest = digestOf(message);
-    const before = seen.find(route, digest, now - LOOK_BACK_MS).find((row) => {
+    const before = duplicates.find(route, digest, now - LOOK_BACK_MS).find((row) => {
       if (reference !== null && row.reference === reference) return true;
       if (row.session === name) return row.sequence === sequence;
       const brokeAt = this.#brokeAt(row.session, now);
       return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && this.#ageOf(session) <= SOON_MS;
     });
-    if (before === undefined) seen.insert({ route, digest, reference, session: name, sequence, receivedAt: now });
-    else seen.moved(before.id, { session: name, sequence, receivedAt: now });
+    if (before === undefined) duplicates.insert({ route, digest, reference, session: name, sequence, receivedAt: now });
+    else duplicates.moved(before.id, { session: name, sequence, receivedAt: now });
     return before !== undefined;
   }
 

@@ -1,6 +1,5 @@
-import type { Log } from "../../../platform/log.ts";
 import { refusalOf } from "../../plans/sending-refusal.ts";
-import { type SmsAcceptDeps, writeText } from "../api/accept.ts";
+import { type WriteDeps, writeText } from "../api/accept.ts";
 import { prepareText } from "../api/prepare.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
@@ -11,16 +10,12 @@ import type { ReadyWork } from "../queue/segment-read-store.ts";
 
 const AGAIN_MS = 86_400_000;
 
-export interface HelpDeps extends Omit<
-  SmsAcceptDeps,
-  "commit" | "guard" | "idempotency" | "clock" | "routing" | "nudge"
-> {
+export interface HelpDeps extends WriteDeps {
   /** Null: HELP is not answered. */
   helpText: string | null;
   routes: ReadonlyMap<string, Route>;
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
-  log: Log;
 }
 
 export interface AskedForHelp {

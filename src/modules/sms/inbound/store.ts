@@ -15,8 +15,6 @@ export type InboundKey = Pick<InboundPartRow, "route" | "source" | "destination"
 /** A text that is somebody's. */
 export type OwnedInbound = InboundRow & { workspaceId: number };
 
-export type InboundStore = ReturnType<typeof openInboundStore>;
-
 export function openInboundStore({ orm }: Db) {
   const isOf = (key: InboundKey) =>
     and(

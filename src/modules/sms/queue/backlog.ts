@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../../platform/clock.ts";
 import type { HealthIssue } from "../../../platform/health-issue.ts";
-import type { LinkView } from "../gateway/links.ts";
+import type { Links } from "../gateway/links.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { WaitingCount } from "./waiting-count.ts";
 
@@ -16,8 +16,8 @@ const FEW = 100;
 
 export interface BacklogDeps {
   routes: ReadonlyMap<string, Route>;
-  waiting: Pick<WaitingCount, "of" | "isAtLimit">;
-  links: { unboundMs: (route: string) => number; views: () => LinkView[] };
+  waiting: Pick<WaitingCount, "get" | "isAtLimit">;
+  links: Pick<Links, "unboundMs" | "views">;
   /** Nothing is sent, as the operator wants it. */
   isPaused: () => boolean;
   /** Of stored times, and of spans. */
@@ -61,7 +61,7 @@ export class Backlog {
     // A link that is away, and a pause, are told of by themselves.
     if (isPaused() || links.unboundMs(route) > 0) return void this.#watched.delete(route);
     const before = this.#watched.get(route);
-    const counts = [...(before?.counts ?? []), waiting.of(route).waiting].slice(-LOOKS);
+    const counts = [...(before?.counts ?? []), waiting.get(route).waiting].slice(-LOOKS);
     const isGrowing = grows(counts, (count) => waiting.isAtLimit(count));
     const growsSince = isGrowing ? (before?.growsSince ?? clock.now()) : null;
     this.#watched.set(route, { counts, growsSince });

@@ -1,9 +1,11 @@
-import { and, asc, desc, eq, gte, lt, lte, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
-import { smsMessages } from "../../../platform/db/schema/sms.ts";
+import { smsMessages, smsSegments } from "../../../platform/db/schema/sms.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
+import { type Jump, LONGEST_JUMP_MS } from "./message-clock.ts";
+import { IS_READY } from "./segment-read-store.ts";
 
 // The messages. What a message's segments say of it (`PublicState`) is written by settle-message.ts alone.
 
@@ -223,4 +225,44 @@ export function openMessageStore(db: Db) {
       return [...same, ...read(lt(smsMessages.createdAt, createdAt), limit + 1 - same.length)];
     },
   };
+}
+
+/** After a far step back, what would wait for longer waits so much: about what SMSCs are given when they ask for time. */
+const SOON_MS = 60_000;
+/** A jump is seen within so much. */
+const SINCE_JUMP_MS = 2_000;
+
+/**
+ * The wall clock jumped: what waits is due when it was to be, and no lifetime is shorter or longer for it. Texts
+ * accepted since have the new time already.
+ */
+export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): void {
+  const [from, until] = byMs > 0 ? [0, beforeMs] : [beforeMs + byMs - SINCE_JUMP_MS - seenForMs, beforeMs + byMs];
+  // So far back, the clock may be right again: only what has a time that lies ahead now is of the time of before.
+  const isFar = byMs < -LONGEST_JUMP_MS;
+  const isOldBefore = isFar ? gt(smsMessages.createdAt, until) : notBetween(smsMessages.createdAt, from, until);
+  const isOld = byMs > 0 ? lte(smsMessages.createdAt, until) : isOldBefore;
+  const old = orm
+    .select({ id: smsMessages.id })
+    .from(smsMessages)
+    .where(and(sql.raw("is_final = 0"), isOld));
+  const nextAt = sql`${smsSegments.nextAt} + ${byMs}`;
+  orm
+    .update(smsSegments)
+    .set({ nextAt })
+    .where(and(sql.raw("state IN ('ready', 'unknown')"), inArray(smsSegments.messageId, old)))
+    .run();
+  orm
+    .update(smsMessages)
+    .set({ expiresAt: sql`${smsMessages.expiresAt} + ${byMs}` })
+    .where(and(sql.raw("is_final = 0"), isOld))
+    .run();
+  if (!isFar) return;
+  // Older texts that were put off by the time of before.
+  const soon = until + SOON_MS;
+  orm
+    .update(smsSegments)
+    .set({ nextAt: soon })
+    .where(and(IS_READY, gt(smsSegments.nextAt, soon)))
+    .run();
 }

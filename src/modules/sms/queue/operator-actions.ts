@@ -1,5 +1,5 @@
-import type { ReadyWork } from "./segment-read-store.ts";
-import type { SegmentStore, Words } from "./segment-store.ts";
+import type { SegmentStore } from "./segment-store.ts";
+import type { ReadyWork, Words } from "./segment-read-store.ts";
 
 // What an operator does to texts that wait, by hand: take them off the queue, or have them tried now. Each inside
 // a transaction; what is on its way to an SMSC is left alone.

@@ -1,9 +1,9 @@
+import type { Priority, ReadyWork } from "./segment-read-store.ts";
 /**
  * Which work waits, as the links are asked to take it: by route, priority and workspace, with the time at which
  * its first segment is due. A priority goes before the ones below it, until those have waited for a while; within
  * one the workspaces take turns. What it says is a hint: the database decides what is claimed. Pure.
  */
-import type { ReadyWork, Priority } from "./segment-read-store.ts";
 
 /** So much later is work of a priority taken for due, where another one is due as well. */
 const HANDICAP_MS: Record<Priority, number> = { otp: 0, transactional: 10_000, bulk: 120_000 };

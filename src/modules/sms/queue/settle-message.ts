@@ -2,9 +2,9 @@ import { changeCredits } from "../../workspaces/credits.ts";
 import type { CreditStore } from "../../workspaces/credit-store.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
 import { type MessageState, type Segment, stateOf } from "./status.ts";
-import type { SegmentStore, Words } from "./segment-store.ts";
-import type { SegmentRow } from "./segment-read-store.ts";
+import type { SegmentStore } from "./segment-store.ts";
 import type { MessageChange, MessageRow, MessageStore, PublicState } from "./message-store.ts";
+import type { SegmentRow, Words } from "./segment-read-store.ts";
 
 // What a change of segments means for their message, inside the transaction that changed them and once for
 // each: its public state is derived (status.ts) and written, what is not to be sent any more is

@@ -45,7 +45,7 @@ export class InvalidNumbers {
    * Outside of transactions: what was told is durable, and all of its transaction is counted before any is decided on.
    * A crash before that is written costs one more text, whose receipt says the same.
    */
-  told({ route, workspaceId, address, isInvalid, at }: LastWord): void {
+  note({ route, workspaceId, address, isInvalid, at }: LastWord): void {
     const { refusals } = this.#deps;
     const site = `sms:${route}`;
     if (!isInvalid) return refusals.noteReply(site, workspaceId, at);

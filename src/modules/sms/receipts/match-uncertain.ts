@@ -1,12 +1,10 @@
 import { numberKey, toE164 } from "../encoding/phone-number.ts";
-import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
+import type { SmsStores } from "../stores.ts";
+import type { OrphanRow } from "./orphan-store.ts";
 import type { Receipt } from "./parse.ts";
 import { isAbout, isSameSender, isSubmittedIn } from "./match.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { FoundSegment, SegmentRow } from "../queue/segment-read-store.ts";
-import type { SegmentStore } from "../queue/segment-store.ts";
-import type { MessageStore } from "../queue/message-store.ts";
-import type { WorkStore } from "../queue/work-store.ts";
 
 // Which segment a receipt is about whose id nobody knows, since the answer that would have told it was lost: the one
 // with the same user_message_reference, else the only one to the number that it fits by how the text begins, by the
@@ -16,12 +14,7 @@ import type { WorkStore } from "../queue/work-store.ts";
 const LOOK_BACK_MS = 72 * 3_600_000;
 
 export interface UncertainDeps {
-  sms: {
-    segments: Pick<SegmentStore, "one">;
-    work: Pick<WorkStore, "openTo">;
-    orphans: Pick<ReturnType<typeof openOrphanStore>, "byNumber">;
-    messages: Pick<MessageStore, "byId">;
-  };
+  sms: Pick<SmsStores, "segments" | "orphans" | "messages">;
   routes: ReadonlyMap<string, Route>;
   /** Whether receipts of the route are known to write ids so that ours are found. */
   areIdsKnown: (route: string) => boolean;
@@ -135,8 +128,10 @@ export class Uncertain {
 
   /** In the order of their parts. */
   #openTo(route: string, recipients: string[], now: number): SegmentRow[] {
-    const { work } = this.#deps.sms;
-    const found: FoundSegment[] = recipients.flatMap((each) => work.openTo(route, toE164(each), now - LOOK_BACK_MS));
+    const { segments } = this.#deps.sms;
+    const found: FoundSegment[] = recipients.flatMap((each) =>
+      segments.openTo(route, toE164(each), now - LOOK_BACK_MS),
+    );
     return found
       .map(({ segment }) => segment)
       .filter((row) => isDoubtful(row) || !this.#deps.areIdsKnown(route) || row.smscIdKey === null)

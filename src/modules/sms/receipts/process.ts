@@ -1,20 +1,16 @@
-import type { AfterCommit } from "../../../platform/db/after-commit.ts";
-import type { LinkStore } from "../gateway/link-store.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import { categoryOfError, isUnknownSubscriber } from "./failure.ts";
 import type { LastWord } from "./invalid-numbers.ts";
 import { isSameNumber, numberKey } from "../encoding/phone-number.ts";
-import type { openOrphanStore, OrphanRow } from "./orphan-store.ts";
+import type { OrphanRow } from "./orphan-store.ts";
 import { candidateKeys, type Conversion, idKey } from "./message-id.ts";
 import { isLast, type Receipt } from "./parse.ts";
 import type { Route } from "../gateway/route-settings.ts";
-import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
-import type { SegmentStore, Words } from "../queue/segment-store.ts";
 import { advance, segmentStateOf } from "../queue/status.ts";
-import type { MessageStore } from "../queue/message-store.ts";
 import { type KeptReceipt, Uncertain } from "./match-uncertain.ts";
+import type { SmsStores } from "../stores.ts";
 import { releaseParts } from "../gateway/resolve-uncertain.ts";
-import type { WorkStore } from "../queue/work-store.ts";
+import type { ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
 
 // Which segment a receipt is about, and what it says of it. A receipt that fits nothing is kept: its answer may be
 // on its way, or lost. Everything here is inside a transaction.
@@ -25,17 +21,10 @@ const AGREEING = 20;
 export const LEARNED = "ids";
 
 export interface ReceiptDeps {
-  sms: {
-    segments: SegmentStore;
-    work: Pick<WorkStore, "openTo">;
-    orphans: ReturnType<typeof openOrphanStore>;
-    links: Pick<LinkStore, "learned" | "learn">;
-    messages: Pick<MessageStore, "byId">;
-    facts: Pick<AfterCommit, "run">;
-  };
+  sms: SmsStores;
   routes: ReadonlyMap<string, Route>;
   /** Outside of transactions: what the network said of a number, for good. */
-  ended?: (word: LastWord) => void;
+  onLastWord?: (word: LastWord) => void;
 }
 
 /** What of a receipt's PDU counts beside what it says. */
@@ -204,12 +193,12 @@ export class Receipts {
 
   /** Once a message, however many parts it has. */
   #tellEnd({ messageId, route, workspaceId }: SegmentRow, receipt: Receipt, at: number): void {
-    const { sms, routes, ended } = this.#deps;
+    const { sms, routes, onLastWord } = this.#deps;
     const address = sms.messages.byId(messageId)?.recipient;
-    if (ended === undefined || address === undefined || sms.segments.of(messageId).some(isOver)) return;
+    if (onLastWord === undefined || address === undefined || sms.segments.of(messageId).some(isOver)) return;
     const isRefused = receipt.state === "undeliverable" || receipt.state === "rejected";
     const isInvalid = isRefused && isUnknownSubscriber(receipt, routes.get(route)?.errors);
-    sms.facts.run(() => ended({ route, workspaceId, address, isInvalid, at }));
+    sms.facts.run(() => onLastWord({ route, workspaceId, address, isInvalid, at }));
   }
 
   #keep(route: string, receipt: Receipt, pdu: ReceiptPdu, now: number): void {
@@ -238,7 +227,7 @@ export class Receipts {
   }
 
   /** How many of a route fit nothing; too many rather than too few. */
-  unmatched(route: string): number {
+  countUnmatched(route: string): number {
     return this.#orphans.get(route) ?? 0;
   }
 
