@@ -68,7 +68,7 @@ test("at a start the last time that the database knows shows the step", async ()
   expect(on.followed).toHaveLength(1);
 });
 
-test("a clock that is set on is told for an hour, and nothing has to follow", async () => {
+test("a clock that is set forward is reported for an hour, and nothing has to follow", async () => {
   const on = watching();
   await on.watch.start(START);
   on.set(24 * HOUR);
@@ -76,7 +76,7 @@ test("a clock that is set on is told for an hour, and nothing has to follow", as
   expect(on.watch.issue).toMatchObject({
     component: "clock",
     isAdvisory: true,
-    reason: expect.stringContaining("set on from 2026-01-01T12:00:01Z to 2026-01-02T12:00:01Z"),
+    reason: expect.stringContaining("set forward from 2026-01-01T12:00:01Z to 2026-01-02T12:00:01Z"),
   });
   await on.advance(HOUR + 1_000);
   expect([on.watch.issue, on.followed, on.events]).toEqual([null, [], ["clock.set_forward"]]);
@@ -108,11 +108,11 @@ test("a step that cannot be followed now is followed later, and keeps a start fr
   await next.watch.start(null);
   next.set(-HOUR);
   await next.advance(3_000);
-  expect([next.followed.length, next.bugs.length, next.watch.issue]).toEqual([0, 3, null]);
+  expect([next.followed.length, next.bugs.length, next.watch.issue]).toEqual([0, 1, null]);
   isBroken = false;
-  await next.advance(1_000);
+  await next.advance(60_000);
   expect(next.followed).toHaveLength(1);
-  next.watch.stop();
+  await next.watch.stop();
   next.set(-HOUR);
   await next.advance(2_000);
   expect(next.followed).toHaveLength(1);

@@ -1,78 +1,38 @@
+// The API as one application: what comes before and after the routes that the modules bring.
+
 import { type AnyElysia, Elysia } from "elysia";
-import { operatorDomainRoutes, type OperatorDomainDeps } from "../modules/domains/operator-routes.ts";
-import { docsRoutes } from "./docs/routes.ts";
-import { domainRoutes, type DomainDeps } from "../modules/domains/routes.ts";
-import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
 import type { Config } from "../config/config.ts";
-import { admit, type AdmitDeps } from "./admit.ts";
-import { OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
-import { eventRoutes, type EventDeps } from "../modules/events/routes.ts";
-import { type InboxDeps, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
-import { type BodyLimits, type BodyDeps, bodyPlugin } from "../platform/http/body/read.ts";
+import { WORKSPACES_PATH } from "../modules/workspaces/routes.ts";
+import type { Context } from "../platform/context.ts";
+import type { HealthIssue } from "../platform/health-issue.ts";
+import { asOperator, OPERATOR_PATHS, ownerOf, requireStillValid, type VerifyKey } from "../platform/http/auth.ts";
+import { type BodyDeps, type BodyLimits, bodyPlugin } from "../platform/http/body/read.ts";
 import { clientNetwork } from "../platform/http/client-address.ts";
-import { errorsPlugin, methodNotAllowed } from "../platform/http/errors.ts";
-import { instanceRoutes } from "./instance-routes.ts";
+import { errorsPlugin, methodNotAllowed, notFound } from "../platform/http/errors.ts";
 import { type MethodTable, methodTable } from "../platform/http/methods.ts";
 import { pathOf } from "../platform/http/path.ts";
-import { createRateLimiter } from "./rate-limit.ts";
-import { newId } from "../platform/uuid.ts";
-import type { HealthIssue } from "../platform/health-issue.ts";
-import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
-import { type SuppressionDeps, suppressionRoutes } from "../modules/suppressions/routes.ts";
-import { type KeyDeps, keyRoutes } from "../modules/api-keys/routes.ts";
 import { parseRanges } from "../platform/ip/address.ts";
-import type { Sms } from "../modules/sms/index.ts";
-import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
-import { operatorQueueRoutes, type OperatorQueueDeps } from "../modules/operator/queue-routes.ts";
-import type { StatusDeps } from "../modules/operator/instance-status.ts";
-import type { TraceDeps } from "../modules/operator/trace.ts";
-import { operatorTraceRoutes } from "../modules/operator/trace-routes.ts";
-import { operatorStatusRoutes } from "../modules/operator/status-routes.ts";
-import { usageRoutes, type UsageDeps } from "../modules/plans/routes.ts";
-import { type BlockDeps, blockRoutes } from "../modules/workspaces/operator/block-routes.ts";
-import { type CreditDeps, creditRoutes } from "../modules/workspaces/operator/credit-routes.ts";
-import { type DeleteRouteDeps, deleteRoutes } from "../modules/workspaces/operator/delete-routes.ts";
-import { type OperatorKeyDeps, operatorKeyRoutes } from "../modules/workspaces/operator/key-routes.ts";
-import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "../modules/workspaces/operator/routes.ts";
-import { type SenderIdDeps, senderIdRoutes } from "../modules/workspaces/operator/sender-id-routes.ts";
-import type { RedeliverDeps } from "../modules/webhooks/api/redeliver.ts";
-import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
-import { workspaceRoutes, WORKSPACES_PATH, type WorkspaceDeps } from "../modules/workspaces/routes.ts";
+import { newId } from "../platform/uuid.ts";
+import { admit } from "./admit.ts";
+import { docsRoutes } from "./docs/routes.ts";
+import { instanceRoutes } from "./instance-routes.ts";
+import { createRateLimiter } from "./rate-limit.ts";
 
-// All routes in one application. Order of a request: its id, who calls and how often (before the body is
-// read), the route, the body, its fields, then the room.
-
-/** The dependencies of the operator's routes, by module. */
-export interface OperatorDeps {
-  workspaces: OperatorWorkspaceDeps & DeleteRouteDeps & BlockDeps & CreditDeps & SenderIdDeps & OperatorKeyDeps;
-  suppressions: OperatorSuppressionDeps;
-  domains: OperatorDomainDeps;
-  inbox: InboxDeps;
-  queue: OperatorQueueDeps;
-  pause: PauseRouteDeps;
-  status: StatusDeps;
-  trace: TraceDeps;
-  sms: Pick<Sms, "operatorRoutes">;
-}
-
-/** All that the routes need, by room. */
-export interface ApiDeps {
-  emails: EmailDeps;
-  sms: Pick<Sms, "routes">;
-  domains: DomainDeps;
-  keys: KeyDeps;
-  workspaces: WorkspaceDeps;
-  suppressions: SuppressionDeps;
-  operator: OperatorDeps;
-  usage: UsageDeps;
-  webhooks: RedeliverDeps;
-  events: Omit<EventDeps, "verifyKey">;
-  verifyKey: VerifyKey;
+export interface AppOptions extends Pick<Context, "clock" | "random" | "log"> {
+  /** Those of the modules. */
+  routes: AnyElysia[];
   bodyLimits: BodyLimits;
   bodies: Pick<BodyDeps, "budget" | "clock">;
+}
+
+export interface ApiOptions extends AppOptions {
+  verifyKey: VerifyKey;
   rateLimits: Config["rateLimits"];
   /** Address ranges of reverse proxies. */
   trustedProxies: string[];
+  /** Who may create workspaces. */
+  creation: Config["workspaces"]["creation"];
+  planNames: string[];
   /** The domain that the examples of the API docs send from. */
   exampleDomain: string;
   /** The current health issues; an instance with none is ready. */
@@ -81,98 +41,95 @@ export interface ApiDeps {
   beside: AnyElysia | null;
 }
 
-/** The rooms under /api/v1/operator; each of their routes asks who calls. */
-export function operatorRooms({
-  workspaces,
-  suppressions,
-  domains,
-  inbox,
-  queue,
-  pause,
-  status,
-  trace,
-  sms,
-}: OperatorDeps): AnyElysia[] {
-  return [
-    operatorWorkspaceRoutes(workspaces),
-    deleteRoutes(workspaces),
-    blockRoutes(workspaces),
-    creditRoutes(workspaces),
-    senderIdRoutes(workspaces),
-    operatorKeyRoutes(workspaces),
-    operatorSuppressionRoutes(suppressions),
-    operatorDomainRoutes(domains),
-    inboxRoutes(inbox),
-    operatorStatusRoutes(status),
-    operatorQueueRoutes(queue),
-    operatorPauseRoutes(pause),
-    operatorTraceRoutes(trace),
-    ...sms.operatorRoutes(),
-  ];
-}
-
-export function createApi(deps: ApiDeps): AnyElysia {
+/** For everybody, over the network. */
+export function createApi(options: ApiOptions): AnyElysia {
+  const { routes, clock, verifyKey, creation, planNames, exampleDomain, bodyLimits, issues, beside } = options;
+  const isForOperator = (path: string) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS);
   let document: Promise<unknown> | null = null;
   // When it is first asked for, and what writes it is loaded then: both take longer than all else of a start.
-  const writeDocument = async () => {
-    const { openApiDocument } = await import("../platform/http/openapi-document.ts");
-    const { completeDocument } = await import("./docs/complete.ts");
-    const { EVENT_PAYLOADS } = await import("./docs/event-payloads.ts");
-    return completeDocument(await openApiDocument(rooms), {
-      exampleDomain: deps.exampleDomain,
-      planNames: deps.workspaces.planNames,
-      bodyLimits: deps.bodyLimits,
-      events: EVENT_PAYLOADS,
-      isForOperator: (path) => admitParts.rules.isForOperator(path),
+  const writeDocument = async () =>
+    (await import("./docs/document.ts")).writeDocument(documented, {
+      exampleDomain,
+      planNames,
+      bodyLimits,
+      isForOperator,
     });
-  };
-  const rooms: AnyElysia[] = [
-    emailRoutes(deps.emails),
-    deps.sms.routes(),
-    domainRoutes(deps.domains),
-    workspaceRoutes(deps.workspaces),
-    usageRoutes(deps.usage),
-    keyRoutes(deps.keys),
-    suppressionRoutes(deps.suppressions),
-    ...operatorRooms(deps.operator),
-    webhookRoutes(deps.webhooks),
-    eventRoutes({ ...deps.events, verifyKey: deps.verifyKey }),
-    instanceRoutes({ issues: deps.issues, document: () => (document ??= writeDocument()) }),
+  const documented: AnyElysia[] = [
+    ...routes,
+    instanceRoutes({ issues, document: () => (document ??= writeDocument()) }),
     docsRoutes(),
   ];
-  const { random, clock, log } = deps.emails;
-  const trusted = parseRanges(deps.trustedProxies);
-  const limiter = createRateLimiter(deps.rateLimits, {
+  const trusted = parseRanges(options.trustedProxies);
+  const limiter = createRateLimiter(options.rateLimits, {
     clock,
     networkOf: (request) => clientNetwork(request, trusted),
-    isCreationOpen: deps.workspaces.creation === "open",
+    isCreationOpen: creation === "open",
   });
-  const admitParts: AdmitDeps = {
-    verifyKey: deps.verifyKey,
-    limiter,
-    rules: {
-      isOpen: (method, path) => deps.workspaces.creation === "open" && method === "POST" && path === WORKSPACES_PATH,
-      isForOperator: (path) => path === WORKSPACES_PATH || path.startsWith(OPERATOR_PATHS),
+  const isOpen = (method: string, path: string) => creation === "open" && method === "POST" && path === WORKSPACES_PATH;
+  return createApp(
+    "api",
+    { ...options, routes: beside === null ? documented : [...documented, beside] },
+    {
+      enter: (request, headers) => admit(request, headers, { verifyKey, limiter, rules: { isOpen, isForOperator } }),
+      arrived: (request) => requireStillValid(request, verifyKey),
+      failed: (request, headers) => limiter.uncountCreation(request, headers),
     },
-  };
-  const arrived = (request: Request) => requireStillValid(request, deps.verifyKey);
-  let methods: MethodTable = methodTable([]);
+  );
+}
 
+/** One command of the operator's may send as much: more than over the network, where tenants could use it up. */
+const OPERATOR_BODY_BYTES = 1024 * 1024;
+
+/**
+ * The operator's routes, without a key: for the socket in the data directory, and for commands while no instance
+ * runs. Other paths are not found.
+ */
+export function createOperatorApi(options: AppOptions): AnyElysia {
+  const { bodyLimits } = options;
+  const otherBytes = Math.max(bodyLimits.otherBytes, OPERATOR_BODY_BYTES);
+  return createApp(
+    "operator-api",
+    { ...options, bodyLimits: { ...bodyLimits, otherBytes } },
+    {
+      enter(request, headers) {
+        headers["cache-control"] = "no-store";
+        const path = pathOf(request);
+        if (path !== WORKSPACES_PATH && !path.startsWith(OPERATOR_PATHS))
+          throw notFound("There is nothing at this path of the operator's socket");
+        asOperator(request);
+      },
+    },
+  );
+}
+
+type AnswerHeaders = Record<string, string | number>;
+
+interface AppHooks {
+  /** Before the body is read: throws where the request goes no further. */
+  enter: (request: Request, headers: AnswerHeaders) => void;
+  /** The body has come. */
+  arrived?: (request: Request) => void;
+  /** The answer is an error. */
+  failed?: (request: Request, headers: AnswerHeaders) => void;
+}
+
+/** Order of a request: its id, who calls and how often, the route, the body, its fields, then the module. */
+function createApp(name: string, options: AppOptions, { enter, failed, ...hooks }: AppHooks): AnyElysia {
+  const { routes, bodyLimits, bodies, clock, random, log } = options;
+  let methods: MethodTable = methodTable([]);
   // aot off: Elysia's ahead-of-time compiler reads functions' source text and fails in the compiled
-  // binary. normalize off: it would drop unknown members instead of telling of them.
-  const app = new Elysia({ name: "api", aot: false, normalize: false })
-    .onError(({ request, set }) => limiter.uncountCreation(request, set.headers))
+  // binary. normalize off: it would drop unknown members instead of refusing them.
+  const app = new Elysia({ name, aot: false, normalize: false })
+    .onError(({ request, set }) => failed?.(request, set.headers))
     .use(errorsPlugin(log, (path) => methods.of(path)))
     .onRequest(({ request, set }) => {
       set.headers["x-request-id"] = newId(clock.now(), random);
-      admit(request, set.headers, admitParts);
+      enter(request, set.headers);
       const path = pathOf(request);
       if (methods.isTakenForAnother(request.method, path)) throw methodNotAllowed(request.method, methods.of(path));
     })
-    .use(bodyPlugin(deps.bodyLimits, { ...deps.bodies, ownerOf, arrived }));
-  for (const room of rooms) app.use(room);
-  if (deps.beside !== null) app.use(deps.beside);
-
+    .use(bodyPlugin(bodyLimits, { ...bodies, ownerOf, ...hooks }));
+  for (const each of routes) app.use(each);
   methods = methodTable(app.routes);
   return app;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Environment } from "../platform/environment.ts";
 import type { Config } from "../config/config.ts";
-import { changesSoFar, leaveCheckpoints, takeCheckpoints, walBytesOf } from "../platform/db/checkpoints.ts";
+import { countChanges, disableCheckpoints, enableCheckpoints, getWalBytes } from "../platform/db/wal.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
 import type { Db } from "../platform/db/open.ts";
 import { drillReplica } from "./restore-drill.ts";
@@ -28,7 +28,7 @@ import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import type { OpenThread } from "../platform/worker-threads/worker-thread.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 import { forgetPutBack, isPutBack } from "../platform/update/recover.ts";
-import type { WorkspaceStore } from "../modules/workspaces/store.ts";
+import type { InstanceSettings } from "../platform/db/instance-settings.ts";
 
 // The replicating part of the composition root, and what tells a database of an earlier time. In order: a daemon
 // that outlived its pombo is ended; what is in the replica is looked at; this start is written down, in the
@@ -47,7 +47,7 @@ export interface ReplicatorDeps {
   databaseFile: string;
   environment: Environment;
   db: Db;
-  stores: { workspaces: Pick<WorkspaceStore, "fact" | "setFact"> };
+  settings: Pick<InstanceSettings, "get" | "set">;
   commit: Commit;
   pause: DeliveryPause;
   registry: Registry;
@@ -87,7 +87,7 @@ export async function requireNoBackup(config: Config, databaseFile: string, choi
 
 /** Writes this start down and begins to replicate. Throws StartError where the replica may not be written to. */
 export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator> {
-  const { config, environment, db, stores, commit, pause, registry } = deps;
+  const { config, environment, db, settings, commit, pause, registry } = deps;
   const { clock } = environment;
   const { dataDir, replication } = config;
   const tools = await toolsOf(deps);
@@ -95,9 +95,9 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
   const kept = new KeptMarker({
     dataDir,
     mark,
-    changes: () => changesSoFar(db),
+    changes: () => countChanges(db),
     write: (value) => {
-      stores.workspaces.setFact("marker", value);
+      settings.set("marker", value);
       noteTime(deps);
     },
     commit,
@@ -109,7 +109,7 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
   if (advice !== null) environment.log.event("replication.same_disk", { words: advice }, "warn");
   const supervisor = tools === null ? null : supervisorOf(deps, tools);
   const owner = {
-    instance: stores.workspaces.fact("instance_id") ?? "",
+    instance: settings.get("instance_id") ?? "",
     boot: mark.boots[0] ?? "",
     host: tools?.host ?? "",
     startedAt: clock.now(),
@@ -157,9 +157,9 @@ export async function startReplicator(deps: ReplicatorDeps): Promise<Replicator>
 
 /** Commits this start's mark; of a database of an earlier time with delivery paused and what waits in it in doubt. */
 async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Promise<Mark> {
-  const { config, environment, db, stores, commit, pause } = deps;
+  const { config, environment, db, settings, commit, pause } = deps;
   const { dataDir } = config;
-  const database = readMark(stores.workspaces.fact("marker"));
+  const database = readMark(settings.get("marker"));
   const marker = readMarker(dataDir);
   const behind = tools === null ? null : await behindReplica(deps, tools, database);
   // An update that went back: behind, and nothing was sent.
@@ -170,7 +170,7 @@ async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Prom
   const mark = nextBoot(database, marker, newId(environment.clock.now(), environment.random));
   const paused = past === null ? null : pause.begin(past);
   const written = commit(() => {
-    stores.workspaces.setFact("marker", JSON.stringify(mark));
+    settings.set("marker", JSON.stringify(mark));
     noteTime(deps);
     if (past !== null) doubtWaiting(db.sqlite);
   });
@@ -180,14 +180,14 @@ async function writeStart(deps: ReplicatorDeps, tools: DaemonTools | null): Prom
 }
 
 /** It goes back only when all that waits has followed a clock that was set back: platform/clock-step-watch.ts. */
-function noteTime({ environment, stores: { workspaces } }: ReplicatorDeps): void {
-  const lastAt = Number(workspaces.fact("last_at") ?? 0);
-  workspaces.setFact("last_at", String(Math.max(lastAt, environment.clock.now())));
+function noteTime({ environment, settings }: ReplicatorDeps): void {
+  const lastAt = Number(settings.get("last_at") ?? 0);
+  settings.set("last_at", String(Math.max(lastAt, environment.clock.now())));
 }
 
 /** Why the replica shows this database to be one of an earlier time; null: it does not. */
 async function behindReplica(
-  { config, environment, stores, choice }: ReplicatorDeps,
+  { config, environment, settings, choice }: ReplicatorDeps,
   tools: DaemonTools,
   database: Mark | null,
 ): Promise<string | null> {
@@ -200,7 +200,7 @@ async function behindReplica(
   const verdict = judgeReplica({
     look: look.kind !== "empty" && reason !== null ? { kind: "unreachable", reason } : look,
     owner,
-    instance: stores.workspaces.fact("instance_id") ?? "",
+    instance: settings.get("instance_id") ?? "",
     boots,
     local: localTransaction(tools.places.state),
     url,
@@ -249,9 +249,9 @@ function supervisorOf({ databaseFile, environment, db }: ReplicatorDeps, tools: 
     control: controlBy(places.socket),
     databases: { main: places.database, owner: places.owner },
     checkpoints: {
-      leave: () => leaveCheckpoints(db),
-      take: () => takeCheckpoints(db),
-      walBytes: () => walBytesOf(databaseFile),
+      leave: () => disableCheckpoints(db),
+      take: () => enableCheckpoints(db),
+      walBytes: () => getWalBytes(databaseFile),
     },
     clock: environment.clock,
     steady: environment.steady ?? environment.clock,

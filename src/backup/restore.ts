@@ -25,7 +25,7 @@ import { pauseFact } from "../platform/queue/delivery-pause.ts";
 import { type Rekeyed, rekey } from "./rekey.ts";
 import { forgetPutBack } from "../platform/update/recover.ts";
 import { openWebhookStore } from "../modules/webhooks/store.ts";
-import { openWorkspaceStore } from "../modules/workspaces/store.ts";
+import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 
 // Brings the database back from its replica, into a data directory that has none. All is made ready in a folder
 // of its own: the copy is checked, the key compared with it, and delivery paused in it; renaming it into its place
@@ -129,20 +129,20 @@ async function makeReady(draft: string, { at, owner }: Found, options: RestoreOp
   try {
     const keyText = recoveryKey ?? createInstanceKey(random);
     const keyring = openKeyring(keyOf(keyText), random);
-    const facts = openWorkspaceStore(db);
-    if (recoveryKey !== null && keyring.checkValue() !== facts.fact("key_check")) throw wrongKey();
+    const settings = openInstanceSettings(db);
+    if (recoveryKey !== null && keyring.checkValue() !== settings.get("key_check")) throw wrongKey();
     const contents = contentsOf(db.sqlite);
     const restorePoint = Math.max(at, (contents.newestWaitingAt ?? 0) + 1);
     const now = clock.now();
     const stores = { domains: openDomainStore(db), webhooks: openWebhookStore(db) };
     const rekeyed =
       recoveryKey === null ? await rekey(keyring, { ...stores, db, clock, random, makeKeys: generateKeyPairs }) : null;
-    const mark = followerOf(readMark(facts.fact("marker")), owner, facts.fact("instance_id"));
+    const mark = followerOf(readMark(settings.get("marker")), owner, settings.get("instance_id"));
     db.sqlite.transaction(() => {
       const reason = `the database was restored as it was at ${timeOf(at)}: what was delivered since would be sent again.`;
-      facts.setFact("delivery_paused", pauseFact({ reason, since: now, restorePoint }));
-      facts.setFact("key_check", keyring.checkValue());
-      if (mark !== null) facts.setFact("marker", JSON.stringify(mark));
+      settings.set("delivery_paused", pauseFact({ reason, since: now, restorePoint }));
+      settings.set("key_check", keyring.checkValue());
+      if (mark !== null) settings.set("marker", JSON.stringify(mark));
       doubtWaiting(db.sqlite);
     })();
     if (!isKeyOfEnvironment && !existsSync(config.secrets.instanceKeyFile))

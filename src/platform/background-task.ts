@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import { isStorageError } from "./db/storage-error.ts";
 import type { Log } from "./log.ts";
 
-// A loop in the background: it runs when triggered and again after the delay that each run asks for.
+// A loop in the background: it runs when triggered, and again after the delay that each run asks for.
 
 /** After a run that failed: the storage is full or read-only, or there is an internal error. */
 const RETRY_MS = 60_000;
@@ -25,9 +25,10 @@ export interface BackgroundTaskOptions {
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #stopping = new AbortController();
-  #running: Promise<void> | null = null;
   #isStarted = false;
   #isTriggered = false;
+  #isRunning = false;
+  #running = Promise.resolve();
   #cancel: () => void = () => undefined;
 
   constructor(options: BackgroundTaskOptions) {
@@ -45,46 +46,50 @@ export class BackgroundTask {
   trigger(): void {
     if (!this.#isStarted || this.#isStopped) return;
     this.#isTriggered = true;
-    if (this.#running !== null) return;
-    this.#cancel();
-    this.#running = this.#runAll();
+    if (!this.#isRunning) this.#run();
   }
 
   /** Resolves when no run is under way; the next one may be scheduled. */
   async idle(): Promise<void> {
-    await this.#running;
+    while (this.#isRunning) await this.#running;
   }
 
   /** No run begins any more. Resolves when the one under way has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancel();
-    await this.#running;
+    await this.idle();
   }
 
   get #isStopped(): boolean {
     return this.#stopping.signal.aborted;
   }
 
-  /** Never rejects. */
-  async #runAll(): Promise<void> {
-    let delayMs: number | null = null;
-    while (this.#isTriggered && !this.#isStopped) {
-      this.#isTriggered = false;
-      delayMs = await this.#run();
+  #run(): void {
+    this.#cancel();
+    this.#isTriggered = false;
+    // Before the run begins, since it may trigger its own task.
+    this.#isRunning = true;
+    try {
+      const delayMs = this.#options.run(this.#stopping.signal);
+      if (delayMs instanceof Promise)
+        this.#running = delayMs.catch((error: unknown) => this.#fail(error)).then((ms) => this.#end(ms));
+      else this.#end(delayMs);
+    } catch (error) {
+      this.#end(this.#fail(error));
     }
-    this.#running = null;
-    if (delayMs !== null) this.#schedule(delayMs);
   }
 
-  async #run(): Promise<number | null> {
+  #end(delayMs: number | null): void {
+    this.#isRunning = false;
+    if (this.#isTriggered && !this.#isStopped) this.#run();
+    else if (delayMs !== null) this.#schedule(delayMs);
+  }
+
+  #fail(error: unknown): number {
     const { log, name } = this.#options;
-    try {
-      return await this.#options.run(this.#stopping.signal);
-    } catch (error) {
-      if (!isStorageError(error)) log.error(name, error);
-      return RETRY_MS;
-    }
+    if (!isStorageError(error)) log.error(name, error);
+    return RETRY_MS;
   }
 
   #schedule(delayMs: number): void {

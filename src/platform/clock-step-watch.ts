@@ -1,17 +1,17 @@
-import type { Clock } from "./clock.ts";
-import type { Log } from "./log.ts";
+import { BackgroundTask } from "./background-task.ts";
+import type { Context } from "./context.ts";
 import type { HealthIssue } from "./health-issue.ts";
 
-// The wall clock may be set back, by an hour or a day. Times that were stored before lie ahead then, and what waits
-// for them would wait as long as the step is. This sees the step, while running against a clock that does not jump,
-// and at a start by the last time that the database knows; and has it told to those who hold such times. That it is
-// set on is told to the operator alone: email and texts see that by themselves (ExpiryClock, TextClock).
+// Sees steps of the wall clock. After a step back, by an hour or a day, times that were stored before lie ahead, and
+// what waits for them would wait as long as the step is. While running, the step shows against a clock that does not
+// jump; at a start, by the last time that the database knows. A step forward is only reported to the operator: email
+// and SMS see that by themselves (ExpiryClock, TextClock).
 
 /** A smaller step keeps nobody waiting. */
 const STEP_MS = 5_000;
 const LOOK_EVERY_MS = 1_000;
-/** So long it is told. */
-const TOLD_MS = 3_600_000;
+/** A step is reported for so long. */
+const REPORTED_MS = 3_600_000;
 
 /** The clock showed `fromMs`, and shows `toMs`, which is earlier, though no time has passed. */
 export interface SetBack {
@@ -19,92 +19,80 @@ export interface SetBack {
   toMs: number;
 }
 
-export interface ClockStepWatchDeps {
-  clock: Clock;
-  steady: Clock;
-  log: Log;
+export interface ClockStepWatchDeps extends Pick<Context, "clock" | "steady" | "log"> {
   /** Brings near what waits for a time that lies ahead; called again where it failed. `isStart`: nothing runs yet. */
   follow: (step: SetBack, isStart: boolean) => Promise<void>;
 }
 
 export class ClockStepWatch {
   readonly #deps: ClockStepWatchDeps;
+  readonly #task: BackgroundTask;
   #offset: number;
-  #told: { since: number; at: number; reason: string } | null = null;
-  #cancel: (() => void) | null = null;
-  #isStopped = false;
+  #lastStep: { since: number; seenAt: number; reason: string } | null = null;
 
   constructor(deps: ClockStepWatchDeps) {
     this.#deps = deps;
     this.#offset = deps.clock.now() - deps.steady.now();
+    this.#task = new BackgroundTask({ name: "clock", clock: deps.steady, log: deps.log, run: () => this.#look() });
   }
 
   /** `lastAt`: the last time that the run before has written down. Rejects when what waits cannot be brought near. */
   async start(lastAt: number | null): Promise<void> {
     const now = this.#deps.clock.now();
-    if (lastAt !== null && lastAt - now > STEP_MS) await this.#follow({ fromMs: lastAt, toMs: now }, true);
-    this.#later();
+    if (lastAt !== null && lastAt - now > STEP_MS) await this.#followSetBack({ fromMs: lastAt, toMs: now }, true);
+    this.#task.start(LOOK_EVERY_MS);
   }
 
-  stop(): void {
-    this.#isStopped = true;
-    this.#cancel?.();
+  stop(): Promise<void> {
+    return this.#task.stop();
   }
 
-  /** Of the last step, for an hour. */
+  /** The last step, for an hour. */
   get issue(): HealthIssue | null {
-    const told = this.#told;
-    if (told === null || this.#deps.steady.now() - told.at > TOLD_MS) return null;
-    return { component: "clock", reason: told.reason, since: told.since, isAdvisory: true };
+    const step = this.#lastStep;
+    if (step === null || this.#deps.steady.now() - step.seenAt > REPORTED_MS) return null;
+    return { component: "clock", reason: step.reason, since: step.since, isAdvisory: true };
   }
 
-  #later(): void {
-    if (this.#isStopped) return;
-    this.#cancel = this.#deps.steady.after(LOOK_EVERY_MS, () => void this.#look().then(() => this.#later()));
-  }
-
-  /** Never rejects. */
-  async #look(): Promise<void> {
-    const { clock, steady, log } = this.#deps;
+  async #look(): Promise<number> {
+    const { clock, steady } = this.#deps;
     const toMs = clock.now();
     const fromMs = Math.round(steady.now() + this.#offset);
-    if (fromMs - toMs <= STEP_MS) {
-      // Forwards, or little by little: nothing waits for it.
-      if (toMs - fromMs > STEP_MS) this.#tellSetOn(fromMs, toMs);
-      this.#offset = toMs - steady.now();
-      return;
-    }
-    try {
-      await this.#follow({ fromMs, toMs }, false);
+    if (fromMs - toMs > STEP_MS) {
+      // Where this fails, the next look sees the same step.
+      await this.#followSetBack({ fromMs, toMs }, false);
       this.#offset -= fromMs - toMs;
-    } catch (error) {
-      log.error("clock", error); // and is seen again in a second
+    } else {
+      // Forwards, or little by little: nothing waits for it.
+      if (toMs - fromMs > STEP_MS) this.#reportSetForward(fromMs, toMs);
+      this.#offset = toMs - steady.now();
     }
+    return LOOK_EVERY_MS;
   }
 
-  #tellSetOn(fromMs: number, toMs: number): void {
+  #reportSetForward(fromMs: number, toMs: number): void {
     const { steady, log } = this.#deps;
-    const [from, to] = [shown(fromMs), shown(toMs)];
+    const [from, to] = [formatTime(fromMs), formatTime(toMs)];
     const reason =
-      `The machine's clock was set on from ${from} to ${to}, or the machine slept. For an hour no email expires by ` +
-      "that. If the time is wrong, set it right before (timedatectl).";
-    this.#told = { since: toMs, at: steady.now(), reason };
+      `The machine's clock was set forward from ${from} to ${to}, or the machine slept. For an hour no email expires ` +
+      "because of that. If the time is wrong, correct it before then (timedatectl).";
+    this.#lastStep = { since: toMs, seenAt: steady.now(), reason };
     log.event("clock.set_forward", { from, to, byS: Math.round((toMs - fromMs) / 1_000) }, "warn");
   }
 
-  async #follow(step: SetBack, isStart: boolean): Promise<void> {
+  async #followSetBack(step: SetBack, isStart: boolean): Promise<void> {
     const { steady, log, follow } = this.#deps;
     await follow(step, isStart);
-    const [from, to] = [shown(step.fromMs), shown(step.toMs)];
+    const [from, to] = [formatTime(step.fromMs), formatTime(step.toMs)];
     const reason =
       `The machine's clock was set back from ${from} to ${to}. Messages and calls that ` +
       "wait keep the waits they had. Find out what set the clock (timedatectl); records may show the time in between twice.";
-    this.#told = { since: step.toMs, at: steady.now(), reason };
+    this.#lastStep = { since: step.toMs, seenAt: steady.now(), reason };
     log.event("clock.set_back", { from, to, byS: Math.round((step.fromMs - step.toMs) / 1_000) }, "warn");
   }
 }
 
 /** To the second, in UTC. */
-function shown(at: number): string {
+function formatTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }

@@ -1,5 +1,6 @@
 import type { AnyElysia } from "elysia";
-import type { ApiDeps } from "../api/app.ts";
+import type { ApiOptions } from "../api/app.ts";
+import type { RouteDeps } from "./api-routes.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../config/config.ts";
 import type { Commit } from "../platform/db/group-commit.ts";
@@ -23,7 +24,7 @@ import { type OperatorView, operatorDeps } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { Sms } from "../modules/sms/index.ts";
-import type { WorkspacePurge } from "../modules/workspaces/purge.ts";
+import type { BackgroundTask } from "../platform/background-task.ts";
 
 type PlanOf = ReturnType<typeof planFinder>;
 
@@ -45,7 +46,7 @@ export interface ServerObjects {
   worker: Worker;
   rates: SendingRates;
   heldExpiry: HeldQueueExpiry;
-  removal: WorkspacePurge;
+  removal: BackgroundTask;
   issues: ApiDeps["issues"];
   exampleDomain: string;
   beside: AnyElysia | null;
@@ -54,13 +55,23 @@ export interface ServerObjects {
   texter: Sms;
 }
 
-/** What each room of the API is handed. */
+/** What the API and the routes of each module are given. */
+export type ApiDeps = Omit<ApiOptions, "routes"> & RouteDeps;
+
 export function buildApiDeps(built: ServerObjects): ApiDeps {
   const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, issues } = built;
   const { commit, clock, log } = common;
   const planOf = planFinder(config, stores);
   const planNames = Object.keys(config.plans);
+  const verifyKey = keyVerifier({
+    keys: stores.keys,
+    commit,
+    clock,
+    log,
+    operatorKeyHash: () => stores.settings.get("operator_key_hash"),
+  });
   return {
+    ...common,
     emails: {
       ...stores,
       ...common,
@@ -84,29 +95,24 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
     keys: { ...stores, ...common, planOf },
     suppressions: { ...stores, ...common },
     webhooks: webhookPartsOf(built, planOf),
-    events: { ...stores, listeners: teller.listeners, cursors: eventCursors(keyring.hmacKey("event-cursor")) },
-    workspaces: {
+    events: {
       ...stores,
-      ...common,
-      creation: config.workspaces.creation,
-      defaultPlan: config.workspaces.defaultPlan,
-      planNames,
+      listeners: teller.listeners,
+      cursors: eventCursors(keyring.hmacKey("event-cursor")),
+      verifyKey,
     },
+    workspaces: { ...stores, ...common, ...config.workspaces, planNames },
     operator: operatorPartsOf(built),
     usage: { ...stores, namedPlanOf: namedPlanFinder(config, stores), clock },
-    verifyKey: keyVerifier({
-      keys: stores.keys,
-      commit,
-      clock,
-      log,
-      operatorKeyHash: () => stores.workspaces.fact("operator_key_hash"),
-    }),
+    verifyKey,
+    creation: config.workspaces.creation,
+    planNames,
     bodies: built.bodies,
     bodyLimits: built.bodyLimits,
     rateLimits: config.rateLimits,
     trustedProxies: config.http.trustedProxies,
     exampleDomain: built.exampleDomain,
-    issues: issues,
+    issues,
     beside: built.beside,
   };
 }
@@ -156,7 +162,7 @@ function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
       },
       deleted({ domainIds }) {
         for (const id of domainIds) keychain.forget(id);
-        removal.look();
+        removal.trigger();
       },
     },
   };

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
-import { walBytesOf } from "../platform/db/checkpoints.ts";
+
 import { findDamageAtStart } from "../platform/db/page-damage.ts";
-import { syncLogAnew } from "../platform/db/wal-sync.ts";
+import { getWalBytes, rewriteWal } from "../platform/db/wal.ts";
 import { type Db, openDatabase } from "../platform/db/open.ts";
 import type { Environment } from "../platform/environment.ts";
 import { FinalStartError, StartError } from "../platform/errors.ts";
@@ -52,7 +52,7 @@ async function open({ config, environment, updateId, replica }: InstanceOptions)
     await requireNoBackup(config, file, replica ?? {});
     throw notSetUp(dataDir);
   }
-  const isUnclean = walBytesOf(file) > 0;
+  const isUnclean = getWalBytes(file) > 0;
   if (isUnclean) requireWhole(file, dataDir);
   const db = openDatabase(file, { isReplicated: isReplicated(config) });
   if (isUnclean) settleLog(db, file);
@@ -62,7 +62,7 @@ async function open({ config, environment, updateId, replica }: InstanceOptions)
 /** What an earlier run left in the log is on the disk before anything is built on it. */
 function settleLog(db: Db, file: string): void {
   try {
-    syncLogAnew(db, file);
+    rewriteWal(db, file);
   } catch (error) {
     db.close();
     throw new StartError(

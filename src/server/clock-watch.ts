@@ -6,8 +6,8 @@ import type { WebhookDelivery } from "./webhook-delivery.ts";
 import type { Stores } from "./stores.ts";
 
 /** When the database was last written, Unix ms; null: never. */
-export function getLastTime({ workspaces }: Pick<Stores, "workspaces">): number | null {
-  const at = Number(workspaces.fact("last_at") ?? Number.NaN);
+export function getLastTime({ settings }: Pick<Stores, "settings">): number | null {
+  const at = Number(settings.get("last_at") ?? Number.NaN);
   return Number.isFinite(at) ? at : null;
 }
 
@@ -26,7 +26,7 @@ export function watchClock(of: {
     async follow(step, isStart) {
       await Promise.all([worker.followSetBack(), teller.worker.followSetBack()]);
       // Last, and with the note that it is done: texts must not follow the same step twice.
-      const note = () => stores.workspaces.setFact("last_at", String(environment.clock.now()));
+      const note = () => stores.settings.set("last_at", String(environment.clock.now()));
       await texter.followSetBack(step, isStart, note);
     },
   });

@@ -59,10 +59,9 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
   const registry = new Registry();
   const counters = createCounters(registry, () => clock.now(), CATEGORIES);
   const stores = openStores(db, counters.emails);
-  const keyring = checkedKeyring(openKeyring(instanceKey, random), stores.workspaces.fact("key_check"), config.dataDir);
+  const keyring = checkedKeyring(openKeyring(instanceKey, random), stores.settings.get("key_check"), config.dataDir);
   // The first change after an update is the end of going back; last, since the other followers write too.
-  if ((stores.workspaces.fact("update_probation") ?? "") !== "")
-    db.listeners.push(new Probation(db, () => stores.workspaces.setFact("update_probation", "")));
+  if ((stores.settings.get("update_probation") ?? "") !== "") db.listeners.push(new Probation(db, stores.settings));
   const committer: Committer = new Committer(db, {
     committed: counters.commits.committed,
     failed: (error) => {
@@ -73,7 +72,7 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
   });
   const guard = new DiskGuard({
     committer,
-    probe: (padding) => stores.workspaces.setFact("last_write", `${clock.now()} ${padding}`),
+    probe: (padding) => stores.settings.set("last_write", `${clock.now()} ${padding}`),
     clock,
     limits: config.disk,
     readFree: environment.readFree ?? freeSpaceOf(config.dataDir),
@@ -81,8 +80,8 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
   });
   guard.start();
   const pause = new DeliveryPause({
-    read: () => stores.workspaces.fact("delivery_paused"),
-    write: (value) => stores.workspaces.setFact("delivery_paused", value),
+    read: () => stores.settings.get("delivery_paused"),
+    write: (value) => stores.settings.set("delivery_paused", value),
     commit: committer.commit,
     clock,
   });

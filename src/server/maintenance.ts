@@ -9,7 +9,7 @@ import { DomainRecheck } from "../modules/domains/recheck.ts";
 import { createDeletedDomainSweep } from "../modules/emails/delivery/deleted-domain-sweep.ts";
 import type { RecordEvent } from "../modules/events/record.ts";
 import type { Stores } from "./stores.ts";
-import { WorkspacePurge } from "../modules/workspaces/purge.ts";
+import { createWorkspacePurge } from "../modules/workspaces/purge.ts";
 
 // The keeping part of the composition root: who checks domains again and again, and ends what is left of domains
 // and workspaces that were deleted.
@@ -33,7 +33,7 @@ export function createMaintenance(deps: MaintenanceDeps) {
   const { config, environment, stores, committer, guard, keychain, resolver, record, forgetLanes } = deps;
   const { clock, random, log } = environment;
   const common = { commit: committer.commit, clock, random, log };
-  const removal = new WorkspacePurge({
+  const removal = createWorkspacePurge({
     ...stores,
     ...common,
     forgetLanes(workspaceId, laneIds) {
@@ -52,7 +52,7 @@ export function createMaintenance(deps: MaintenanceDeps) {
     domainWatch,
     abandoner,
     begin() {
-      removal.look();
+      removal.start();
       abandoner.begin();
       domainWatch.start();
     },

@@ -89,9 +89,9 @@ async function unsealAndWrite(options: AppOptions): Promise<void> {
     const [domain] = stores.domains.listEverywhere(null, null, 1);
     if (domain !== undefined) openKeychain(stores.domains, keyring).keysFor(domain);
     const { updateId = null } = options;
-    await committer.commit(() => stores.workspaces.setFact("last_write", `${clock.now()} probe`));
+    await committer.commit(() => stores.settings.set("last_write", `${clock.now()} probe`));
     // Alone and last: the first change after this one ends the probation.
-    if (updateId !== null) await committer.commit(() => stores.workspaces.setFact("update_probation", updateId));
+    if (updateId !== null) await committer.commit(() => stores.settings.set("update_probation", updateId));
   } finally {
     closeDatabase(db, replicated);
   }

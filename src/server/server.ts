@@ -1,6 +1,8 @@
 import type { AnyElysia } from "elysia";
-import { createApi } from "../api/app.ts";
+import { createApi, createOperatorApi } from "../api/app.ts";
 import { buildApiDeps } from "./api-deps.ts";
+import { createOperatorRoutes, createRoutes } from "./api-routes.ts";
+import { workspaceRoutes } from "../modules/workspaces/routes.ts";
 import { getLastTime, watchClock } from "./clock-watch.ts";
 import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
@@ -34,7 +36,6 @@ import { type Log, redact } from "../platform/log.ts";
 import { openResolvers } from "./resolvers.ts";
 import { type InstanceOptions, openInstance } from "./bootstrap.ts";
 import { openThread } from "./start-mail-worker.ts";
-import { createOperatorApi } from "../api/operator-app.ts";
 import { PageCheck } from "../platform/db/page-check.ts";
 import { SendingRates } from "../modules/plans/sending-block.ts";
 import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
@@ -218,7 +219,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     const { verifier, domainWatch, abandoner, removal } = keeper;
     closers.push(() => keeper.close());
-    const apiParts = buildApiDeps({
+    const apiDeps = buildApiDeps({
       config,
       stores,
       common,
@@ -244,7 +245,11 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     // Made when a command first asks: at a start nobody waits for it.
     let operatorApi: ReturnType<typeof handlerOf> | null = null;
-    const handle = (request: Request) => (operatorApi ??= handlerOf(createOperatorApi(apiParts)))(request);
+    const openOperatorApi = () => {
+      const routes = [workspaceRoutes(apiDeps.workspaces), ...createOperatorRoutes(apiDeps.operator)];
+      return handlerOf(createOperatorApi({ ...apiDeps, routes }));
+    };
+    const handle = (request: Request) => (operatorApi ??= openOperatorApi())(request);
     if (purpose === "command") {
       // What a command sets off goes on at the next start.
       closers.push(() => committer.flush());
@@ -252,7 +257,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       closers.push(() => removal.stop());
       return { kind: "command", handle, close: endAll };
     }
-    const api = createApi(apiParts);
+    const api = createApi({ ...apiDeps, routes: createRoutes(apiDeps) });
     const receiver = createInboundMail({
       ...shared,
       reportedRefusals,
@@ -269,7 +274,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       config,
       environment,
       db,
-      stores,
+      settings: stores.settings,
       commit,
       pause,
       registry,

@@ -1,4 +1,5 @@
 import type { Config, NamedPlan, Plan } from "../config/config.ts";
+import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
 import { openContentStore } from "../modules/emails/content/store.ts";
@@ -15,7 +16,7 @@ import { openHeldStore } from "../modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../modules/suppressions/store.ts";
 import { openSmsStores } from "../modules/sms/stores.ts";
 import { openCreditStore } from "../modules/workspaces/credit-store.ts";
-import { openRemovalStore } from "../modules/workspaces/purge-store.ts";
+import { openWorkspacePurgeStore } from "../modules/workspaces/purge-store.ts";
 import { openSenderIdStore } from "../modules/workspaces/sender-store.ts";
 import { openDeliveryStore } from "../modules/webhooks/delivery/delivery-store.ts";
 import { openWebhookJobStore } from "../modules/webhooks/delivery/job-store.ts";
@@ -32,11 +33,12 @@ export function openStores(db: Db, counts: EmailCounts) {
   const usage = openUsageStore(db);
   const sms = openSmsStores(db, { workspaces, credits });
   return {
+    settings: openInstanceSettings(db),
     workspaces,
     senderIds: openSenderIdStore(db),
     credits,
     sms,
-    removals: openRemovalStore(db, sms),
+    purges: openWorkspacePurgeStore(db, sms),
     keys: openKeyStore(db),
     domains: openDomainStore(db),
     emails,

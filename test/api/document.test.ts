@@ -2,7 +2,7 @@ import { dereference } from "@apidevtools/swagger-parser";
 import { expect, test } from "bun:test";
 import { type Instance, type Json, startInstance } from "../fakes/instance.ts";
 
-// What the document has in common for every operation (src/api/docs/complete.ts).
+// What the document has in common for every operation (src/api/docs/document.ts).
 
 async function servedBy(pombo: Instance): Promise<Json> {
   return (await pombo.workspace.call("GET", "/api/v1/openapi.json", { key: null })).body;
@@ -92,7 +92,7 @@ test("operations, parameters, answers and members say what they are", async () =
       look(`${route} ${status}`, description);
   }
   for (const [name, { post }] of Object.entries<Json>(document.webhooks)) look(name, post.description);
-  // A member of a new schema: describe it there, or in src/api/docs/members.ts if it means the same everywhere.
+  // A member of a new schema: describe it there, or in src/api/docs/descriptions.ts if it means the same everywhere.
   for (const [path, name, schema] of membersIn({ paths: document.paths, schemas: document.components.schemas }))
     if (schema.$ref === undefined) look(`${path}: ${name}`, schema.description);
   expect(silent).toEqual([]);

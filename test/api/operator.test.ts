@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type OperatorDeps, operatorRooms } from "../../src/api/app.ts";
+import { createOperatorRoutes, type OperatorDeps } from "../../src/server/api-routes.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { expectErrors, type ExpectedFault, omit, startHeld, TIMESTAMP, UNKNOWN_ID, UUID_V7 } from "./kit.ts";
 import { attempted, LATER, MINUTE, NOON, startAtNoon } from "./one-email.ts";
@@ -101,7 +101,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   await using pombo = await startInstance();
   const { paths } = (await pombo.operator.call("GET", "/api/v1/openapi.json")).body;
   const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
-  const rooms = operatorRooms({
+  const modules = createOperatorRoutes({
     workspaces: {} as OperatorDeps["workspaces"],
     suppressions: {} as OperatorDeps["suppressions"],
     domains: {} as OperatorDeps["domains"],
@@ -117,7 +117,7 @@ test("the operator's rooms are all that is under their path, and nothing else, f
       ],
     },
   });
-  const routes = rooms.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
+  const routes = modules.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());
   const tags = served.flatMap((path) => Object.values<{ tags: string[] }>(paths[path]).flatMap(({ tags: own }) => own));
   expect(new Set(tags)).toEqual(new Set(["Operator"]));

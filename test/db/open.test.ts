@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { leaveCheckpoints, takeCheckpoints, walBytesOf } from "../../src/platform/db/checkpoints.ts";
+import { disableCheckpoints, enableCheckpoints, getWalBytes } from "../../src/platform/db/wal.ts";
 import { MIGRATIONS } from "../../src/platform/db/schema/migrations.ts";
 import { closeDatabase, openDatabase } from "../../src/platform/db/open.ts";
 import { StartError } from "../../src/platform/errors.ts";
@@ -189,13 +189,13 @@ test("of a replicated database nothing is brought in here, and its log outlives 
     const db = openDatabase(file, { isReplicated });
     expect(pragma(db.sqlite, "wal_autocheckpoint")).toBe(isReplicated ? 0 : 4_000);
     expect(pragma(db.sqlite, "journal_size_limit")).toBe(isReplicated ? -1 : 64 * 1024 * 1024);
-    leaveCheckpoints(db);
+    disableCheckpoints(db);
     expect(pragma(db.sqlite, "wal_autocheckpoint")).toBe(0);
-    const bytes = walBytesOf(file);
+    const bytes = getWalBytes(file);
     expect(bytes).toBeGreaterThan(0);
     closeDatabase(db, { isReplicated });
     Bun.gc(true);
-    expect(walBytesOf(file)).toBe(isReplicated ? bytes : 0);
+    expect(getWalBytes(file)).toBe(isReplicated ? bytes : 0);
   }
 });
 
@@ -204,7 +204,7 @@ test("who takes the log over brings in at once what is there, and goes on with i
   const file = join(folder.path, "taken.db");
   const db = openDatabase(file, { isReplicated: true });
   const before = statSync(file).size;
-  takeCheckpoints(db);
+  enableCheckpoints(db);
   expect(statSync(file).size).toBeGreaterThan(before);
   expect(pragma(db.sqlite, "wal_autocheckpoint")).toBe(4_000);
   closeDatabase(db, { isReplicated: true });

@@ -1,10 +1,12 @@
 import { expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/bun-sqlite";
 import { openDatabase } from "../../src/platform/db/open.ts";
+import type { Orm } from "../../src/platform/db/orm.ts";
 import { emailBodies, emailQueue, emails } from "../../src/platform/db/schema/schema.ts";
 import { fast, prepareAtOnce } from "../../src/platform/db/statement.ts";
 
-// What fast() gives must be what drizzle gives: these are its own queries, asked both ways.
+// What our prepared queries give must be what drizzle's own give: the same queries, asked both ways.
 
 function start() {
   const db = openDatabase(":memory:");
@@ -21,28 +23,30 @@ function start() {
 
 test("rows of one table come as drizzle's, booleans and null included", () => {
   const db = start();
-  const query = () =>
-    db.orm
+  const query = (orm: Orm) =>
+    orm
       .select()
       .from(emails)
       .where(eq(emails.uid, sql.placeholder("uid")));
-  for (const uid of ["u1", "u2", "u3"]) expect(fast(query()).get({ uid })).toEqual(query().prepare().get({ uid }));
-  expect(fast(query()).all({ uid: "u1" })).toEqual(query().prepare().all({ uid: "u1" }));
-  expect(fast(query()).get({ uid: "u1" })?.possibleDuplicate).toBe(true);
+  const [ours, theirs] = [fast(query(db.orm)), query(drizzle(db.sqlite)).prepare()];
+  for (const uid of ["u1", "u2", "u3"]) expect(ours.get({ uid })).toEqual(theirs.get({ uid }));
+  expect(ours.all({ uid: "u1" })).toEqual(theirs.all({ uid: "u1" }));
+  expect(ours.get({ uid: "u1" })?.possibleDuplicate).toBe(true);
   db.close();
 });
 
 test("joined rows come as drizzle's: what a left join did not find is null", () => {
   const db = start();
-  const query = () =>
-    db.orm
+  const query = (orm: Orm) =>
+    orm
       .select({ email: emails, body: emailBodies, queue: emailQueue })
       .from(emails)
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id))
       .where(eq(emails.id, sql.placeholder("id")));
-  for (const id of [1, 2, 3]) expect(fast(query()).get({ id })).toEqual(query().prepare().get({ id }));
-  const found = fast(query()).get({ id: 1 });
+  const [ours, theirs] = [fast(query(db.orm)), query(drizzle(db.sqlite)).prepare()];
+  for (const id of [1, 2, 3]) expect(ours.get({ id })).toEqual(theirs.get({ id }));
+  const found = ours.get({ id: 1 });
   expect(found?.queue).toBeNull();
   expect(Buffer.isBuffer(found?.body?.content)).toBe(true);
   db.close();
@@ -50,12 +54,12 @@ test("joined rows come as drizzle's: what a left join did not find is null", () 
 
 test("named fields and expressions come as drizzle's", () => {
   const db = start();
-  const query = () =>
-    db.orm
+  const query = (orm: Orm) =>
+    orm
       .select({ id: emails.id, twice: sql<number>`${emails.createdAt} * 2`, row: { isInFlight: emailQueue.inFlight } })
       .from(emails)
       .leftJoin(emailQueue, eq(emailQueue.id, emails.id));
-  expect(fast(query()).all({})).toEqual(query().prepare().all({}));
+  expect(fast(query(db.orm)).all({})).toEqual(query(drizzle(db.sqlite)).prepare().all({}));
   db.close();
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { exampleOf, exampleOfAnswer } from "../../src/api/docs/examples.ts";
-import type { Json, Members } from "../../src/platform/http/openapi-document.ts";
+import type { Json, Members } from "../../src/api/docs/json.ts";
 
 const object = (properties: Members, required: string[]): Members => ({ type: "object", properties, required });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { linksOf, type Operation } from "../../src/api/docs/links.ts";
-import type { Members } from "../../src/platform/http/openapi-document.ts";
+import type { Members } from "../../src/api/docs/json.ts";
 
 const operation = (method: string, path: string): Operation => ({
   method,

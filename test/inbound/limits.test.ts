@@ -80,7 +80,7 @@ test("what is at fault is read on for a while, and then cut", async () => {
 });
 
 test("all messages together have a limit, and what is let go makes room", async () => {
-  await using desk = await startDesk({ limits: { keptBytes: 7 * MIB } });
+  await using desk = await startDesk({ limits: { keptBytes: 17 * MIB } });
   const half = `x\r\n\r\n${"a".repeat(1.5 * MIB)}\r\n`;
   using one = await desk.client();
   using two = await desk.client();
@@ -223,7 +223,7 @@ test("a flood of strangers leaves places, and room for their messages, to those 
   const known = "127.50.0.1";
   await using desk = await startDesk({
     timesHeard: (address) => (address === known ? OFTEN : 0),
-    limits: { openBytes: 5 * MIB, keptBytes: 5 * MIB },
+    limits: { openBytes: 11 * MIB, keptBytes: 12 * MIB },
   });
   const half = `x\r\n\r\n${"a".repeat(1.5 * MIB)}\r\n`;
   using flooder = await desk.client({ localAddress: "127.60.0.1" });

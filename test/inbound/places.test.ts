@@ -83,6 +83,18 @@ describe("a reporter that takes many emails finds places", () => {
     }
   });
 
+  test.each([
+    ["strangers", 0],
+    ["that took thousands", 5_000],
+  ])("and room for a bounce, however much eleven widest networks hold: %s", (_, timesHeard) => {
+    const places = new Places(INBOUND_LIMITS);
+    for (let network = 1; network <= 11; network++)
+      for (const place of fill(places, [`${network}.0.0.1`], timesHeard).slice(0, 2))
+        for (let bytes = 16 * MIB; bytes >= 1024; bytes /= 2) while (place.takeRoom(bytes));
+    const [place] = fill(places, ["192.0.2.1"], timesHeard);
+    expect(place?.takeRoom(MIB / 4)).toBe(true);
+  });
+
   test("and room for what it brings", () => {
     const places = new Places(INBOUND_LIMITS);
     const flood = [...fill(places, addresses(1, 10), 5_000), ...fill(places, addresses(20, 2_000), 1)];

@@ -26,16 +26,16 @@ function configOf(dataDir: string): Config {
 test("a first start that is cut off right behind its first commit does not pause the next one", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "pombo-first-"));
   const db = openDatabase(":memory:");
-  const facts = new Map<string, string>();
-  const workspaces = {
-    fact: (name: string) => facts.get(name) ?? null,
-    setFact: (name: string, value: string) => void facts.set(name, value),
+  const kept = new Map<string, string>();
+  const settings = {
+    get: (name: string) => kept.get(name) ?? null,
+    set: (name: string, value: string) => void kept.set(name, value),
   };
   const clock = fakeClock();
   const start = async (commit: Commit) => {
     const pause = new DeliveryPause({
-      read: () => workspaces.fact("delivery_paused"),
-      write: (value) => workspaces.setFact("delivery_paused", value),
+      read: () => settings.get("delivery_paused"),
+      write: (value) => settings.set("delivery_paused", value),
       commit,
       clock,
     });
@@ -51,7 +51,7 @@ test("a first start that is cut off right behind its first commit does not pause
     };
     const replicator = await startReplicator({
       ...parts,
-      stores: { workspaces },
+      settings,
       registry: new Registry(),
       openThread,
       choice: {},

@@ -5,7 +5,7 @@
 import { Database } from "bun:sqlite";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readFact } from "../../src/platform/db/snapshot.ts";
+import { readSetting } from "../../src/platform/db/instance-settings.ts";
 import { findPombo } from "../peers/pombo.ts";
 import { freePort, waitUntil } from "../peers/process.ts";
 import { type Child, spawnCommand } from "./child.ts";
@@ -93,7 +93,7 @@ export async function createUpdateWorld(builds: Builds, settings: WorldOptions["
         sqlite.close();
       }
     },
-    probation: () => readFact(join(world.dataDir, "pombo.db"), "update_probation"),
+    probation: () => readSetting(join(world.dataDir, "pombo.db"), "update_probation"),
     async [Symbol.asyncDispose]() {
       // First what an update has started: it is nobody's child here, and writes to where the one before it wrote.
       const last = holder();

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { defaultSmsRoute } from "../../src/config/config.ts";
-import { steady } from "../../src/platform/db/steady-sql.ts";
 import { openOverviewStore } from "../../src/modules/operator/overview-store.ts";
 import { type InboundKey, openInboundStore } from "../../src/modules/sms/inbound/store.ts";
 import { createRouting } from "../../src/modules/sms/api/routing.ts";
@@ -157,7 +156,7 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
   openOverviewStore(db).runningLanes();
   const plans = asked.map((query) =>
     sqlite
-      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${steady(query).replaceAll("?", "$value")}`)
+      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${query.replaceAll("?", "+$value")}`)
       .all()
       .map(({ detail }) => detail),
   );

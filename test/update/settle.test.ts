@@ -4,7 +4,8 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { copyDatabase, readFact } from "../../src/platform/db/snapshot.ts";
+import { readSetting } from "../../src/platform/db/instance-settings.ts";
+import { copyDatabase } from "../../src/platform/db/snapshot.ts";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import { StartError } from "../../src/platform/errors.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
@@ -47,7 +48,7 @@ async function start(own: string, updateId: string | null = null): Promise<Settl
     log: { event: () => undefined, error: () => undefined },
     updateId,
     ownSha256: () => Promise.resolve(own),
-    endDaemon: () => Promise.resolve(daemonSaw.push(readFact(database, "last_write") ?? "")),
+    endDaemon: () => Promise.resolve(daemonSaw.push(readSetting(database, "last_write") ?? "")),
   });
 }
 
@@ -72,7 +73,7 @@ for (const { stage, own, isTouched = false, settled } of cases) {
     mkdirSync(join(dataDir, "litestream/state"), { recursive: true });
     leave(stage);
     expect(await start(own)).toBe(settled);
-    expect(readFact(database, "last_write")).toBe(settled === "back" ? "before" : "after");
+    expect(readSetting(database, "last_write")).toBe(settled === "back" ? "before" : "after");
     expect(readJournal(dataDir)).toBeNull();
     // With what the replicating daemon has counted: begun anew it would use numbers twice.
     expect(existsSync(join(dataDir, "litestream/state"))).toBe(true);
@@ -87,11 +88,11 @@ test("going back is done to its end when it was cut off after its last step, and
   leave("going-back");
   writeFileSync(`${database}-wal`, "of another database");
   await start(OLD);
-  expect(readFact(database, "last_write")).toBe("before");
+  expect(readSetting(database, "last_write")).toBe("before");
   expect(readdirSync(dataDir).filter((name) => /-wal$|-shm$|before-update/.test(name))).toEqual([]);
   leave("going-back");
   expect(await start(OLD)).toBe("back");
-  expect(readFact(database, "last_write")).toBe("before");
+  expect(readSetting(database, "last_write")).toBe("before");
 });
 
 test("while the update lives nobody opens the database but its own probe, and the new executable once it is to start", async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { openDomainStore } from "../../src/modules/domains/store.ts";
 import { openKeyStore } from "../../src/modules/api-keys/store.ts";
-import { WorkspacePurge } from "../../src/modules/workspaces/purge.ts";
-import { openRemovalStore } from "../../src/modules/workspaces/purge-store.ts";
+import { createWorkspacePurge } from "../../src/modules/workspaces/purge.ts";
+import { openWorkspacePurgeStore } from "../../src/modules/workspaces/purge-store.ts";
 import { openWorkspaceStore } from "../../src/modules/workspaces/store.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
@@ -51,8 +51,8 @@ function start(of: TemporaryDatabase = temporaryDatabase()) {
   const forgotten: number[] = [];
   const events: string[] = [];
   const bugs: unknown[] = [];
-  const removal = new WorkspacePurge({
-    removals: openRemovalStore(of.db, { forget: () => undefined }),
+  const removal = createWorkspacePurge({
+    purges: openWorkspacePurgeStore(of.db, { forget: () => undefined }),
     workspaces: openWorkspaceStore(of.db),
     keys: openKeyStore(of.db),
     domains: openDomainStore(of.db),
@@ -126,7 +126,7 @@ test("every table that says whose its rows are is removed from, and nobody else'
     addWorkspace(on, id, id === 1);
     seed(on, id);
   }
-  on.removal.look();
+  on.removal.start();
   for (let i = 0; i < 10; i++) await on.step();
   for (const table of ["workspace", ...Object.keys(ROWS), ...Object.keys(HANGING)])
     expect([table, on.count(table)]).toEqual([table, 1]);
@@ -140,7 +140,7 @@ test("a share is at most two hundred emails, or four megabytes of them, with a p
   using on = start();
   addWorkspace(on, 1, true);
   addEmails(on, 1, 1_000);
-  on.removal.look();
+  on.removal.start();
   await turn(4);
   const counts = [on.count("email")];
   // Without the clock nothing goes on.
@@ -152,7 +152,7 @@ test("a share is at most two hundred emails, or four megabytes of them, with a p
   expect(counts).toEqual([800, 600, 400, 200, 0, 0]);
   addWorkspace(on, 2, true);
   addEmails(on, 2, 20, 1024 * 1024);
-  on.removal.look();
+  on.removal.trigger();
   await on.step();
   await on.step();
   expect(on.count("email")).toBeGreaterThanOrEqual(8);
@@ -166,7 +166,7 @@ test("what is being sent stays until its attempt is over, and then nothing of it
   seed(on, 1);
   addEmails(on, 1, 10);
   on.sqlite.run("UPDATE email_queue SET in_flight = 1 WHERE id = 1");
-  on.removal.look();
+  on.removal.start();
   for (let i = 0; i < 200; i++) await on.step(1_000);
   expect([on.count("email"), on.count("email_queue"), on.count("lane"), on.count("email_total")]).toEqual([1, 1, 1, 1]);
   // Its attempt was put off, and wrote what it had to.
@@ -183,7 +183,7 @@ test("trouble with the storage, or a bug, ends nothing: it goes on a minute late
   using on = start();
   addWorkspace(on, 1, true);
   addEmails(on, 1, 300);
-  on.removal.look();
+  on.removal.start();
   await turn(4);
   expect(on.count("email")).toBe(100);
   on.sqlite.run("PRAGMA query_only = ON");
@@ -199,11 +199,11 @@ test("two that are deleted in a row are both removed, also when the second comes
   using on = start();
   addWorkspace(on, 1, true);
   addEmails(on, 1, 500);
-  on.removal.look();
+  on.removal.start();
   await turn(2);
   addWorkspace(on, 2, true);
   seed(on, 2);
-  on.removal.look();
+  on.removal.trigger();
   for (let i = 0; i < 20; i++) await on.step();
   expect([on.count("workspace"), on.count("email"), on.count("suppression")]).toEqual([0, 0, 0]);
 });
@@ -213,13 +213,13 @@ test("a stop in the middle leaves the rest to the next start", async () => {
   addWorkspace(on, 1, true);
   seed(on, 1);
   addEmails(on, 1, 500);
-  on.removal.look();
+  on.removal.start();
   await turn(4);
-  on.removal.stop();
+  void on.removal.stop();
   await turn(4);
   expect([on.clock.pending, on.count("workspace"), on.count("email") > 0]).toEqual([0, 1, true]);
   const next = start(on.of);
-  next.removal.look();
+  next.removal.start();
   for (let i = 0; i < 10; i++) await next.step();
   expect([on.count("workspace"), on.count("email"), on.count("dkim_key")]).toEqual([0, 0, 0]);
 });

@@ -1,8 +1,9 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import { mend, isMembers, type Json, type Members } from "../../platform/http/openapi-document.ts";
+import { isMembers, type Json, type Members } from "./json.ts";
+import { simplifySchemas } from "./schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
 import { exampleOfAnswer } from "./examples.ts";
-import { withMemberWords } from "./members.ts";
+import { addDescriptions } from "./descriptions.ts";
 
 // What webhooks are told, for the document: an entry for each type of event, and one schema for all of a shape.
 
@@ -91,7 +92,7 @@ function schemaOf({ name, data }: EventShape, types: string[]): Members {
     workspaceId: Type.String({ format: "uuid", description: "Whose event it is." }),
     data,
   });
-  return withMemberWords(mend(JSON.parse(JSON.stringify(named(name, envelope))) as Json)) as Members;
+  return addDescriptions(simplifySchemas(JSON.parse(JSON.stringify(named(name, envelope))) as Json)) as Members;
 }
 
 /** `onEmailDeliveryDelayed`. */

@@ -1,4 +1,4 @@
-import { isMembers, type Json, type Members } from "../../platform/http/openapi-document.ts";
+import { isMembers, type Json, type Members } from "./json.ts";
 
 /**
  * A value that `schema` describes, from its own example or from those of its members: what is required, and

@@ -1,4 +1,4 @@
-import { isMembers, type Members } from "../../platform/http/openapi-document.ts";
+import { isMembers, type Members } from "./json.ts";
 
 /** One operation of the document and where it is. */
 export interface Operation {

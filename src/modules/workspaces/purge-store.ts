@@ -19,15 +19,15 @@ import { emailReports } from "../../platform/db/schema/inbound.ts";
 import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
 import { fast } from "../../platform/db/statement.ts";
 
-// What belongs to a deleted workspace, over all rooms, a share at a time. Whoever adds a table that says
-// whose its rows are adds it here: test/workspaces/removal.test.ts finds one that is missing.
+// Removes in batches what belongs to a deleted workspace. A new table with a column workspace_id is added here:
+// test/workspaces/removal.test.ts finds one that is missing.
 
 /** Rows of one kind that one transaction removes; of an email, with all that hangs on it. */
-const SHARE_EMAILS = 200;
-const SHARE_MESSAGES = 100;
-const SHARE_ROWS = 500;
+const BATCH_EMAILS = 200;
+const BATCH_MESSAGES = 100;
+const BATCH_ROWS = 500;
 /** Bodies that one transaction removes: each of their pages is read and put on the list of free ones. */
-const SHARE_BYTES = 4 * 1024 * 1024;
+const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Beside the emails and lanes, by their keys. */
 const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteColumn[]][] = [
@@ -44,10 +44,10 @@ const OWNED: [table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteCol
   [webhooks, [webhooks.id]],
 ];
 
-export type RemovalStore = ReturnType<typeof openRemovalStore>;
+export type WorkspacePurgeStore = ReturnType<typeof openWorkspacePurgeStore>;
 
-/** Prepares the statements that remove what belonged to a workspace; `texts` is told of each text. */
-export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => void }) {
+/** `messages.forget` is called for each SMS that is removed. */
+export function openWorkspacePurgeStore({ orm }: Db, messages: { forget: (id: number) => void }) {
   const p = sql.placeholder;
   const selectEmails = fast(
     orm
@@ -56,7 +56,7 @@ export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => v
       .leftJoin(emailBodies, eq(emailBodies.emailId, emails.id))
       .leftJoin(emailQueue, and(eq(emailQueue.id, emails.id), eq(emailQueue.inFlight, true)))
       .where(and(eq(emails.workspaceId, p("workspaceId")), sql`${emailQueue.id} IS NULL`))
-      .limit(SHARE_EMAILS),
+      .limit(BATCH_EMAILS),
   );
   const byEmail = [
     orm.delete(emailQueue).where(eq(emailQueue.id, p("id"))),
@@ -70,7 +70,7 @@ export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => v
       .select({ id: smsMessages.id })
       .from(smsMessages)
       .where(eq(smsMessages.workspaceId, p("workspaceId")))
-      .limit(SHARE_MESSAGES),
+      .limit(BATCH_MESSAGES),
   );
   const byMessage = [
     orm.delete(smsSegments).where(eq(smsSegments.messageId, p("id"))),
@@ -84,7 +84,7 @@ export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => v
       .limit(1),
   );
   /** Up to `limit` rows of a table. */
-  const shareOf = (table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteColumn[]) => {
+  const batchOf = (table: SQLiteTable & { workspaceId: SQLiteColumn }, key: SQLiteColumn[]) => {
     const columns = sql.join(key, sql`, `);
     return sql`(${columns}) IN (SELECT ${columns} FROM ${table}
       WHERE ${table.workspaceId} = ${p("workspaceId")} LIMIT ${p("limit")})`;
@@ -92,13 +92,13 @@ export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => v
   const deleteLanes = fast(
     orm
       .delete(lanes)
-      .where(shareOf(lanes, [lanes.id]))
+      .where(batchOf(lanes, [lanes.id]))
       .returning({ id: lanes.id }),
   );
-  const deleteOwned = OWNED.map(([table, key]) => fast(orm.delete(table).where(shareOf(table, key))));
+  const deleteOwned = OWNED.map(([table, key]) => fast(orm.delete(table).where(batchOf(table, key))));
 
   return {
-    /** Removes a share of the emails that are not being sent, with their bodies, attempts and queue rows; how many. */
+    /** Removes a batch of the emails that are not being sent, with their bodies, attempts and queue rows; how many. */
     removeEmails(workspaceId: number): number {
       let count = 0;
       let bytes = 0;
@@ -106,26 +106,26 @@ export function openRemovalStore({ orm }: Db, texts: { forget: (id: number) => v
         for (const statement of byEmail) statement.run({ id: email.id });
         count += 1;
         bytes += email.bytes ?? 0;
-        if (bytes >= SHARE_BYTES) break;
+        if (bytes >= BATCH_BYTES) break;
       }
       return count;
     },
     /** Whether an email of it is in the queue: being sent, once the others are removed. */
     isQueued: (workspaceId: number): boolean => selectQueued.get({ workspaceId }) !== undefined,
-    /** Removes a share of its lanes, none of which has rows; their ids. */
+    /** Removes a batch of its lanes, none of which has rows; their ids. */
     removeLanes: (workspaceId: number): number[] =>
-      deleteLanes.all({ workspaceId, limit: SHARE_ROWS }).map(({ id }) => id),
-    /** Removes a share of all else that is its own; how many rows. Of a text that is being sent nobody waits for the answer: it finds nothing. */
+      deleteLanes.all({ workspaceId, limit: BATCH_ROWS }).map(({ id }) => id),
+    /** Removes a batch of everything else; how many rows. The response to an SMS that is being sent finds nothing. */
     removeRest(workspaceId: number): number {
-      const messages = selectMessages.all({ workspaceId });
-      for (const { id } of messages) {
-        texts.forget(id);
+      const removed = selectMessages.all({ workspaceId });
+      for (const { id } of removed) {
+        messages.forget(id);
         for (const statement of byMessage) statement.run({ id });
       }
-      let count = messages.length;
+      let count = removed.length;
       for (const statement of deleteOwned) {
-        if (count >= SHARE_ROWS) break;
-        count += statement.run({ workspaceId, limit: SHARE_ROWS - count }).changes;
+        if (count >= BATCH_ROWS) break;
+        count += statement.run({ workspaceId, limit: BATCH_ROWS - count }).changes;
       }
       return count;
     },

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gte, isNotNull, isNull, lt, or, sql } from "drizzle
 import type { Db } from "../../platform/db/open.ts";
 import { TransactionalCache } from "../../platform/db/transactional-cache.ts";
 import { fast } from "../../platform/db/statement.ts";
-import { instance, workspaces } from "../../platform/db/schema/schema.ts";
+import { workspaces } from "../../platform/db/schema/schema.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
 export type WorkspaceRow = typeof workspaces.$inferSelect;
@@ -10,26 +10,12 @@ export type WorkspaceRow = typeof workspaces.$inferSelect;
 /** What changes in the life of a workspace; its credits by `addCredits` alone. */
 export type WorkspaceChange = Partial<Omit<WorkspaceRow, "id" | "uid" | "createdAt" | "smsCredits">>;
 
-/** Facts about this installation that the database keeps. */
-export type InstanceFact =
-  | "instance_id"
-  | "key_check"
-  | "operator_key_hash"
-  | "last_write"
-  | "update_probation"
-  | "marker"
-  | "last_at"
-  | "delivery_paused";
-
-/** What an installation that accepts and sends nothing writes all the same. */
-const ASIDE: readonly InstanceFact[] = ["last_write", "marker", "last_at"];
-
 /** Workspaces whose rows are remembered. */
 const MAX_REMEMBERED = 10_000;
 
 export type WorkspaceStore = ReturnType<typeof openWorkspaceStore>;
 
-/** Prepares the statements of the workspaces and of the installation's own facts. */
+/** Prepares the statements of the workspaces. */
 export function openWorkspaceStore(db: Db) {
   const { orm } = db;
   const p = sql.placeholder;
@@ -39,13 +25,6 @@ export function openWorkspaceStore(db: Db) {
       .from(workspaces)
       .where(and(eq(workspaces.id, p("id")), isNull(workspaces.deletedAt))),
   );
-  const selectFact = fast(
-    orm
-      .select({ value: instance.value })
-      .from(instance)
-      .where(eq(instance.name, p("name"))),
-  );
-
   const updateCredits = fast(
     orm
       .update(workspaces)
@@ -136,12 +115,6 @@ export function openWorkspaceStore(db: Db) {
       if (balance !== null && before !== undefined) remembered.put(id, { ...before, smsCredits: balance });
       else remembered.delete(id);
       return balance;
-    },
-
-    fact: (name: InstanceFact): string | null => selectFact.get({ name })?.value ?? null,
-    setFact(name: InstanceFact, value: string): void {
-      if (ASIDE.includes(name)) db.aside.changes += 1;
-      orm.insert(instance).values({ name, value }).onConflictDoUpdate({ target: instance.name, set: { value } }).run();
     },
   };
 }

@@ -1,11 +1,10 @@
-import { constants, type Database } from "bun:sqlite";
+import { constants, Database } from "bun:sqlite";
 import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { drizzle, type BunSQLiteDatabase } from "drizzle-orm/bun-sqlite";
 import { FinalStartError, StartError } from "../errors.ts";
-import { CHECKPOINT_PAGES, leaveCheckpoints } from "./checkpoints.ts";
+import { CHECKPOINT_PAGES, disableCheckpoints } from "./wal.ts";
 import { fingerprintOf, MIGRATIONS } from "./schema/migrations.ts";
-import { SteadyDatabase } from "./steady-sql.ts";
+import { openOrm, type Orm } from "./orm.ts";
 import type { TransactionListener } from "./tally.ts";
 import { requireDatabaseFile, requireOwnDatabase, unusable } from "./unusable-file.ts";
 
@@ -26,13 +25,11 @@ export function databaseFile(dataDir: string): string {
 
 export interface Db {
   /** For queries. */
-  orm: BunSQLiteDatabase;
+  orm: Orm;
   /** For transactions and pragmas: src/db only. */
   sqlite: Database;
   /** What the stores count: the committer has the sums written before each COMMIT, and told after it. */
   listeners: TransactionListener[];
-  /** Changes of what the installation notes about itself, which nobody relies on: see update-probation.ts. */
-  aside: { changes: number };
   close(): void;
 }
 
@@ -63,7 +60,7 @@ function prepareFile(file: string): void {
 }
 
 function openSqlite(file: string, isReplicated: boolean): Db {
-  const sqlite = new SteadyDatabase(file, { create: true, readwrite: true, strict: true });
+  const sqlite = new Database(file, { create: true, readwrite: true, strict: true });
   try {
     // Before the pragmas: one of them writes to the file.
     const version = readNumber(sqlite, "user_version");
@@ -77,7 +74,7 @@ function openSqlite(file: string, isReplicated: boolean): Db {
     sqlite.close();
     throw error;
   }
-  return { orm: drizzle(sqlite), sqlite, listeners: [], aside: { changes: 0 }, close: () => sqlite.close() };
+  return { orm: openOrm(sqlite), sqlite, listeners: [], close: () => sqlite.close() };
 }
 
 function applyPragmas(sqlite: Database): void {
@@ -104,7 +101,7 @@ function applyPragmas(sqlite: Database): void {
 function keepLog(sqlite: Database): void {
   sqlite.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
   sqlite.run("PRAGMA journal_size_limit = -1");
-  leaveCheckpoints({ sqlite });
+  disableCheckpoints({ sqlite });
 }
 
 function requireSqlite(sqlite: Database): void {

@@ -1,39 +1,17 @@
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import type { Commit } from "./group-commit.ts";
-import { isStorageError } from "./storage-error.ts";
+import { BackgroundTask } from "../background-task.ts";
+import type { Context } from "../context.ts";
 
-/** How often is looked for rows whose time is over. */
 const EVERY_MS = 10 * 60_000;
 
-export interface PurgeLoop {
-  commit: Commit;
-  clock: Clock;
-  log: Log;
-}
+export type PurgeLoop = Pick<Context, "commit" | "clock" | "log">;
 
 /**
- * Forgets by and by what is over: `purge`, inside a transaction, removes a share of it and says whether there may be
- * more, which goes at once. `part` names it in the log of bugs. The returned function stops that.
+ * Removes rows whose time is over: `purge`, inside a transaction, removes a batch and answers whether there may be
+ * more, which goes at once. `name` is for the log. The returned function stops it.
  */
-export function purgeRegularly({ commit, clock, log }: PurgeLoop, part: string, purge: () => boolean): () => void {
-  let isStopped = false;
-  let cancel = clock.after(EVERY_MS, run);
-  function run(): void {
-    commit(purge).then(
-      (hasMore) => again(hasMore ? 0 : EVERY_MS),
-      (error: unknown) => {
-        if (!isStorageError(error)) log.error(part, error);
-        again(EVERY_MS);
-      },
-    );
-  }
-  function again(delayMs: number): void {
-    // A run that was under way at the stop must not begin another on a database that is closed by then.
-    if (!isStopped) cancel = clock.after(delayMs, run);
-  }
-  return () => {
-    isStopped = true;
-    cancel();
-  };
+export function purgeRegularly({ commit, clock, log }: PurgeLoop, name: string, purge: () => boolean): () => void {
+  const run = async () => ((await commit(purge)) ? 0 : EVERY_MS);
+  const task = new BackgroundTask({ name, clock, log, run });
+  task.start(EVERY_MS);
+  return () => void task.stop();
 }

@@ -49,29 +49,10 @@ export function putDatabaseBack(file: string, copy: string): boolean {
   return true;
 }
 
-/** A fact about the installation, of a database of any version; null: there is none, or no database. */
-export function readFact(file: string, name: string): string | null {
-  if (!existsSync(file)) return null;
-  const sqlite = new Database(file, { readwrite: true });
-  try {
-    sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    // The table has been there since the first version, and stays as it is for this.
-    return (
-      sqlite.query<{ value: string }, [string]>("SELECT value FROM instance WHERE name = ?").get(name)?.value ?? null
-    );
-  } finally {
-    sqlite.close();
-  }
-}
-
 /** How many migrations a database has. */
 export function readSchema(file: string): number {
-  const sqlite = new Database(file, { readwrite: true });
-  try {
-    return sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
-  } finally {
-    sqlite.close();
-  }
+  using sqlite = new Database(file, { readwrite: true });
+  return sqlite.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
 }
 
 function bringInLog(file: string, patienceMs: number): void {

@@ -1,3 +1,4 @@
+import type { InstanceSettings } from "./instance-settings.ts";
 import type { Db } from "./open.ts";
 import type { TransactionListener } from "./tally.ts";
 
@@ -8,16 +9,15 @@ import type { TransactionListener } from "./tally.ts";
 
 export class Probation implements TransactionListener {
   readonly #changes: () => number;
-  readonly #end: () => void;
+  readonly #settings: InstanceSettings;
   #seen: number;
   #hasChanged = false;
   #isOver = false;
 
-  /** `end` writes that it is over, inside the transaction. */
-  constructor({ sqlite, aside }: Pick<Db, "sqlite" | "aside">, end: () => void) {
+  constructor({ sqlite }: Pick<Db, "sqlite">, settings: InstanceSettings) {
     const total = sqlite.prepare<{ changes: number }, []>("SELECT total_changes() AS changes");
-    this.#changes = () => (total.get()?.changes ?? 0) - aside.changes;
-    this.#end = end;
+    this.#changes = () => (total.get()?.changes ?? 0) - settings.housekeepingWrites;
+    this.#settings = settings;
     this.#seen = this.#changes();
   }
 
@@ -34,7 +34,7 @@ export class Probation implements TransactionListener {
   }
 
   beforeCommit(): void {
-    if (!this.#isOver && this.#hasChanged) this.#end();
+    if (!this.#isOver && this.#hasChanged) this.#settings.set("update_probation", "");
   }
 
   onRollback(): void {

@@ -45,9 +45,7 @@ export function authenticate(request: Request, verifyKey: VerifyKey, rules: Auth
       callers.set(request, ANONYMOUS);
       return ANONYMOUS;
     }
-    throw new AppError("MISSING_API_KEY", "The header X-API-Key is missing", {
-      hint: "Send your API key in the header X-API-Key. Authorization is not read, and an empty value counts as none.",
-    });
+    throw missingKey();
   }
   const caller = KEY_FORM.test(key) ? verifyKey(key) : null;
   if (caller === null) {
@@ -67,6 +65,12 @@ export function requireStillValid(request: Request, verifyKey: VerifyKey): void 
   if (verifyKey(request.headers.get("x-api-key")?.trim() ?? "")?.kind !== kind) throw invalidKey();
 }
 
+export function missingKey(): AppError {
+  return new AppError("MISSING_API_KEY", "The header X-API-Key is missing", {
+    hint: "Send your API key in the header X-API-Key. Authorization is not read, and an empty value counts as none.",
+  });
+}
+
 function invalidKey(): AppError {
   return new AppError("INVALID_API_KEY", "The API key is not valid", {
     hint: "Check for a cut or a space when it was copied; a deleted key is not valid any more.",
@@ -81,12 +85,12 @@ export function asOperator(request: Request): void {
   callers.set(request, { kind: "operator" });
 }
 
-function operatorElsewhere(): AppError {
+export function operatorElsewhere(): AppError {
   const message = `The operator key works on POST /api/v1/workspaces and under ${OPERATOR_PATHS} only`;
   return new AppError("API_KEY_RESTRICTED", message, { hint: "Use a key of the workspace." });
 }
 
-function notTheOperator(): AppError {
+export function notTheOperator(): AppError {
   return new AppError("API_KEY_RESTRICTED", "Only the operator key works here", {
     hint: "It is the one that pombo init showed; ask the operator.",
   });

@@ -46,16 +46,13 @@ export const ERROR_CODES = Object.keys(STATUS);
 /** How long a client should wait after a 503 that says nothing better. */
 const UNAVAILABLE_RETRY_S = 5;
 
+export function errorBody({ code, message, field, path, hint, faults }: AppError) {
+  // Undefined members are left out of the JSON.
+  return { errors: faults?.map((fault) => ({ code, ...fault })) ?? [{ code, message, field, path, hint }] };
+}
+
 /** The answer to an AppError. */
 export function errorResponse(error: AppError): Response {
-  const item: ErrorItem = {
-    code: error.code,
-    message: error.message,
-    ...(error.field === undefined ? {} : { field: error.field }),
-    ...(error.path === undefined ? {} : { path: error.path }),
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-  };
-  const items = error.faults?.map((fault) => ({ code: error.code, ...fault })) ?? [item];
   const headers = new Headers({ "content-type": "application/json" });
   const status = STATUS[error.code];
   if (status === 401) headers.set("www-authenticate", 'ApiKey realm="pombo", header="X-API-Key"');
@@ -65,7 +62,7 @@ export function errorResponse(error: AppError): Response {
   if (retryAfterS !== undefined) headers.set("retry-after", String(retryAfterS));
   if (error.allow !== undefined) headers.set("allow", error.allow.join(", "));
   // Words of the request come back in some messages, and a key may have been put anywhere in it.
-  return new Response(hideKeys(JSON.stringify({ errors: items })), { status, headers });
+  return new Response(hideKeys(JSON.stringify(errorBody(error))), { status, headers });
 }
 
 /**
@@ -95,9 +92,7 @@ function toAppError(code: unknown, error: unknown, report: (error: unknown) => v
     });
   }
   if (isStorageError(error)) {
-    return new AppError("UNAVAILABLE", "Nothing can be stored at the moment; nothing was accepted", {
-      hint: "Send the same request again in a few seconds.",
-    });
+    return nothingStored();
   }
   if (code === "NOT_FOUND")
     return notFound("There is nothing at this path", "The routes are listed at /api/v1/openapi.json.");
@@ -108,6 +103,16 @@ function toAppError(code: unknown, error: unknown, report: (error: unknown) => v
   if (code === "INVALID_COOKIE_SIGNATURE" || code === "PARSE")
     return new AppError("INVALID_JSON", "The body could not be read");
   report(error);
+  return internalError();
+}
+
+export function nothingStored(): AppError {
+  return new AppError("UNAVAILABLE", "Nothing can be stored at the moment; nothing was accepted", {
+    hint: "Send the same request again in a few seconds.",
+  });
+}
+
+export function internalError(): AppError {
   return new AppError("INTERNAL_ERROR", "Something went wrong inside pombo; the operator's log says what", {
     hint: "Nothing was half done: the same request can be sent again. The operator finds it by this answer's X-Request-Id.",
   });

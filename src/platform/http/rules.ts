@@ -97,7 +97,7 @@ export function integerText(options: {
 }): TUnsafe<string> {
   const { minimum, maximum, default: absent, ...words } = options;
   return ruled<string>(
-    // Elysia would fill a `default` in as a number before the check; openapi-document.ts gives the name back.
+    // Elysia would fill a `default` in as a number before the check; api/docs/schemas.ts gives the name back.
     { type: "integer", minimum, maximum, "x-default": absent, ...words },
     leafRule((value) => {
       const isWhole = typeof value === "string" && /^\d{1,15}$/.test(value);

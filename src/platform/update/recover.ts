@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { putDatabaseBack, readFact, syncFolderOf } from "../db/snapshot.ts";
+import { readSetting } from "../db/instance-settings.ts";
+import { putDatabaseBack, syncFolderOf } from "../db/snapshot.ts";
 import { StartError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Journal, readJournal, removeJournal, snapshotFile } from "./journal.ts";
@@ -94,7 +95,7 @@ function outcomeOf({ stage, id }: Journal, isNew: boolean, databaseFile: string)
 
 /** Whether nothing was changed since the update's probe. */
 export function isUntouched(databaseFile: string, updateId: string): boolean {
-  return readFact(databaseFile, "update_probation") === updateId;
+  return readSetting(databaseFile, "update_probation") === updateId;
 }
 
 /** Puts the database of before in its place; may be done again when it was cut off. */

@@ -10,7 +10,7 @@ import { writeInstanceKey } from "../../../platform/keyring/key-file.ts";
 import { createInstanceKey, openKeyring, parseInstanceKey } from "../../../platform/keyring/keyring.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import type { Random } from "../../../platform/random.ts";
-import { openWorkspaceStore } from "../../../modules/workspaces/store.ts";
+import { openInstanceSettings } from "../../../platform/db/instance-settings.ts";
 
 /** What is shown once and kept nowhere in the clear. */
 export interface NewInstance {
@@ -55,11 +55,11 @@ function setUpLocked(config: Config, { random, now, givenKey }: SetUpDeps): NewI
   const operator = createKey(random);
   const db = openDatabase(file);
   try {
-    const facts = openWorkspaceStore(db);
+    const settings = openInstanceSettings(db);
     db.sqlite.transaction(() => {
-      facts.setFact("instance_id", newId(now, random));
-      facts.setFact("key_check", openKeyring(parsed.key, random).checkValue());
-      facts.setFact("operator_key_hash", operator.hash);
+      settings.set("instance_id", newId(now, random));
+      settings.set("key_check", openKeyring(parsed.key, random).checkValue());
+      settings.set("operator_key_hash", operator.hash);
     })();
   } finally {
     db.close();

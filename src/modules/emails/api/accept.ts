@@ -1,17 +1,16 @@
 import { domainToUnicode } from "node:url";
-import type { Clock } from "../../../platform/clock.ts";
 import type { Plan } from "../../../config/config.ts";
-import type { Commit } from "../../../platform/db/group-commit.ts";
-import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
 import { isSending, type DomainRow, type DomainStore } from "../../domains/store.ts";
 import { returnPath } from "../../../protocols/dsn/return-path.ts";
 import { AppError, type ErrorItem } from "../../../platform/errors.ts";
-import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
 import { newIds } from "../../../platform/uuid.ts";
-import type { IdempotencyRequest } from "../../idempotency/key.ts";
-import { replayOf, type SendAnswer } from "../../idempotency/replay.ts";
-import type { IdempotencyScope, IdempotencyStore } from "../../idempotency/store.ts";
-import type { Log } from "../../../platform/log.ts";
+import {
+  type AcceptedSend,
+  acceptIdempotently,
+  type AcceptSendDeps,
+  type SendAnswer,
+  type SendRequest,
+} from "../../idempotency/accept.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
 import { refusalOf, type Standing } from "../../plans/sending-refusal.ts";
 import { type QuotaWarning, takeEmailQuota, takeStorage } from "../../plans/quota.ts";
@@ -27,22 +26,17 @@ import type { FindRelay } from "../delivery/relay.ts";
 import type { EmailSend } from "./schema.ts";
 import type { EmailStore } from "../store/store.ts";
 
-// Accepting emails. What needs no state comes first: parsing, the text part, compression. Then one
+// Accepts emails. What needs no state comes first: parsing, the text part, compression. Then one
 // closure decides and writes everything: the replay of an idempotent answer, the workspace's blocks, domain,
 // suppression, quota, the rows of email, body and queue, the stored answer. Its commit is what the 202 stands on.
 
-export interface AcceptDeps {
+export interface AcceptDeps extends AcceptSendDeps {
   emails: EmailStore;
   queue: QueueStore;
   domains: DomainStore;
   suppressions: SuppressionStore;
   usage: UsageStore;
-  idempotency: IdempotencyStore;
-  commit: Commit;
-  guard: DiskGuard;
-  clock: Clock;
   random: Random;
-  log: Log;
   preparer: Preparer;
   /** Whether a workspace may send; undefined: it was deleted. */
   standingOf: (workspaceId: number) => (Standing & { uid: string }) | undefined;
@@ -53,14 +47,12 @@ export interface AcceptDeps {
   findRelay: FindRelay;
   tellOfEmail: TellOfEmail;
   record: RecordEvent;
-  settings: { bounceHost: string; lifetimeMs: number; keepAnswersMs: number; returnPathKey: Uint8Array };
+  settings: AcceptSendDeps["settings"] & { bounceHost: string; lifetimeMs: number; returnPathKey: Uint8Array };
 }
 
-export interface AcceptRequest {
-  caller: WorkspaceCaller;
+export interface AcceptRequest extends SendRequest {
   operation: "emails" | "emails.batch";
   items: EmailSend[];
-  idempotency: IdempotencyRequest | null;
 }
 
 /** An email ready to be written, but for what only the database knows. */
@@ -71,31 +63,12 @@ interface Prepared {
   body: StoredBody;
 }
 
-interface Decision extends SendAnswer {
-  /** Lanes with new rows, and where they lead. */
-  lanes: Map<number, string>;
-  dueAt: number;
-}
-
 /** Accepts all of `items` or none; resolves once that is durable. Throws AppError. */
-export async function acceptEmails(request: AcceptRequest, deps: AcceptDeps): Promise<SendAnswer> {
-  if (deps.guard.blockedReason !== null) {
-    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
-      hint: "Send the same request again later.",
-      retryAfterS: 5,
-    });
-  }
-  const prepared = await prepareAll(request.items, deps.preparer);
-  const decision = await deps.commit(() => decide(request, prepared, deps));
-  for (const [laneId, destination] of decision.lanes) {
-    deps.queue.rememberLane(request.caller.workspaceId, destination, laneId);
-    deps.nudge(laneId, decision.dueAt, decision.dueAt + deps.settings.lifetimeMs);
-  }
-  if (decision.isMismatch) {
-    const facts = { workspace: request.caller.workspaceId, operation: request.operation };
-    deps.log.event("idempotency.mismatch", facts, "warn");
-  }
-  return decision;
+export function acceptEmails(request: AcceptRequest, deps: AcceptDeps): Promise<SendAnswer> {
+  return acceptIdempotently(request, deps, async () => {
+    const prepared = await prepareAll(request.items, deps.preparer);
+    return (now) => writeAll(request, prepared, now, deps);
+  });
 }
 
 async function prepareAll(items: EmailSend[], preparer: Preparer): Promise<Prepared[]> {
@@ -117,13 +90,7 @@ function mailboxOf(parsed: ReturnType<typeof parseMailbox>): Mailbox {
   throw new Error(`an address passed its schema and not its parser: ${parsed.message}`);
 }
 
-function decide(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps): Decision {
-  const now = deps.clock.now();
-  const scope = scopeOf(request);
-  const { idempotency } = request;
-  const replay = replayOf({ scope, idempotency }, now - deps.settings.keepAnswersMs, deps.idempotency);
-  if (replay !== null) return { ...replay, lanes: new Map(), dueAt: now };
-
+function writeAll(request: AcceptRequest, prepared: Prepared[], now: number, deps: AcceptDeps): AcceptedSend {
   const { caller } = request;
   const blocked = refusalOf(deps.standingOf(caller.workspaceId));
   if (blocked !== null) throw blocked;
@@ -145,26 +112,21 @@ function decide(request: AcceptRequest, prepared: Prepared[], deps: AcceptDeps):
     write(email, domain, { uid, now, lanes, parts: deps });
     return { id: uid, status: "queued" };
   });
-  const body = JSON.stringify({ data: request.operation === "emails" ? accepted[0] : accepted });
-  if (request.idempotency !== null) {
-    deps.idempotency.insert(
-      { ...scope, key: request.idempotency.key },
-      { requestHash: request.idempotency.requestHash, response: body },
-      now,
-    );
-  }
-  return { body, isReplay: false, isMismatch: false, lanes, dueAt: now };
+  return {
+    data: request.operation === "emails" ? accepted[0] : accepted,
+    committed() {
+      for (const [laneId, destination] of lanes) {
+        deps.queue.rememberLane(caller.workspaceId, destination, laneId);
+        deps.nudge(laneId, now, now + deps.settings.lifetimeMs);
+      }
+    },
+  };
 }
 
 function tellOfQuota(workspaceId: number, warnings: QuotaWarning[], at: number, deps: AcceptDeps): void {
   const resource = deps.standingOf(workspaceId)?.uid ?? "";
   for (const warning of warnings)
     deps.record({ workspaceId, type: "workspace.quota_warning", resource, at, data: () => warning });
-}
-
-function scopeOf(request: AcceptRequest): Omit<IdempotencyScope, "key"> {
-  const { workspaceId, domainId } = request.caller;
-  return { workspaceId, domainId: domainId ?? 0, operation: request.operation };
 }
 
 /** The verified domain of each email's From; throws with every item at fault. */

@@ -7,7 +7,7 @@ import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/rules.ts";
 import { idempotencyOf } from "../../idempotency/key.ts";
-import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
+import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";
 import { cancelEmail, MAY_HAVE_ARRIVED } from "./cancel.ts";
 import { listEmails } from "./list.ts";

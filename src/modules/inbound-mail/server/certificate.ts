@@ -1,26 +1,21 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import type { Clock } from "../../../platform/clock.ts";
 import type { Config } from "../../../config/config.ts";
+import { BackgroundTask } from "../../../platform/background-task.ts";
+import type { Context } from "../../../platform/context.ts";
 import { StartError } from "../../../platform/errors.ts";
-import type { Log } from "../../../platform/log.ts";
-import type { Random } from "../../../platform/random.ts";
 import { type PemPair, selfSigned } from "./self-signed.ts";
 
-// The certificate shown for STARTTLS: that of the configured files, or one made at start. Files are looked
-// at once a minute, since what renews certificates writes them and tells nobody. A pair that cannot be used
-// (one of the two is written before the other) leaves the certificate what it was, and the next look finds
-// the second.
+// The certificate for STARTTLS: that of the configured files, or a self-signed one made at start. The files are looked
+// at once a minute, since tools that renew certificates only write them. A pair that cannot be used (one of the two is
+// written before the other) leaves the certificate as it was, and the next look finds the second file.
 
 const LOOK_EVERY_MS = 60_000;
 const FILE_MAX_BYTES = 1_048_576;
 
-export interface CertificateDeps {
+export interface CertificateDeps extends Pick<Context, "clock" | "random" | "log"> {
   config: Config["inbound"];
   hostname: string;
-  clock: Clock;
-  random: Random;
-  log: Log;
 }
 
 export interface Certificate {
@@ -46,7 +41,7 @@ export function openCertificate(deps: CertificateDeps): Certificate {
   // The look comes first: what is written in between is found changed.
   const state = stateOf(files);
   const pair = readPair(files);
-  return { pair, follow: (use) => follow(files, { ...deps, state, use }) };
+  return { pair, follow: (use) => watchFiles(files, { ...deps, state, use }) };
 }
 
 /** Reads the two files, which must fit each other. Throws StartError with the cure. */
@@ -94,15 +89,14 @@ function parsed<T>(read: () => T, { file, key, what }: { file: string; key: stri
   }
 }
 
-function follow(
+/** Calls `use` with each new pair; the returned function ends that. */
+function watchFiles(
   files: Files,
   { clock, log, use, ...rest }: CertificateDeps & { state: string; use: (pair: PemPair) => void },
 ): () => void {
   let { state } = rest;
-  let toldOf = "";
-  let cancel = () => {};
+  let loggedState = "";
   const look = () => {
-    cancel = clock.after(LOOK_EVERY_MS, look);
     const now = stateOf(files);
     if (now === state) return;
     try {
@@ -110,14 +104,19 @@ function follow(
       state = now;
       log.event("inbound.certificate", { file: files.certificateFile });
     } catch (error) {
-      if (toldOf === now) return;
-      toldOf = now;
+      if (loggedState === now) return;
+      loggedState = now;
       const reason = error instanceof Error ? error.message : String(error);
       log.event("inbound.certificate_unusable", { reason: `${reason} The one before stays in use.` }, "warn");
     }
   };
-  cancel = clock.after(LOOK_EVERY_MS, look);
-  return () => cancel();
+  const run = () => {
+    look();
+    return LOOK_EVERY_MS;
+  };
+  const task = new BackgroundTask({ name: "inbound certificate", run, clock, log });
+  task.start(LOOK_EVERY_MS);
+  return () => void task.stop();
 }
 
 /** What changes when one of the files does. */

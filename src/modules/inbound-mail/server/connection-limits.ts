@@ -18,8 +18,9 @@ export interface Place {
 }
 
 /**
- * No widest network holds more than one of so many parts of the places that it leaves free. With one part seven of them, one
- * after the other, take all open places and six the kept ones, and a cloud rents out as many in a minute; so it takes 26.
+ * No widest network holds more than one of so many parts of what it leaves free. With one part seven of them, one after the
+ * other, take all open places and six the kept ones, and eleven leave less than 16 KiB of the room: a cloud rents out as
+ * many in a minute. So it takes 26 for the places, and eleven leave a stranger half a megabyte.
  */
 const PARTS = 4;
 
@@ -35,7 +36,7 @@ interface Hall {
  * Places of the port, and room for the messages that come in there. Most are open to all. The rest is kept for networks
  * that took mail or brought a report: a network that did so n times may use n of n + 1 parts of it. So networks that
  * took one email each leave half of it to those that take many. In both, no /16 of IPv4 and no /32 of IPv6 holds more
- * than a quarter of the places that it leaves free, and of the room no more than it leaves free.
+ * than a quarter of the places, or of the room, that it leaves free.
  */
 export class Places {
   readonly #clientsOfNetwork: readonly number[];
@@ -45,8 +46,8 @@ export class Places {
 
   constructor({ openClients, keptClients, clientsOfNetwork, openBytes, keptBytes }: Limits) {
     this.#clientsOfNetwork = clientsOfNetwork;
-    this.#open = { clients: new Shares(openClients, PARTS), bytes: new Shares(openBytes) };
-    this.#kept = { clients: new Shares(keptClients, PARTS), bytes: new Shares(keptBytes) };
+    this.#open = { clients: new Shares(openClients, PARTS), bytes: new Shares(openBytes, PARTS) };
+    this.#kept = { clients: new Shares(keptClients, PARTS), bytes: new Shares(keptBytes, PARTS) };
   }
 
   /** A place, or why there is none: all are taken, or those of the visitor's network. */

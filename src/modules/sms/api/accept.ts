@@ -1,12 +1,15 @@
 import type { Plan } from "../../../config/config.ts";
 import type { Context } from "../../../platform/context.ts";
-import type { DiskGuard } from "../../../platform/db/disk-guard.ts";
 import { AppError } from "../../../platform/errors.ts";
 import type { RecordEvent } from "../../events/record.ts";
-import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
 import { newId } from "../../../platform/uuid.ts";
-import type { IdempotencyRequest } from "../../idempotency/key.ts";
-import { replayOf, type SendAnswer } from "../../idempotency/replay.ts";
+import {
+  type AcceptedSend,
+  acceptIdempotently,
+  type AcceptSendDeps,
+  type SendAnswer,
+  type SendRequest,
+} from "../../idempotency/accept.ts";
 import type { IdempotencyStore } from "../../idempotency/store.ts";
 import { refusalOf, workspaceGone } from "../../plans/sending-refusal.ts";
 import { dayAt } from "../../plans/quota.ts";
@@ -45,49 +48,28 @@ export interface AcceptStores {
 export interface WriteDeps extends AcceptStores, Pick<Context, "random" | "log"> {
   planOf: (workspaceId: number) => Plan;
   record: RecordEvent;
-  settings: { lifetimesMs: Record<Priority, number>; keepAnswersMs: number };
+  settings: AcceptSendDeps["settings"] & { lifetimesMs: Record<Priority, number> };
 }
 
-export interface SmsAcceptDeps extends WriteDeps, Pick<Context, "commit" | "clock"> {
-  guard: Pick<DiskGuard, "blockedReason">;
+export interface SmsAcceptDeps extends WriteDeps, Pick<AcceptSendDeps, "commit" | "clock" | "guard"> {
   routing: Routing;
   /** Called after the commit: there is work for a route's links. */
   nudge: (work: ReadyWork) => void;
 }
 
-export interface SmsAcceptRequest {
-  caller: WorkspaceCaller;
+export interface SmsAcceptRequest extends Omit<SendRequest, "operation"> {
   item: SmsSend;
-  idempotency: IdempotencyRequest | null;
 }
-
-type Decision = SendAnswer & { work: ReadyWork | null };
 
 /** References that the parts of neighbouring messages keep apart, as far as 16 bits go. */
 const UMR_STEP = 1_021;
 
-/** Accepts a text; resolves once that is durable. Throws AppError. */
-export async function acceptSms(request: SmsAcceptRequest, deps: SmsAcceptDeps): Promise<SendAnswer> {
-  if (deps.guard.blockedReason !== null) {
-    throw new AppError("UNAVAILABLE", "Nothing can be accepted at the moment", {
-      hint: "Send the same request again later.",
-      retryAfterS: 5,
-    });
-  }
-  const decision = await deps.commit(() => decide(request, deps));
-  if (decision.work !== null) deps.nudge(decision.work);
-  if (decision.isMismatch)
-    deps.log.event("idempotency.mismatch", { workspace: request.caller.workspaceId, operation: "sms" }, "warn");
-  return decision;
+/** Accepts an SMS; resolves once that is durable. Throws AppError. */
+export function acceptSms(request: SmsAcceptRequest, deps: SmsAcceptDeps): Promise<SendAnswer> {
+  return acceptIdempotently({ ...request, operation: "sms" }, deps, () => (now) => write(request, now, deps));
 }
 
-function decide({ caller, item, idempotency }: SmsAcceptRequest, deps: SmsAcceptDeps): Decision {
-  const now = deps.clock.now();
-  const { workspaceId } = caller;
-  const scope = { workspaceId, domainId: caller.domainId ?? 0, operation: "sms" } as const;
-  const replay = replayOf({ scope, idempotency }, now - deps.settings.keepAnswersMs, deps.idempotency);
-  if (replay !== null) return { ...replay, work: null };
-
+function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number, deps: SmsAcceptDeps): AcceptedSend {
   const workspace = deps.workspaces.byId(workspaceId);
   if (workspace === undefined) throw workspaceGone();
   // Bounces and complaints of its email block its email alone.
@@ -101,12 +83,7 @@ function decide({ caller, item, idempotency }: SmsAcceptRequest, deps: SmsAccept
   if (route === null) throw noRoute(item.to);
   const text = prepareText(item.body, { coding: route.coding, folding: workspace.smsFolding });
   const { uid, work } = writeText({ item, isHelp: false, workspace, sender, route, text, now }, deps);
-  const body = JSON.stringify({ data: { id: uid, status: "queued" } });
-  if (idempotency !== null) {
-    const answer = { requestHash: idempotency.requestHash, response: body };
-    deps.idempotency.insert({ ...scope, key: idempotency.key }, answer, now);
-  }
-  return { body, isReplay: false, isMismatch: false, work };
+  return { data: { id: uid, status: "queued" }, committed: () => deps.nudge(work) };
 }
 
 function chooseSender(workspaceId: number, from: string | undefined, deps: SmsAcceptDeps): SenderIdRow {

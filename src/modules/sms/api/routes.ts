@@ -7,7 +7,7 @@ import { type ListPages, CursorMeta, CursorQuery } from "../../../platform/http/
 import { requestBody } from "../../../platform/http/body/validate.ts";
 import { uuid } from "../../../platform/http/rules.ts";
 import { idempotencyOf } from "../../idempotency/key.ts";
-import { answerSend, SEND_HEADERS } from "../../idempotency/replay.ts";
+import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";

@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Commit } from "../../../platform/db/group-commit.ts";
+import type { InstanceSettings } from "../../../platform/db/instance-settings.ts";
 import { operatorCaller } from "../../../platform/http/auth.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
@@ -17,6 +18,7 @@ import type { WorkspaceStore } from "../store.ts";
 
 export interface OperatorKeyDeps {
   workspaces: WorkspaceStore;
+  settings: InstanceSettings;
   keys: KeyStore;
   commit: Commit;
   clock: Clock;
@@ -59,7 +61,7 @@ export function operatorKeyRoutes(deps: OperatorKeyDeps) {
       async ({ request }) => {
         operatorCaller(request);
         const { key, hash } = createKey(deps.random);
-        await deps.commit(() => deps.workspaces.setFact("operator_key_hash", hash));
+        await deps.commit(() => deps.settings.set("operator_key_hash", hash));
         deps.log.event("operator_key.rotated");
         return { data: { operatorKey: key } };
       },

@@ -30,9 +30,7 @@ export function parseJsonObject(bytes: Uint8Array): object {
     value = JSON.parse(UTF8.decode(bytes));
   } catch (error) {
     const why = error instanceof SyntaxError ? error.message.replace(/^JSON Parse error: /, "") : "it is not UTF-8";
-    throw new AppError("INVALID_JSON", `The body is not JSON: ${why}`.slice(0, MAX_REASON), {
-      hint: "Look for a missing quote, or a comma before a closing bracket; from a shell, put the body in a file: -d @email.json.",
-    });
+    throw notJson(why);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     const hint = Array.isArray(value) ? { hint: 'A list goes into a member, as in {"emails": […]}.' } : {};
@@ -40,6 +38,12 @@ export function parseJsonObject(bytes: Uint8Array): object {
   }
   if (isSmall && isDeeperThan(value, MAX_DEPTH)) throw tooDeep();
   return value;
+}
+
+export function notJson(why: string): AppError {
+  return new AppError("INVALID_JSON", `The body is not JSON: ${why}`.slice(0, MAX_REASON), {
+    hint: "Look for a missing quote, or a comma before a closing bracket; from a shell, put the body in a file: -d @email.json.",
+  });
 }
 
 export function missingBody(): AppError {

@@ -92,8 +92,12 @@ function requireJsonType(request: Request): void {
   }
   const type = request.headers.get("content-type");
   if (type !== null && JSON_TYPE.test(type)) return;
+  throw notJsonType(type);
+}
+
+export function notJsonType(type: string | null): AppError {
   const found = type === null ? "it came without a Content-Type" : `it came as ${type.slice(0, 100)}`;
-  throw new AppError("UNSUPPORTED_MEDIA_TYPE", `The body must be application/json; ${found}`, {
+  return new AppError("UNSUPPORTED_MEDIA_TYPE", `The body must be application/json; ${found}`, {
     hint: "Send the header Content-Type: application/json.",
   });
 }
@@ -234,7 +238,7 @@ class Pace {
   }
 }
 
-function tooSlow(): AppError {
+export function tooSlow(): AppError {
   return new AppError("REQUEST_TIMEOUT", "The body came too slowly", {
     hint: `A body must come at ${BYTES_PER_MS} KB a second, after ${GRACE_MS / 1000} seconds of grace: send less in one request.`,
   });

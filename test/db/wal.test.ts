@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { closeDatabase, openDatabase } from "../../src/platform/db/open.ts";
-import { syncLogAnew } from "../../src/platform/db/wal-sync.ts";
+import { rewriteWal } from "../../src/platform/db/wal.ts";
 import { instance } from "../../src/platform/db/schema/schema.ts";
 import { temporaryDatabase, temporaryFolder } from "./temporary.ts";
 
@@ -18,7 +18,7 @@ test("the log is written anew as it was, also where it is longer than what is re
     );
   const before = readFileSync(`${of.file}-wal`);
   expect(before.length).toBeGreaterThan(2 * MIB);
-  syncLogAnew(of.db, of.file);
+  rewriteWal(of.db, of.file);
   expect(readFileSync(`${of.file}-wal`).equals(before)).toBe(true);
   expect(of.db.sqlite.inTransaction).toBe(false);
   await of.committer.commit(() => of.db.orm.insert(instance).values({ name: "c", value: "" }).run());
@@ -28,14 +28,14 @@ test("the log is written anew as it was, also where it is longer than what is re
 test("a log that is not there is trouble, and leaves no transaction open", () => {
   using folder = temporaryFolder();
   using of = temporaryDatabase();
-  expect(() => syncLogAnew(of.db, `${folder.path}/elsewhere.db`)).toThrow("ENOENT");
+  expect(() => rewriteWal(of.db, `${folder.path}/elsewhere.db`)).toThrow("ENOENT");
   expect(of.db.sqlite.inTransaction).toBe(false);
 });
 
 test("a log of no bytes is left alone", () => {
   using of = temporaryDatabase();
   of.db.sqlite.run("PRAGMA wal_checkpoint(TRUNCATE)");
-  syncLogAnew(of.db, of.file);
+  rewriteWal(of.db, of.file);
   closeDatabase(of.db);
   openDatabase(of.file).close();
 });

@@ -1,14 +1,22 @@
-import type { BodyLimits } from "../../platform/http/body/read.ts";
-import { errorExample } from "./error-examples.ts";
-import { EVENT_TAG, eventOperations, type EventPayloads } from "./events.ts";
-import { exampleOf, exampleOfAnswer } from "./examples.ts";
-import { linksOf, type Operation } from "./links.ts";
-import { withMemberWords } from "./members.ts";
-import { isMembers, type Json, mapMembers, type Members } from "../../platform/http/openapi-document.ts";
-import { DESCRIPTION, INFO, KEYS, REPLAY_HEADERS, TAGS } from "./introduction.ts";
+// The OpenAPI 3.1 document, written from the routes.
 
-// What every operation of the document has in common, and no route says for itself: the key that it takes, an
-// example of its body and of each answer, where one leads to the next. Schemas with a name are written once.
+import { swagger } from "@elysiajs/swagger";
+import { type AnyElysia, Elysia } from "elysia";
+import type { BodyLimits } from "../../platform/http/body/read.ts";
+import { ANSWER_HEADERS } from "../../platform/http/openapi.ts";
+import { addDescriptions } from "./descriptions.ts";
+import { errorExample } from "./error-examples.ts";
+import { EVENT_PAYLOADS } from "./event-payloads.ts";
+import { EVENT_TAG, eventOperations } from "./events.ts";
+import { exampleOf, exampleOfAnswer } from "./examples.ts";
+import { DESCRIPTION, INFO, KEYS, REPLAY_HEADERS, TAGS } from "./introduction.ts";
+import { getMembers, isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
+import { linksOf, type Operation } from "./links.ts";
+import { simplifySchemas } from "./schemas.ts";
+
+// @elysiajs/swagger writes out what the routes say. Added here is what all operations have in common: the key that
+// each takes, an example of its body and of each answer, where one leads to the next. Schemas with a name are
+// written once.
 
 export interface DocumentOptions {
   /** Stands in the examples where the routes' schemas say example.com: a domain that the reader can send from. */
@@ -17,8 +25,6 @@ export interface DocumentOptions {
   planNames: string[];
   /** Largest bodies, in bytes. */
   bodyLimits: BodyLimits;
-  /** What webhooks are told, by type of event. */
-  events: EventPayloads;
   /** Paths that take the operator key. */
   isForOperator(path: string): boolean;
 }
@@ -27,9 +33,30 @@ export interface DocumentOptions {
 const EXAMPLE_DOMAIN = "example.com";
 const METHODS = new Set(["get", "put", "post", "delete", "patch"]);
 
-/** The mended document, complete. */
-export function completeDocument(mended: Members, options: DocumentOptions): Json {
-  const document = membersOf(withMemberWords(mended));
+const SPEC_PATH = "/openapi.json";
+
+async function readRoutes(routes: AnyElysia[]): Promise<Members> {
+  const reader = new Elysia({ aot: false }).use(
+    swagger({
+      path: "/swagger",
+      specPath: SPEC_PATH,
+      // It takes openapi.json itself for a file.
+      excludeStaticFile: false,
+      exclude: [SPEC_PATH],
+      documentation: {
+        info: { title: "pombo", version: "1.0" },
+        components: { headers: ANSWER_HEADERS },
+        security: [{ apiKey: [] }],
+      },
+    }),
+  );
+  for (const each of routes) reader.use(each);
+  const response = await reader.handle(new Request(`http://localhost${SPEC_PATH}`));
+  return { ...((await response.json()) as Members), openapi: "3.1.0" };
+}
+
+export async function writeDocument(routes: AnyElysia[], options: DocumentOptions): Promise<Json> {
+  const document = getMembers(addDescriptions(simplifySchemas(await readRoutes(routes))));
   const operations = operationsOf(document);
   const tags = new Set<Json>([EVENT_TAG]);
   for (const { value, path, method } of operations) {
@@ -38,29 +65,29 @@ export function completeDocument(mended: Members, options: DocumentOptions): Jso
     namePlans(value, options.planNames);
     addBodyExample(value);
     const parameters = Array.isArray(value["parameters"]) ? value["parameters"] : [];
-    const isRepeatable = parameters.some((parameter) => membersOf(parameter)["name"] === "Idempotency-Key");
+    const isRepeatable = parameters.some((parameter) => getMembers(parameter)["name"] === "Idempotency-Key");
     const { "x-example": data } = value;
     delete value["x-example"];
-    for (const [status, response] of Object.entries(membersOf(value["responses"]))) {
+    for (const [status, response] of Object.entries(getMembers(value["responses"]))) {
       const place = { route: `${method.toUpperCase()} ${path}`, status: Number(status), isRepeatable, data };
       if (isMembers(response)) completeResponse(response, place, options.bodyLimits);
     }
   }
   for (const operation of operations) addLinks(operation, operations);
-  const { webhooks, callback } = eventOperations(options.events);
+  const { webhooks, callback } = eventOperations(EVENT_PAYLOADS);
   for (const { value } of operations) if (value["operationId"] === "createWebhook") value["callbacks"] = callback;
   const schemas: Members = {};
-  const { paths, webhooks: named } = membersOf(
-    withNames({ paths: document["paths"] ?? {}, webhooks: withMemberWords(webhooks) }, schemas),
+  const { paths, webhooks: named } = getMembers(
+    withNames({ paths: document["paths"] ?? {}, webhooks: addDescriptions(webhooks) }, schemas),
   );
   const whole = {
     ...document,
-    info: { ...membersOf(document["info"]), ...INFO, description: DESCRIPTION },
+    info: { ...getMembers(document["info"]), ...INFO, description: DESCRIPTION },
     servers: [{ url: "/", description: "This instance" }],
     tags: TAGS.filter(({ name }) => tags.has(name)).map((tag) => ({ ...tag })),
     components: {
       securitySchemes: KEYS,
-      headers: { ...membersOf(membersOf(document["components"])["headers"]), ...REPLAY_HEADERS },
+      headers: { ...getMembers(getMembers(document["components"])["headers"]), ...REPLAY_HEADERS },
       schemas: Object.fromEntries(Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1))),
     },
     paths: paths ?? {},
@@ -70,34 +97,30 @@ export function completeDocument(mended: Members, options: DocumentOptions): Jso
 }
 
 function operationsOf(document: Members): Operation[] {
-  return Object.entries(membersOf(document["paths"])).flatMap(([path, methods]) =>
-    Object.entries(membersOf(methods)).flatMap(([method, value]) =>
+  return Object.entries(getMembers(document["paths"])).flatMap(([path, methods]) =>
+    Object.entries(getMembers(methods)).flatMap(([method, value]) =>
       METHODS.has(method) && isMembers(value) ? [{ method, path, value }] : [],
     ),
   );
 }
 
-function membersOf(value: Json | undefined): Members {
-  return isMembers(value) ? value : {};
-}
-
 /** The JSON that a request or response is described by; null: it has no body of JSON. */
 function jsonOf(holder: Json | undefined): Members | null {
-  const json = membersOf(membersOf(holder)["content"])["application/json"];
+  const json = getMembers(getMembers(holder)["content"])["application/json"];
   return isMembers(json) ? json : null;
 }
 
 /** A plan in a body is one of those that this instance is configured with. */
 function namePlans(operation: Members, planNames: string[]): void {
-  const schema = membersOf(jsonOf(operation["requestBody"])?.["schema"]);
-  const plan = membersOf(schema["properties"])["plan"];
+  const schema = getMembers(jsonOf(operation["requestBody"])?.["schema"]);
+  const plan = getMembers(schema["properties"])["plan"];
   if (isMembers(plan)) plan["enum"] = planNames;
 }
 
 /** The whole body, so that it can be sent as it stands. */
 function addBodyExample(operation: Members): void {
   const json = jsonOf(operation["requestBody"]);
-  const example = json === null ? undefined : exampleOf(membersOf(json["schema"]));
+  const example = json === null ? undefined : exampleOf(getMembers(json["schema"]));
   if (json !== null && example !== undefined) json["example"] = example;
 }
 
@@ -116,25 +139,25 @@ function completeResponse(response: Members, place: Place, limits: BodyLimits): 
   if (status === 202 && isRepeatable) addReplayHeaders(response);
   const json = jsonOf(response);
   if (json === null || json["example"] !== undefined) return;
-  const schema = membersOf(json["schema"]);
+  const schema = getMembers(json["schema"]);
   const isError = schema["x-name"] === "Errors";
   const example = isError ? errorExample(route, status, limits) : exampleOfAnswer(schema);
   if (example === undefined) return;
   json["example"] =
     isError || !isMembers(data) || !isMembers(example)
       ? example
-      : { ...example, data: { ...membersOf(example["data"]), ...data } };
+      : { ...example, data: { ...getMembers(example["data"]), ...data } };
 }
 
 function addReplayHeaders(response: Members): void {
   const names = Object.keys(REPLAY_HEADERS);
   const headers = names.map((name): [string, Json] => [name, { $ref: `#/components/headers/${name}` }]);
-  response["headers"] = { ...membersOf(response["headers"]), ...Object.fromEntries(headers) };
+  response["headers"] = { ...getMembers(response["headers"]), ...Object.fromEntries(headers) };
 }
 
 function addLinks(operation: Operation, all: Operation[]): void {
-  for (const [status, response] of Object.entries(membersOf(operation.value["responses"]))) {
-    const data = membersOf(membersOf(jsonOf(response)?.["schema"])["properties"])["data"];
+  for (const [status, response] of Object.entries(getMembers(operation.value["responses"]))) {
+    const data = getMembers(getMembers(jsonOf(response)?.["schema"])["properties"])["data"];
     if (!status.startsWith("2") || !isMembers(response) || !isMembers(data)) continue;
     const links = linksOf(operation, data, all);
     if (Object.keys(links).length > 0) response["links"] = links;
@@ -152,10 +175,6 @@ function withNames(value: Json, schemas: Members): Json {
   if (known !== undefined && !Bun.deepEquals(known, schema)) throw new Error(`two schemas have the name ${name}`);
   schemas[name] = schema;
   return { $ref: `#/components/schemas/${name}` };
-}
-
-function isExample(name: string): boolean {
-  return name === "example" || name === "examples";
 }
 
 function withDomain(value: Json, domain: string, isInExample = false): Json {

@@ -1,4 +1,4 @@
-import { isMembers, type Json, mapMembers, type Members } from "../../platform/http/openapi-document.ts";
+import { isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
 
 // What members mean that are called the same and mean the same everywhere, and a value for examples. What a schema
 // says itself comes first.
@@ -145,12 +145,12 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
 };
 
 /** The document with words for the members that have none. */
-export function withMemberWords(value: Json): Json {
-  if (Array.isArray(value)) return value.map(withMemberWords);
+export function addDescriptions(value: Json): Json {
+  if (Array.isArray(value)) return value.map(addDescriptions);
   if (!isMembers(value)) return value;
   return mapMembers(value, (member, name) => {
-    if (name === "example" || name === "examples") return member;
-    if (name !== "properties" || !isMembers(member)) return withMemberWords(member);
+    if (isExample(name)) return member;
+    if (name !== "properties" || !isMembers(member)) return addDescriptions(member);
     return mapMembers(member, (schema, own) => (isMembers(schema) ? worded(schema, own) : schema));
   });
 }
@@ -160,7 +160,7 @@ function worded(schema: Members, name: string): Members {
   const hasWords = schema["description"] !== undefined || schema["x-name"] !== undefined;
   const hasExample = example === undefined || schema["examples"] !== undefined || !isOf(schema, example);
   return {
-    ...(withMemberWords(schema) as Members),
+    ...(addDescriptions(schema) as Members),
     ...(description === undefined || hasWords ? {} : { description }),
     ...(hasExample ? {} : { examples: [example] }),
   };
