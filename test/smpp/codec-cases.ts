@@ -12,6 +12,7 @@ import {
   encodePlain,
   type Inbound,
   type Pdu,
+  readPdu,
 } from "../../src/protocols/smpp/pdu/pdu.ts";
 import { encodeSubmit, type SubmitSm } from "../../src/protocols/smpp/pdu/submit-sm.ts";
 import { Wire } from "../../src/protocols/smpp/session/connection.ts";
@@ -64,7 +65,7 @@ async function readOver(bytes: Buffer, size = bytes.length): Promise<{ pdus: Pdu
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   const closed = new Promise((resolve) => socket.once("close", resolve));
   const broken = await new Promise<string>((resolve, reject) => {
-    void new Wire(socket, systemClock, {
+    void new Wire(socket, systemClock, readPdu, {
       received: (read) => void pdus.push(read),
       half: () => undefined,
       drained: () => undefined,

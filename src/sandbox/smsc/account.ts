@@ -4,7 +4,7 @@
  * taken: a dropped connection or a refusal for now (0x64) only puts it off, for a while.
  */
 import type { Clock } from "../../platform/clock.ts";
-import type { Deliver } from "./pdu.ts";
+import type { Deliver } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { SmscSession } from "./session.ts";
 
 /** Without an answer, at most. */

@@ -5,7 +5,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { type InboundPart, readPart, reassemble, textKey } from "../../modules/sms/encoding/reassemble.ts";
-import type { Submit } from "./pdu.ts";
+import type { Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { TextEncoding, Texts } from "./message-store.ts";
 
 /** Texts of which parts are missing, over all phones; the oldest are forgotten. */

@@ -10,8 +10,8 @@ import { readPart } from "../../modules/sms/encoding/reassemble.ts";
 import type { Handsets } from "./handset.ts";
 import { behaviourOfNumber, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
 import { receiptOf, type Reported } from "./receipt.ts";
-import type { Deliver, Submit } from "./pdu.ts";
-import type { Answering } from "./session.ts";
+import type { Deliver, Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
+import type { SubmitReply } from "./session.ts";
 
 /** Destination addresses that phones have (E.164, without `+`). */
 const NUMBER = /^\d{3,15}$/;
@@ -37,7 +37,7 @@ export interface NetworkDeps {
 export interface Submission {
   account: string;
   submit: Submit;
-  answering: Answering;
+  reply: SubmitReply;
 }
 
 export class Network {
@@ -53,8 +53,8 @@ export class Network {
   }
 
   take(submission: Submission): void {
-    const { submit, answering } = submission;
-    if (!NUMBER.test(submit.destination)) return answering.refuse(INVALID_DESTINATION);
+    const { submit, reply } = submission;
+    if (!NUMBER.test(submit.destination)) return reply.refuse(INVALID_DESTINATION);
     const does = behaviourOfNumber(submit.destination);
     switch (does.kind) {
       case "takes":
@@ -68,7 +68,7 @@ export class Network {
         if (isOver) this.#tries.forget(key);
         if (!isConcerned || isOver) return this.#accept(submission, DELIVERED_STEPS);
         this.#tell(submit, `refused with 0x${does.status.toString(16).padStart(2, "0").toUpperCase()}`);
-        return answering.refuse(does.status);
+        return reply.refuse(does.status);
       }
       case "is_silent":
         return this.#tell(submit, "not answered");
@@ -80,7 +80,7 @@ export class Network {
         }
         this.#deps.handsets.arrive(submit);
         this.#tell(submit, "arrived, and the connection dropped before the answer");
-        return answering.drop();
+        return reply.drop();
       }
       case "writes_back":
         this.#accept(submission, DELIVERED_STEPS);
@@ -95,16 +95,16 @@ export class Network {
   }
 
   #accept(submission: Submission, steps: readonly Step[]): void {
-    const { submit, answering } = submission;
+    const { submit, reply } = submission;
     const reported = this.#report(submit);
-    answering.accept(reported.id);
+    reply.accept(reported.id);
     for (const step of steps) this.#later(step.afterMs, () => this.#follow(submission, reported, step));
   }
 
   #reportFirst(submission: Submission): void {
     const reported = this.#report(submission.submit);
     for (const step of DELIVERED_STEPS) this.#follow(submission, reported, step);
-    submission.answering.accept(reported.id);
+    submission.reply.accept(reported.id);
   }
 
   #follow({ account, submit }: Submission, reported: Reported, { isShown, receipt }: Step): void {
@@ -156,6 +156,6 @@ function placeOf({ esmClass, dataCoding, message, sar }: Submit): { seq: number;
 /** What is the same of a segment that is sent again, and of no other. */
 function segmentKey({ account, submit }: Submission): string {
   const { source, destination, reference, message } = submit;
-  const own = reference?.toString("hex") ?? Bun.hash(message).toString(16);
+  const own = reference?.toString(16) ?? Bun.hash(message).toString(16);
   return `${account} ${source} ${destination} ${own} ${placeOf(submit).seq}`;
 }

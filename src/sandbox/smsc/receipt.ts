@@ -2,7 +2,7 @@
  * Delivery receipts as most SMSCs write them: the text of SMPP 3.4's appendix B, and the same in TLVs. Pure.
  */
 import { readPart, reassemble } from "../../modules/sms/encoding/reassemble.ts";
-import type { Deliver, Submit } from "./pdu.ts";
+import type { Deliver, Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 
 /** A segment that was taken under this id; `takenAt` Unix ms. */
 export interface Reported {

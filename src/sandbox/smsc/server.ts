@@ -11,8 +11,9 @@ import { normalForm } from "../../modules/sms/encoding/encoding.ts";
 import { Handsets } from "./handset.ts";
 import { Network } from "./network.ts";
 import { SmscAccount } from "./account.ts";
-import { SmscSession, STATUS } from "./session.ts";
-import type { Deliver } from "./pdu.ts";
+import { STATUS } from "../../protocols/smpp/pdu/status.ts";
+import { SmscSession } from "./session.ts";
+import type { Deliver } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { Texts } from "./message-store.ts";
 
 const MAX_SESSIONS = 200;
@@ -87,7 +88,7 @@ export async function startSandboxSmsc(options: SandboxSmscOptions): Promise<San
         return given === password ? STATUS.ok : STATUS.invalidPassword;
       },
       bound: (each) => accounts.get(each.systemId ?? "")?.join(each),
-      submitted: (each, submit, answering) => network.take({ account: each.systemId ?? "", submit, answering }),
+      submitted: (each, submit, reply) => network.take({ account: each.systemId ?? "", submit, reply }),
       closed(each) {
         sessions.delete(each);
         accounts.get(each.systemId ?? "")?.leave(each);

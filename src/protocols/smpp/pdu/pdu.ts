@@ -66,8 +66,8 @@ const PLAIN_KINDS: Record<string, "enquire" | "enquire_answer" | "unbind" | "unb
   alert_notification: "alert",
 };
 
-/** What the package has read, typed. */
-export function understand(pdu: PDU): Pdu {
+/** What an SMSC sends, typed. */
+export function readPdu(pdu: PDU): Pdu {
   const { command, command_status: status, sequence_number: sequence } = pdu;
   const plain = PLAIN_KINDS[command];
   if (plain !== undefined) return { kind: plain, sequence };
@@ -94,7 +94,7 @@ function nameOf(pdu: PDU): string {
   return pdu.command === "unknown" ? `0x${pdu.command_id.toString(16).padStart(8, "0")}` : pdu.command;
 }
 
-function readInbound(command: "deliver_sm" | "data_sm", pdu: PDU): Inbound {
+export function readInbound(command: Inbound["command"], pdu: PDU): Inbound {
   const reference = octets(pdu["sar_msg_ref_num"]);
   const total = octets(pdu["sar_total_segments"]);
   const part = octets(pdu["sar_segment_seqnum"]);
@@ -119,11 +119,11 @@ function addressOf(pdu: PDU, ton: string, npi: string, address: string): Address
   return { ton: octets(pdu[ton]) ?? 0, npi: octets(pdu[npi]) ?? 0, address: text(pdu[address]) };
 }
 
-function text(value: unknown): string {
+export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function octets(value: unknown): number | null {
+export function octets(value: unknown): number | null {
   return typeof value === "number" ? value : null;
 }
 

@@ -7,7 +7,15 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { Alarm } from "./alarm.ts";
 import { commandOf, judgeBind, type Role } from "./bind.ts";
-import { encodeAcknowledgement, encodeBind, encodeNack, encodePlain, type Inbound, type Pdu } from "../pdu/pdu.ts";
+import {
+  encodeAcknowledgement,
+  encodeBind,
+  encodeNack,
+  encodePlain,
+  type Inbound,
+  type Pdu,
+  readPdu,
+} from "../pdu/pdu.ts";
 import { answerOf, contentOf, type SessionEnd, type SessionEvents, type SessionOptions } from "./events.ts";
 import type { LinkSettings } from "../settings.ts";
 import { hex, STATUS } from "../pdu/status.ts";
@@ -17,7 +25,7 @@ import { Wire } from "./connection.ts";
 
 export class SmppSession {
   readonly role: Role;
-  readonly #wire: Wire;
+  readonly #wire: Wire<Pdu>;
   readonly #settings: LinkSettings;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -52,7 +60,7 @@ export class SmppSession {
       midPduSince: null,
       pausedSince: null,
     };
-    this.#wire = new Wire(socket, clock, {
+    this.#wire = new Wire(socket, clock, readPdu, {
       received: (pdu) => this.#take(pdu),
       half: (isHalf) => this.#noteHalf(isHalf),
       drained: () => events.drained(),
