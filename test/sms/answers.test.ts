@@ -57,7 +57,7 @@ function start() {
           ({ messageId, seq }) => ({ messageId, seqs: [seq], route: LINK.route, leaseEpoch }) as unknown as Submission,
         );
       }),
-    states: (messageId: number) => ledger.segments.of(messageId).map(({ state }) => state),
+    states: (messageId: number) => ledger.segments.listByMessage(messageId).map(({ state }) => state),
   };
 }
 
@@ -77,7 +77,7 @@ test("what was claimed and not written waits in its old place, before the parts 
         { route: "vodacom", priority: "transactional", workspaceId: 1, nextAt: 0 },
       ]);
   });
-  expect(on.ledger.segments.of(id).map(({ attempts, nextAt }) => [attempts, nextAt])).toEqual([
+  expect(on.ledger.segments.listByMessage(id).map(({ attempts, nextAt }) => [attempts, nextAt])).toEqual([
     [0, 0],
     [0, 0],
     [0, 0],
@@ -153,7 +153,7 @@ test("a text of parts that is refused late, and goes another way, goes at once w
   await on.commit(() => on.responses.lost(first, 10));
   expect(on.states(id)).toEqual(["unknown", "ready", "ready"]);
   await on.commit(() => on.responses.responded(first, { status: 0x0b, messageId: "" }, 20));
-  expect(on.ledger.segments.of(id).map(({ state, route, nextAt }) => [state, route, nextAt])).toEqual([
+  expect(on.ledger.segments.listByMessage(id).map(({ state, route, nextAt }) => [state, route, nextAt])).toEqual([
     ["ready", "other", 20],
     ["ready", "other", 20],
     ["ready", "other", 20],
@@ -173,7 +173,7 @@ test("a part that is refused for now, or was not written, waits while another of
     if (first === undefined || second === undefined) throw new Error("nothing was claimed");
     await on.commit(() => on.responses.lost(first, 10));
     const work = await on.commit(() => happens(on, second));
-    const dueAt = () => on.ledger.segments.of(id).map(({ nextAt }) => nextAt);
+    const dueAt = () => on.ledger.segments.listByMessage(id).map(({ nextAt }) => nextAt);
     expect(on.states(id)).toEqual(["unknown", "ready", "ready"]);
     expect(dueAt()).toEqual([10 + WAIT_MS, 86_400_000, 86_400_000]);
     expect(work).toMatchObject([{ nextAt: 86_400_000 }]);
@@ -193,7 +193,7 @@ test("the parts behind one in doubt go with it where its route's policy has beco
   if (route !== undefined) route.config.onLostResponse = "retry";
   const now = 10 + WAIT_MS;
   await on.commit(() => on.ledger.segments.unknownDue(now, 10).flatMap((row) => on.responses.resolve(row, now)));
-  expect(on.ledger.segments.of(id).map(({ state, nextAt }) => [state, nextAt])).toEqual([
+  expect(on.ledger.segments.listByMessage(id).map(({ state, nextAt }) => [state, nextAt])).toEqual([
     ["ready", 0],
     ["ready", 0],
     ["ready", 0],

@@ -146,7 +146,7 @@ test("the parts behind one that is refused in the same transaction are not claim
   void on.commit(() => on.ledger.segments.end(first, { state: "failed", now: 1_000 }, said));
   await on.rest();
   expect(on.sent).toEqual([]);
-  expect(on.ledger.segments.of(id).map(({ state, credit }) => [state, credit])).toEqual([
+  expect(on.ledger.segments.listByMessage(id).map(({ state, credit }) => [state, credit])).toEqual([
     ["failed", "refunded"],
     ["failed", "refunded"],
   ]);
@@ -198,7 +198,7 @@ test("of texts that are claimed together the one that a bug keeps from it is fou
     on.steady.advance(1_000);
   }
   expect(on.sent).toEqual(ids.map((id) => [id, [1]]));
-  expect(on.ledger.segments.of(poisoned ?? 0)).toMatchObject([{ state: "ready", attempts: 0 }]);
+  expect(on.ledger.segments.listByMessage(poisoned ?? 0)).toMatchObject([{ state: "ready", attempts: 0 }]);
   // All together, then it alone.
   expect(on.bugs.splice(0)).toHaveLength(2);
   on.of.db.sqlite.run("DROP TRIGGER poison");

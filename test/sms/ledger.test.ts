@@ -129,7 +129,7 @@ describe("random histories", () => {
           else {
             const rows = query<{ message_id: number; seq: number }>(db, "SELECT message_id, seq FROM sms_segment");
             const chosen = rows[at % Math.max(1, rows.length)];
-            const row = chosen === undefined ? undefined : ledger.segments.one(chosen.message_id, chosen.seq);
+            const row = chosen === undefined ? undefined : ledger.segments.find(chosen.message_id, chosen.seq);
             if (row !== undefined) move(current, row, draw, now);
           }
           if (fate === 0) throw new Error("rolled back");

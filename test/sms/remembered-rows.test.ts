@@ -11,7 +11,7 @@ const STEPS = 160;
 /** One change of a text, whether or not it can be made. */
 function change(ledger: Ledger, id: number, { pick, now }: { pick: (of: number) => number; now: number }): void {
   const { segments, messages } = ledger;
-  const rows = segments.of(id);
+  const rows = segments.listByMessage(id);
   const row = rows[pick(rows.length)];
   const workspaceId = messages.byId(id)?.workspaceId ?? 0;
   if (row === undefined) return;
@@ -69,7 +69,7 @@ test("what is remembered of texts and credits is what is stored, whatever change
     // Nothing of the fresh stores is remembered.
     const fresh = openLedger(temporaryView(of.db));
     for (const id of ids.slice(-4)) {
-      expect(ledger.segments.of(id)).toEqual(fresh.segments.of(id));
+      expect(ledger.segments.listByMessage(id)).toEqual(fresh.segments.listByMessage(id));
       expect(ledger.messages.byId(id)).toEqual(fresh.messages.byId(id));
     }
     expect(ledger.workspaces.byId(workspaceId)?.smsCredits).toBe(balance.get(workspaceId)?.credits);
@@ -84,7 +84,7 @@ test("the segments of long texts are not remembered", () => {
   const isRemembered = (parts: number) => {
     const id = addMessage(ledger, parts);
     for (const follower of of.db.listeners) follower.onCommit?.();
-    return ledger.segments.of(id) === ledger.segments.of(id);
+    return ledger.segments.listByMessage(id) === ledger.segments.listByMessage(id);
   };
   expect([1, 4, 5, 49].map(isRemembered)).toEqual([true, true, false, false]);
 });

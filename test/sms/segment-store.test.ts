@@ -121,7 +121,7 @@ test("an answer of another connection, or one that comes twice, changes nothing"
   expect(await on.commit(() => segments.accept(row, { ...answer, smscId: "B" }, FINE))).toBe(false);
   expect(await on.commit(() => segments.unknown(row, { now: 1_200, giveUpAt: 9_000 }))).toBe(false);
   expect(on.settled).toEqual([row.messageId]);
-  expect(segments.of(row.messageId)).toMatchObject([
+  expect(segments.listByMessage(row.messageId)).toMatchObject([
     {
       state: "accepted",
       smscId: "A1",
@@ -145,7 +145,9 @@ test("what was in flight at a start is unknown, and is found when it is to be gi
   if (due === undefined) throw new Error("nothing is due");
   const again = { now: 5_000, nextAt: 5_000, isCounted: true, isResend: true };
   expect(await on.commit(() => segments.retry(due, again, FINE))).toBe(true);
-  expect(segments.of(due.messageId)).toMatchObject([{ state: "ready", link: null, attempts: 1, resends: 1 }]);
+  expect(segments.listByMessage(due.messageId)).toMatchObject([
+    { state: "ready", link: null, attempts: 1, resends: 1 },
+  ]);
 });
 
 test("a throttled segment is ready again later and loses no attempt; its fellow parts stay on the link", async () => {
@@ -158,7 +160,7 @@ test("a throttled segment is ready again later and loses no attempt; its fellow 
     segments.retry(first, { now: 1_100, nextAt: 2_100, isCounted: false, isResend: false }, THROTTLED);
     segments.delayReady(id, 2_100);
   });
-  expect(segments.of(id)).toMatchObject([
+  expect(segments.listByMessage(id)).toMatchObject([
     { state: "ready", link: "a", attempts: 0, nextAt: 2_100, category: "throttled", reason: "x" },
     { state: "ready", link: "a", nextAt: 2_100 },
   ]);
@@ -175,9 +177,9 @@ test("the rest of a message that is refused is ended together, and what is under
   const [first] = await on.commit(() => segments.claim({ ...CLAIM, limit: 1 }));
   const said: Words = { ...THROTTLED, category: "content_rejected" };
   expect(await on.commit(() => segments.endReady(id, { state: "failed", now: 1_100 }, said))).toBe(2);
-  expect(segments.of(id).map(({ state }) => state)).toEqual(["in_flight", "failed", "failed"]);
+  expect(segments.listByMessage(id).map(({ state }) => state)).toEqual(["in_flight", "failed", "failed"]);
   expect(first?.seq).toBe(1);
-  expect(segments.of(id)[2]).toMatchObject({ changedAt: 1_100, category: "content_rejected" });
+  expect(segments.listByMessage(id)[2]).toMatchObject({ changedAt: 1_100, category: "content_rejected" });
 });
 
 test("an id is found under its route, also when it came twice or belongs to a second submit", async () => {

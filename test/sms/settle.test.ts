@@ -34,12 +34,12 @@ async function start(parts = 1) {
     /** Puts all that is ready in flight. */
     claim: (now: number) => commit(() => segments.claim({ ...claim, now, limit: 100 })),
     row: (seq = 1): SegmentRow => {
-      const found = segments.one(id, seq);
+      const found = segments.find(id, seq);
       if (found === undefined) throw new Error("there is no such segment");
       return found;
     },
     accept: (seq: number, now: number) => {
-      const from = segments.one(id, seq);
+      const from = segments.find(id, seq);
       if (from === undefined) throw new Error("there is no such segment");
       return segments.accept(from, { smscId: `ID${seq}`, smscIdKey: `id${seq}`, expectsReceipt: true, now }, FINE);
     },

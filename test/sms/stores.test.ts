@@ -41,11 +41,11 @@ test("parts of a text are kept until it is whole, once each, and found when they
     inbound.insertPart(part(1, "again", 30));
     inbound.insertPart({ ...part(1, "other", 40), reference: 8 });
   });
-  expect(inbound.partsOf(key).map(({ payload }) => payload.toString())).toEqual(["a", "b"]);
+  expect(inbound.listParts(key).map(({ payload }) => payload.toString())).toEqual(["a", "b"]);
   expect(inbound.waitingSince(10, 10)).toEqual([]);
   expect(inbound.waitingSince(25, 10)).toEqual([key]);
   await on.commit(() => inbound.removeParts(key));
-  expect(inbound.partsOf(key)).toEqual([]);
+  expect(inbound.listParts(key)).toEqual([]);
   expect(inbound.waitingSince(99, 10)).toHaveLength(1);
 });
 
@@ -98,9 +98,9 @@ test("of a link the last five hundred things are kept, and of a route what was l
     links.learn({ route: "r", name: "ids", value: "same", learnedAt: 1 });
     links.learn({ route: "r", name: "ids", value: "hex_to_decimal", learnedAt: 2 });
   });
-  const kept = links.eventsOf("a", 1_000);
+  const kept = links.listEvents("a", 1_000);
   expect([kept.length, kept[0]?.createdAt, kept.at(-1)?.createdAt]).toEqual([500, 510, 11]);
-  expect(links.eventsOf("b", 10)).toMatchObject([{ kind: "bound", detail: "x" }]);
+  expect(links.listEvents("b", 10)).toMatchObject([{ kind: "bound", detail: "x" }]);
   expect([links.learned("r", "ids"), links.learned("r", "x")]).toEqual(["hex_to_decimal", null]);
 });
 

@@ -47,7 +47,7 @@ function sweeping(change: (parts: { commit: Commit; away: () => number }) => { c
     setBack: (ms: number) => void (offset += ms),
     add: () => of.committer.commit(() => addMessage(sms, 2, { message: { workspaceId: addWorkspace(sms, 10) } })),
     pin,
-    links: () => sms.segments.of(1).map(({ link }) => link),
+    links: () => sms.segments.listByMessage(1).map(({ link }) => link),
     [Symbol.dispose]: () => of[Symbol.dispose](),
   };
 }

@@ -30,7 +30,7 @@ export interface QueueActionDeps extends DropDeps {
   waiting: OperatorQueueStore;
   emails: EmailStore;
   queue: QueueStore;
-  segments: Pick<SegmentStore, "of" | "end" | "endReady" | "delayReady">;
+  segments: Pick<SegmentStore, "listByMessage" | "end" | "endReady" | "delayReady">;
   commit: Commit;
   clock: Clock;
   log: Log;
@@ -120,7 +120,7 @@ function waitingOf({ kind, rows }: { kind: Kind; rows: number[] }, { waiting, se
   if (kind === "email") return waiting.emailsIn(rows).map(({ queue }) => ({ id: queue.id, isRunning: queue.inFlight }));
   if (kind === "webhook") return waiting.callsIn(rows).map(({ job }) => ({ id: job.id, isRunning: job.inFlight }));
   return rows.flatMap((id) => {
-    const states = segments.of(id).map(({ state }) => state);
+    const states = segments.listByMessage(id).map(({ state }) => state);
     const isWaiting = states.some((state) => ["ready", "unknown", "in_flight"].includes(state));
     return isWaiting ? [{ id, isRunning: states.includes("in_flight") }] : [];
   });

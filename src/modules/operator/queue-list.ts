@@ -18,7 +18,7 @@ const WALK = "queue list";
 
 export interface ListDeps {
   waiting: OperatorQueueStore;
-  segments: Pick<SegmentStore, "of">;
+  segments: Pick<SegmentStore, "listByMessage">;
 }
 
 /** A page of the queue `kinds` begins with. */
@@ -93,7 +93,7 @@ function showTexts(ids: number[], { waiting, segments }: ListDeps): Message[] {
     const text = found.get(id);
     if (text === undefined) return [];
     const { message, workspaceUid } = text;
-    const rows = segments.of(id);
+    const rows = segments.listByMessage(id);
     const waits = rows.filter(({ state }) => state === "ready").map(({ nextAt }) => nextAt);
     const attempts = Math.max(0, ...rows.map((row) => row.attempts));
     return [

@@ -34,7 +34,7 @@ export interface TraceDeps {
   traces: TraceStore;
   emails: EmailStore;
   reports: Pick<ReportStore, "of">;
-  segments: Pick<SegmentStore, "of">;
+  segments: Pick<SegmentStore, "listByMessage">;
   workspaces: Pick<WorkspaceStore, "byId">;
 }
 
@@ -150,7 +150,7 @@ function traceText(uid: string, deps: TraceDeps): Traced | null {
     sms: {
       ...withoutBody(message),
       expiresAt: timeOf(message.expiresAt),
-      parts: deps.segments.of(message.id).map(showSegment),
+      parts: deps.segments.listByMessage(message.id).map(showSegment),
     },
   };
 }

@@ -15,12 +15,12 @@ export type SmsStores = ReturnType<typeof openSmsStores>;
 
 export function openSmsStores(db: Db, ledger: Pick<SettleDeps, "workspaces" | "credits">) {
   const messages = openMessageStore(db);
-  const facts = new AfterCommit();
-  db.listeners.push(facts);
+  const afterCommit = new AfterCommit();
+  db.listeners.push(afterCommit);
   const counted = { ended: { sent: 0, delivered: 0, undelivered: 0, failed: 0, expired: 0 }, possibleDuplicates: 0 };
   const counts: SettleDeps["counts"] = {
-    changed: (status) => facts.run(() => void (counted.ended[status] += 1)),
-    duplicated: () => facts.run(() => void (counted.possibleDuplicates += 1)),
+    changed: (status) => afterCommit.run(() => void (counted.ended[status] += 1)),
+    duplicated: () => afterCommit.run(() => void (counted.possibleDuplicates += 1)),
   };
   const segments: SegmentStore = openSegmentStore(
     db,
@@ -30,7 +30,7 @@ export function openSmsStores(db: Db, ledger: Pick<SettleDeps, "workspaces" | "c
   return {
     messages,
     segments,
-    facts,
+    afterCommit,
     /** Inside a transaction: a message's rows are changed or removed by others; null: those of any. */
     forget(messageId: number | null): void {
       messages.forget(messageId);

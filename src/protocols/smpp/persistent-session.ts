@@ -12,7 +12,7 @@ import type { SessionEnd, SessionEvents } from "./session/events.ts";
 import type { LinkSettings } from "./settings.ts";
 import { hex } from "./pdu/status.ts";
 
-export interface KeptSessionOptions {
+export interface PersistentSessionOptions {
   role: Role;
   settings: LinkSettings;
   clock: Clock;
@@ -39,8 +39,8 @@ export interface Unbound {
 /** So many attempts in a row without a healthy time are worth somebody's attention. */
 const ALERT_AFTER = 5;
 
-export class KeptSession {
-  readonly #options: KeptSessionOptions;
+export class PersistentSession {
+  readonly #options: PersistentSessionOptions;
   readonly #backoff: Backoff;
   readonly #aborter = new AbortController();
   #session: SmppSession | null = null;
@@ -49,7 +49,7 @@ export class KeptSession {
   #attempt = 0;
   #cancelRetry: (() => void) | null = null;
 
-  constructor(options: KeptSessionOptions) {
+  constructor(options: PersistentSessionOptions) {
     this.#options = options;
     this.#backoff = new Backoff(options.unit);
   }

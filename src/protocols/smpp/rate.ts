@@ -82,7 +82,7 @@ export class Rate {
   }
 
   /** What a submit of `sentAt` was answered. True when it slowed us down just now. */
-  answered(status: number, sentAt: number, now: number): boolean {
+  responded(status: number, sentAt: number, now: number): boolean {
     if (status === STATUS.ok) this.#grow(now);
     if (sentAt <= this.#cutAt) return false;
     this.#throttled = moved(this.#throttled, status === STATUS.throttled);

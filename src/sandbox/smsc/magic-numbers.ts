@@ -190,17 +190,17 @@ const BY_ENDING = new Map(MAGIC_NUMBERS.map((each) => [each.ending, each]));
 const MAGIC = /^\+?2588[2-7]00000(\d\d)$/;
 
 /** What is done with texts to a number. */
-export function behaviourOfNumber(number: string): Behaviour {
+export function findBehaviour(number: string): Behaviour {
   return BY_ENDING.get(MAGIC.exec(number)?.[1] ?? "")?.does ?? DELIVERED;
 }
 
 /** A row's number, by an operator's first digits. */
-export function numberOf({ ending }: Pick<MagicNumber, "ending">, prefix = "25884"): string {
+export function buildNumber({ ending }: Pick<MagicNumber, "ending">, prefix = "25884"): string {
   return `+${prefix}00000${ending}`;
 }
 
 /** What it ends as, as people read it: `failed, unknown_subscriber, after about 15 s`. */
-export function endOf({ ends, seconds }: MagicNumber): string {
+export function findEnd({ ends, seconds }: MagicNumber): string {
   const { status, deliveryState, failureCategory } = ends;
   const state = deliveryState === status || deliveryState === null ? [] : [deliveryState];
   const words = [

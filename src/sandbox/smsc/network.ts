@@ -8,8 +8,8 @@ import type { Random } from "../../platform/random.ts";
 import { toE164 } from "../../modules/sms/encoding/phone-number.ts";
 import { readPart } from "../../modules/sms/encoding/reassemble.ts";
 import type { Handsets } from "./handset.ts";
-import { behaviourOfNumber, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
-import { receiptOf, type Reported } from "./receipt.ts";
+import { findBehaviour, DELIVERED, type Step, Tries, WRITES_BACK_MS } from "./magic-numbers.ts";
+import { buildReceipt, type Reported } from "./receipt.ts";
 import type { Deliver, Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { SubmitReply } from "./session.ts";
 
@@ -55,7 +55,7 @@ export class Network {
   take(submission: Submission): void {
     const { submit, reply } = submission;
     if (!NUMBER.test(submit.destination)) return reply.refuse(INVALID_DESTINATION);
-    const does = behaviourOfNumber(submit.destination);
+    const does = findBehaviour(submit.destination);
     switch (does.kind) {
       case "takes":
         return this.#accept(submission, does.steps);
@@ -63,7 +63,7 @@ export class Network {
         return this.#reportFirst(submission);
       case "refuses": {
         const key = segmentKey(submission);
-        const isConcerned = does.part === null || does.part === placeOf(submit).seq;
+        const isConcerned = does.part === null || does.part === findPlace(submit).seq;
         const isOver = does.times !== null && isConcerned && this.#tries.count(key) > does.times;
         if (isOver) this.#tries.forget(key);
         if (!isConcerned || isOver) return this.#accept(submission, DELIVERED_STEPS);
@@ -112,13 +112,13 @@ export class Network {
     if (isShown) handsets.arrive(submit);
     this.#tell(submit, receipt?.stat ?? "arrived, no receipt");
     if (receipt === null) return;
-    const message = receiptOf(reported, receipt, clock.now());
+    const message = buildReceipt(reported, receipt, clock.now());
     if (message !== null) deliver(account, message);
   }
 
   #writeBack(submit: Submit, body: string): void {
     // Of a long text the first part alone is answered.
-    if (placeOf(submit).seq > 1) return;
+    if (findPlace(submit).seq > 1) return;
     if (!NUMBER.test(submit.source))
       return this.#tell(submit, `nothing is written back: "${submit.source}" is a name, which no phone can answer`);
     const [phone, to] = [toE164(submit.destination), submit.source];
@@ -141,7 +141,7 @@ export class Network {
   }
 
   #tell(submit: Submit, what: string): void {
-    const { seq, total } = placeOf(submit);
+    const { seq, total } = findPlace(submit);
     const part = total > 1 ? ` (${seq} of ${total})` : "";
     this.#deps.onEvent(`${what}  ${toE164(submit.destination)}${part}`);
   }
@@ -149,7 +149,7 @@ export class Network {
 
 const DELIVERED_STEPS = DELIVERED.kind === "takes" ? DELIVERED.steps : [];
 
-function placeOf({ esmClass, dataCoding, message, sar }: Submit): { seq: number; total: number } {
+function findPlace({ esmClass, dataCoding, message, sar }: Submit): { seq: number; total: number } {
   return readPart({ esmClass, dataCoding, message, sar }).place ?? { seq: 1, total: 1 };
 }
 
@@ -157,5 +157,5 @@ function placeOf({ esmClass, dataCoding, message, sar }: Submit): { seq: number;
 function segmentKey({ account, submit }: Submission): string {
   const { source, destination, reference, message } = submit;
   const own = reference?.toString(16) ?? Bun.hash(message).toString(16);
-  return `${account} ${source} ${destination} ${own} ${placeOf(submit).seq}`;
+  return `${account} ${source} ${destination} ${own} ${findPlace(submit).seq}`;
 }

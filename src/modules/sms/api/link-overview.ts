@@ -1,5 +1,5 @@
 import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
-import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { LinkStore } from "../gateway/link-store.ts";
 import type { Links, LinkView } from "../gateway/links.ts";
 import type { LinkHistory, OperatorLink } from "./operator-schema.ts";
@@ -12,7 +12,7 @@ import { LEARNED } from "../receipts/process.ts";
 export interface LinkOverviewDeps {
   routes: ReadonlyMap<string, Route>;
   links: Pick<Links, "views" | "listPdus">;
-  store: Pick<LinkStore, "learned" | "eventsOf">;
+  store: Pick<LinkStore, "learned" | "listEvents">;
   /** Whether texts and numbers may be seen. */
   isAllShown: boolean;
 }
@@ -46,7 +46,7 @@ export function createLinkOverview({ routes, links, store, isAllShown }: LinkOve
       const all = [...routes.values()].flatMap((route) => route.links.map(({ name }) => name));
       const chosen = link === null ? all : all.filter((name) => name === link);
       if (link !== null && chosen.length === 0) return null;
-      const events = chosen.flatMap((name) => store.eventsOf(name, limit));
+      const events = chosen.flatMap((name) => store.listEvents(name, limit));
       const pdus = chosen.flatMap((name) => links.listPdus(name).map((pdu) => ({ ...pdu, link: name })));
       return {
         events: events
@@ -57,7 +57,7 @@ export function createLinkOverview({ routes, links, store, isAllShown }: LinkOve
           .toSorted((a, b) => b.at - a.at)
           .map(({ link: of, at, direction, bytes }) => {
             const { command, sequence, status, raw } = pduText(bytes, isAllShown);
-            const statusName = /_resp$|nack/.test(command) ? outcomeOf(status).name : null;
+            const statusName = /_resp$|nack/.test(command) ? findStatusRule(status).name : null;
             return { at: timeOf(at), link: of, direction, command, sequence, status, statusName, raw };
           }),
       };

@@ -29,15 +29,15 @@ export function preview(body: string, rules: TextRules): Preview {
   const sent = prepareText(body, rules);
   const folded = sent.isFolded ? sent : foldedText(sent, { ...rules, folding: "portuguese" });
   return {
-    ...costOf(sent),
+    ...getCost(sent),
     sentText: sent.sentText,
     offending: offendingIn(body, rules.coding),
-    folded: folded === null ? null : { body: folded.sentText, ...costOf(folded) },
+    folded: folded === null ? null : { body: folded.sentText, ...getCost(folded) },
     unitsUsed: sent.split.unitsUsed,
     unitsLeft: sent.split.unitsLeft,
   };
 }
 
-function costOf({ split, segments }: PreparedText): Cost {
+function getCost({ split, segments }: PreparedText): Cost {
   return { encoding: split.encoding, segments, credits: segments };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
-import { isFrequent, outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+import { isFrequent, findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
 import type { LinkEvent } from "./link-event.ts";
 import type { Links } from "./links.ts";
@@ -57,23 +57,23 @@ export class CircuitBreaker {
   observe(event: LinkEvent): void {
     const { name } = event.link.route.config;
     if (event.kind === "submitted") this.sent(name, 1);
-    else if (event.kind === "responded") this.answered(name, outcomeOf(event.status, event.link.route.statuses));
-    else if (event.kind === "timed_out" || event.kind === "lost") this.unanswered(name);
+    else if (event.kind === "responded") this.responded(name, findStatusRule(event.status, event.link.route.statuses));
+    else if (event.kind === "timed_out" || event.kind === "lost") this.timedOut(name);
   }
 
   /** A submit was answered. */
-  answered(route: string, { category, pausesRoute }: Pick<StatusRule, "category" | "pausesRoute">): void {
+  responded(route: string, { category, pausesRoute }: Pick<StatusRule, "category" | "pausesRoute">): void {
     const isError = ERROR_CATEGORIES.includes(category);
     const circuit = this.#open.get(route);
     if (circuit !== undefined) return this.#tried(route, circuit, !isError);
-    const answers = this.#answersOf(route);
+    const answers = this.#getAnswers(route);
     answers.push(isError ? "error" : pausesRoute === "when_frequent" ? "full" : "good");
     if (answers.length > ANSWERS) answers.shift();
     if (isError && answers.filter((kind) => kind === "error").length >= ERRORS) this.#break(route, PAUSE_MS);
   }
 
   /** A submit was not answered. */
-  unanswered(route: string): void {
+  timedOut(route: string): void {
     const circuit = this.#open.get(route);
     if (circuit !== undefined) this.#tried(route, circuit, false);
   }
@@ -100,13 +100,13 @@ export class CircuitBreaker {
 
   /** Whether full queues are frequent among its last answers; they are counted anew after it. */
   isMostlyFull(route: string): boolean {
-    const answers = this.#answersOf(route);
+    const answers = this.#getAnswers(route);
     if (!isFrequent(answers.slice(-RECENT).filter((kind) => kind === "full").length)) return false;
     answers.length = 0;
     return true;
   }
 
-  #answersOf(route: string): Kind[] {
+  #getAnswers(route: string): Kind[] {
     const known = this.#answers.get(route) ?? [];
     this.#answers.set(route, known);
     return known;
@@ -117,7 +117,7 @@ export class CircuitBreaker {
     // Where nothing stands in, an SMSC that errs is better than none.
     if ((routes.get(route)?.config.failover.length ?? 0) === 0) return;
     this.#open.set(route, { pauseMs, untilMs: steady.now() + pauseMs, sent: 0, good: 0 });
-    this.#answersOf(route).length = 0;
+    this.#getAnswers(route).length = 0;
     log.event("sms.circuit_open", { route, pauseS: pauseMs / 1_000 }, "warn");
     // They ask for more then.
     links.pause(route, pauseMs);

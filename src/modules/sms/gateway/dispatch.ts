@@ -5,7 +5,7 @@ import type { Context } from "../../../platform/context.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
 import type { PauseView } from "../../../platform/queue/delivery-pause.ts";
 import { FairScheduler } from "../../../platform/queue/fair-scheduler.ts";
-import { ReadyWorks, type Waiting } from "../queue/ready-work.ts";
+import { ReadyQueue, type Waiting } from "../queue/ready-work.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { DispatchTarget } from "./link-event.ts";
 import { buildSubmissions, type Submission, type SubmissionDeps } from "./submission.ts";
@@ -41,7 +41,7 @@ const MAX_TIMER_MS = 2_147_483_647;
 
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
-  readonly #ready: ReadyWorks;
+  readonly #ready: ReadyQueue;
   readonly #claiming = new Map<DispatchTarget, Promise<boolean>>();
   readonly #timers = new Map<string, { at: number; cancel: () => void }>();
   /** Timers of links that look again for what other links had, or that failed to claim. */
@@ -55,7 +55,7 @@ export class Dispatcher {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    this.#ready = new ReadyWorks(deps.isHeld);
+    this.#ready = new ReadyQueue(deps.isHeld);
     const forgetGuard = deps.guard.whenOpen(() => this.#offerAll());
     const forgetPause = deps.pause?.whenResumed(() => this.#offerAll());
     this.#forget = () => {

@@ -2,7 +2,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { LinkState } from "../../../protocols/smpp/link.ts";
 import type { Unbound } from "../../../protocols/smpp/persistent-session.ts";
 import type { Slowed } from "../../../protocols/smpp/submit-queue.ts";
-import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { Direction } from "../../../protocols/smpp/session/events.ts";
 import { adviceOnBind } from "./link-advice.ts";
 import type { ReceiptState } from "../receipts/parse.ts";
@@ -111,7 +111,7 @@ export class LinkStatus {
     if (retryInMs === null) return null;
     this.#isRefused = refusedWith !== null;
     this.counts.ends[this.#isRefused ? "refused" : "lost"] += 1;
-    const statusName = refusedWith === null ? null : outcomeOf(refusedWith).name;
+    const statusName = refusedWith === null ? null : findStatusRule(refusedWith).name;
     this.#error = { at: now, reason, statusName, advice: adviceOnBind(refusedWith, reason) };
     return {
       kind: this.#isRefused ? "refused" : "lost",
@@ -128,7 +128,7 @@ export class LinkStatus {
 
   /** A submit's response is committed, or needs no commit. */
   responded(status: number): void {
-    const rule = outcomeOf(status, this.#route.statuses);
+    const rule = findStatusRule(status, this.#route.statuses);
     const { action, category, name } = rule;
     const isLater = action === "retry" ? "later" : "refused";
     const outcome = action === "accept" ? "accepted" : category === "throttled" ? "throttled" : isLater;

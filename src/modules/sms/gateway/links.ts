@@ -103,10 +103,10 @@ export class RouteLink implements DispatchTarget {
     return {
       ready: () => this.#listener.ready(this),
       writing: (submission, pdu) => emit({ kind: "submitted", link: this, submission, pdu }),
-      answered: ({ segment: submission, status: code, messageId, bytes: pdu, settled, isPresent }) => {
+      responded: ({ segment: submission, status: code, messageId, bytes: pdu, settle: free, isPresent }) => {
         const settle = () => {
           status.responded(code);
-          settled();
+          free();
         };
         emit({ kind: "responded", link: this, submission, status: code, messageId, pdu, settle, isPresent });
       },

@@ -12,21 +12,21 @@ export interface ResolveUncertainDeps {
   sms: Pick<SmsStores, "segments" | "messages">;
   routes: ReadonlyMap<string, Route>;
   /** Applies receipts that came before; null: there are none. */
-  prove: (row: SegmentRow, now: number) => ReadyWork[] | null;
+  applyEvidence: (row: SegmentRow, now: number) => ReadyWork[] | null;
   lostResponseWaitMs: number;
 }
 
 /** Inside a transaction: the segment is `unknown` now, or was found so. The work that it became, if it is sent again. */
 export function resolveUncertain(row: SegmentRow, now: number, deps: ResolveUncertainDeps): ReadyWork[] {
   const { segments, messages } = deps.sms;
-  const proved = deps.prove(row, now);
-  if (proved !== null) return proved;
+  const resolved = deps.applyEvidence(row, now);
+  if (resolved !== null) return resolved;
   if (acceptFirst(row, now, segments)) return releaseParts(row, now, segments);
   if (isSentAgain(row, deps)) {
     const { route, priority, workspaceId, messageId } = row;
     // At the head of its line: as old as it is.
     const nextAt = Math.min(now, messages.byId(messageId)?.createdAt ?? now);
-    segments.retry(row, { now, nextAt, isCounted: true, isResend: true }, wordsOf(row));
+    segments.retry(row, { now, nextAt, isCounted: true, isResend: true }, getWords(row));
     // Those behind it may have been held, where the route had another policy before a start.
     if (row.parts > 1 && !isBesideUncertain(row, segments)) segments.delayReady(messageId, nextAt);
     return [{ route, priority, workspaceId, nextAt }];
@@ -41,14 +41,14 @@ export function resolveUncertain(row: SegmentRow, now: number, deps: ResolveUnce
     if (row.parts > 1) segments.delayReady(row.messageId, messages.byId(row.messageId)?.expiresAt ?? giveUpAt);
   }
   if (isDelayed && row.nextAt <= now) {
-    const words = { ...wordsOf(row), category: "outcome_unknown", reason: null } as const;
+    const words = { ...getWords(row), category: "outcome_unknown", reason: null } as const;
     segments.end(row, { state: "failed", now }, words);
   }
   return [];
 }
 
 interface DueDeps {
-  sms: { segments: Pick<SegmentStore, "unknownDue" | "one"> };
+  sms: { segments: Pick<SegmentStore, "unknownDue" | "find"> };
   responses: { resolve(row: SegmentRow, now: number): ReadyWork[] };
 }
 
@@ -58,7 +58,7 @@ export function buildUncertainBatch(now: number, { sms, responses }: DueDeps): S
     where: "sms uncertain",
     find: (limit) => sms.segments.unknownDue(now, limit),
     act({ messageId, seq }) {
-      const row = sms.segments.one(messageId, seq);
+      const row = sms.segments.find(messageId, seq);
       return row?.state === "unknown" ? responses.resolve(row, now) : [];
     },
   };
@@ -77,11 +77,11 @@ export function acceptFirst(row: SegmentRow, now: number, segments: Pick<Segment
 export function releaseParts(
   before: SegmentRow,
   now: number,
-  segments: Pick<SegmentStore, "delayReady" | "of">,
+  segments: Pick<SegmentStore, "delayReady" | "listByMessage">,
 ): ReadyWork[] {
   if (before.state !== "unknown" || before.parts === 1) return [];
   const { messageId, route, priority, workspaceId } = before;
-  if (segments.of(messageId).some(({ state }) => state === "unknown")) return [];
+  if (segments.listByMessage(messageId).some(({ state }) => state === "unknown")) return [];
   segments.delayReady(messageId, now);
   return [{ route, priority, workspaceId, nextAt: now }];
 }
@@ -100,8 +100,8 @@ export function dueBeside(
 }
 
 /** Whether nobody knows of another part of its text. */
-function isBesideUncertain({ messageId, seq }: SegmentRow, segments: Pick<SegmentStore, "of">): boolean {
-  return segments.of(messageId).some((other) => other.seq !== seq && other.state === "unknown");
+function isBesideUncertain({ messageId, seq }: SegmentRow, segments: Pick<SegmentStore, "listByMessage">): boolean {
+  return segments.listByMessage(messageId).some((other) => other.seq !== seq && other.state === "unknown");
 }
 
 function isSentAgain(
@@ -113,6 +113,6 @@ function isSentAgain(
   return policy === "retry" || (total === 1 && priority !== "bulk");
 }
 
-function wordsOf({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
+function getWords({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
   return { providerStatus, providerCode, category, reason };
 }

@@ -4,7 +4,7 @@ import type { AfterCommit } from "../../../platform/db/after-commit.ts";
 import type { Log } from "../../../platform/log.ts";
 import { relativeValidity, type SubmitSm } from "../../../protocols/smpp/pdu/submit-sm.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
-import { submissionsOf } from "../encoding/segment.ts";
+import { toSubmissions } from "../encoding/segment.ts";
 import { sourceAddress } from "../encoding/source-address.ts";
 import type { MessageRow, MessageStore } from "../queue/message-store.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
@@ -44,10 +44,10 @@ export function buildSubmission(
   if (first === undefined) throw new Error("a submission of nothing");
   const { messageId, seq, parts: total, leaseEpoch, umr } = first;
   const isWhole = rows.length === total;
-  const own = isWhole ? rows.map(({ payload }) => payload) : partsWith(first);
+  const own = isWhole ? rows.map(({ payload }) => payload) : placePart(first);
   const { encoding, alphabet, sender, recipient, expiresAt } = message;
   const wire = { method: config.segmentation, defaultCharset: config.defaultCharset, reference: first.reference ?? 0 };
-  const submissions = submissionsOf({ encoding, alphabet, parts: own }, wire);
+  const submissions = toSubmissions({ encoding, alphabet, parts: own }, wire);
   const submission = submissions.find((each) => each.seq === seq);
   if (submission === undefined) throw new Error(`part ${seq} of ${total} cannot be written`);
   const { alphanumericTonNpi: alphanumeric, numberTonNpi: long, shortCodeTonNpi: short } = config;
@@ -72,12 +72,12 @@ export function buildSubmission(
 }
 
 /** Only the place of the others counts. */
-function partsWith({ seq, parts, payload }: SubmittedSegment): Uint8Array[] {
+function placePart({ seq, parts, payload }: SubmittedSegment): Uint8Array[] {
   return Array.from({ length: parts }, (_, index) => (index === seq - 1 ? payload : NOTHING));
 }
 
 /** Whether the route says what becomes of a part, once it was taken. */
-export function isReported({ config }: Route, { seq, parts }: Pick<SegmentRow, "seq" | "parts">): boolean {
+export function isReceiptExpected({ config }: Route, { seq, parts }: Pick<SegmentRow, "seq" | "parts">): boolean {
   switch (config.receipts) {
     case "none":
       return false;
@@ -94,7 +94,7 @@ export interface SubmissionDeps {
   sms: {
     segments: SegmentStore;
     messages: Pick<MessageStore, "byId">;
-    facts: Pick<AfterCommit, "run">;
+    afterCommit: Pick<AfterCommit, "run">;
   };
   suppressions: Pick<SuppressionStore, "reasonForNumber">;
   log: Log;
@@ -121,9 +121,9 @@ export function buildSubmissions(
   for (const row of rows) {
     if (done.has(row.messageId)) continue;
     if (message?.id !== row.messageId) message = sms.messages.byId(row.messageId);
-    const whole = isWhole && row.parts > 1 ? wholeOf(row, rows, claim, deps) : [row];
+    const whole = isWhole && row.parts > 1 ? claimWhole(row, rows, claim, deps) : [row];
     if (isWhole) done.add(row.messageId);
-    const why = message === undefined ? GONE : objectionTo(row, message, claim.now, deps);
+    const why = message === undefined ? GONE : findObjection(row, message, claim.now, deps);
     if (message === undefined || why !== null) {
       const { state, ...said } = why ?? GONE;
       for (const part of whole) sms.segments.end(part, { state, now: claim.now }, said);
@@ -134,21 +134,21 @@ export function buildSubmissions(
     } catch (error) {
       const said = { ...SILENT, category: "internal_error" } as const;
       for (const part of whole) sms.segments.end(part, { state: "failed", now: claim.now }, said);
-      sms.facts.run(() => deps.log.error("sms submit", error, { message: row.messageId, seq: row.seq }));
+      sms.afterCommit.run(() => deps.log.error("sms submit", error, { message: row.messageId, seq: row.seq }));
     }
   }
   return submissions;
 }
 
 /** All parts of a text, those that the claim left among them. */
-function wholeOf(row: SegmentRow, rows: SegmentRow[], claim: ClaimedBy, { sms }: SubmissionDeps): SegmentRow[] {
+function claimWhole(row: SegmentRow, rows: SegmentRow[], claim: ClaimedBy, { sms }: SubmissionDeps): SegmentRow[] {
   const claimed = rows.filter(({ messageId }) => messageId === row.messageId);
   const rest = sms.segments.claimRest(row.messageId, claim);
   return [...claimed, ...rest].toSorted((a, b) => a.seq - b.seq);
 }
 
 /** Why a segment is not to be sent any more. */
-function objectionTo(
+function findObjection(
   row: SegmentRow,
   message: MessageRow,
   now: number,

@@ -2,7 +2,8 @@
 // transaction, and answers with the work that waits again.
 
 import type { Context } from "../../../platform/context.ts";
-import { nextStep, outcomeOf, type Step, statusText } from "../../../protocols/smpp/submit-outcome.ts";
+import type { SubmitResponse } from "../../../protocols/smpp/submit-queue.ts";
+import { nextStep, findStatusRule, type Step, formatStatus } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
 import { splitAsUcs2 } from "../encoding/segment.ts";
 import type { Fence, ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
@@ -13,20 +14,15 @@ import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { Links } from "./links.ts";
 import { acceptFirst, dueBeside, NOTHING_WRONG, releaseParts, resolveUncertain } from "./resolve-uncertain.ts";
 import type { Route } from "./route-settings.ts";
-import { isReported, type Submission } from "./submission.ts";
+import { isReceiptExpected, type Submission } from "./submission.ts";
 
 export interface SubmitResponsesDeps extends Pick<Context, "log"> {
-  sms: Pick<SmsStores, "segments" | "messages" | "facts">;
+  sms: Pick<SmsStores, "segments" | "messages" | "afterCommit">;
   routes: ReadonlyMap<string, Route>;
   receipts: Receipts;
   breaker: Pick<CircuitBreaker, "isOpen" | "isMostlyFull">;
   links: Pick<Links, "pause">;
   lostResponseWaitMs: number;
-}
-
-export interface SubmitResponse {
-  status: number;
-  messageId: string;
 }
 
 export class SubmitResponses {
@@ -36,15 +32,19 @@ export class SubmitResponses {
     this.#deps = deps;
   }
 
-  responded(submission: Submission, response: SubmitResponse, now: number): ReadyWork[] {
+  responded(
+    submission: Submission,
+    response: Pick<SubmitResponse<Submission>, "status" | "messageId">,
+    now: number,
+  ): ReadyWork[] {
     const { routes, sms } = this.#deps;
-    const rule = outcomeOf(response.status, routes.get(submission.route)?.statuses);
+    const rule = findStatusRule(response.status, routes.get(submission.route)?.statuses);
     if (rule.action === "accept") {
       return this.#accept(submission, response.messageId, now);
     }
-    // Another claim of it has its own answer; and what a receipt has proved is not refused any more.
+    // Another claim of it has its own answer; and what a receipt has resolved is not refused any more.
     const rows = sms.segments
-      .of(submission.messageId)
+      .listByMessage(submission.messageId)
       .filter(({ seq }) => submission.seqs.includes(seq))
       .filter((row) => row.leaseEpoch === submission.leaseEpoch && isOpen(row));
     return this.#refused(rows, rule, response.status, now);
@@ -56,7 +56,7 @@ export class SubmitResponses {
     const giveUpAt = now;
     const lost = submission.seqs.map((seq) => segments.unknown(fence(submission, seq), { now, giveUpAt }));
     return submission.seqs.flatMap((seq, index) => {
-      const row = lost[index] === true ? segments.one(submission.messageId, seq) : undefined;
+      const row = lost[index] === true ? segments.find(submission.messageId, seq) : undefined;
       // What told of one part of a text that went whole has told of the others.
       return row?.state === "unknown" ? this.resolve(row, now) : [];
     });
@@ -69,21 +69,22 @@ export class SubmitResponses {
       sms,
       routes,
       lostResponseWaitMs,
-      prove: (each, at) => receipts.prove(each, sms.messages.byId(each.messageId)?.recipient ?? null, at),
+      applyEvidence: (each, at) =>
+        receipts.applyEvidence(each, sms.messages.byId(each.messageId)?.recipient ?? null, at),
     });
   }
 
   /** Nothing of it was written: `reason` null, it waits as before; else it never can be. */
   unsent(submission: Submission, reason: string | null, now: number): ReadyWork[] {
     const { sms, log } = this.#deps;
-    const { segments, facts } = sms;
+    const { segments, afterCommit } = sms;
     return submission.seqs.flatMap((seq) => {
-      const row = segments.one(submission.messageId, seq);
+      const row = segments.find(submission.messageId, seq);
       if (row === undefined) return [];
       const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
       if (reason !== null) {
         segments.end(fence(submission, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
-        facts.run(() => log.error("sms submit", new Error(reason), { message: submission.messageId, seq }));
+        afterCommit.run(() => log.error("sms submit", new Error(reason), { message: submission.messageId, seq }));
         return [];
       }
       const said = { providerStatus, providerCode, category, reason: before };
@@ -99,9 +100,9 @@ export class SubmitResponses {
     const smscIdKey = idKey(id);
     const smscId = smscIdKey === null ? null : id.trim().slice(0, MAX_ID);
     const route = this.#deps.routes.get(submission.route);
-    const rows = submission.seqs.flatMap((seq) => segments.one(submission.messageId, seq) ?? []);
+    const rows = submission.seqs.flatMap((seq) => segments.find(submission.messageId, seq) ?? []);
     for (const row of rows) {
-      const expectsReceipt = smscIdKey !== null && route !== undefined && isReported(route, row);
+      const expectsReceipt = smscIdKey !== null && route !== undefined && isReceiptExpected(route, row);
       // The late answer of a first submit counts as well, unless the second will have its own.
       const isMeant = row.leaseEpoch === submission.leaseEpoch || row.state !== "in_flight";
       if (isMeant && row.acceptedAt === null)
@@ -120,10 +121,12 @@ export class SubmitResponses {
     const [first] = rows;
     if (first === undefined) return [];
     const { sms, log } = this.#deps;
-    const code = statusText(status);
+    const code = formatStatus(status);
     const told = { route: first.route, status: rule.name, code };
-    if (rule.isAlarming) sms.facts.run(() => log.event("sms.refused", told, "warn"));
-    const others = sms.segments.of(first.messageId).filter((row) => rows.every(({ seq }) => seq !== row.seq));
+    if (rule.isAlarming) sms.afterCommit.run(() => log.event("sms.refused", told, "warn"));
+    const others = sms.segments
+      .listByMessage(first.messageId)
+      .filter((row) => rows.every(({ seq }) => seq !== row.seq));
     const isWhole = others.every(({ state, resends }) => state === "ready" && resends === 0) && first.resends === 0;
     const to = isWhole ? this.#standIn(first) : null;
     const recoded = isWhole && rule.action === "reencode" ? this.#recoded(first) : null;
@@ -142,8 +145,8 @@ export class SubmitResponses {
     const { segments } = this.#deps.sms;
     const { messageId, priority, workspaceId } = row;
     if (acceptFirst(row, now, segments)) return [];
-    const proved = row.resends === 0 ? null : this.#proveFirst(row, now);
-    if (proved !== null) return proved;
+    const resolved = row.resends === 0 ? null : this.#applyFirstEvidence(row, now);
+    if (resolved !== null) return resolved;
     switch (step.kind) {
       case "retry": {
         const nextAt = dueBeside(row, now + step.afterMs, this.#deps.sms);
@@ -172,9 +175,9 @@ export class SubmitResponses {
   }
 
   /** The second submit was refused; a receipt of the first may have come meanwhile. */
-  #proveFirst(row: SegmentRow, now: number): ReadyWork[] | null {
+  #applyFirstEvidence(row: SegmentRow, now: number): ReadyWork[] | null {
     const { receipts, sms } = this.#deps;
-    return receipts.prove(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
+    return receipts.applyEvidence(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
   }
 
   /** The route that takes a refused text over, which happens once. */

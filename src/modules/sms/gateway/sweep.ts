@@ -10,7 +10,7 @@ import type { Backlog } from "../queue/backlog.ts";
 import type { FailedSmsWrites, SegmentBatch } from "../queue/failed-writes.ts";
 import type { Jump, MessageClock } from "../queue/message-clock.ts";
 import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
-import { isLast } from "../receipts/parse.ts";
+import { isFinalState } from "../receipts/parse.ts";
 import type { Receipts } from "../receipts/process.ts";
 import type { SmsStores } from "../stores.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
@@ -143,7 +143,7 @@ export class Sweeper {
       where: "sms expire",
       find: (limit) => sms.messages.expired(status, now, limit).map(toFirstPart),
       act: ({ messageId }) => {
-        const rows = sms.segments.of(messageId);
+        const rows = sms.segments.listByMessage(messageId);
         const said = rows.find(({ category }) => category !== null);
         const { providerStatus = null, providerCode = null } = said ?? {};
         const category = said?.category ?? (rows.some((row) => this.#isAway(row)) ? "provider_unavailable" : "expired");
@@ -171,8 +171,8 @@ export class Sweeper {
       where: "sms overdue",
       find: (limit) => sms.messages.expired("sent", now - receiptGraceMs, limit).map(toFirstPart),
       act({ messageId }) {
-        for (const row of sms.segments.of(messageId)) {
-          const isOpen = row.overdue === null && (row.receiptState === null || !isLast(row.receiptState));
+        for (const row of sms.segments.listByMessage(messageId)) {
+          const isOpen = row.overdue === null && (row.receiptState === null || !isFinalState(row.receiptState));
           const status = routes.get(row.route)?.config.missingReceiptStatus ?? "sent";
           if (isOpen) sms.segments.overdue(row, { status, now });
         }
@@ -198,7 +198,7 @@ export class Sweeper {
     const to = config.failover.find((each) => routes.has(each) && links.unboundMs(each) === 0 && !breaker.isOpen(each));
     if (to === undefined) return [];
     return sms.segments.unsent(name, BATCH).flatMap((id) => {
-      const [row] = sms.segments.of(id);
+      const [row] = sms.segments.listByMessage(id);
       if (row === undefined || sms.segments.moveReady(id, { route: to, isRefused: false }) === 0) return [];
       return [{ route: to, priority: row.priority, workspaceId: row.workspaceId, nextAt: row.nextAt }];
     });
@@ -217,7 +217,7 @@ export class Sweeper {
       .filter((link) => links.linkUnboundMs(link) >= route.config.failoverAfterMs);
     if (away.length === 0 || !isTime(this.#freedAt.get(name), FREE_EVERY_MS, clock.now())) return [];
     // Only once they are: what is rolled back is run again.
-    sms.facts.run(() => void this.#freedAt.set(name, clock.now()));
+    sms.afterCommit.run(() => void this.#freedAt.set(name, clock.now()));
     return sms.segments.free(name, away);
   }
 

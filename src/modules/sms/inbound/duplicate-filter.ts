@@ -37,14 +37,14 @@ export class DuplicateFilter {
   isRepeat(route: string, message: Inbound, { session, sequence }: Origin): boolean {
     const { duplicates, clock } = this.#deps;
     const now = clock.now();
-    const name = this.#nameOf(session);
+    const name = this.#getName(session);
     const reference = message.receiptedMessageId;
-    const digest = digestOf(message);
+    const digest = computeDigest(message);
     const before = duplicates.find(route, digest, now - LOOK_BACK_MS).find((row) => {
       if (reference !== null && row.reference === reference) return true;
       if (row.session === name) return row.sequence === sequence;
       const brokeAt = this.#brokeAt(row.session, now);
-      return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && this.#ageOf(session) <= SOON_MS;
+      return brokeAt !== null && brokeAt - row.receivedAt <= SOON_MS && this.#getAge(session) <= SOON_MS;
     });
     if (before === undefined) duplicates.insert({ route, digest, reference, session: name, sequence, receivedAt: now });
     else duplicates.moved(before.id, { session: name, sequence, receivedAt: now });
@@ -62,7 +62,7 @@ export class DuplicateFilter {
     return this.#deps.clock.now() - LOOK_BACK_MS;
   }
 
-  #nameOf(session: Origin["session"]): string {
+  #getName(session: Origin["session"]): string {
     const known = this.#names.get(session);
     if (known !== undefined) return known;
     const name = `${this.#startedAt}-${this.#sessions.size}-${session.beganAt}`;
@@ -71,7 +71,7 @@ export class DuplicateFilter {
     return name;
   }
 
-  #ageOf({ beganAt }: Origin["session"]): number {
+  #getAge({ beganAt }: Origin["session"]): number {
     return this.#deps.steady.now() - beganAt;
   }
 
@@ -83,7 +83,15 @@ export class DuplicateFilter {
   }
 }
 
-function digestOf({ source, destination, esmClass, dataCoding, shortMessage, messagePayload, sar }: Inbound): string {
+function computeDigest({
+  source,
+  destination,
+  esmClass,
+  dataCoding,
+  shortMessage,
+  messagePayload,
+  sar,
+}: Inbound): string {
   const head = [source.address, destination.address, esmClass, dataCoding, sar?.reference, sar?.total, sar?.part];
   const hash = createHash("sha256").update(JSON.stringify(head)).update(shortMessage);
   return hash.update(messagePayload ?? "").digest("base64url");

@@ -35,7 +35,7 @@ export function receiveMessage(route: string, message: Inbound, now: number, dep
   const part = readPart({ esmClass, dataCoding, message: bytes, sar: place });
   const from = { route, source: message.source.address, destination: message.destination.address };
   if (part.place === null) {
-    const text = reassemble([part], true, charsetOf(route, deps)) ?? { text: null, missing: [] };
+    const text = reassemble([part], true, getCharset(route, deps)) ?? { text: null, missing: [] };
     return takeWhole({ ...from, text, raw: text.text === null ? bytes : null, now }, deps);
   }
   const { scheme, reference, total, seq } = part.place;
@@ -54,8 +54,8 @@ export function receiveMessage(route: string, message: Inbound, now: number, dep
 
 /** Makes a text of its parts, when all are there or no more are waited for; the work that it makes. */
 export function finishMessage(key: InboundKey, when: { isOver: boolean; now: number }, deps: InboundDeps): ReadyWork[] {
-  const rows = deps.sms.inbound.partsOf(key);
-  const text = reassemble(rows.map(toPart), when.isOver, charsetOf(key.route, deps));
+  const rows = deps.sms.inbound.listParts(key);
+  const text = reassemble(rows.map(toPart), when.isOver, getCharset(key.route, deps));
   if (text === null) return [];
   deps.sms.inbound.removeParts(key);
   const { route, source, destination } = key;
@@ -67,14 +67,14 @@ function toPart({ scheme, reference, total, seq, dataCoding, alphabet, payload }
   return { place: { scheme, reference, total, seq }, dataCoding, alphabet, userData: payload };
 }
 
-function charsetOf(route: string, { routes }: InboundDeps) {
+function getCharset(route: string, { routes }: InboundDeps) {
   return routes.get(route)?.config.defaultCharset ?? "gsm7";
 }
 
 function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: InboundDeps): ReadyWork[] {
   const subscriber = toE164(source);
-  const own = [destination, ...renamed(route, destination, deps)].flatMap(ownFormsOf);
-  const workspaceId = ownerOf(subscriber, own, now, deps);
+  const own = [destination, ...listAliases(route, destination, deps)].flatMap(listForms);
+  const workspaceId = findOwner(subscriber, own, now, deps);
   deps.sms.inbound.insert({
     uid: newId(now, deps.random),
     workspaceId,
@@ -92,23 +92,23 @@ function takeWhole({ route, source, destination, text, raw, now }: Whole, deps: 
     return workspaceId === null ? [] : answerHelp({ workspaceId, from: subscriber, to: own, route, now }, deps);
   const used = own.flatMap((name) => deps.sms.messages.textedFrom(subscriber, name, now - USED_MS));
   const concerned = new Set([...used.map((each) => each.workspaceId), ...(workspaceId === null ? [] : [workspaceId])]);
-  for (const each of concerned) obey(keyword, each, { address: subscriber, now }, deps);
+  for (const each of concerned) applyKeyword(keyword, each, { address: subscriber, now }, deps);
   return [];
 }
 
 /** The sender ids that the route's SMSC knows by this name. */
-function renamed(route: string, destination: string, { routes }: InboundDeps): string[] {
+function listAliases(route: string, destination: string, { routes }: InboundDeps): string[] {
   const senders = routes.get(route)?.config.senders ?? [];
-  return senders.filter(({ as }) => ownFormsOf(destination).includes(as)).map(({ name }) => name);
+  return senders.filter(({ as }) => listForms(destination).includes(as)).map(({ name }) => name);
 }
 
 /** A sender id may stand with or without its `+`, a long number also with its country code or not. */
-function ownFormsOf(destination: string): string[] {
+function listForms(destination: string): string[] {
   const digits = destination.replace(/^\+/, "");
   return [...new Set([destination, digits, `+${digits}`, toE164(destination), toE164(destination).slice(1)])];
 }
 
-function ownerOf(subscriber: string, own: string[], now: number, deps: InboundDeps): number | null {
+function findOwner(subscriber: string, own: string[], now: number, deps: InboundDeps): number | null {
   const owners = new Set(own.flatMap((name) => deps.senderIds.ownersOf(name)));
   if (owners.size <= 1) return [...owners][0] ?? null;
   const texted = own
@@ -118,7 +118,7 @@ function ownerOf(subscriber: string, own: string[], now: number, deps: InboundDe
   return texted[0]?.workspaceId ?? null;
 }
 
-function obey(
+function applyKeyword(
   keyword: "opt_out" | "opt_in",
   workspaceId: number,
   { address, now }: { address: string; now: number },

@@ -16,7 +16,7 @@ export type InboundKey = Pick<InboundPartRow, "route" | "source" | "destination"
 export type OwnedInbound = InboundRow & { workspaceId: number };
 
 export function openInboundStore({ orm }: Db) {
-  const isOf = (key: InboundKey) =>
+  const belongsTo = (key: InboundKey) =>
     and(
       eq(smsInboundParts.route, key.route),
       eq(smsInboundParts.source, key.source),
@@ -59,10 +59,10 @@ export function openInboundStore({ orm }: Db) {
     insertPart(row: InboundPartRow): void {
       orm.insert(smsInboundParts).values(row).onConflictDoNothing().run();
     },
-    partsOf: (key: InboundKey): InboundPartRow[] =>
-      orm.select().from(smsInboundParts).where(isOf(key)).orderBy(smsInboundParts.seq).all(),
+    listParts: (key: InboundKey): InboundPartRow[] =>
+      orm.select().from(smsInboundParts).where(belongsTo(key)).orderBy(smsInboundParts.seq).all(),
     removeParts(key: InboundKey): void {
-      orm.delete(smsInboundParts).where(isOf(key)).run();
+      orm.delete(smsInboundParts).where(belongsTo(key)).run();
     },
     /** Texts of which a part came before `until`, and which are not whole; of so many parts. */
     waitingSince(until: number, limit: number): InboundKey[] {

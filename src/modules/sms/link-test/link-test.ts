@@ -4,7 +4,7 @@
 
 import type { Context } from "../../../platform/context.ts";
 import { STATUS } from "../../../protocols/smpp/pdu/status.ts";
-import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import { isSameNumber } from "../encoding/phone-number.ts";
 import type { LinkEvent, ReceivedEvent } from "../gateway/link-event.ts";
 import type { LinkView } from "../gateway/links.ts";
@@ -12,7 +12,7 @@ import type { Route } from "../gateway/route-settings.ts";
 import type { Submission } from "../gateway/submission.ts";
 import { advance } from "../queue/status.ts";
 import { candidateKeys, type Conversion, idKey } from "../receipts/message-id.ts";
-import { isLast, type Receipt, type ReceiptState } from "../receipts/parse.ts";
+import { isFinalState, type Receipt, type ReceiptState } from "../receipts/parse.ts";
 import type { TestMessage, TestSubmit } from "./messages.ts";
 
 /** What became of one submit. */
@@ -199,7 +199,7 @@ export class LinkTest {
 
   #respond({ result, writtenAt }: OwnSubmit, event: Extract<LinkEvent, { kind: "responded" }>): void {
     const { status, messageId, pdu } = event;
-    const { name: statusName, action } = outcomeOf(status, this.#deps.route.statuses);
+    const { name: statusName, action } = findStatusRule(status, this.#deps.route.statuses);
     result.outcome = action === "accept" ? "accepted" : "refused";
     result.status = status;
     result.messageId = messageId;
@@ -266,12 +266,12 @@ export class LinkTest {
         .map((result) => ({ result, conversion })),
     );
     // Some SMSCs give all the same id: the one that has no last word yet.
-    const best = found.find(({ result }) => result.receipt === null || !isLast(result.receipt)) ?? found[0];
+    const best = found.find(({ result }) => result.receipt === null || !isFinalState(result.receipt)) ?? found[0];
     if (best === undefined) return false;
     const { result, conversion } = best;
     result.receipt = advance(result.receipt, state) ?? result.receipt;
     result.conversion = conversion;
-    const words = isLast(state) ? state : `${state}: not its last word`;
+    const words = isFinalState(state) ? state : `${state}: not its last word`;
     this.#note("receipt", result, { ...toRaw(message.bytes), receipt: { id, conversion, state, word, err }, words });
     // It is in no database, and needs no commit.
     acknowledge(STATUS.ok);
@@ -292,7 +292,7 @@ export class LinkTest {
     const isOpen = ({ outcome, expectsReceipt, receipt, messageId }: SubmitResult) =>
       outcome === "waiting" ||
       outcome === "written" ||
-      (outcome === "accepted" && expectsReceipt && messageId !== "" && (receipt === null || !isLast(receipt)));
+      (outcome === "accepted" && expectsReceipt && messageId !== "" && (receipt === null || !isFinalState(receipt)));
     if (!this.results.some(isOpen)) this.finish("complete");
   }
 

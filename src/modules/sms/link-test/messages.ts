@@ -2,7 +2,7 @@
 // whether the SMSC takes the alphabet for what it is. They are written as the route writes all messages. Pure.
 
 import { encodeText, normalForm } from "../encoding/encoding.ts";
-import { type Submission, buildSubmission, isReported } from "../gateway/submission.ts";
+import { type Submission, buildSubmission, isReceiptExpected } from "../gateway/submission.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import { type SplitText, splitText } from "../encoding/segment.ts";
 
@@ -59,7 +59,7 @@ export function buildTestSubmits({ to, from }: TestAddresses, route: Route, give
     }).map((submission) => {
       const [part = 1] = submission.seqs;
       const parts = text === "two_parts" ? 2 : 1;
-      return { text, part, parts, submission, expectsReceipt: isReported(route, { seq: part, parts }) };
+      return { text, part, parts, submission, expectsReceipt: isReceiptExpected(route, { seq: part, parts }) };
     }),
   );
 }

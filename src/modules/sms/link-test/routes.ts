@@ -6,7 +6,7 @@ import { requestBody } from "../../../platform/http/body/validate.ts";
 import { timeOf } from "../../../platform/http/times.ts";
 import { linkTestBody, LinkTestQuery, LinkTestRecord } from "../api/operator-schema.ts";
 import type { LinkTest } from "./link-test.ts";
-import { verdictOf } from "./verdict.ts";
+import { buildVerdict } from "./verdict.ts";
 import type { LinkTests } from "./link-tests.ts";
 
 // The operator tries a link.
@@ -88,7 +88,8 @@ function showTest(test: LinkTest, after: number, tests: LinkTests): typeof LinkT
   const { id, route, link, to, end, results, hasUnmatchedReceipts, waitMs } = test;
   const error = tests.findView(test)?.error ?? null;
   const lines = test.lines.filter(({ no }) => no > after);
-  const verdict = end === null ? null : verdictOf({ end, route, link, results, hasUnmatchedReceipts, error, waitMs });
+  const verdict =
+    end === null ? null : buildVerdict({ end, route, link, results, hasUnmatchedReceipts, error, waitMs });
   return {
     id,
     route: route.config.name,

@@ -1,8 +1,8 @@
-import { outcomeOf } from "../../../protocols/smpp/submit-outcome.ts";
+import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import { adviceOnSubmit } from "../gateway/link-advice.ts";
 import type { LinkError } from "../gateway/link-status.ts";
 import type { Conversion } from "../receipts/message-id.ts";
-import { isLast } from "../receipts/parse.ts";
+import { isFinalState } from "../receipts/parse.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { SubmitResult, TestEnd } from "./link-test.ts";
 import { TEST_MESSAGES, type TestMessage } from "./messages.ts";
@@ -35,22 +35,22 @@ export interface TestFacts {
 
 type TextEnd = "delivered" | "undelivered" | "unconfirmed" | "failed" | "unsent";
 
-export function verdictOf(facts: TestFacts): Verdict {
+export function buildVerdict(facts: TestFacts): Verdict {
   const { results, end } = facts;
   const isSent = results.some(({ outcome }) => outcome !== "waiting" && outcome !== "unwritable");
   if (!isSent) return { result: end === "stopped" ? "stopped" : "not_sent", sentences: unsentWords(facts) };
   const ends = TEST_MESSAGES.map((text) => ({ text, parts: results.filter((each) => each.text === text) }));
-  const states = ends.map(({ parts }) => endOf(parts));
+  const states = ends.map(({ parts }) => classifyMessage(parts));
   const sentences = [
     ...ends.map(({ text, parts }, index) => textWords(text, parts, states[index] ?? "unsent", facts)),
     ...refusalWords(facts),
     ...receiptWords(facts),
     ...idWords(facts),
   ];
-  return { result: resultOf(states, end), sentences };
+  return { result: combineResults(states, end), sentences };
 }
 
-function resultOf(states: TextEnd[], end: TestEnd): VerdictResult {
+function combineResults(states: TextEnd[], end: TestEnd): VerdictResult {
   if (states.every((state) => state === "delivered")) return "delivered";
   if (states.some((state) => state === "failed" || state === "undelivered")) return "failed";
   if (end === "stopped") return "stopped";
@@ -58,10 +58,11 @@ function resultOf(states: TextEnd[], end: TestEnd): VerdictResult {
 }
 
 /** Of a text from its parts; those without a promised receipt say nothing, unless none has one. */
-function endOf(parts: SubmitResult[]): TextEnd {
+function classifyMessage(parts: SubmitResult[]): TextEnd {
   if (parts.some(({ outcome }) => ["refused", "unanswered", "lost", "unwritable"].includes(outcome))) return "failed";
   if (parts.some(({ outcome }) => outcome !== "accepted")) return "unsent";
-  if (parts.some(({ receipt }) => receipt !== null && isLast(receipt) && receipt !== "delivered")) return "undelivered";
+  if (parts.some(({ receipt }) => receipt !== null && isFinalState(receipt) && receipt !== "delivered"))
+    return "undelivered";
   const promised = parts.filter(({ expectsReceipt }) => expectsReceipt);
   const isProved = promised.length > 0 && promised.every(({ receipt }) => receipt === "delivered");
   return isProved ? "delivered" : "unconfirmed";
@@ -99,7 +100,7 @@ function failureWords({ outcome, status }: SubmitResult, { statuses }: Pick<Rout
   if (outcome === "unanswered") return "was not answered in time";
   if (outcome === "lost") return "was lost with the connection: it may have arrived";
   if (status === null) return "cannot be written on this route";
-  return `was refused with ${outcomeOf(status, statuses).name}`;
+  return `was refused with ${findStatusRule(status, statuses).name}`;
 }
 
 function refusalWords({ results }: TestFacts): string[] {

@@ -4,7 +4,7 @@ import type { ReadyWork, Words } from "./segment-read-store.ts";
 // What an operator does to texts that wait, by hand: take them off the queue, or have them tried now. Each inside
 // a transaction; what is on its way to an SMSC is left alone.
 
-type Segments = Pick<SegmentStore, "of" | "end" | "endReady" | "delayReady">;
+type Segments = Pick<SegmentStore, "listByMessage" | "end" | "endReady" | "delayReady">;
 
 const SILENT = { providerStatus: null, providerCode: null } as const;
 
@@ -17,7 +17,7 @@ export function dropText(
   { reason, now }: { reason: string; now: number },
   segments: Segments,
 ): "dropped" | "running" | "gone" {
-  const rows = segments.of(messageId);
+  const rows = segments.listByMessage(messageId);
   if (rows.some(({ state }) => state === "in_flight")) return "running";
   const unknown = rows.filter(({ state }) => state === "unknown");
   const lost: Words = { ...SILENT, category: "outcome_unknown", reason };
@@ -29,7 +29,7 @@ export function dropText(
 
 /** Makes what waits of a text due now; the work that its links are to be told of, null: nothing of it waits for a time. */
 export function hastenText(messageId: number, now: number, segments: Segments): ReadyWork | null {
-  const later = segments.of(messageId).filter(({ state, nextAt }) => state === "ready" && nextAt > now);
+  const later = segments.listByMessage(messageId).filter(({ state, nextAt }) => state === "ready" && nextAt > now);
   const [row] = later;
   if (row === undefined) return null;
   segments.delayReady(messageId, now);

@@ -15,7 +15,7 @@ export interface Waiting extends ReadyWork {
   barred: Map<string, number>;
 }
 
-export class ReadyWorks {
+export class ReadyQueue {
   /** By route, then by priority and workspace. */
   readonly #routes = new Map<string, Map<string, Waiting>>();
   readonly #isHeld: (workspaceId: number) => boolean;
@@ -31,7 +31,7 @@ export class ReadyWorks {
     const { route } = work;
     const works = this.#routes.get(route) ?? new Map<string, Waiting>();
     this.#routes.set(route, works);
-    const key = keyOf(work);
+    const key = toKey(work);
     const known = works.get(key);
     this.#versions += 1;
     if (known === undefined) works.set(key, { ...work, version: this.#versions, barred: new Map() });
@@ -45,19 +45,19 @@ export class ReadyWorks {
   /** After a claim: what the database said of it when it was at `version`. It goes to the end of the line. */
   correct(work: Waiting, version: number, nextAt: number | null): void {
     const works = this.#routes.get(work.route);
-    const known = works?.get(keyOf(work));
+    const known = works?.get(toKey(work));
     if (works === undefined || known === undefined) return;
     if (known.version !== version) {
       if (nextAt !== null) known.nextAt = Math.min(known.nextAt, nextAt);
       return;
     }
-    works.delete(keyOf(work));
-    if (nextAt !== null) works.set(keyOf(work), { ...known, nextAt });
+    works.delete(toKey(work));
+    if (nextAt !== null) works.set(toKey(work), { ...known, nextAt });
   }
 
   /** What is due of it belongs to other links than this one. */
   bar(work: ReadyWork, link: string, until: number): void {
-    this.#routes.get(work.route)?.get(keyOf(work))?.barred.set(link, until);
+    this.#routes.get(work.route)?.get(toKey(work))?.barred.set(link, until);
   }
 
   /** What is due on a route for a link, by priority: the one to be served first comes first, each with its workspaces in turn. */
@@ -85,6 +85,6 @@ export class ReadyWorks {
   }
 }
 
-function keyOf({ priority, workspaceId }: Pick<ReadyWork, "priority" | "workspaceId">): string {
+function toKey({ priority, workspaceId }: Pick<ReadyWork, "priority" | "workspaceId">): string {
   return `${priority} ${workspaceId}`;
 }

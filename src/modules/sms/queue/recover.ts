@@ -74,7 +74,7 @@ function moveBatch({ sms, routes, routing, clock }: RecoverDeps): number {
   const ids = sms.segments.strayed([...routes.keys()], BATCH);
   for (const id of ids) {
     const message = sms.messages.byId(id);
-    const rows = sms.segments.of(id);
+    const rows = sms.segments.listByMessage(id);
     const to = message === undefined ? null : routing.find(message.recipient);
     const isUntouched = rows.every(({ state, resends }) => state === "ready" && resends === 0);
     // Parts are cut once; only a message of one segment fits every route.

@@ -78,7 +78,7 @@ export function openSegmentReads(orm: Db["orm"], remembered: SegmentCache) {
 
 /** Reads on the way of each segment. */
 function openReads(orm: Db["orm"], remembered: SegmentCache) {
-  const selectOf = fast(
+  const selectByMessage = fast(
     orm
       .select()
       .from(smsSegments)
@@ -118,18 +118,18 @@ function openReads(orm: Db["orm"], remembered: SegmentCache) {
     );
   const selectById = byId(smsSegments.smscIdKey);
   const selectBySecondId = byId(smsSegments.smscIdKey2);
-  const of = (messageId: number): SegmentRow[] => {
+  const listByMessage = (messageId: number): SegmentRow[] => {
     const known = remembered.get(messageId);
     if (known !== undefined) return known;
-    const rows = selectOf.all({ messageId });
+    const rows = selectByMessage.all({ messageId });
     if (rows.length > 0 && rows.length <= MAX_PARTS) remembered.set(messageId, rows);
     return rows;
   };
-  const one = (messageId: number, seq: number) => of(messageId).find((row) => row.seq === seq);
+  const find = (messageId: number, seq: number) => listByMessage(messageId).find((row) => row.seq === seq);
   return {
     /** A message's segments, in their order. */
-    of,
-    one,
+    listByMessage,
+    find,
     /** When the first of this work is due; null: there is none. */
     nextAt: (work: Omit<ReadyWork, "nextAt">): number | null => selectNext.get(work)?.nextAt ?? null,
     /** Unknown outcomes that are to be given up by now, the first first. */
@@ -150,7 +150,7 @@ function openReads(orm: Db["orm"], remembered: SegmentCache) {
       const found = [...selectById.all({ route, key }), ...selectBySecondId.all({ route, key })];
       const inOrder = found.length < 2 ? found : found.toSorted((a, b) => b.messageId - a.messageId || b.seq - a.seq);
       return inOrder.flatMap(({ messageId, seq, recipient }) => {
-        const segment = one(messageId, seq);
+        const segment = find(messageId, seq);
         return segment === undefined ? [] : [{ segment, message: { recipient } }];
       });
     },

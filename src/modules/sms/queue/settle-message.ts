@@ -1,7 +1,7 @@
 import { changeCredits } from "../../workspaces/credits.ts";
 import type { CreditStore } from "../../workspaces/credit-store.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
-import { type MessageState, type Segment, stateOf } from "./status.ts";
+import { type MessageState, type Segment, deriveMessageState } from "./status.ts";
 import type { SegmentStore } from "./segment-store.ts";
 import type { MessageChange, MessageRow, MessageStore, PublicState } from "./message-store.ts";
 import type { SegmentRow, Words } from "./segment-read-store.ts";
@@ -13,7 +13,7 @@ import type { SegmentRow, Words } from "./segment-read-store.ts";
 
 export interface SettleDeps {
   messages: Pick<MessageStore, "byId" | "setState" | "changed">;
-  segments: Pick<SegmentStore, "of" | "abandonReady" | "setCredit">;
+  segments: Pick<SegmentStore, "listByMessage" | "abandonReady" | "setCredit">;
   workspaces: Pick<WorkspaceStore, "addCredits">;
   credits: Pick<CreditStore, "insert">;
   /** Inside the transaction: texts ended so, and were sent again because an answer was lost. */
@@ -24,18 +24,18 @@ export interface SettleDeps {
 export function settleMessage(messageId: number, deps: SettleDeps): void {
   const before = deps.messages.byId(messageId);
   if (before === undefined) return;
-  const rows = deps.segments.of(messageId);
+  const rows = deps.segments.listByMessage(messageId);
   if (rows.length === 0) return;
   const overdue = rows.find((row) => row.overdue !== null)?.overdue ?? "sent";
-  const state = stateOf(rows.map(asSegment), overdue);
+  const state = deriveMessageState(rows.map(asSegment), overdue);
   const at = rows.reduce((last, { changedAt }) => Math.max(last, changedAt ?? 0), before.createdAt);
-  if (state.abandoned.length > 0) deps.segments.abandonReady(messageId, at, abandonedBy(state));
+  if (state.abandoned.length > 0) deps.segments.abandonReady(messageId, at, toAbandonedWords(state));
   settleCredits(before, { rows, refunded: state.refunded, at }, deps);
   const after = publicState(state, rows);
   if (isSame(before, after)) return;
   const message = deps.messages.setState(before, { ...after, lastEventAt: at });
   if (after.possibleDuplicate && !before.possibleDuplicate) deps.counts.duplicated();
-  tellOf(before, message, at, deps);
+  emitChanges(before, message, at, deps);
 }
 
 function asSegment(row: SegmentRow): Segment {
@@ -54,7 +54,7 @@ function asSegment(row: SegmentRow): Segment {
 }
 
 /** Another part of the message was refused for good, and a text without it is none. */
-function abandonedBy({ failureCategory }: MessageState): Words {
+function toAbandonedWords({ failureCategory }: MessageState): Words {
   const reason = "Another part of the text could not be sent";
   return { providerStatus: null, providerCode: null, category: failureCategory, reason };
 }
@@ -95,7 +95,7 @@ function publicState(state: MessageState, rows: SegmentRow[]): Omit<PublicState,
     providerId: rows[0]?.smscId ?? null,
     providerStatus: said?.providerStatus ?? null,
     providerErrorCode: said?.providerCode ?? null,
-    failedReason: failureCategory === null ? null : reasonOf(failureCategory, rows),
+    failedReason: failureCategory === null ? null : findReason(failureCategory, rows),
     credits: rows.filter(({ seq, credit }) => credit === "reserved" && !state.refunded.includes(seq)).length,
     possibleDuplicate: rows.some(({ resends }) => resends > 0),
     sentAt,
@@ -110,7 +110,7 @@ function isFinal({ status, deliveryState, isOpen }: MessageState): boolean {
   return status !== "sent" || deliveryState === "unknown" || deliveryState === "partially_delivered";
 }
 
-function reasonOf(category: NonNullable<MessageState["failureCategory"]>, rows: SegmentRow[]): string {
+function findReason(category: NonNullable<MessageState["failureCategory"]>, rows: SegmentRow[]): string {
   const given = rows.find((row) => row.category === category && row.reason !== null)?.reason;
   return given ?? REASONS[category];
 }
@@ -155,7 +155,7 @@ function isSame(before: MessageRow, after: Omit<PublicState, "lastEventAt">): bo
 }
 
 /** That it was sent is told also where its receipt came in the same transaction. */
-function tellOf(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleDeps): void {
+function emitChanges(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleDeps): void {
   const tell = (status: MessageChange["status"]) => {
     messages.changed({ message, status, at });
     counts.changed(status);

@@ -43,7 +43,7 @@ export interface NetworkError {
  * `err` of a receipt's text is each vendor's own; by default both it and GSM's code are read as GSM
  * numbers. 0 is no error.
  */
-export function categoryOfError(
+export function findFailureCategory(
   { err, networkError }: { err: string | null; networkError: NetworkError | null },
   overrides?: ErrorOverrides,
 ): FailureCategory | null {
@@ -68,7 +68,7 @@ export function isUnknownSubscriber(
   receipt: { err: string | null; networkError: NetworkError | null },
   overrides: ErrorOverrides = new Map(),
 ): boolean {
-  if (categoryOfError(receipt, overrides) !== "unknown_subscriber") return false;
+  if (findFailureCategory(receipt, overrides) !== "unknown_subscriber") return false;
   const { networkError, err } = receipt;
   if (networkError?.network === "gsm" && networkError.code === UNKNOWN_SUBSCRIBER) return true;
   const codes = [networkError === null ? null : String(networkError.code), err];

@@ -21,7 +21,7 @@ export interface UncertainDeps {
 }
 
 /** What counts of a receipt here, as it comes and as it is kept. */
-export interface Told {
+export interface ReceiptFacts {
   receipt: Pick<Receipt, "text" | "submitDate">;
   /** Its two addresses, whichever comes first; an orphan's is the sender alone. */
   addresses: string[];
@@ -41,7 +41,7 @@ interface Candidate {
   isInTime: boolean | null;
 }
 
-export class Uncertain {
+export class UncertainMatcher {
   readonly #deps: UncertainDeps;
   /** By route: how far its submit dates are ahead of our clock, by the last receipt whose id was known. */
   readonly #offsets = new Map<string, number>();
@@ -67,7 +67,7 @@ export class Uncertain {
   }
 
   /** What a receipt is about; null: it cannot be told. */
-  meant(route: string, told: Told, now: number): SegmentRow[] | null {
+  findMeant(route: string, told: ReceiptFacts, now: number): SegmentRow[] | null {
     const open = this.#openTo(route, told.recipients, now);
     const only = this.#only(route, told, open);
     // What is in flight will have its answer.
@@ -76,7 +76,7 @@ export class Uncertain {
   }
 
   /** Kept receipts that are about a segment whose outcome is unknown; empty: it cannot be told. */
-  proofs(row: SegmentRow, recipient: string, now: number): OrphanRow[] {
+  findEvidence(row: SegmentRow, recipient: string, now: number): OrphanRow[] {
     const { segments, messages } = this.#deps.sms;
     const number = numberKey(recipient);
     if (number === null) return [];
@@ -84,12 +84,12 @@ export class Uncertain {
     const since = isTwice ? messages.byId(row.messageId)?.createdAt : row.submittedAt;
     const kept = this.#kept(row.route, number, since ?? 0);
     // It went under the reference of its first part.
-    const { umr: own } = (this.isWhole(row.route) ? segments.one(row.messageId, 1) : undefined) ?? row;
+    const { umr: own } = (this.isWhole(row.route) ? segments.find(row.messageId, 1) : undefined) ?? row;
     const named = kept.filter(({ umr }) => umr === own);
     if (named.length > 0) return named;
     const open = this.#openTo(row.route, [recipient], now);
     const fitting = kept.filter((orphan) => {
-      const only = orphan.umr === null ? this.#only(row.route, toldBy(orphan, recipient), open) : null;
+      const only = orphan.umr === null ? this.#only(row.route, parseOrphan(orphan, recipient), open) : null;
       return only?.messageId === row.messageId && (only.seq === row.seq || this.isWhole(row.route));
     });
     // Each submit had an id of its own.
@@ -100,15 +100,15 @@ export class Uncertain {
    * The parts of one text that are in doubt, with a kept receipt each: where there are as many, and all say the same,
    * it does not matter which is whose. Empty: it cannot be told.
    */
-  together(route: string, recipient: string, now: number): { segment: SegmentRow; orphan: OrphanRow }[] {
+  pairParts(route: string, recipient: string, now: number): { segment: SegmentRow; orphan: OrphanRow }[] {
     const number = numberKey(recipient);
     if (number === null || this.isWhole(route)) return [];
     const open = this.#openTo(route, [recipient], now);
-    const parts = open.filter((row) => row.parts > 1 && row.resends === 0 && isDoubtful(row));
+    const parts = open.filter((row) => row.parts > 1 && row.resends === 0 && isUncertain(row));
     for (const own of Map.groupBy(parts, ({ messageId }) => messageId).values()) {
       const since = Math.min(...own.map(({ submittedAt }) => submittedAt ?? 0));
       const kept = this.#kept(route, number, since).filter((orphan) => {
-        const fitting = orphan.umr === null ? this.#fitting(route, toldBy(orphan, recipient), open) : [];
+        const fitting = orphan.umr === null ? this.#fitting(route, parseOrphan(orphan, recipient), open) : [];
         return (
           fitting.length > 0 && fitting.every(({ segment, isInTime }) => own.includes(segment) && isInTime === true)
         );
@@ -134,28 +134,28 @@ export class Uncertain {
     );
     return found
       .map(({ segment }) => segment)
-      .filter((row) => isDoubtful(row) || !this.#deps.areIdsKnown(route) || row.smscIdKey === null)
+      .filter((row) => isUncertain(row) || !this.#deps.areIdsKnown(route) || row.smscIdKey === null)
       .toSorted((a, b) => a.messageId - b.messageId || a.seq - b.seq);
   }
 
-  #only(route: string, told: Told, open: SegmentRow[]): SegmentRow | null {
+  #only(route: string, told: ReceiptFacts, open: SegmentRow[]): SegmentRow | null {
     const rows = this.isWhole(route) ? open.filter(({ seq }) => seq === 1) : open;
     if (told.umr !== null) {
-      const [only, second] = rows.filter((row) => row.umr === told.umr && isDoubtful(row));
+      const [only, second] = rows.filter((row) => row.umr === told.umr && isUncertain(row));
       return second === undefined ? (only ?? null) : null;
     }
     const fitting = this.#fitting(route, told, rows);
     const alike = fitting.filter(({ isAlike }) => isAlike === true);
     const isSplit = fitting.some(({ segment }) => segment.parts > 1) && !this.isWhole(route);
     const [only, second] = alike.length > 0 && !isSplit ? alike : fitting;
-    if (only === undefined || second !== undefined || !isDoubtful(only.segment)) return null;
+    if (only === undefined || second !== undefined || !isUncertain(only.segment)) return null;
     // Of several parts, and of two submits, each has a receipt: that it fits no other text is not enough.
     const isSure = isSplit ? only.isInTime === true : only.isInTime === true || only.isAlike === true;
     return isSure || (!isSplit && only.segment.resends === 0) ? only.segment : null;
   }
 
   /** Those that nothing speaks against, and that begin as it says, or have its sender where it says nothing. */
-  #fitting(route: string, { receipt, addresses }: Told, rows: SegmentRow[]): Candidate[] {
+  #fitting(route: string, { receipt, addresses }: ReceiptFacts, rows: SegmentRow[]): Candidate[] {
     const offset = this.#offsets.get(route) ?? null;
     return rows.flatMap((segment) => {
       const message = this.#deps.sms.messages.byId(segment.messageId);
@@ -179,12 +179,12 @@ export class Uncertain {
   }
 }
 
-function toldBy(orphan: OrphanRow, recipient: string): Told {
+function parseOrphan(orphan: OrphanRow, recipient: string): ReceiptFacts {
   const receipt = JSON.parse(orphan.receipt) as KeptReceipt;
   return { receipt, addresses: [receipt.sender], recipients: [recipient], umr: orphan.umr };
 }
 
 /** Nobody knows an id of it, or not all. */
-function isDoubtful({ smscIdKey, state, resends }: SegmentRow): boolean {
+function isUncertain({ smscIdKey, state, resends }: SegmentRow): boolean {
   return resends > 0 || (smscIdKey === null && state !== "accepted");
 }

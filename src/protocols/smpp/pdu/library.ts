@@ -53,7 +53,7 @@ export function isMidPdu(stream: Readable): boolean {
 }
 
 /** A PDU as it came. */
-export function bytesOf(pdu: PDU): Buffer {
+export function getBytes(pdu: PDU): Buffer {
   return bytesRead.get(pdu) ?? Buffer.alloc(0);
 }
 
@@ -125,7 +125,7 @@ function readPdu(stream: Readable, length: number): PDU | false {
   bytes.set(rest, 4);
   try {
     const isCut = !hasWholeBody(bytes);
-    const pdu = new smpp.PDU(isCut ? headerOf(bytes) : bytes);
+    const pdu = new smpp.PDU(isCut ? cutToHeader(bytes) : bytes);
     if (isCut) cutShort.add(pdu);
     bytesRead.set(pdu, bytes);
     return pdu;
@@ -135,7 +135,7 @@ function readPdu(stream: Readable, length: number): PDU | false {
 }
 
 /** As of a PDU without a body. */
-function headerOf(bytes: Buffer): Buffer {
+function cutToHeader(bytes: Buffer): Buffer {
   const header = Buffer.from(bytes.subarray(0, MIN_PDU_BYTES));
   header.writeUInt32BE(MIN_PDU_BYTES, 0);
   return header;

@@ -8,7 +8,7 @@ const READ_FIRST_MS = 100;
  * One timer for whatever is due first. It is moved forward only: one that rings too early is looked at, and
  * set again, which costs less than moving it with every PDU.
  */
-export class Alarm {
+export class DeadlineTimer {
   readonly #clock: Clock;
   readonly #ring: () => void;
   #at = Infinity;
