@@ -130,7 +130,7 @@ export function createSms(context: SmsContext, stores: AcceptStores, config: Con
   };
 }
 
-/** What sends and receives: each object knows those before it, and the links tell those after them when they are started. */
+/** What sends and receives. Each object knows only those before it; the links get their listener at the start. */
 function createEngine(
   context: SmsContext,
   stores: AcceptStores,

@@ -2,7 +2,7 @@
  * A link to an SMSC, as an ESME: one bind, or a transmitter and a receiver, kept up for ever; a window, a rate,
  * and limits on every wait. It knows no database. What it is owed: a segment is committed as in flight before
  * it is handed to `send`; an answer's place is given back (`settled`) after the commit of what it means; a
- * message is acknowledged after its commit. So a crash at any moment leaves no more than one window in doubt.
+ * message is acknowledged after its commit. So a crash at any moment leaves no more than one window uncertain.
  *
  * In its events: `ready` asks for segments, `answered`, `timedOut` and `lost` say what became of them, each
  * segment by exactly one of these (a timed-out one may be answered late), `received` brings messages.
@@ -78,12 +78,12 @@ export class Link<S extends Segment> {
     return this.#submits.freeWith(settled);
   }
 
-  /** Rises with every session that sends: what an older one is told later changes nothing. */
+  /** Rises with every session that sends: later responses to an older one change nothing. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** A bind that sends is there: a receiver alone is of no use to what waits. */
+  /** Whether a session that sends is bound. */
   get isSending(): boolean {
     return this.#sessions.some(({ isBound, role }) => isBound && role !== "receiver");
   }
@@ -202,7 +202,7 @@ export class Link<S extends Segment> {
     this.#submits.begin(session);
   }
 
-  /** Whoever takes it may throw: then it is not committed, and should come again. */
+  /** The handler may throw: then it is not committed, and should come again. */
   #receive(message: Inbound, acknowledge: (status: number) => void, origin: Origin): void {
     const { events, log, settings } = this.#options;
     try {

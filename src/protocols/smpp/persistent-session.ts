@@ -20,7 +20,7 @@ export interface PersistentSessionOptions {
   unit: () => number;
   log: Log;
   lookUp: (host: string) => Promise<string[]>;
-  /** What a session tells, but for its bind and its end, which are told by `bound` and `unbound`. */
+  /** Events of the session, but for its bind and its end: `bound` and `unbound`. */
   events: Omit<SessionEvents, "bound" | "closed">;
   bound(session: SmppSession): void;
   /** It is not bound any more, or could not be. Told after each attempt, also the last. */
@@ -83,7 +83,7 @@ export class PersistentSession {
     this.#attempt += 1;
     const dialled = await dial({ settings, clock, lookUp, attempt }, this.#aborter.signal);
     if (dialled.kind === "failed") return this.#ended({ reason: dialled.reason, refused: null });
-    // It may have been closed since, and that is told once.
+    // It may have been closed since, and that is reported once.
     if (dialled.socket.destroyed || this.#aborter.signal.aborted) {
       dialled.socket.destroy();
       return this.#ended({ reason: "the connection was lost", refused: null });

@@ -128,7 +128,7 @@ export class Rate {
   }
 }
 
-/** The share after one more answer. */
+/** The fraction after one more response. */
 function moved(share: number, isOne: boolean): number {
   return share + ((isOne ? 1 : 0) - share) / ANSWERS_LOOKED_AT;
 }

@@ -83,7 +83,7 @@ function delayAfter({ delayMs: [first, most] }: StatusRule, retries: number): nu
   return Math.min(most, first * 2 ** Math.min(retries, 30));
 }
 
-/** Of a route's last answers so many are looked at, and over this share of one kind is frequent. */
+/** So many of a route's last responses are looked at; over this part of one kind is frequent. */
 const FREQUENT = { answers: 50, share: 0.2 };
 
 /** Whether so many among a route's last answers make it rest, for rules that pause `when_frequent`. */

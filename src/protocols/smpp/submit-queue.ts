@@ -1,7 +1,7 @@
 /**
  * The sending half of a link: what may be written now (window, rate, and a peer that reads), what is written,
- * and what is answered. Whoever owns the segments is asked for more when there is room, commits them as in
- * flight, and hands them over; is told each answer, and says when that is committed.
+ * and what is answered. The owner of the segments is asked for more when there is room, commits them as in
+ * flight, and hands them over; it gets each response, and says when that is committed.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
@@ -27,7 +27,7 @@ export interface SubmitResponse<S> {
   isNack: boolean;
   /** The PDU as it came. */
   bytes: Buffer;
-  /** It was told of by `timedOut` before. */
+  /** It had timed out before. */
   isLate: boolean;
   /** To be called when what it means is committed: its place in the window is free then, and not before. */
   settle: () => void;
@@ -45,7 +45,7 @@ export interface Unsent<S> {
 
 export interface Slowed {
   ratePerSecond: number;
-  /** It was not told of in the last minute. */
+  /** The last one was more than a minute ago. */
   isNews: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface SubmitEvents<S> {
   responded(answer: SubmitResponse<S>): void;
   /** No answer in time: its outcome is unknown, until one comes late. */
   timedOut(segment: S): void;
-  /** The connection is gone: what had no answer and was not told of by `timedOut`. Its outcome is unknown. */
+  /** The connection is gone: submits without a response that had not timed out. Their outcome is unknown. */
   lost(segments: S[], reason: string): void;
   /** It is about to be written, as these bytes. */
   writing?(segment: S, pdu: Buffer): void;
@@ -243,7 +243,7 @@ export class SubmitQueue<S extends Segment> {
     this.#cancelOffer = null;
   }
 
-  /** At its limit a link slows down every few seconds: operators are told of that once a minute. */
+  /** At its limit a link slows down every few seconds: that is reported once a minute. */
   #tellThrottled(status: number, now: number): void {
     const isNews = now - this.#toldThrottledAt >= TELL_EVERY_MS;
     const { perSecond: ratePerSecond } = this.#rate;

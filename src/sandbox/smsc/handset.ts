@@ -8,7 +8,7 @@ import { type InboundPart, readPart, reassemble, textKey } from "../../modules/s
 import type { Submit } from "../../protocols/smpp/pdu/smsc-pdu.ts";
 import type { TextEncoding, Texts } from "./message-store.ts";
 
-/** Texts of which parts are missing, over all phones; the oldest are forgotten. */
+/** Incomplete messages of all phones; the oldest are forgotten. */
 export const MAX_INCOMPLETE = 500;
 /** A part that is as late belongs to another text: references begin anew after 256. */
 const INCOMPLETE_MS = 5 * 60_000;

@@ -117,7 +117,7 @@ export class Network {
   }
 
   #writeBack(submit: Submit, body: string): void {
-    // Of a long text the first part alone is answered.
+    // Only the first part of a long message is answered.
     if (findPlace(submit).seq > 1) return;
     if (!NUMBER.test(submit.source))
       return this.#tell(submit, `nothing is written back: "${submit.source}" is a name, which no phone can answer`);
@@ -127,7 +127,7 @@ export class Network {
 
   #report(submit: Submit): Reported {
     this.#count += 1;
-    // Letters beyond F: nobody takes it for a number that could be written otherwise.
+    // Letters beyond F: it cannot be taken for a number that could be written otherwise.
     return { submit, id: `sx-${this.#run}-${this.#count}`, takenAt: this.#deps.clock.now() };
   }
 

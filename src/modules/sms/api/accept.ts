@@ -1,3 +1,8 @@
+// Accepts an SMS: one closure decides and writes everything.
+// That is the replay of an idempotent answer, the workspace's block, plan, sender id, suppression, route, credits, the
+// rows of message and segments, the stored answer. The message is encoded and split here, once: what is sent, sent again
+// and paid for is settled with the 202.
+
 import type { Plan } from "../../../config/config.ts";
 import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
@@ -27,11 +32,6 @@ import type { SmsSend } from "./schema.ts";
 import { withoutBody } from "./serialize.ts";
 import type { NewMessage } from "../queue/message-store.ts";
 import type { Priority, ReadyWork } from "../queue/segment-read-store.ts";
-
-// Accepting a text. One closure decides and writes everything: the replay of an idempotent answer, the
-// workspace's block, plan, sender id, suppression, route, credits, the rows of message and segments, the
-// stored answer. The text is encoded and split here, once: what is sent, sent again and paid for is settled
-// with the 202.
 
 /** The stores that accepting a message reads and writes. */
 export interface AcceptStores {
@@ -72,10 +72,10 @@ export function acceptSms(request: SmsAcceptRequest, deps: SmsAcceptDeps): Promi
 function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number, deps: SmsAcceptDeps): AcceptedSend {
   const workspace = deps.workspaces.byId(workspaceId);
   if (workspace === undefined) throw workspaceGone();
-  // Bounces and complaints of its email block its email alone.
+  // Bounces and complaints of its email block only its email.
   const blocked = refusalOf({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
   if (blocked !== null) throw blocked;
-  // Before anything that a plan with SMS alone can put right.
+  // Before anything that only a plan with SMS can put right.
   if (!deps.planOf(workspaceId).sms) throw notInPlan();
   const sender = chooseSender(workspaceId, item.from, deps);
   refuseSuppressed(workspaceId, item.to, deps);
@@ -130,7 +130,7 @@ export function noRoute(to: string): AppError {
   });
 }
 
-/** A text that nothing speaks against. */
+/** A message that is accepted. */
 export interface Decided {
   item: Pick<SmsSend, "to" | "body">;
   /** It answers HELP. */

@@ -1,3 +1,5 @@
+// The links of all routes for the operator: as configured, and their state where an instance runs.
+
 import { timeOf, timeOrNull } from "../../../platform/http/times.ts";
 import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import type { LinkStore } from "../gateway/link-store.ts";
@@ -7,13 +9,11 @@ import { pduText } from "./pdu-text.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import { LEARNED } from "../receipts/process.ts";
 
-// The links of all routes as the operator sees them: as configured, and as they stand where an instance runs.
-
 export interface LinkOverviewDeps {
   routes: ReadonlyMap<string, Route>;
   links: Pick<Links, "views" | "listPdus">;
   store: Pick<LinkStore, "learned" | "listEvents">;
-  /** Whether texts and numbers may be seen. */
+  /** Whether messages and numbers may be seen. */
   isAllShown: boolean;
 }
 

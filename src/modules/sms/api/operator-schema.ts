@@ -1,11 +1,11 @@
+// The operator's view of links and their tests, as the API has it.
+
 import { Type } from "@sinclair/typebox";
 import { integer, integerText, text } from "../../../platform/http/rules.ts";
 import { SUBMIT_OUTCOMES } from "../gateway/link-status.ts";
 import { number } from "./schema.ts";
 import { TEST_MESSAGES } from "../link-test/messages.ts";
 import { named } from "../../../platform/http/openapi.ts";
-
-// The operator's view of links and their tests, as the API has it.
 
 const NAME_CHARACTERS = 64;
 const MAX_WAIT_S = 3_600;

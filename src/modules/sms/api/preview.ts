@@ -1,11 +1,11 @@
 /**
- * What a text would cost, without sending it: POST /api/v1/sms/preview. All figures come from
+ * What a message would cost, without sending it: POST /api/v1/sms/preview. All figures come from
  * prepare.ts, which accepting goes through too. Pure.
  */
 import type { Encoding } from "../encoding/encoding.ts";
 import { foldedText, offendingIn, type PreparedText, prepareText, type TextRules } from "./prepare.ts";
 
-/** The members that a text has, and its folded form. */
+/** The members that a message has, and its folded form. */
 interface Cost {
   encoding: Encoding;
   segments: number;

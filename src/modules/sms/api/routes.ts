@@ -1,3 +1,5 @@
+// The routes of SMS: send, preview, list, get, and messages received.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";

@@ -43,7 +43,7 @@ export function readPart({ esmClass, dataCoding, message, sar }: InboundPdu): In
   return { ...part, place: sar !== null && isPlace(sar) && sar.total > 1 ? { ...sar, scheme: "sar" } : null };
 }
 
-/** What tells the parts of one text from those of others that the same subscriber sent to the same number. */
+/** Distinguishes the parts of one message from those of others that the same subscriber sent to the same number. */
 export function textKey({ scheme, reference, total }: NonNullable<InboundPart["place"]>): string {
   return `${scheme}:${reference}:${total}`;
 }

@@ -1,3 +1,7 @@
+// A circuit breaker for each route, by the SMSC's last responses.
+// Once half of them are errors of its own, messages go by the routes that stand in for it: the circuit is open. After a
+// pause a few are sent by it, and their responses decide.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { isFrequent, findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
@@ -5,9 +9,6 @@ import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
 import type { LinkEvent } from "./link-event.ts";
 import type { Links } from "./links.ts";
 import type { Route } from "./route-settings.ts";
-
-// How an SMSC does, by its last answers. Where half of them are errors of its own, its texts go by the routes that
-// stand in for it: the circuit is open. After a pause a few are sent by it, and their answers decide.
 
 /** Of the last answers, and so many errors among them. */
 const ANSWERS = 100;
@@ -93,7 +94,7 @@ export class CircuitBreaker {
     return since < 0 ? 0 : Math.max(0, PROBES - circuit.sent);
   }
 
-  /** Whether its texts should go another way. */
+  /** Whether its messages should go another way. */
   isOpen(route: string): boolean {
     return this.#open.has(route);
   }

@@ -47,7 +47,7 @@ export class Dispatcher {
   /** Timers of links that look again for what other links had, or that failed to claim. */
   readonly #later = new Map<DispatchTarget, () => void>();
   readonly #nudged = new Set<string>();
-  /** Links that claim one at a time, and for how often: among what they claimed is a text that a bug keeps from it. */
+  /** Links that claim one at a time, and how often: among their last claims was a message that an internal error keeps from being claimed. */
   readonly #careful = new Map<DispatchTarget, number>();
   readonly #forget: () => void;
   #lease = 0;
@@ -119,7 +119,7 @@ export class Dispatcher {
     };
   }
 
-  /** Times by which it would look again are no times any more: the clock jumped. Work is to be told of anew. */
+  /** The clock jumped, so that the times of its timers are wrong. The caller nudges all work anew. */
   forgetTimers(): void {
     for (const { cancel } of this.#timers.values()) cancel();
     this.#timers.clear();
@@ -149,7 +149,7 @@ export class Dispatcher {
     for (const link of this.#deps.links.open) this.offer(link);
   }
 
-  /** When the first of a route's work is due, of which at `now` none is: a later look might find it due, and set no timer. */
+  /** Sets the timer for the first of a route's work, none of which is due at `now`: with a later time it might be due, and get no timer. */
   #wakeAt(link: DispatchTarget, now: number): void {
     const route = link.route.config.name;
     const at = this.#ready.nextAt(route);
@@ -180,13 +180,13 @@ export class Dispatcher {
       else if (careful !== undefined) this.#careful.set(link, careful - 1);
       return true;
     } catch (error) {
-      // Of trouble with the storage the guard tells, and when it is over.
+      // The guard reports storage errors, and calls when they are over.
       if (!isStorageError(error)) await this.#narrow(link, tried, error);
       return false;
     }
   }
 
-  /** One of these texts cannot be claimed: the next claims are of one each, and the one that is alone waits, as all others go on. */
+  /** One of these messages cannot be claimed: the next claims are of one each, until the failing one is found. It waits, and the others go on. */
   async #narrow(link: DispatchTarget, tried: SegmentRow[], bug: unknown): Promise<void> {
     const { sms, clock, commit, log } = this.#deps;
     const [text, ...others] = new Set(tried.map(({ messageId }) => messageId));

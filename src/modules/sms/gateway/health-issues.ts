@@ -1,12 +1,11 @@
+// Health issues of routes that messages wait for and that have no link. They are advisory: the instance stays ready, since
+// email and other routes work.
+
 import type { HealthIssue } from "../../../platform/health-issue.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { Links } from "./links.ts";
 import type { Route } from "./route-settings.ts";
 
-/**
- * Routes that texts wait for and that have had no link for longer than others would stand in for them. They are no
- * reason to take nothing any more, neither mail nor texts of other routes: the instance stays ready.
- */
 export function findUnboundRoutes(
   routes: ReadonlyMap<string, Route>,
   links: Pick<Links, "unboundMs" | "views">,

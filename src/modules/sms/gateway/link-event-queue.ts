@@ -119,7 +119,7 @@ export class LinkEventQueue {
     entry.work = this.#deps.reducer.apply(entry.event, this.#deps.clock.now());
   }
 
-  /** One of them is wrong: each goes alone, and a failure is an internal error. */
+  /** One of them failed: each gets a transaction of its own, where a failure is an internal error. */
   async #writeApart(entries: Entry[]): Promise<void> {
     for (const entry of entries) {
       let failure: { error: unknown } | null = null;

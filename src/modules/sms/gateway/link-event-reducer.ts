@@ -48,7 +48,7 @@ export class LinkEventReducer {
     }
   }
 
-  /** Nobody knows what became of it. */
+  /** Its outcome is unknown. */
   markUncertain(submission: Submission, now: number): ReadyWork[] {
     return this.#deps.responses.lost(submission, now);
   }

@@ -1,3 +1,6 @@
+// What operators see of one link: its state, its last error, counts since the start, and its last PDUs.
+// All of it is in memory; what happened to its connection is also kept in the database.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { LinkState } from "../../../protocols/smpp/link.ts";
 import type { Unbound } from "../../../protocols/smpp/persistent-session.ts";
@@ -7,9 +10,6 @@ import type { Direction } from "../../../protocols/smpp/session/events.ts";
 import { adviceOnBind } from "./link-advice.ts";
 import type { ReceiptState } from "../receipts/parse.ts";
 import type { Route } from "./route-settings.ts";
-
-// What operators see of one link: how it stands, what went wrong last, what it has done since the start, and its
-// last PDUs as they were. All of it is in memory; what happened to its connection is also kept in the database.
 
 /** What became of a submit. `later`: a refusal for now; `unanswered` and `lost`: its outcome is unknown. */
 export const SUBMIT_OUTCOMES = ["accepted", "throttled", "later", "refused", "unanswered", "lost"] as const;
@@ -61,7 +61,7 @@ export interface LinkChange {
 }
 
 const KEPT_PDUS = 50;
-/** Longer ones, of a whole text in message_payload, are cut. */
+/** Longer ones, of a whole message in message_payload, are cut. */
 const KEPT_BYTES = 1_024;
 
 export class LinkStatus {

@@ -1,8 +1,8 @@
+// What was learned of the SMSC of a route, and the last events of each link.
+
 import { and, desc, eq, lte } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smppLearned, smppLinkEvents } from "../../../platform/db/schema/sms.ts";
-
-// What is kept of links and routes: what was learned of an SMSC's habits, and the last things that happened.
 
 export type LinkStore = ReturnType<typeof openLinkStore>;
 

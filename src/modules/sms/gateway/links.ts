@@ -25,12 +25,12 @@ export interface LinkView extends LinkSight {
   ratePerSecond: number;
 }
 
-/** One link of a route. It connects at once, and tells the listener nothing before the next turn. */
+/** One link of a route. It connects at once, and emits nothing before the next turn. */
 export class RouteLink implements DispatchTarget {
   readonly route: Route;
   readonly status: LinkStatus;
   returned = 0;
-  /** Whose submits go first; null: nobody's. */
+  /** The link test whose submits go first; null: none runs. */
   reservedFor: { readonly isWaiting: boolean } | null = null;
   readonly #settings: LinkSettings;
   readonly #steady: LinksDeps["steady"];
@@ -59,7 +59,7 @@ export class RouteLink implements DispatchTarget {
     return this.returned > 0 ? 0 : this.#link.free;
   }
 
-  /** Places that are filled at once are none for those who go first. */
+  /** Places that a claim fills at once would be none for a link test. */
   freeWith(settled: number): number {
     return this.returned > 0 || this.reservedFor?.isWaiting === true ? 0 : this.#link.freeWith(settled);
   }
@@ -137,7 +137,7 @@ export class RouteLink implements DispatchTarget {
 
   /** Null: nothing worth keeping. */
   #changed(change: LinkChange | null): void {
-    // The link's own state follows what it tells.
+    // The link's own state changes after its event.
     queueMicrotask(() => {
       if (this.#link.isSending) this.#unboundSince = null;
       else this.#unboundSince ??= this.#steady.now();

@@ -1,12 +1,12 @@
+// Resolves segments that the SMSC may have or not: the connection broke, no response came, or pombo was killed.
+// A message of one segment is sent once more, marked, under the same user_message_reference. Any other is held for a
+// while, since its response or its receipt may come late, and then given up.
+
 import type { Route } from "./route-settings.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { SegmentBatch } from "../queue/failed-writes.ts";
 import type { SmsStores } from "../stores.ts";
 import type { ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
-
-// A segment of which nobody knows whether the SMSC has it: the connection broke, the response did not come, or pombo was
-// killed. A message of one segment is sent once more, marked, under the same user_message_reference; any other is held
-// for a while, since its response or its receipt may come late, and then given up.
 
 export interface ResolveUncertainDeps {
   sms: Pick<SmsStores, "segments" | "messages">;
@@ -36,7 +36,7 @@ export function resolveUncertain(row: SegmentRow, now: number, deps: ResolveUnce
   if (!isDelayed) {
     const giveUpAt = now + deps.lostResponseWaitMs;
     segments.unknown(row, { now, giveUpAt });
-    // The parts behind it are worth nothing without it. Until the text's own end: they go on, or are ended, with what
+    // The parts behind it are worth nothing without it. Until the message's own end: they go on, or are ended, with what
     // becomes known of it, and not at the moment at which that is decided.
     if (row.parts > 1) segments.delayReady(row.messageId, messages.byId(row.messageId)?.expiresAt ?? giveUpAt);
   }
@@ -88,7 +88,7 @@ export function releaseParts(
 
 /**
  * Inside a transaction: when a part that waits again is due, which was to be at `nextAt`. While another part of its
- * text is uncertain that is the text's own end, as for those behind it: what is decided of it releases all of them.
+ * message is uncertain that is the message's own end, as for those behind it: what is decided of it releases all of them.
  */
 export function dueBeside(
   row: SegmentRow,
@@ -99,7 +99,7 @@ export function dueBeside(
   return Math.max(nextAt, messages.byId(row.messageId)?.expiresAt ?? nextAt);
 }
 
-/** Whether nobody knows of another part of its text. */
+/** Whether another part of its message is uncertain. */
 function isBesideUncertain({ messageId, seq }: SegmentRow, segments: Pick<SegmentStore, "listByMessage">): boolean {
   return segments.listByMessage(messageId).some((other) => other.seq !== seq && other.state === "unknown");
 }

@@ -11,14 +11,14 @@ import type { SegmentStore } from "../queue/segment-store.ts";
 import type { Route } from "./route-settings.ts";
 import type { SegmentRow, Words } from "../queue/segment-read-store.ts";
 
-/** Segments in flight, as the link is handed them and hands them back. */
+/** Segments in flight, as a link takes them and gives them back. */
 export interface Submission {
   readonly submit: SubmitSm;
   readonly messageId: number;
   readonly route: string;
-  /** Of its message, in order; several with `payload` alone. */
+  /** Of its message, in order; several only with `payload`. */
   readonly seqs: number[];
-  /** Of this claim alone: what another claim of the same segments was answered changes nothing here. */
+  /** Of this claim only: the response to another claim of the same segments changes nothing here. */
   readonly leaseEpoch: number;
 }
 
@@ -140,7 +140,7 @@ export function buildSubmissions(
   return submissions;
 }
 
-/** All parts of a text, those that the claim left among them. */
+/** All parts of a message, with those that the claim left. */
 function claimWhole(row: SegmentRow, rows: SegmentRow[], claim: ClaimedBy, { sms }: SubmissionDeps): SegmentRow[] {
   const claimed = rows.filter(({ messageId }) => messageId === row.messageId);
   const rest = sms.segments.claimRest(row.messageId, claim);
@@ -157,7 +157,7 @@ function findObjection(
   const { providerStatus, providerCode, reason, category } = row;
   if (message.expiresAt <= now)
     return { providerStatus, providerCode, reason, category: category ?? "expired", state: "expired" };
-  // What was begun is ended: half a text helps nobody. Who asks for help gets it.
+  // A message that was begun is sent to its end: half of it is of no use. The answer to HELP is sent in any case.
   if (row.seq > 1 || message.isHelp) return null;
   const suppressed = suppressions.reasonForNumber(row.workspaceId, message.recipient);
   if (suppressed === null) return null;

@@ -57,7 +57,7 @@ export class SubmitResponses {
     const lost = submission.seqs.map((seq) => segments.unknown(fence(submission, seq), { now, giveUpAt }));
     return submission.seqs.flatMap((seq, index) => {
       const row = lost[index] === true ? segments.find(submission.messageId, seq) : undefined;
-      // What told of one part of a text that went whole has told of the others.
+      // Evidence of one part of a message that went whole has resolved the others.
       return row?.state === "unknown" ? this.resolve(row, now) : [];
     });
   }
@@ -116,7 +116,7 @@ export class SubmitResponses {
     return released;
   }
 
-  /** `rows`: several only of a text that went whole, and those are alike. */
+  /** `rows`: several only of a message that went whole, and those are alike. */
   #refused(rows: SegmentRow[], rule: StatusRule, status: number, now: number): ReadyWork[] {
     const [first] = rows;
     if (first === undefined) return [];
@@ -153,7 +153,7 @@ export class SubmitResponses {
         const { isCounted } = step;
         const retries = isCounted ? { ...row.retries, [status]: (row.retries?.[status] ?? 0) + 1 } : undefined;
         segments.retry(row, { now, nextAt, isCounted, isResend: false, ...(retries && { retries }) }, said);
-        // The parts of a text go in their order.
+        // The parts of a message go in their order.
         if (row.parts > 1) segments.delayReady(messageId, nextAt);
         return [{ route: row.route, priority, workspaceId, nextAt }];
       }
@@ -180,7 +180,7 @@ export class SubmitResponses {
     return receipts.applyEvidence(row, sms.messages.byId(row.messageId)?.recipient ?? null, now);
   }
 
-  /** The route that takes a refused text over, which happens once. */
+  /** The route that takes a refused message over, which happens once. */
   #standIn({ route, reroutes }: SegmentRow): string | null {
     const { routes, breaker } = this.#deps;
     if (reroutes > 0) return null;
@@ -188,7 +188,7 @@ export class SubmitResponses {
     return others.find((name) => !breaker.isOpen(name)) ?? others[0] ?? null;
   }
 
-  /** The text in UTF-16, where that takes as many parts: they are paid for. */
+  /** The message in UTF-16, where that takes as many parts: they are paid for. */
   #recoded({ messageId, route, parts }: SegmentRow): Uint8Array[] | null {
     const { sms, routes } = this.#deps;
     const message = sms.messages.byId(messageId);

@@ -1,17 +1,18 @@
+// Finds messages that an SMSC sends again because our acknowledgement was lost with the connection.
+// Nothing in SMPP says that it is the same one, and people write the same twice. It is taken for the same only where its
+// acknowledgement may have been lost: same octets between the same numbers, and either the SMSC's own number of the PDU or
+// of the message is the same, or it came over a connection that broke soon after, and comes again soon after the next was
+// bound.
+
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Origin } from "../../../protocols/smpp/session/events.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import type { DuplicateStore } from "./duplicate-store.ts";
 
-// An SMSC sends a text again when our acknowledgement was lost with the connection, and nothing in SMPP says that it
-// is the same one. People, too, write the same twice. It is taken for the same only where its acknowledgement may
-// have been lost: same octets between the same numbers, and either the SMSC's own number of the PDU or of the text is
-// the same, or it came over a connection that broke soon after, and comes again soon after the next was bound.
-
 /** What came longer ago is not looked at. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** So soon after a text its connection broke, and the next one was bound before it came again. */
+/** So soon after a message its connection broke, and the next one was bound before it came again. */
 const SOON_MS = 60_000;
 
 export interface DuplicateFilterDeps {
@@ -24,7 +25,7 @@ export interface DuplicateFilterDeps {
 export class DuplicateFilter {
   readonly #deps: DuplicateFilterDeps;
   readonly #startedAt: number;
-  /** By the name under which their texts are stored. */
+  /** By the name under which their messages are stored. */
   readonly #sessions = new Map<string, Origin["session"]>();
   readonly #names = new WeakMap<Origin["session"], string>();
 
@@ -33,7 +34,7 @@ export class DuplicateFilter {
     this.#startedAt = deps.clock.now();
   }
 
-  /** Inside the transaction that takes a text: whether it was taken before; it is remembered. */
+  /** Inside the transaction that takes a message: whether it was taken before; it is remembered. */
   isRepeat(route: string, message: Inbound, { session, sequence }: Origin): boolean {
     const { duplicates, clock } = this.#deps;
     const now = clock.now();

@@ -1,8 +1,8 @@
+// The PDUs of messages received in the last minutes, for duplicate-filter.ts.
+
 import { and, desc, eq, gte, lt } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsSeen } from "../../../platform/db/schema/sms.ts";
-
-// The PDUs of texts received in the last minutes, by which one that comes again is known (duplicate-filter.ts).
 
 type ReceivedRow = typeof smsSeen.$inferSelect;
 

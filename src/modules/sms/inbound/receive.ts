@@ -1,3 +1,7 @@
+// Messages from subscribers, inside the transaction that is committed before they are acknowledged.
+// Parts are kept until the message is whole. Then it is given to the workspace whose number it was written to, and a word
+// such as STOP counts for every workspace that sends from that number.
+
 import { newId } from "../../../platform/uuid.ts";
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import type { InboundKey, InboundPartRow } from "./store.ts";
@@ -7,11 +11,7 @@ import { toE164 } from "../encoding/phone-number.ts";
 import { type InboundPart, type InboundText, readPart, reassemble } from "../encoding/reassemble.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
 
-// Texts from subscribers, inside the transaction that is committed before they are acknowledged: parts are kept
-// until the text is whole, then it is given to the workspace whose number it was written to, and a word such as
-// STOP counts for every workspace that texts from that number.
-
-/** On a shared number a text is for who texted the subscriber last, within so much. */
+/** A message to a shared number is for the workspace that sent to the subscriber last, within so much. */
 const ANSWER_MS = 72 * 3_600_000;
 /** A workspace that texted from a number within so much is stopped by a STOP to it. */
 const USED_MS = 90 * 86_400_000;
@@ -27,7 +27,7 @@ interface Whole {
   now: number;
 }
 
-/** A text, or a part of one, that came by a link of the route; the work that it makes. */
+/** A message, or a part of one, that came by a link of the route; the work that it makes. */
 export function receiveMessage(route: string, message: Inbound, now: number, deps: InboundDeps): ReadyWork[] {
   const { esmClass, dataCoding, shortMessage, messagePayload, sar } = message;
   const bytes = shortMessage.length > 0 ? shortMessage : (messagePayload ?? shortMessage);
@@ -52,7 +52,7 @@ export function receiveMessage(route: string, message: Inbound, now: number, dep
   return finishMessage(key, { isOver: false, now }, deps);
 }
 
-/** Makes a text of its parts, when all are there or no more are waited for; the work that it makes. */
+/** Makes a message of its parts, when all are there or no more are waited for; the work that it makes. */
 export function finishMessage(key: InboundKey, when: { isOver: boolean; now: number }, deps: InboundDeps): ReadyWork[] {
   const rows = deps.sms.inbound.listParts(key);
   const text = reassemble(rows.map(toPart), when.isOver, getCharset(key.route, deps));

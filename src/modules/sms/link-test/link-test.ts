@@ -213,7 +213,7 @@ export class LinkTest {
   }
 
   #seeLink(isBegin: boolean): void {
-    // In a moment: the link's own state follows what it tells.
+    // Not at once: the link's own state changes after its event.
     queueMicrotask(() => {
       const view = this.#deps.getView();
       if (view === null || this.#end !== null) return;

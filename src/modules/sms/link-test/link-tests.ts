@@ -1,4 +1,4 @@
-// The operator's tests of links, one at a time, between the links and those who listen to them: the submits and receipts
+// The operator's tests of links, one at a time. They stand between the links and their listener: the submits and receipts
 // of a test never reach the queue. A new test ends the one before.
 
 import type { Context } from "../../../platform/context.ts";
@@ -23,7 +23,7 @@ export interface LinkTestsDeps extends Pick<Context, "commit" | "clock" | "stead
   routing: Routing;
   references: Pick<ReferenceStore, "next">;
   links: Links;
-  /** Those who hear of everything else. */
+  /** Receives every other event. */
   listener: LinkListener;
 }
 

@@ -20,7 +20,7 @@ export interface TestSubmit {
   expectsReceipt: boolean;
 }
 
-/** The signs that SMSCs with another alphabet change; a route whose data coding 0 is ASCII has the first three alone. */
+/** Characters that SMSCs with another alphabet change; a route whose data coding 0 is ASCII has only the first three. */
 const GSM_SIGNS = ["@ $ _ \u00e9 \u00e0", "@ $ _"];
 const LIFETIME_MS = 10 * 60_000;
 

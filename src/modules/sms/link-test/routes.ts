@@ -1,3 +1,5 @@
+// The operator's routes for testing a link.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
@@ -8,8 +10,6 @@ import { linkTestBody, LinkTestQuery, LinkTestRecord } from "../api/operator-sch
 import type { LinkTest } from "./link-test.ts";
 import { buildVerdict } from "./verdict.ts";
 import type { LinkTests } from "./link-tests.ts";
-
-// The operator tries a link.
 
 const TAG = "Operator";
 const DEFAULT_FROM = "Pombo";

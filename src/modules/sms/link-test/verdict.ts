@@ -1,3 +1,5 @@
+// The verdict of a link test in words: each message, and which settings of the route to change. Pure.
+
 import { findStatusRule } from "../../../protocols/smpp/submit-outcome.ts";
 import { adviceOnSubmit } from "../gateway/link-advice.ts";
 import type { LinkError } from "../gateway/link-status.ts";
@@ -6,10 +8,6 @@ import { isFinalState } from "../receipts/parse.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { SubmitResult, TestEnd } from "./link-test.ts";
 import { TEST_MESSAGES, type TestMessage } from "./messages.ts";
-
-/**
- * What a link test showed, in words: each text, and which settings of the route to change. Pure.
- */
 
 /**
  * `delivered`: all three. `unconfirmed`: the SMSC took them, and not all receipts came. `failed`: one was refused, not
@@ -57,7 +55,7 @@ function combineResults(states: TextEnd[], end: TestEnd): VerdictResult {
   return states.includes("unsent") ? "failed" : "unconfirmed";
 }
 
-/** Of a text from its parts; those without a promised receipt say nothing, unless none has one. */
+/** Of a message from its parts; those without a promised receipt say nothing, unless none has one. */
 function classifyMessage(parts: SubmitResult[]): TextEnd {
   if (parts.some(({ outcome }) => ["refused", "unanswered", "lost", "unwritable"].includes(outcome))) return "failed";
   if (parts.some(({ outcome }) => outcome !== "accepted")) return "unsent";

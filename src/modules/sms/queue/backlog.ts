@@ -1,6 +1,6 @@
 /**
- * Routes that get more texts than they send: for minutes on end ever more segments wait, though a link is bound.
- * Whoever runs the instance is told before the texts' time to be sent is over.
+ * Routes that get more messages than they send: for minutes on end ever more segments wait, though a link is bound.
+ * The operator hears of it before the lifetimes of the messages are over.
  */
 import type { Clock } from "../../../platform/clock.ts";
 import type { HealthIssue } from "../../../platform/health-issue.ts";
@@ -58,7 +58,7 @@ export class Backlog {
 
   #lookAt(route: string): void {
     const { waiting, links, isPaused, clock } = this.#deps;
-    // A link that is away, and a pause, are told of by themselves.
+    // A link that is away, and a pause, are reported by themselves.
     if (isPaused() || links.unboundMs(route) > 0) return void this.#watched.delete(route);
     const before = this.#watched.get(route);
     const counts = [...(before?.counts ?? []), waiting.get(route).waiting].slice(-LOOKS);
@@ -83,7 +83,7 @@ export class Backlog {
   }
 }
 
-/** More than at any look before, and some at each; of too many to be counted nobody knows that they are fewer. */
+/** More than at any look before, and some at each; a count at its limit is taken for more. */
 function grows(counts: readonly number[], isAtLimit: (count: number) => boolean): boolean {
   const last = counts.at(-1) ?? 0;
   if (counts.length < LOOKS || last < FEW || counts.includes(0)) return false;

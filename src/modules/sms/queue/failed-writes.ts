@@ -1,4 +1,4 @@
-// Changes of SMS segments that an internal error keeps from being written: only of those, whoever shares their transaction.
+// Changes of SMS segments that an internal error keeps from being written; the others of their transaction are written.
 
 import type { Context } from "../../../platform/context.ts";
 import { FailedWrites } from "../../../platform/db/failed-writes.ts";
@@ -38,7 +38,7 @@ export class FailedSmsWrites extends FailedWrites<string> {
     this.#deps = deps;
   }
 
-  /** Up to 500 in one transaction; after an internal error each goes alone, and what fails is kept. How many there were. */
+  /** Up to 500 in one transaction; after an internal error one in each, and those that fail are kept. How many there were. */
   async run<T extends Segment>({ where, find, act }: SegmentBatch<T>): Promise<number> {
     const { commit, nudge } = this.#deps;
     const findOpen = () => {

@@ -1,3 +1,5 @@
+// The messages. Only settle-message.ts writes what follows from a message's segments (`PublicState`).
+
 import { and, asc, desc, eq, gt, gte, inArray, lt, lte, notBetween, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { TransactionalCache } from "../../../platform/db/transactional-cache.ts";
@@ -6,8 +8,6 @@ import { fast } from "../../../platform/db/statement.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 import { type Jump, LONGEST_JUMP_MS } from "./message-clock.ts";
 import { IS_READY } from "./segment-read-store.ts";
-
-// The messages. What a message's segments say of it (`PublicState`) is written by settle-message.ts alone.
 
 export type MessageRow = typeof smsMessages.$inferSelect;
 export type SmsStatus = MessageRow["status"];
@@ -137,7 +137,7 @@ export function openMessageStore(db: Db) {
   const remembered = new TransactionalCache<number, MessageRow>(MAX_REMEMBERED);
   db.listeners.push(remembered);
 
-  /** Told of each change that is worth an event, inside its transaction. */
+  /** Called for each change that is worth an event, inside its transaction. */
   let tell: ((change: MessageChange) => void) | null = null;
 
   return {
@@ -160,7 +160,7 @@ export function openMessageStore(db: Db) {
       else remembered.delete(id);
     },
     byUid: (workspaceId: number, uid: string): MessageRow | undefined => selectByUid.get({ workspaceId, uid }),
-    /** What follows from its segments: settle-message.ts alone, as the next; the row then. */
+    /** What follows from its segments: only for settle-message.ts, as is the next; the row then. */
     setState(before: MessageRow, state: PublicState): MessageRow {
       const after = { ...before, ...state };
       updateState.run(after);
@@ -169,11 +169,11 @@ export function openMessageStore(db: Db) {
       return after;
     },
     changed: (change: MessageChange): void => tell?.(change),
-    /** From now on `follow` is told of each change that is worth an event, inside the transaction that makes it. */
+    /** From now on `follow` is called for each change that is worth an event, inside the transaction that makes it. */
     followChanges(follow: NonNullable<typeof tell>): void {
       tell = follow;
     },
-    /** Which workspaces texted a number from this sender id after `since`, the last one first: those who share it. */
+    /** The workspaces that sent to a number from this sender id after `since`, the last one first. */
     textedFrom: (recipient: string, sender: string, since: number): { workspaceId: number; lastAt: number }[] =>
       orm
         .select({ workspaceId: smsMessages.workspaceId, lastAt: sql<number>`MAX(${smsMessages.createdAt})` })
@@ -233,7 +233,7 @@ const SOON_MS = 60_000;
 const SINCE_JUMP_MS = 2_000;
 
 /**
- * The wall clock jumped: what waits is due when it was to be, and no lifetime is shorter or longer for it. Texts
+ * The wall clock jumped: what waits is due when it was to be, and no lifetime is shorter or longer for it. Messages
  * accepted since have the new time already.
  */
 export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): void {
@@ -258,7 +258,7 @@ export function moveTimes(orm: Db["orm"], { byMs, beforeMs, seenForMs }: Jump): 
     .where(and(sql.raw("is_final = 0"), isOld))
     .run();
   if (!isFar) return;
-  // Older texts that were put off by the time of before.
+  // Older messages that were put off by the old time.
   const soon = until + SOON_MS;
   orm
     .update(smsSegments)

@@ -1,16 +1,16 @@
+// The operator's actions on messages that wait: drop them, or make them due now.
+// Each is inside a transaction; what is on its way to an SMSC is not touched.
+
 import type { SegmentStore } from "./segment-store.ts";
 import type { ReadyWork, Words } from "./segment-read-store.ts";
-
-// What an operator does to texts that wait, by hand: take them off the queue, or have them tried now. Each inside
-// a transaction; what is on its way to an SMSC is left alone.
 
 type Segments = Pick<SegmentStore, "listByMessage" | "end" | "endReady" | "delayReady">;
 
 const SILENT = { providerStatus: null, providerCode: null } as const;
 
 /**
- * Ends a text as failed, for this reason. The credits of segments that never reached the SMSC go back (settle-message.ts);
- * of one whose answer was lost nobody knows, and a late receipt corrects it.
+ * Ends a message as failed, for this reason. The credits of segments that never reached the SMSC go back (settle-message.ts);
+ * whether one whose response was lost was delivered is unknown, and a late receipt corrects it.
  */
 export function dropText(
   messageId: number,
@@ -27,7 +27,7 @@ export function dropText(
   return ended + unknown.length > 0 ? "dropped" : "gone";
 }
 
-/** Makes what waits of a text due now; the work that its links are to be told of, null: nothing of it waits for a time. */
+/** Makes what waits of a message due now; the work to nudge its links with, null: nothing of it waits for a time. */
 export function hastenText(messageId: number, now: number, segments: Segments): ReadyWork | null {
   const later = segments.listByMessage(messageId).filter(({ state, nextAt }) => state === "ready" && nextAt > now);
   const [row] = later;

@@ -1,15 +1,14 @@
+// Which work waits for the links, by route, priority and workspace, with the time its first segment is due. Pure.
+// A priority goes before the ones below it, until those have waited for a while; within one the workspaces take turns.
+// It is a hint: the database decides what is claimed.
+
 import type { Priority, ReadyWork } from "./segment-read-store.ts";
-/**
- * Which work waits, as the links are asked to take it: by route, priority and workspace, with the time at which
- * its first segment is due. A priority goes before the ones below it, until those have waited for a while; within
- * one the workspaces take turns. What it says is a hint: the database decides what is claimed. Pure.
- */
 
 /** So much later is work of a priority taken for due, where another one is due as well. */
 const HANDICAP_MS: Record<Priority, number> = { otp: 0, transactional: 10_000, bulk: 120_000 };
 
 export interface Waiting extends ReadyWork {
-  /** Another one with each thing that was told of it, and never one again: what was read before is stale. */
+  /** Changes with each nudge and never repeats: a claim that began before is stale. */
   version: number;
   /** Links that had nothing to claim of what is due, until when (ms). */
   barred: Map<string, number>;

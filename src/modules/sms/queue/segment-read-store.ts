@@ -62,13 +62,13 @@ export const IS_OPEN = sql.raw("state IN ('in_flight', 'unknown')");
 
 const p = sql.placeholder;
 
-/** Longer texts are read at each step: as many of them as are remembered of others would take hundreds of megabytes. */
+/** Longer messages are read at each step: as many of them as are remembered of others would take hundreds of megabytes. */
 const MAX_PARTS = 4;
 
 /** The segments of messages, in their order. */
 export type SegmentCache = TransactionalCache<number, SegmentRow[]>;
 
-/** Nothing of a segment's text was taken by an SMSC, or may have been. */
+/** Nothing of a segment's message was taken by an SMSC, or may have been. */
 export const IS_UNTOUCHED = sql.raw(`NOT EXISTS (SELECT 1 FROM sms_segment AS other
   WHERE other.message_id = sms_segment.message_id AND (other.state <> 'ready' OR other.resends > 0))`);
 
@@ -192,7 +192,7 @@ function openWaiting(orm: Db["orm"]) {
     waiting: (route: string, limit: number): { count: number; oldestId: number | null } =>
       selectWaiting.get({ route, limit }) ?? { count: 0, oldestId: null },
 
-    /** Texts that wait for a route and of which nothing was sent, some of them. */
+    /** Some of the messages that wait for a route, and of which nothing was sent. */
     unsent: (route: string, limit: number): number[] =>
       orm
         .selectDistinct({ id: smsSegments.messageId })
@@ -203,7 +203,7 @@ function openWaiting(orm: Db["orm"]) {
         .all()
         .map(({ id }) => id),
 
-    /** Texts that wait for routes other than these, some of them. Not DISTINCT, which would walk over all texts by id. */
+    /** Messages that wait for routes other than these, some of them. Not DISTINCT, which would walk over all messages by id. */
     strayed(routes: string[], limit: number): number[] {
       const rows = orm
         .select({ id: smsSegments.messageId })
@@ -216,7 +216,7 @@ function openWaiting(orm: Db["orm"]) {
 
     /**
      * Segments that went to a number by a route since then, and whose receipts may still come: without an answer, sent
-     * twice, or accepted. What a receipt of an id that nobody knows may be about.
+     * twice, or accepted. A receipt with an unknown id may be about one of these.
      */
     openTo: (route: string, recipient: string, since: number): FoundSegment[] =>
       orm

@@ -149,7 +149,7 @@ function claims({ orm, changed, remembered }: SegmentParts) {
      */
     claim(claim: Claim): SegmentRow[] {
       const rows = updateClaimed.all({ ...claim });
-      // Of a text whose first parts went by a link that is gone, the rest keeps together as well.
+      // The rest of a message whose first parts went by a link that is gone keeps together as well.
       const texts = new Set(rows.filter(({ parts }) => parts > 1).map(({ messageId }) => messageId));
       for (const messageId of texts) pin.run({ messageId, link: claim.link });
       for (const row of rows) {
@@ -159,7 +159,7 @@ function claims({ orm, changed, remembered }: SegmentParts) {
       }
       return rows.toSorted((a, b) => a.nextAt - b.nextAt || a.messageId - b.messageId || a.seq - b.seq);
     },
-    /** At a start, before any claim: of what was in flight nobody knows the outcome; how many. */
+    /** At a start, before any claim: the outcome of what was in flight is unknown; how many. */
     markInFlightUnknown(now: number, giveUpAt: number): number {
       const rows = updateInFlight.all({ now, giveUpAt });
       for (const { messageId } of rows) changed.note(messageId);
@@ -206,7 +206,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
     attempts: sql`${smsSegments.attempts} - ${p("uncounted")}`,
     resends: sql`${smsSegments.resends} + ${p("resend")}`,
     retries: sql`COALESCE(${p("retries")}, ${smsSegments.retries})`,
-    // One that is alone may be sent by any link; the others stay with the link that has the first.
+    // A message of one segment may be sent by any link; the parts of others stay with the link that has the first.
     link: sql`CASE WHEN ${smsSegments.parts} = 1 THEN NULL ELSE ${smsSegments.link} END`,
   });
   const toEnd = move({ ...words, state: given("end") });
@@ -255,7 +255,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
 
   // Each is inside a transaction, and false where the segment is not any more what `from` says: nothing was done.
   return {
-    /** Nobody knows whether it was accepted; it is given up at `giveUpAt`. */
+    /** Whether it was accepted is unknown; it is given up at `giveUpAt`. */
     unknown: (from: Fence, at: { now: number; giveUpAt: number }): boolean => fenced(toUnknown, from, at),
     /** The SMSC has it, under this id. */
     accept(
@@ -274,7 +274,7 @@ function moves({ orm, changed, remembered }: SegmentParts) {
       const all = retries === undefined ? null : JSON.stringify(retries);
       return fenced(toReady, from, { now, nextAt, retries: all, ...counted, ...said });
     },
-    /** Given up before the SMSC had it: refused, expired, nobody knows. */
+    /** Given up before the SMSC had it: refused, expired, outcome unknown. */
     end: (from: Fence, end: { state: "failed" | "expired"; now: number }, said: Words): boolean =>
       fenced(toEnd, from, { end: end.state, now: end.now, ...said }),
     /** A receipt that counts (status.ts `advance`, `segmentStateOf`): the network's word on what the SMSC has. */
@@ -316,12 +316,12 @@ function moves({ orm, changed, remembered }: SegmentParts) {
       if (changes > 0) changed.note(messageId);
       return changes;
     },
-    /** The same of settle-message.ts, which is told of the message at that moment. */
+    /** The same for settle-message.ts, which settles the message at that moment. */
     abandonReady(messageId: number, now: number, said: Words): void {
       remembered.delete(messageId);
       endReady.run({ messageId, end: "failed", now, ...said });
     },
-    /** What became of the credit of a segment: settle-message.ts alone. */
+    /** What became of the credit of a segment: only for settle-message.ts. */
     setCredit(segment: Pick<SegmentRow, "messageId" | "seq">, credit: SegmentRow["credit"]): void {
       remembered.delete(segment.messageId);
       setCredit.run({ messageId: segment.messageId, seq: segment.seq, credit });
@@ -339,13 +339,13 @@ function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void)
       .returning(),
   );
   return {
-    /** The other parts of a text that the route carries whole; after the claim of some, in its transaction. */
+    /** The other parts of a message that the route carries whole; after the claim of some, in its transaction. */
     claimRest(messageId: number, claim: { link: string; leaseEpoch: number; now: number }): SegmentRow[] {
       forget(messageId);
       return updateRest.all({ messageId, ...claim });
     },
 
-    /** A text is written anew in UTF-16, in as many parts as it had. */
+    /** A message is written anew in UTF-16, in as many parts as it had. */
     recode(messageId: number, parts: readonly Uint8Array[]): void {
       forget(messageId);
       orm.update(smsMessages).set({ encoding: "ucs2", alphabet: "gsm" }).where(eq(smsMessages.id, messageId)).run();
@@ -357,7 +357,7 @@ function bulkChanges(orm: Db["orm"], forget: (messageId: number | null) => void)
           .run();
     },
 
-    /** Texts of which nothing was sent, and that wait for these links, may be sent by any; the work they are. */
+    /** Messages that wait for these links, and of which nothing was sent, may be sent by any; the work that they are. */
     free(route: string, links: string[]): ReadyWork[] {
       forget(null);
       const { priority, workspaceId, nextAt } = smsSegments;

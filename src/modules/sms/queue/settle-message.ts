@@ -1,3 +1,8 @@
+// Settles a message whose segments changed, inside that transaction and once for each message.
+// Its public state is derived (status.ts) and written, what is not to be sent any more is ended, credits of segments that
+// never reached the SMSC are given back, and its events are emitted. The store of the segments calls it for each change,
+// once.
+
 import { changeCredits } from "../../workspaces/credits.ts";
 import type { CreditStore } from "../../workspaces/credit-store.ts";
 import type { WorkspaceStore } from "../../workspaces/store.ts";
@@ -6,17 +11,12 @@ import type { SegmentStore } from "./segment-store.ts";
 import type { MessageChange, MessageRow, MessageStore, PublicState } from "./message-store.ts";
 import type { SegmentRow, Words } from "./segment-read-store.ts";
 
-// What a change of segments means for their message, inside the transaction that changed them and once for
-// each: its public state is derived (status.ts) and written, what is not to be sent any more is
-// ended, credits of segments that never reached the SMSC are given back, and who follows is told. The store
-// of the segments sees to it that this cannot be forgotten, nor happen twice.
-
 export interface SettleDeps {
   messages: Pick<MessageStore, "byId" | "setState" | "changed">;
   segments: Pick<SegmentStore, "listByMessage" | "abandonReady" | "setCredit">;
   workspaces: Pick<WorkspaceStore, "addCredits">;
   credits: Pick<CreditStore, "insert">;
-  /** Inside the transaction: texts ended so, and were sent again because an answer was lost. */
+  /** Inside the transaction: messages ended so, and were sent again because an answer was lost. */
   counts: { changed: (status: MessageChange["status"]) => void; duplicated: () => void };
 }
 
@@ -53,7 +53,7 @@ function asSegment(row: SegmentRow): Segment {
   };
 }
 
-/** Another part of the message was refused for good, and a text without it is none. */
+/** Another part of the message was refused for good, so that the rest is worth nothing. */
 function toAbandonedWords({ failureCategory }: MessageState): Words {
   const reason = "Another part of the text could not be sent";
   return { providerStatus: null, providerCode: null, category: failureCategory, reason };
@@ -104,7 +104,7 @@ function publicState(state: MessageState, rows: SegmentRow[]): Omit<PublicState,
   };
 }
 
-/** Whether time alone changes nothing any more. */
+/** Whether the passing of time changes nothing any more. */
 function isFinal({ status, deliveryState, isOpen }: MessageState): boolean {
   if (status === "queued" || status === "sending" || isOpen) return false;
   return status !== "sent" || deliveryState === "unknown" || deliveryState === "partially_delivered";
@@ -154,7 +154,7 @@ function isSame(before: MessageRow, after: Omit<PublicState, "lastEventAt">): bo
   return COMPARED.every((name) => before[name] === after[name]);
 }
 
-/** That it was sent is told also where its receipt came in the same transaction. */
+/** `sent` is emitted also where its receipt came in the same transaction. */
 function emitChanges(before: MessageRow, message: MessageRow, at: number, { messages, counts }: SettleDeps): void {
   const tell = (status: MessageChange["status"]) => {
     messages.changed({ message, status, at });

@@ -1,16 +1,16 @@
 /**
- * What an SMS's segments together mean to the one who sent it. Nobody else writes these words: whoever
+ * What an SMS's segments together mean to its sender. Only this file derives these words: code that
  * changes a segment asks here, and stores what it says in the same transaction.
  *
  * A message is `queued` until a segment is under way, `sending` until the SMSC has all, then `sent`. From
  * then on the receipts count: all delivered, or else the worst of the last words. A segment that the SMSC
  * never took makes it `failed`, or `expired` when our own time ran out, whatever became of the others;
- * the rest of it is not sent. Late proof of a segment that was given up corrects all of that. Pure.
+ * the rest of it is not sent. Late evidence of a segment that was given up corrects all of that. Pure.
  */
 import type { FailureCategory } from "../receipts/failure.ts";
 import { isFinalState, type ReceiptState } from "../receipts/parse.ts";
 
-/** Where a segment stands. `unknown`: submitted, and nobody knows whether it arrived. `accepted` also says that no last word came. */
+/** Where a segment stands. `unknown`: submitted, and whether it arrived is not known. `accepted` also says that no final receipt came. */
 export type SegmentState = "ready" | "in_flight" | "unknown" | "accepted" | "delivered" | "failed" | "expired";
 
 /** A segment's row, as far as it counts here. */
@@ -20,7 +20,7 @@ export interface Segment {
   state: SegmentState;
   /** A submit_sm was written at least once. */
   wasTried: boolean;
-  /** When the SMSC took it, by its answer or by a receipt that proves it; Unix ms, null: it did not as far as we know. */
+  /** When the SMSC took it, by its response or by a receipt; Unix ms, null: it did not as far as we know. */
   acceptedAt: number | null;
   /** The last word of receipts that counted (`advance`), and when it was received (Unix ms). Null: none yet. */
   receipt: ReceiptState | null;
@@ -31,7 +31,7 @@ export interface Segment {
   isOverdue: boolean;
   /** Why it was refused, given up or not delivered; null while fine. */
   category: FailureCategory | null;
-  /** Its credit was given back. Late proof does not take it again. */
+  /** Its credit was given back. Late evidence does not take it again. */
   isRefunded: boolean;
 }
 
@@ -118,7 +118,7 @@ function isRefused({ state, wasTried, acceptedAt, category }: Segment): boolean 
   return state === "failed" && wasTried && acceptedAt === null && !OUR_OWN.includes(category);
 }
 
-/** Why we end what waits to be tried again, though nobody refused it. */
+/** Why we end what waits to be tried again, though it was not refused. */
 const OUR_OWN: readonly (FailureCategory | null)[] = [
   "opted_out",
   "outcome_unknown",
@@ -167,7 +167,7 @@ function openState(reported: readonly Segment[]): DeliveryState {
   return words.length > 0 ? "accepted" : "pending";
 }
 
-/** From the worst on. What nobody knows is no worse than what somebody does. */
+/** From the worst on. An unknown outcome is no worse than a known one. */
 const WORST_FIRST: readonly (ReceiptState | null)[] = ["undeliverable", "rejected", "deleted", "expired"];
 
 function findWorst(reported: readonly Segment[]): Segment {

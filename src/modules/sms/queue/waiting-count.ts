@@ -1,9 +1,9 @@
+// How many segments wait for each route, and since when.
+// It is counted when somebody asks, and not again for a while, since it walks the queue's index.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { MessageStore } from "./message-store.ts";
 import type { SegmentStore } from "./segment-store.ts";
-
-// How many segments wait for each route, and since when: counted when somebody asks, and not again at once, since it
-// walks the queue's index.
 
 export interface WaitingFigures {
   waiting: number;

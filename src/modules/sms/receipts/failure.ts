@@ -61,8 +61,8 @@ export function findFailureCategory(
 const UNKNOWN_SUBSCRIBER = 1;
 
 /**
- * Whether a receipt says that nobody has the number: by the network's own error (TLV 0x0423), or by a word that the
- * route has for its vendor's. `err` alone is not believed: 001 is "absent" with one vendor and "unknown" with another.
+ * Whether a receipt says that the number is no subscriber's: by the network's own error (TLV 0x0423), or by a word that the
+ * route has for its vendor's. `err` by itself is not believed: 001 is "absent" with one vendor and "unknown" with another.
  */
 export function isUnknownSubscriber(
   receipt: { err: string | null; networkError: NetworkError | null },

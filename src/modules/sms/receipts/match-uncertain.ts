@@ -1,3 +1,8 @@
+// Finds the segment of a receipt with an unknown id, since the response with that id was lost.
+// It is the one with the same user_message_reference, else the only one to the number that it fits by how the message
+// begins, by the sender and by the submit date. Where two fit, neither is taken: a wrong message must not be called
+// delivered.
+
 import { numberKey, toE164 } from "../encoding/phone-number.ts";
 import type { SmsStores } from "../stores.ts";
 import type { OrphanRow } from "./orphan-store.ts";
@@ -5,10 +10,6 @@ import type { Receipt } from "./parse.ts";
 import { isAbout, isSameSender, isSubmittedIn } from "./match.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { FoundSegment, SegmentRow } from "../queue/segment-read-store.ts";
-
-// Which segment a receipt is about whose id nobody knows, since the answer that would have told it was lost: the one
-// with the same user_message_reference, else the only one to the number that it fits by how the text begins, by the
-// sender and by the submit date. Where two fit, it tells nothing: a wrong message must not be called delivered.
 
 /** How far back a segment without an answer may have been sent. */
 const LOOK_BACK_MS = 72 * 3_600_000;
@@ -23,7 +24,7 @@ export interface UncertainDeps {
 /** What counts of a receipt here, as it comes and as it is kept. */
 export interface ReceiptFacts {
   receipt: Pick<Receipt, "text" | "submitDate">;
-  /** Its two addresses, whichever comes first; an orphan's is the sender alone. */
+  /** Its two addresses, whichever comes first; of an orphan only the sender. */
   addresses: string[];
   /** Of the subscriber. */
   recipients: string[];
@@ -35,7 +36,7 @@ export type KeptReceipt = Receipt & { sender: string };
 
 interface Candidate {
   segment: SegmentRow;
-  /** The text begins as the receipt says; null: it does not say. */
+  /** The message begins as the receipt says; null: it does not say. */
   isAlike: boolean | null;
   /** It was submitted when the receipt says; null: it does not say. */
   isInTime: boolean | null;
@@ -56,7 +57,7 @@ export class UncertainMatcher {
       this.#offsets.set(route, submitDate - submittedAt);
   }
 
-  /** Its texts go in one submit each, whatever their segments: one id, one receipt. */
+  /** Its messages go in one submit each, whatever their segments: one id, one receipt. */
   isWhole(route: string): boolean {
     return this.#deps.routes.get(route)?.config.segmentation === "payload";
   }
@@ -66,7 +67,7 @@ export class UncertainMatcher {
     return this.#openTo(route, [recipient], now).some(({ state }) => state === "in_flight");
   }
 
-  /** What a receipt is about; null: it cannot be told. */
+  /** The segments that a receipt is about; null: that cannot be known. */
   findMeant(route: string, told: ReceiptFacts, now: number): SegmentRow[] | null {
     const open = this.#openTo(route, told.recipients, now);
     const only = this.#only(route, told, open);
@@ -75,7 +76,7 @@ export class UncertainMatcher {
     return this.isWhole(route) ? open.filter(({ messageId }) => messageId === only.messageId) : [only];
   }
 
-  /** Kept receipts that are about a segment whose outcome is unknown; empty: it cannot be told. */
+  /** Kept receipts that are about a segment whose outcome is unknown; empty: that cannot be known. */
   findEvidence(row: SegmentRow, recipient: string, now: number): OrphanRow[] {
     const { segments, messages } = this.#deps.sms;
     const number = numberKey(recipient);
@@ -97,8 +98,8 @@ export class UncertainMatcher {
   }
 
   /**
-   * The parts of one text that are in doubt, with a kept receipt each: where there are as many, and all say the same,
-   * it does not matter which is whose. Empty: it cannot be told.
+   * The parts of one message that are uncertain, with a kept receipt each: where there are as many, and all say the same,
+   * it does not matter which is whose. Empty: that cannot be known.
    */
   pairParts(route: string, recipient: string, now: number): { segment: SegmentRow; orphan: OrphanRow }[] {
     const number = numberKey(recipient);
@@ -149,7 +150,7 @@ export class UncertainMatcher {
     const isSplit = fitting.some(({ segment }) => segment.parts > 1) && !this.isWhole(route);
     const [only, second] = alike.length > 0 && !isSplit ? alike : fitting;
     if (only === undefined || second !== undefined || !isUncertain(only.segment)) return null;
-    // Of several parts, and of two submits, each has a receipt: that it fits no other text is not enough.
+    // Of several parts, and of two submits, each has a receipt: that it fits no other message is not enough.
     const isSure = isSplit ? only.isInTime === true : only.isInTime === true || only.isAlike === true;
     return isSure || (!isSplit && only.segment.resends === 0) ? only.segment : null;
   }
@@ -161,7 +162,7 @@ export class UncertainMatcher {
       const message = this.#deps.sms.messages.byId(segment.messageId);
       if (message === undefined) return [];
       const begins = isAbout(receipt.text, message.sentText ?? message.body);
-      // A later part does not begin as its text does.
+      // A later part does not begin as its message does.
       const isAlike = segment.seq === 1 || this.isWhole(route) ? begins : begins === true ? false : null;
       const to = segment.submittedAt ?? message.createdAt;
       // When the first of two submits went, no row says.
@@ -184,7 +185,7 @@ function parseOrphan(orphan: OrphanRow, recipient: string): ReceiptFacts {
   return { receipt, addresses: [receipt.sender], recipients: [recipient], umr: orphan.umr };
 }
 
-/** Nobody knows an id of it, or not all. */
+/** Its id is unknown, or one of its ids is. */
 function isUncertain({ smscIdKey, state, resends }: SegmentRow): boolean {
   return resends > 0 || (smscIdKey === null && state !== "accepted");
 }

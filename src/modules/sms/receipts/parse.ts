@@ -91,7 +91,7 @@ const WORDS: readonly (readonly [string, ReceiptState])[] = [
   ["SCHED", "enroute"],
 ];
 
-/** What a PDU tells as a receipt, or null: it is a message from a subscriber. */
+/** The receipt in a PDU, or null: it is a message from a subscriber. */
 export function readReceipt(delivery: Delivery): Receipt | null {
   const text = readText(delivery);
   if (!isReceipt(delivery, text)) return null;
@@ -180,7 +180,7 @@ function readDate(written: string | null): number | null {
   return Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
-/** Printable characters alone; null where none is left. */
+/** Only printable characters; null where none is left. */
 function clean(value: string, maxLength: number): string | null {
   const printable = value.replace(/\p{C}/gu, "").trim().slice(0, maxLength);
   return printable === "" ? null : printable;

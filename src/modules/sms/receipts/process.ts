@@ -1,3 +1,6 @@
+// Finds the segment that a receipt is about, and writes what it says. Everything here is inside a transaction.
+// A receipt that fits nothing is kept: its response may be on its way, or lost.
+
 import type { Inbound } from "../../../protocols/smpp/pdu/pdu.ts";
 import { findFailureCategory, isUnknownSubscriber } from "./failure.ts";
 import type { LastWord } from "./invalid-numbers.ts";
@@ -11,9 +14,6 @@ import { type KeptReceipt, UncertainMatcher } from "./match-uncertain.ts";
 import type { SmsStores } from "../stores.ts";
 import { releaseParts } from "../gateway/resolve-uncertain.ts";
 import type { ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
-
-// Which segment a receipt is about, and what it says of it. A receipt that fits nothing is kept: its answer may be
-// on its way, or lost. Everything here is inside a transaction.
 
 /** So many receipts have to agree before their way of writing ids is taken for the SMSC's. */
 const AGREEING = 20;
@@ -75,7 +75,7 @@ export class Receipts {
     }
   }
 
-  /** Whether kept receipts tell what became of a segment whose outcome is unknown; then that is applied. Null: none does. */
+  /** Applies kept receipts that are about a segment whose outcome is unknown. Null: there are none. */
   applyEvidence(row: SegmentRow, recipient: string | null, now: number): ReadyWork[] | null {
     if (recipient === null || !this.#mayHaveOrphans(row.route)) return null;
     const { segments } = this.#deps.sms;
@@ -118,11 +118,11 @@ export class Receipts {
         .filter(({ message }) => [source, destination].some(({ address }) => isSameNumber(address, message.recipient)));
       const [best] = [...found.filter(({ segment }) => !isOver(segment)), ...found];
       if (best === undefined) continue;
-      // An SMSC that gives an id again: it may be about what is in flight, and waits for the answer as an orphan.
+      // An SMSC that gives an id again: it may be about a segment in flight, and waits for the response as an orphan.
       if (isOver(best.segment) && this.#uncertain.isAwaited(routeName, best.message.recipient, now)) return null;
       this.#learn(routeName, conversion, now);
       this.#uncertain.learn(best.segment, receipt);
-      // One id for all of a text that was sent whole.
+      // One id for all of a message that was sent whole.
       const all = this.#uncertain.isWhole(routeName)
         ? found.filter(({ segment }) => segment.messageId === best.segment.messageId)
         : [best];

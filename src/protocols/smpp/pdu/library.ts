@@ -24,7 +24,7 @@ export class UnreadablePdu extends Error {
   }
 }
 
-/** Streams of which a length was read whose PDU has not come yet. */
+/** Streams whose next length was read, and whose PDU has not come yet. */
 const lengthsRead = new WeakSet<Readable>();
 const bytesRead = new WeakMap<PDU, Buffer>();
 

@@ -54,7 +54,7 @@ export type Pdu =
   | { kind: "truncated"; sequence: number; command: Inbound["command"]; bytes: Buffer }
   | { kind: "nack"; sequence: number; status: number; bytes: Buffer }
   | { kind: "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert"; sequence: number }
-  /** A command that no SMSC sends to us, or nobody knows. */
+  /** A command that no SMSC sends to an ESME, or that SMPP does not have. */
   | { kind: "unknown"; sequence: number; command: string; isAnswer: boolean };
 
 const PLAIN_KINDS: Record<string, "enquire" | "enquire_response" | "unbind" | "unbind_response" | "outbind" | "alert"> =

@@ -1,3 +1,5 @@
+// One timer for whatever is due first in a session.
+
 import type { Clock } from "../../../platform/clock.ts";
 
 /** Rung so late, the whole process stood still; what has come meanwhile is read before a peer is called silent. */

@@ -1,4 +1,4 @@
-// What a session is made of, and what it tells.
+// What a session needs, and what it emits.
 
 import type { Socket } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
@@ -43,7 +43,7 @@ export interface SessionEvents {
   drained(): void;
   /** Submits and messages with their answers, both ways, as they are on the wire. */
   seen?(direction: Direction, pdu: Buffer): void;
-  /** Asked whenever a timer is set: when `due` is to be told next (ms, or Infinity). */
+  /** Asked whenever a timer is set: when `due` is to be called next (ms, or Infinity). */
   deadline(): number;
   /** Does what is due at `now`; only ever after what has come was read. */
   due(now: number): void;

@@ -6,7 +6,7 @@
  * unbinding → closing by the answer to our unbind, or when that does not come.
  * closing   → all is said, the peer should close; broken when it does not.
  *
- * In each of them a PDU of which only a part has come, silence, and a pause of reading have their limits.
+ * In each of them an incomplete PDU, silence, and a pause of reading have their limits.
  */
 import type { LinkSettings } from "../settings.ts";
 

@@ -1,6 +1,6 @@
 /**
  * One session: bind, then requests and answers both ways, then the end. It knows no queue and no window; what
- * is answered it tells by sequence number. Phases and their limits: liveness.ts. `closed` is told once, and
+ * is answered it emits by sequence number. Phases and their limits: liveness.ts. `closed` is called once, and
  * nothing after it.
  */
 import type { Clock } from "../../../platform/clock.ts";
@@ -123,7 +123,7 @@ export class SmppSession {
     this.rearm();
   }
 
-  /** Something that asks for nothing: told of once a session. */
+  /** A PDU that asks for nothing: logged once a session. */
   noteUnexpected(what: string): void {
     this.#unexpected += 1;
     if (this.#unexpected === 1) this.#log.event("smpp.unexpected_pdu", { link: this.#settings.name, what });
@@ -192,7 +192,7 @@ export class SmppSession {
         return this.#watched.phase === "unbinding" ? this.#finish() : this.noteUnexpected(pdu.kind);
       case "outbind":
         return this.noteUnexpected(pdu.kind);
-      // A subscriber can be reached again, which we asked nobody to tell us; it has no answer (§4.12.1).
+      // A subscriber can be reached again, which we did not ask for; it has no response (§4.12.1).
       case "alert":
         return;
       case "unknown":
