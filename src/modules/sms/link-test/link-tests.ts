@@ -125,6 +125,8 @@ export class LinkTests implements LinkListener {
   }
 
   emit(event: LinkEvent): void {
+    // None since the start: the usual case, and on the path of every message.
+    if (this.#current === null) return this.#deps.listener.emit(event);
     if (event.kind === "received") {
       if (!this.#takes(event)) this.#deps.listener.emit(event);
       return;
@@ -132,7 +134,7 @@ export class LinkTests implements LinkListener {
     const test = "submission" in event ? this.#owners.get(event.submission) : undefined;
     if (test === undefined || event.kind === "changed") {
       this.#deps.listener.emit(event);
-      if (event.kind === "changed" && this.#current?.link === event.link.name) this.#current.linkChanged();
+      if (event.kind === "changed" && this.#current.link === event.link.name) this.#current.linkChanged();
       return;
     }
     test.apply(event);
