@@ -36,7 +36,7 @@ const NOT_READY = {
   issues: [{ component: "disk", reason: FULL_DISK, since: "2026-11-21T12:00:00.000Z" }],
 };
 
-/** What needs no key: whether the instance lives and works, and what its API is. */
+/** Routes that need no key: whether the instance lives and works, and the OpenAPI document. */
 export function instanceRoutes(parts: { issues: () => HealthIssue[]; document: () => Promise<unknown> }) {
   return new Elysia({ name: "instance" })
     .get("/health", () => ({ status: "alive" }), {

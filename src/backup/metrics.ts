@@ -1,26 +1,20 @@
 import type { Clock } from "../platform/clock.ts";
+import type { Drill } from "./restore-drill.ts";
+import type { ReplicationStatus } from "./litestream/supervisor.ts";
 import type { Registry } from "../platform/metrics/registry.ts";
 
-/** What is read of the replication; null: there is none, and the figures are not shown. */
-interface ReplicationFigures {
-  isRunning: boolean;
-  lastSyncAt: number | null;
-  lagMs: number;
-  isRestorable: boolean;
-  restarts: number;
-}
-
 interface ReplicationSources {
-  status: () => ReplicationFigures | null;
+  /** Null: nothing is replicated, and the figures are not shown. */
+  status: () => ReplicationStatus | null;
   /** The last restore drill. */
-  drill: () => { outcome: "good" | "bad" | "skipped"; goodAt: number | null } | null;
+  drill: () => Drill | null;
   isPaused: () => boolean;
   clock: Pick<Clock, "now">;
 }
 
 /** Registers what is read of the replication, and whether delivery is paused. */
 export function registerReplication(registry: Registry, { status, drill, isPaused, clock }: ReplicationSources): void {
-  const figure = (name: string, help: string, read: (figures: ReplicationFigures) => number | null) =>
+  const figure = (name: string, help: string, read: (figures: ReplicationStatus) => number | null) =>
     registry.read({ name, help, type: name.endsWith("_total") ? "counter" : "gauge" }, () => {
       const figures = status();
       return figures === null ? null : read(figures);
@@ -30,7 +24,7 @@ export function registerReplication(registry: Registry, { status, drill, isPause
   );
   figure(
     "pombo_replication_lag_seconds",
-    "Since all that there was had been replicated; looked at every five seconds.",
+    "Since everything was replicated; looked at every five seconds.",
     ({ lagMs }) => lagMs / 1_000,
   );
   figure("pombo_replication_last_sync_time_seconds", "When that was, Unix time.", ({ lastSyncAt }) =>

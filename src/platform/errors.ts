@@ -83,3 +83,7 @@ export class StartError extends Error {
 export class FinalStartError extends StartError {
   override readonly name = "FinalStartError";
 }
+
+export function getErrorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -5,12 +5,12 @@ import { getWalBytes, rewriteWal } from "../platform/db/wal.ts";
 import { type Db, openDatabase } from "../platform/db/open.ts";
 import type { Environment } from "../platform/environment.ts";
 import { FinalStartError, StartError } from "../platform/errors.ts";
-import { requireDatabaseFile, unusable } from "../platform/db/unusable-file.ts";
+import { requireDatabaseFile, toStartError } from "../platform/db/unusable-file.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { notSetUp } from "./core.ts";
-import { endDaemonOf } from "../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../backup/litestream/daemon-process.ts";
 import { takeLock } from "../platform/instance-lock.ts";
-import { cureOf } from "../platform/db/page-check.ts";
+import { describeRemedy } from "../platform/db/page-check.ts";
 import { isReplicated, type ReplicaChoice, requireNoBackup } from "../backup/replication.ts";
 import { settleUpdate, sha256Of } from "../platform/update/recover.ts";
 
@@ -31,7 +31,7 @@ export async function openInstance(options: InstanceOptions): Promise<Db> {
   try {
     return await open(options);
   } catch (error) {
-    throw unusable(error, databaseFile(options.config.dataDir)) ?? error;
+    throw toStartError(error, databaseFile(options.config.dataDir)) ?? error;
   }
 }
 
@@ -45,7 +45,7 @@ async function open({ config, environment, updateId, replica }: InstanceOptions)
     log: environment.log,
     updateId: updateId ?? null,
     ownSha256: () => sha256Of(process.execPath),
-    endDaemon: () => endDaemonOf(dataDir, file, environment.clock),
+    endDaemon: () => endOrphanDaemon(dataDir, file, environment.clock),
   });
   // Opening would make an empty one, which then stands in the way of init.
   if (!requireDatabaseFile(file)) {
@@ -78,7 +78,7 @@ function requireWhole(file: string, dataDir: string): void {
   const damage = findDamageAtStart(file);
   if (damage.length === 0) return;
   throw new FinalStartError(
-    `Pages of the database ${file} are damaged (${damage.join("; ")}). Nothing was accepted or sent. ${cureOf(dataDir)}`,
+    `Pages of the database ${file} are damaged (${damage.join("; ")}). Nothing was accepted or sent. ${describeRemedy(dataDir)}`,
   );
 }
 

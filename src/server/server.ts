@@ -7,7 +7,7 @@ import { getLastTime, watchClock } from "./clock-watch.ts";
 import type { Committer } from "../platform/db/group-commit.ts";
 import type { DiskGuard } from "../platform/db/disk-guard.ts";
 import { closeDatabase, type Db } from "../platform/db/open.ts";
-import { unusable } from "../platform/db/unusable-file.ts";
+import { toStartError } from "../platform/db/unusable-file.ts";
 import { generateKeyPairs, type KeyPairs } from "../protocols/dkim/keys.ts";
 import type { DomainRecheck } from "../modules/domains/recheck.ts";
 import type { StoredBody } from "../modules/emails/content/body.ts";
@@ -21,10 +21,10 @@ import { createPreparer } from "../modules/emails/content/prepare-thread.ts";
 import { StartError } from "../platform/errors.ts";
 import { databaseFile } from "../platform/db/open.ts";
 import { openBodies, openCore, openMetrics } from "./core.ts";
-import { handlerOf } from "../platform/http/direct-routes.ts";
+import { createHandler } from "../platform/http/direct-routes.ts";
 import { listen } from "../platform/http/listen.ts";
-import { listPages } from "../platform/http/pagination.ts";
-import { listenOnSocket, socketFile } from "../platform/http/unix-socket.ts";
+import { createListPages } from "../platform/http/pagination.ts";
+import { listenOnSocket, getSocketFile } from "../platform/http/unix-socket.ts";
 import { purgeAnswers } from "../modules/idempotency/purge.ts";
 import { purgeContents } from "../modules/emails/content/purge.ts";
 import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
@@ -185,7 +185,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const reporters = new KnownReporters(clock);
     const sender = createEmailDelivery({ ...shared, reportedRefusals, reporters, resolver, composer, tellOfEmail });
     const { worker, pool, slots, sites, keychain, heldExpiry } = sender;
-    const common = { commit, clock, random, log, pages: listPages(keyring.hmacKey("list-cursor")) };
+    const common = { commit, clock, random, log, pages: createListPages(keyring.hmacKey("list-cursor")) };
     const { commitSoon } = committer;
     const planOf = planFinder(config, stores);
     const forSms = { steady, guard, commitSoon, pause, resolver: callResolver, record, planOf };
@@ -244,10 +244,10 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       overseen: { db, sites, texter, counters, pause, pages, replicator: () => replicator },
     });
     // Made when a command first asks: at a start nobody waits for it.
-    let operatorApi: ReturnType<typeof handlerOf> | null = null;
+    let operatorApi: ReturnType<typeof createHandler> | null = null;
     const openOperatorApi = () => {
       const routes = [workspaceRoutes(apiDeps.workspaces), ...createOperatorRoutes(apiDeps.operator)];
-      return handlerOf(createOperatorApi({ ...apiDeps, routes }));
+      return createHandler(createOperatorApi({ ...apiDeps, routes }));
     };
     const handle = (request: Request) => (operatorApi ??= openOperatorApi())(request);
     if (purpose === "command") {
@@ -290,7 +290,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       answered: counters.http.answered,
     });
     closers.push(() => server.stop(0));
-    const socket = listenOnSocket(socketFile(config.dataDir), handle);
+    const socket = listenOnSocket(getSocketFile(config.dataDir), handle);
     closers.push(() => socket.stop(0));
     const inbound = await receiver.listen(options.receive ?? receiver.receive);
     closers.push(() => inbound?.stop(0));
@@ -374,7 +374,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
   } catch (error) {
     closers.shift(); // the lock is released by the caller
     await endAll();
-    throw unusable(error, databaseFile(config.dataDir)) ?? error;
+    throw toStartError(error, databaseFile(config.dataDir)) ?? error;
   }
 }
 

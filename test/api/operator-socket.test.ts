@@ -1,7 +1,7 @@
 // The operator's routes over the socket in the data directory, without a key; and nothing else over it.
 import { existsSync, lstatSync } from "node:fs";
 import { expect, test } from "bun:test";
-import { socketFile } from "../../src/platform/http/unix-socket.ts";
+import { getSocketFile } from "../../src/platform/http/unix-socket.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
 import { type Answer, type Instance, startInstance } from "../fakes/instance.ts";
 import { errorItems, exchange, head, UUID_V7 } from "./kit.ts";
@@ -16,12 +16,12 @@ function ask(
   const { headers = {}, body } = options;
   const sent =
     body === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-  return exchange(socketFile(pombo.directory), head(line, { ...sent, ...headers }), body ?? "");
+  return exchange(getSocketFile(pombo.directory), head(line, { ...sent, ...headers }), body ?? "");
 }
 
 test("a workspace is made over the socket without a key, and its key works over HTTP", async () => {
   await using pombo = await startInstance();
-  const socket = lstatSync(socketFile(pombo.directory));
+  const socket = lstatSync(getSocketFile(pombo.directory));
   expect([socket.isSocket(), socket.mode & 0o777]).toEqual([true, 0o600]);
   const made = await ask(pombo, `POST ${WORKSPACES}`, { body: '{"name": "Loja", "plan": "starter"}' });
   expect(made.status).toBe(201);
@@ -104,7 +104,7 @@ test("a start waits for a command that works on the directory", async () => {
 
 test("the socket goes with a stop and comes again with a start", async () => {
   await using pombo = await startInstance();
-  const path = socketFile(pombo.directory);
+  const path = getSocketFile(pombo.directory);
   await pombo.app.stop(0);
   expect(existsSync(path)).toBe(false);
   await pombo.restart();

@@ -104,7 +104,7 @@ test("an instance that runs is asked even when its configuration is wrong by now
   expect((await desk.run(["workspace", "list", "--json"])).code).toBe(0);
   // What the file says is wrong is told when it is needed.
   const broken = desk.write("broken.toml", "data_dir = \n");
-  expect((await runHere(["workspace", "list", "--config", broken])).err).toContain("This mistake must be mended");
+  expect((await runHere(["workspace", "list", "--config", broken])).err).toContain("This error must be corrected");
 });
 
 test("a directory and a configuration of another one: the directory counts, with the key in it", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { instance } from "../../src/platform/db/schema/schema.ts";
 import type { StorageError } from "../../src/platform/db/storage-error.ts";
-import type { TransactionListener } from "../../src/platform/db/tally.ts";
+import type { TransactionListener } from "../../src/platform/db/open.ts";
 import { type TemporaryDatabase, temporaryDatabase } from "./temporary.ts";
 
 // What followers write before the COMMIT is the closures' own: a bug there is one closure's, not the storage's.

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type CommitterHooks } from "../../src/platform/db/group-commit.ts";
-import { type DiskLimits, DiskGuard, freeSpaceOf, type ReadFree } from "../../src/platform/db/disk-guard.ts";
+import { type DiskLimits, DiskGuard, createFreeSpaceReader, type ReadFree } from "../../src/platform/db/disk-guard.ts";
 import { instance } from "../../src/platform/db/schema/schema.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 import { type TemporaryDatabase, temporaryDatabase, temporaryFolder, turn } from "./temporary.ts";
@@ -228,7 +228,7 @@ test("a data directory that is gone is trouble from the start", () => {
     probe: () => undefined,
     clock: fakeClock(),
     limits: LIMITS,
-    readFree: freeSpaceOf(folder.path),
+    readFree: createFreeSpaceReader(folder.path),
     changed: (reason) => told.push(reason),
   });
   guard.start();
@@ -262,7 +262,7 @@ test("a stopped guard sets no timer any more, not even by a failure or a write t
 
 test("the free space of a real folder can be read", () => {
   using folder = temporaryFolder();
-  const { freeBytes, freeInodesPercent } = freeSpaceOf(folder.path)();
+  const { freeBytes, freeInodesPercent } = createFreeSpaceReader(folder.path)();
   expect(freeBytes).toBeGreaterThan(0);
   expect(freeInodesPercent).toBeGreaterThan(0);
   expect(freeInodesPercent).toBeLessThanOrEqual(100);

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { Committer } from "../../src/platform/db/group-commit.ts";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
-import { Probation } from "../../src/platform/db/update-probation.ts";
+import { UpdateProbation } from "../../src/platform/db/update-probation.ts";
 import { type InstanceSettings, openInstanceSettings } from "../../src/platform/db/instance-settings.ts";
 
 let db: Db;
@@ -11,7 +11,7 @@ beforeEach(() => {
   db = openDatabase(":memory:");
   settings = openInstanceSettings(db);
   settings.set("update_probation", "an update");
-  db.listeners.push(new Probation(db, settings));
+  db.listeners.push(new UpdateProbation(db, settings));
   committer = new Committer(db);
 });
 

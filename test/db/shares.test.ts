@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { openDatabase } from "../../src/platform/db/open.ts";
 import { emailQueue, idempotency } from "../../src/platform/db/schema/schema.ts";
-import { endOfShare, PURGE_ROWS, removeOldest, removeShare } from "../../src/platform/db/batches.ts";
+import { prepareBatchEnd, PURGE_ROWS, removeOldest, removeBatch } from "../../src/platform/db/batches.ts";
 
 function withQueueOf(ids: number[]) {
   const db = openDatabase(":memory:");
@@ -17,7 +17,7 @@ function withQueueOf(ids: number[]) {
 
 test("a share ends at the row that many ids further on, and nowhere where fewer are left", () => {
   const { orm } = withQueueOf([3, 5, 8, 9]);
-  const endOf = endOfShare(orm, emailQueue);
+  const endOf = prepareBatchEnd(orm, emailQueue);
   expect([endOf(0, 1), endOf(0, 3), endOf(5, 2), endOf(0, 4)]).toEqual([3, 8, 9, 9]);
   expect([endOf(0, 5), endOf(8, 2), endOf(9, 1)]).toEqual([null, null, null]);
 });
@@ -26,9 +26,9 @@ test("a share is removed of what is meant, and nothing else, until there is no m
   const { orm } = withQueueOf([1, 2, 3, 4, 5]);
   orm.update(emailQueue).set({ laneId: 2 }).where(eq(emailQueue.id, 4)).run();
   const isOfLane = eq(emailQueue.laneId, 1);
-  expect(removeShare(orm, emailQueue, isOfLane, 3)).toBe(true);
+  expect(removeBatch(orm, emailQueue, isOfLane, 3)).toBe(true);
   expect(orm.select().from(emailQueue).all()).toHaveLength(2);
-  expect(removeShare(orm, emailQueue, isOfLane, 3)).toBe(false);
+  expect(removeBatch(orm, emailQueue, isOfLane, 3)).toBe(false);
   expect(orm.select({ id: emailQueue.id }).from(emailQueue).all()).toEqual([{ id: 4 }]);
 });
 

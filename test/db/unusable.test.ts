@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { closeDatabase, openDatabase } from "../../src/platform/db/open.ts";
-import { requireDatabaseFile, unusable } from "../../src/platform/db/unusable-file.ts";
+import { requireDatabaseFile, toStartError } from "../../src/platform/db/unusable-file.ts";
 import { FinalStartError, StartError } from "../../src/platform/errors.ts";
 import { flicker } from "../fakes/flicker.ts";
 import { temporaryFolder } from "./temporary.ts";
@@ -131,7 +131,7 @@ test("a hard link to a database of one's own is that database", () => {
 });
 
 test("what is no error of the storage's is left as it is, and one that a driver wraps is known", () => {
-  expect(unusable(new Error("a bug"), "x")).toBeNull();
+  expect(toStartError(new Error("a bug"), "x")).toBeNull();
   using folder = withDatabase();
   truncateSync(folder.file, 5000);
   const sqlite = new Database(folder.file);
@@ -142,7 +142,7 @@ test("what is no error of the storage's is left as it is, and one that a driver 
     thrown = error;
   }
   sqlite.close();
-  expect(unusable(new Error("wrapped", { cause: thrown }), folder.file)).toBeInstanceOf(StartError);
+  expect(toStartError(new Error("wrapped", { cause: thrown }), folder.file)).toBeInstanceOf(StartError);
 });
 
 test("a database that comes and goes is told of in words", async () => {

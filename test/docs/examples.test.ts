@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { exampleOf, exampleOfAnswer } from "../../src/api/docs/examples.ts";
+import { buildExample, buildAnswerExample } from "../../src/api/docs/examples.ts";
 import type { Json, Members } from "../../src/api/docs/json.ts";
 
 const object = (properties: Members, required: string[]): Members => ({ type: "object", properties, required });
@@ -19,7 +19,7 @@ test.each<[what: string, schema: Members, example: Json | undefined]>([
   ["none, when a required member has none", object({ a: { type: "string" }, b: { examples: [1] } }, ["a"]), undefined],
   ["none of a list whose items have none", { type: "array", items: { type: "string" } }, undefined],
 ])("an example is %s", (_what, schema, example) => {
-  expect(exampleOf(schema)).toEqual(example);
+  expect(buildExample(schema)).toEqual(example);
 });
 
 test("of an answer what may be absent is, and ids, times, numbers and nulls are made up", () => {
@@ -36,11 +36,11 @@ test("of an answer what may be absent is, and ids, times, numbers and nulls are 
     },
     ["id", "at", "isMade", "count", "state", "reason", "inner"],
   );
-  expect(exampleOfAnswer(schema)).toEqual({
+  expect(buildAnswerExample(schema)).toEqual({
     id: expect.stringMatching(/^[0-9a-f-]{36}$/),
     at: expect.stringMatching(/Z$/),
     ...{ isMade: false, count: 3, state: "x", reason: null, inner: null },
   });
   // Words have to be given.
-  expect(exampleOfAnswer(object({ name: { type: "string" } }, ["name"]))).toBeUndefined();
+  expect(buildAnswerExample(object({ name: { type: "string" } }, ["name"]))).toBeUndefined();
 });

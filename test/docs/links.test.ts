@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { linksOf, type Operation } from "../../src/api/docs/links.ts";
+import { findLinks, type Operation } from "../../src/api/docs/links.ts";
 import type { Members } from "../../src/api/docs/json.ts";
 
 const operation = (method: string, path: string): Operation => ({
@@ -21,7 +21,7 @@ const made = (...names: string[]): Members => ({
 });
 const parametersOf = (from: Operation, data: Members) =>
   Object.fromEntries(
-    Object.entries(linksOf(from, data, ALL)).map(([name, link]) => [name, (link as Members)["parameters"]]),
+    Object.entries(findLinks(from, data, ALL)).map(([name, link]) => [name, (link as Members)["parameters"]]),
   );
 
 test("what a POST made leads to the operations on it, and no further", () => {

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
 import { type DomainStore, openDomainStore } from "../../src/modules/domains/store.ts";
-import { listPages } from "../../src/platform/http/pagination.ts";
+import { createListPages } from "../../src/platform/http/pagination.ts";
 import { seeded } from "../db/temporary.ts";
 
-const PAGES = listPages(new Uint8Array(32).fill(7));
+const PAGES = createListPages(new Uint8Array(32).fill(7));
 
 interface Registry extends Disposable {
   db: Db;

@@ -3,9 +3,9 @@ import { AppError } from "../../src/platform/errors.ts";
 import {
   authenticate,
   type Caller,
-  callerOf,
+  getCaller,
   operatorCaller,
-  ownerOf,
+  getOwner,
   wholeWorkspaceCaller,
   workspaceCaller,
 } from "../../src/platform/http/auth.ts";
@@ -47,7 +47,7 @@ function refusal(run: () => unknown): string {
 
 describe("a request under /api/", () => {
   test("is let in with a key that is known, and its caller is remembered", () => {
-    expect(callerOf(visit().request)).toEqual(CALLER);
+    expect(getCaller(visit().request)).toEqual(CALLER);
   });
 
   test("may have white space around its key, as a copied one has", () => {
@@ -57,7 +57,7 @@ describe("a request under /api/", () => {
       headers: new Headers({ "x-api-key": KEY }),
     } as Request;
     authenticate(request, (key) => (key === KEY ? CALLER : null), { isOpen: () => false, isForOperator: () => true });
-    expect(callerOf(visit({ key: ` ${KEY}\t` }).request)).toEqual(CALLER);
+    expect(getCaller(visit({ key: ` ${KEY}\t` }).request)).toEqual(CALLER);
   });
 
   test.each([null, "", "   "])("without a key (%p) is 401", (key) => {
@@ -90,9 +90,9 @@ describe("a request under /api/", () => {
   });
 
   test("to an open path needs no key, but a wrong one is still refused", () => {
-    expect(callerOf(visit({ key: null, isOpen: true }).request)).toEqual({ kind: "anonymous" });
+    expect(getCaller(visit({ key: null, isOpen: true }).request)).toEqual({ kind: "anonymous" });
     expect(refusal(() => visit({ key: "wrong", isOpen: true }))).toBe("INVALID_API_KEY");
-    expect(callerOf(visit({ isOpen: true }).request)).toEqual(CALLER);
+    expect(getCaller(visit({ isOpen: true }).request)).toEqual(CALLER);
   });
 
   test.each([
@@ -116,7 +116,7 @@ test("other paths, and the API's description, need no key and look none up", () 
 });
 
 test("a route that nobody was let in to throws instead of guessing", () => {
-  expect(() => callerOf(visit({ path: "/health" }).request)).toThrow(/no caller/);
+  expect(() => getCaller(visit({ path: "/health" }).request)).toThrow(/no caller/);
 });
 
 describe("what a key may do", () => {
@@ -149,13 +149,13 @@ describe("what a key may do", () => {
     "under %s no other key gets in, whatever is there",
     (path) => {
       expect(refusal(() => visit({ path }))).toBe("API_KEY_RESTRICTED");
-      expect(callerOf(visit({ path, caller: { kind: "operator" } }).request)).toEqual({ kind: "operator" });
+      expect(getCaller(visit({ path, caller: { kind: "operator" } }).request)).toEqual({ kind: "operator" });
     },
   );
 
   test("outside the API, as in the sandbox, nobody is asked and the owner of the body is anonymous", () => {
     const { request } = visit({ path: "/sandbox/texts", method: "POST", key: null });
-    expect(ownerOf(request)).toBe("anonymous");
-    expect(ownerOf(visit().request)).toBe("workspace 2");
+    expect(getOwner(request)).toBe("anonymous");
+    expect(getOwner(visit().request)).toBe("workspace 2");
   });
 });

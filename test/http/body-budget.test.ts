@@ -3,8 +3,8 @@ import { AppError } from "../../src/platform/errors.ts";
 import {
   type BodyAccount,
   createBodyBudget,
-  largestFor,
-  poolFor,
+  getLargestBody,
+  getPoolBytes,
   ROOM_WAIT_MS,
   SEAT_READING_MS,
 } from "../../src/platform/http/body/budget.ts";
@@ -248,9 +248,9 @@ describe("room for bodies", () => {
 });
 
 test("the pool follows the memory: the largest body comes first", () => {
-  const pools = [256, 512, 1024, 2048, 4096, 65_536].map((mib) => Math.round(poolFor(mib * MIB, 32 * MIB) / MIB));
+  const pools = [256, 512, 1024, 2048, 4096, 65_536].map((mib) => Math.round(getPoolBytes(mib * MIB, 32 * MIB) / MIB));
   expect(pools).toEqual([4, 4, 26, 90, 218, 256]);
-  expect([96, 128, 256, 512].map((mib) => largestFor(mib * MIB) / MIB)).toEqual([1, 4, 20, 52]);
+  expect([96, 128, 256, 512].map((mib) => getLargestBody(mib * MIB) / MIB)).toEqual([1, 4, 20, 52]);
 });
 
 describe("memory", () => {

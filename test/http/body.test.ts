@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { systemClock as clock } from "../../src/platform/clock.ts";
 import { Elysia } from "elysia";
 import { createBodyBudget } from "../../src/platform/http/body/budget.ts";
-import { bodyHashOf, bodyPlugin } from "../../src/platform/http/body/read.ts";
+import { getBodyHash, bodyPlugin } from "../../src/platform/http/body/read.ts";
 import { errorsPlugin } from "../../src/platform/http/errors.ts";
 
 const LIMITS = { batchBytes: 4_000_000, sendBytes: 1_000, otherBytes: 100 };
@@ -26,8 +26,8 @@ async function post(path: string, body: Sent, headers: Record<string, string> = 
   const log = { event: () => undefined, error: (_: string, error: unknown) => void bugs.push(error) };
   const app = new Elysia({ aot: false, normalize: false })
     .use(errorsPlugin(log, () => []))
-    .use(bodyPlugin(LIMITS, { clock, ownerOf: () => "one", budget: createBodyBudget(10_000_000, clock) }))
-    .post("/*", ({ body: read, request }) => ({ read, hash: bodyHashOf(request).toString("hex") }));
+    .use(bodyPlugin(LIMITS, { clock, getOwner: () => "one", budget: createBodyBudget(10_000_000, clock) }))
+    .post("/*", ({ body: read, request }) => ({ read, hash: getBodyHash(request).toString("hex") }));
   const response = await app.handle(new Request(`http://localhost${path}`, { method: "POST", body, headers }));
   const answer = (await response.json()) as {
     errors?: { code: string; message: string }[];

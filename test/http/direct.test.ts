@@ -6,14 +6,14 @@ import { emailRoutes } from "../../src/modules/emails/api/routes.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { createBodyBudget } from "../../src/platform/http/body/budget.ts";
 import { bodyPlugin } from "../../src/platform/http/body/read.ts";
-import { directPaths, handlerOf } from "../../src/platform/http/direct-routes.ts";
+import { findDirectPaths, createHandler } from "../../src/platform/http/direct-routes.ts";
 import { errorsPlugin } from "../../src/platform/http/errors.ts";
 import { requestBody } from "../../src/platform/http/body/validate.ts";
 
 // Past Elysia's router a request comes to the same answer as through it.
 
 const LIMITS = { batchBytes: 1_000, sendBytes: 1_000, otherBytes: 1_000 };
-const BODIES = { clock: systemClock, ownerOf: () => "one", budget: createBodyBudget(100_000, systemClock) };
+const BODIES = { clock: systemClock, getOwner: () => "one", budget: createBodyBudget(100_000, systemClock) };
 const Said = requestBody(Type.Object({ say: Type.String() }, { additionalProperties: false }));
 
 /** An API like pombo's, and what its parts were told, in their order. */
@@ -115,16 +115,16 @@ test.each(REQUESTS.map((make, index) => [index, make] as const))(
   async (_, make) => {
     const [through, past] = [api(), api()];
     const expected = await seen(make(), (request) => through.app.handle(request), through.told);
-    expect(await seen(make(), handlerOf(past.app), past.told)).toEqual(expected);
+    expect(await seen(make(), createHandler(past.app), past.told)).toEqual(expected);
   },
 );
 
 test("only what takes an object at a fixed path and is guarded by nothing else goes past the router", () => {
-  expect(directPaths(api().app)).toEqual(["/room", "/room/text", "/room/response", "/room/refused", "/room/bug"]);
+  expect(findDirectPaths(api().app)).toEqual(["/room", "/room/text", "/room/response", "/room/refused", "/room/bug"]);
 });
 
 test("sending does", () => {
   const room = emailRoutes({} as Parameters<typeof emailRoutes>[0]);
   const app = new Elysia({ aot: false }).use(bodyPlugin(LIMITS, BODIES)).use(room);
-  expect(directPaths(app)).toEqual(["/api/v1/emails", "/api/v1/emails/batch"]);
+  expect(findDirectPaths(app)).toEqual(["/api/v1/emails", "/api/v1/emails/batch"]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { methodTable } from "../../src/platform/http/methods.ts";
+import { createMethodTable } from "../../src/platform/http/methods.ts";
 
-const table = methodTable([
+const table = createMethodTable([
   { method: "GET", path: "/api/v1/emails" },
   { method: "POST", path: "/api/v1/emails" },
   { method: "POST", path: "/api/v1/emails/batch" },

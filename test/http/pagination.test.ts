@@ -1,16 +1,22 @@
 import { describe, expect, test } from "bun:test";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { AppError } from "../../src/platform/errors.ts";
-import { listPages, CursorQuery, pageMeta, pageOf, PageQuery } from "../../src/platform/http/pagination.ts";
+import {
+  createListPages,
+  CursorQuery,
+  buildPageMeta,
+  parsePage,
+  PageQuery,
+} from "../../src/platform/http/pagination.ts";
 import { seeded } from "../db/temporary.ts";
 
 const LIST = "list";
-const PAGES = listPages(new Uint8Array(32).fill(7));
+const PAGES = createListPages(new Uint8Array(32).fill(7));
 
 describe("pages", () => {
   test("begin at 1 and hold 20 items unless the query says otherwise", () => {
-    expect(pageOf({})).toEqual({ page: 1, limit: 20, offset: 0 });
-    expect(pageOf({ page: "3", limit: "50" })).toEqual({ page: 3, limit: 50, offset: 100 });
+    expect(parsePage({})).toEqual({ page: 1, limit: 20, offset: 0 });
+    expect(parsePage({ page: "3", limit: "50" })).toEqual({ page: 3, limit: 50, offset: 100 });
   });
 
   test("may be as far off as the query's rule allows without leaving whole numbers", () => {
@@ -19,7 +25,7 @@ describe("pages", () => {
       .map((digits) => "9".repeat(digits))
       .filter((page) => checker.Check({ page, limit: "100" }));
     expect(far.length).toBeGreaterThan(0);
-    for (const page of far) expect(Number.isSafeInteger(pageOf({ page, limit: "100" }).offset)).toBe(true);
+    for (const page of far) expect(Number.isSafeInteger(parsePage({ page, limit: "100" }).offset)).toBe(true);
   });
 
   test.each([
@@ -30,7 +36,7 @@ describe("pages", () => {
     [100, 1, 100],
     [199, 100, 2],
   ])("%p items by %p make %p", (total, limit, lastPage) => {
-    expect(pageMeta(total, { page: 1, limit })).toEqual({ total, perPage: limit, page: 1, lastPage });
+    expect(buildPageMeta(total, { page: 1, limit })).toEqual({ total, perPage: limit, page: 1, lastPage });
   });
 });
 
@@ -134,7 +140,7 @@ describe("a cursor", () => {
       ).meta.next_cursor ?? "";
     expect(at(7)).toBe(at(7));
     expect(Buffer.from(at(7), "base64url").subarray(0, 4)).not.toEqual(Buffer.from(at(8), "base64url").subarray(0, 4));
-    expect(() => listPages(new Uint8Array(32).fill(8)).of({ cursor: at(7) }, LIST)).toThrow();
+    expect(() => createListPages(new Uint8Array(32).fill(8)).of({ cursor: at(7) }, LIST)).toThrow();
   });
 
   test("of another list is refused", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { defaultConfig, formatConfigErrors, parseConfig, type ReplicationConfig } from "../../src/config/config.ts";
-import { daemonConfig, daemonEnvironment, placesOf } from "../../src/backup/litestream/config.ts";
+import { formatDaemonConfig, buildDaemonEnvironment, getPlaces } from "../../src/backup/litestream/config.ts";
 
 const BASE = 'hostname = "mail.example.net"\ndata_dir = "/var/lib/pombo"\n[replication]\n';
 
@@ -15,27 +15,28 @@ function mistakesOf(lines: string, env: Record<string, string> = {}): string[] {
   return result.kind === "errors" ? result.errors.map(({ key }) => key) : [];
 }
 
-const PLACES = placesOf("/var/lib/pombo", "/var/lib/pombo/pombo.db");
+const LINEAGE = "0199a000-0000-7000-8000-000000000000";
+const PLACES = getPlaces("/var/lib/pombo", "/var/lib/pombo/pombo.db");
 // oxlint-disable-next-line no-explicit-any
-const daemonOf = (replication: ReplicationConfig): any => JSON.parse(daemonConfig(replication, PLACES));
+const daemonOf = (replication: ReplicationConfig): any => JSON.parse(formatDaemonConfig(replication, PLACES, LINEAGE));
 
 test("without a url nothing is replicated", () => {
   expect(defaultConfig({ hostname: "mail.example.net", dataDir: "/var/lib/pombo" }).replication.url).toBeNull();
 });
 
-test("a bucket is all that an operator writes; the owner is replicated below it", () => {
+test("a bucket is all that an operator writes; a lineage and its owner are below it", () => {
   const told = daemonOf(read('url = "s3://copies/pombo/"'));
   const interval = { "sync-interval": "1000ms" };
   expect(told.dbs).toEqual([
     {
       path: "/var/lib/pombo/pombo.db",
-      "meta-path": "/var/lib/pombo/litestream/state",
-      replica: { url: "s3://copies/pombo", ...interval },
+      "meta-path": `/var/lib/pombo/litestream/lineages/${LINEAGE}/database`,
+      replica: { url: `s3://copies/pombo/${LINEAGE}`, ...interval },
     },
     {
       path: "/var/lib/pombo/litestream/owner.db",
-      "meta-path": "/var/lib/pombo/litestream/owner-state",
-      replica: { url: "s3://copies/pombo/owner", ...interval },
+      "meta-path": `/var/lib/pombo/litestream/lineages/${LINEAGE}/owner`,
+      replica: { url: `s3://copies/pombo/${LINEAGE}/owner`, ...interval },
     },
   ]);
   expect(told.snapshot).toEqual({ interval: "21600000ms", retention: "259200000ms" });
@@ -49,33 +50,33 @@ test("secrets go by the environment and never into the daemon's file", () => {
     HTTPS_PROXY: "http://proxy:3128",
     HOME: "/root",
   });
-  const text = daemonConfig(replication, PLACES);
+  const text = formatDaemonConfig(replication, PLACES, LINEAGE);
   expect(text).not.toContain("s3cr3t");
   expect(text).not.toContain("AKIA1");
   expect(daemonOf(replication).dbs[0].replica).toMatchObject({ endpoint: "https://s3.example.net", region: "eu-1" });
-  expect(daemonEnvironment(replication, null)).toEqual({
+  expect(buildDaemonEnvironment(replication, null)).toEqual({
     HTTPS_PROXY: "http://proxy:3128",
     AWS_ACCESS_KEY_ID: "AKIA1",
     AWS_SECRET_ACCESS_KEY: "s3cr3t-s3cr3t",
   });
   const byFile = read('url = "s3://copies/pombo"\naccess_key_id = "AKIA2"\nsecret_access_key_file = "/etc/secret"');
-  expect(daemonEnvironment(byFile, "from-file")).toEqual({
+  expect(buildDaemonEnvironment(byFile, "from-file")).toEqual({
     AWS_ACCESS_KEY_ID: "AKIA2",
     AWS_SECRET_ACCESS_KEY: "from-file",
   });
   // The machine's own role.
-  expect(daemonEnvironment(read('url = "s3://copies/pombo"'), null)).toEqual({});
+  expect(buildDaemonEnvironment(read('url = "s3://copies/pombo"'), null)).toEqual({});
 });
 
 test("a folder and an sftp server; what looks like YAML in a path stays a path", () => {
   const folder = daemonOf(read('url = "/mnt/a:_[b]_${HOME}_\\"c\\"/pombo"'));
-  expect(folder.dbs[0].replica).toMatchObject({ type: "file", path: '/mnt/a:_[b]_${HOME}_"c"/pombo' });
-  expect(daemonOf(read('url = "file:///mnt/copies"')).dbs[1].replica.path).toBe("/mnt/copies/owner");
+  expect(folder.dbs[0].replica).toMatchObject({ type: "file", path: `/mnt/a:_[b]_\${HOME}_"c"/pombo/${LINEAGE}` });
+  expect(daemonOf(read('url = "file:///mnt/copies"')).dbs[1].replica.path).toBe(`/mnt/copies/${LINEAGE}/owner`);
   const sftp = read(
     'url = "sftp://pombo@box.example.net:23/copies"\nsftp_key_file = "/etc/pombo/sftp"\nsftp_host_key = "ssh-ed25519 AAAA"',
   );
   expect(daemonOf(sftp).dbs[0].replica).toMatchObject({
-    url: "sftp://pombo@box.example.net:23/copies",
+    url: `sftp://pombo@box.example.net:23/copies/${LINEAGE}`,
     "key-path": "/etc/pombo/sftp",
     "host-key": "ssh-ed25519 AAAA",
   });

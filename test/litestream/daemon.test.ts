@@ -1,7 +1,12 @@
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { daemonFolder, daemonVersion, openDaemon, PINNED_VERSION } from "../../src/backup/litestream/executable.ts";
+import {
+  createDaemonFolder,
+  getDaemonVersion,
+  openDaemon,
+  PINNED_VERSION,
+} from "../../src/backup/litestream/executable.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
 test("the script that brings the daemon and the code that runs it name the same version", async () => {
@@ -9,19 +14,19 @@ test("the script that brings the daemon and the code that runs it name the same 
   expect(/^readonly VERSION=(.*)$/m.exec(script)?.[1]).toBe(PINNED_VERSION);
 });
 
-test.skipIf(daemonVersion() === null)(
+test.skipIf(getDaemonVersion() === null)(
   "a run from source takes the daemon beside it, which says its version",
   async () => {
     using folder = temporaryFolder();
     const path = await openDaemon(folder.path);
     expect(path).toEndWith(`/.tools/litestream/${PINNED_VERSION}/${process.arch}/litestream`);
-    expect(daemonVersion()).toBe(PINNED_VERSION);
+    expect(getDaemonVersion()).toBe(PINNED_VERSION);
   },
 );
 
 test("the daemon's folder is for pombo's user alone", () => {
   using data = temporaryFolder();
-  const folder = daemonFolder(data.path);
+  const folder = createDaemonFolder(data.path);
   expect(folder).toBe(join(data.path, "litestream"));
   expect(statSync(folder).mode & 0o777).toBe(0o700);
 });

@@ -4,17 +4,17 @@ import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock.ts";
-import { drillReplica } from "../../src/backup/restore-drill.ts";
 import { openThread } from "../../src/server/start-mail-worker.ts";
-import { daemonVersion } from "../../src/backup/litestream/executable.ts";
-import { type Drill, readDrill, WeeklyDrill } from "../../src/backup/litestream/drill-schedule.ts";
+import { getDaemonVersion } from "../../src/backup/litestream/executable.ts";
+import { type Drill, drillReplica, readDrill, WeeklyDrill } from "../../src/backup/restore-drill.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
 import { runHere } from "../cli/kit.ts";
+import { isId } from "../../src/platform/uuid.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { waitUntil } from "../peers/process.ts";
 
-const hasDaemon = daemonVersion() !== null;
+const hasDaemon = getDaemonVersion() !== null;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -105,7 +105,8 @@ test.skipIf(!hasDaemon)("a replica that is damaged, gone or behind fails the dri
   await using of = await startReplicated();
   const { pombo } = of;
   await pombo.app.stop(0);
-  const level = join(of.replica, "ltx", "0");
+  const [lineage = ""] = readdirSync(of.replica).filter(isId);
+  const level = join(of.replica, lineage, "ltx", "0");
   const last = readdirSync(level).toSorted().at(-1) ?? "";
   writeFileSync(join(level, last), "damaged");
   const damaged = await of.drill();
@@ -120,7 +121,7 @@ test.skipIf(!hasDaemon)("a replica that is damaged, gone or behind fails the dri
   ]);
   await pombo.app.stop(0);
   rmSync(of.replica, { recursive: true });
-  expect((await of.drill()).words).toContain("no matching backup files");
+  expect((await of.drill()).words).toContain("holds no whole copy");
 });
 
 test.skipIf(!hasDaemon)("pombo restore --drill ends with 0 when all is well, and one at a time is enough", async () => {

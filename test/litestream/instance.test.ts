@@ -8,13 +8,16 @@ import { startApp } from "../../src/server/server.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { StartError } from "../../src/platform/errors.ts";
 import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";
-import { daemonVersion } from "../../src/backup/litestream/executable.ts";
+import { getDaemonVersion } from "../../src/backup/litestream/executable.ts";
+import { inspectReplica } from "../../src/backup/litestream/catalog.ts";
+import { restoreLineage } from "../../src/backup/litestream/replica.ts";
 import { openTools } from "../../src/backup/litestream/tools.ts";
 import { openOffline } from "../../src/server/offline.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { isId } from "../../src/platform/uuid.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 
-const hasDaemon = daemonVersion() !== null;
+const hasDaemon = getDaemonVersion() !== null;
 if (!hasDaemon) console.warn("SKIPPED: replication needs Litestream: script/litestream brings it.");
 
 function replicaFolder(): { path: string; [Symbol.dispose](): void } {
@@ -46,12 +49,10 @@ async function restored(pombo: Instance, folder: string): Promise<string> {
   const { dataDir, replication } = pombo.config;
   const tools = await openTools(replication, { dataDir, database: join(dataDir, "pombo.db") });
   const file = join(folder, `restored-${Bun.randomUUIDv7()}.db`);
-  const { code, err } = await tools.run(
-    ["restore", "-integrity-check", "full", "-o", file],
-    [tools.places.database],
-    20_000,
-  );
-  expect({ code, err }).toMatchObject({ code: 0 });
+  const { replica } = await inspectReplica(tools, { limitMs: 20_000 });
+  expect(replica).toMatchObject({ kind: "backup" });
+  const { lineage } = replica as { lineage: string };
+  expect(await restoreLineage(tools, lineage, { to: file, how: "full" })).toBeNull();
   return file;
 }
 
@@ -86,7 +87,8 @@ async function runCommandOf({ config, ...pombo }: Instance): Promise<void> {
 
 /** The size of each copied change, the first one being a whole copy. */
 function copiedBytes(replica: string): number[] {
-  const folder = join(replica, "ltx", "0");
+  const [lineage = ""] = readdirSync(replica).filter(isId);
+  const folder = join(replica, lineage, "ltx", "0");
   return readdirSync(folder)
     .toSorted()
     .map((name) => statSync(join(folder, name)).size);
@@ -138,8 +140,8 @@ test.skipIf(!hasDaemon)(
     // What stands there now takes no row, as a full disk would not.
     const file = join(pombo.config.dataDir, "litestream/owner.db");
     const owner = new Database(file);
-    owner.run("DROP TABLE owner");
-    owner.run("CREATE VIEW owner AS SELECT 1 AS id, '' AS record");
+    owner.run("DROP TABLE record");
+    owner.run("CREATE VIEW record AS SELECT 1 AS id, '' AS value");
     owner.close();
     await pombo.app.stop(0);
     expect(logged(pombo, "replication.owner_unwritten")).toHaveLength(1);

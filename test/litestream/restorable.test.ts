@@ -1,21 +1,25 @@
 import { expect, test } from "bun:test";
-import type { ReplicaLook } from "../../src/backup/litestream/replica.ts";
+import type { ReplicaState } from "../../src/backup/litestream/replica.ts";
 import { RestorableCheck } from "../../src/backup/litestream/restorable.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { supervised } from "./supervised.ts";
 
 const MINUTE_MS = 60_000;
-const well = (transaction: number): ReplicaLook => ({ kind: "backup", transaction, at: 0 });
+const well = (transaction: number): ReplicaState => ({ kind: "backup", lineage: "", transaction, at: 0 });
 
 /** A check of a replica that holds what the test says. */
 function checked() {
   const clock = fakeClock();
   const events: string[] = [];
-  const at = { replica: well(1), looks: 0, transaction: 1 };
+  const at = { replica: well(1), looks: 0, transaction: 1, settled: 0, canSettle: true };
   const check = new RestorableCheck({
-    look() {
+    inspect() {
       at.looks += 1;
       return Promise.resolve(at.replica);
+    },
+    settle() {
+      at.settled += 1;
+      return Promise.resolve(at.canSettle);
     },
     clock,
     log: { event: (name) => void events.push(name), error: () => undefined },
@@ -28,7 +32,7 @@ function checked() {
     for (let passed = 0; passed < ms; passed += 5_000) {
       clock.advance(5_000);
       const action = await observe();
-      if (action !== "keep") actions.push(action);
+      if (action !== null) actions.push(action);
     }
     return actions;
   };
@@ -37,29 +41,27 @@ function checked() {
 
 test("a replica that is well is listed once a minute", async () => {
   const { check, at, pass } = checked();
-  expect(check.startDaemon()).toBe(false);
+  check.startDaemon();
   expect(await pass(10 * MINUTE_MS)).toEqual([]);
   expect(at.looks).toBe(10);
   expect(check.fault).toBeNull();
 });
 
-test("an emptied replica is believed the second time; a new snapshot is asked for once, and again only later each time", async () => {
+test("an emptied replica is believed the second time; a new lineage is asked for once, and again only later each time", async () => {
   const { check, at, pass, events } = checked();
   check.startDaemon();
   at.replica = { kind: "empty" };
   expect(await pass(MINUTE_MS)).toEqual([]);
   expect(check.fault).toBeNull();
-  expect(await pass(10_000)).toEqual(["restart"]);
+  expect(await pass(10_000)).toEqual(["it holds no snapshot"]);
   expect(check.fault?.reason).toBe("it holds no snapshot");
-  expect(check.startDaemon()).toBe(true);
+  check.startDaemon();
   expect(await pass(9 * MINUTE_MS)).toEqual([]);
-  expect(await pass(2 * MINUTE_MS)).toEqual(["restart"]);
+  expect(await pass(2 * MINUTE_MS)).toEqual(["it holds no snapshot"]);
   expect(await pass(18 * MINUTE_MS)).toEqual([]);
-  expect(await pass(3 * MINUTE_MS)).toEqual(["restart"]);
+  expect(await pass(3 * MINUTE_MS)).toEqual(["it holds no snapshot"]);
   at.replica = well(1);
-  // The daemon that took it goes on with the usual interval.
-  expect(await pass(MINUTE_MS)).toContain("restart");
-  expect(check.startDaemon()).toBe(false);
+  expect(await pass(MINUTE_MS)).toEqual([]);
   expect(check.fault).toBeNull();
   expect(await pass(10 * MINUTE_MS)).toEqual([]);
   expect(events).toEqual(["replication.not_restorable", "replication.restorable"]);
@@ -70,19 +72,19 @@ test("a clock that is set back by a day does not put off the next snapshot by a 
   clock.advance(48 * 60 * MINUTE_MS);
   check.startDaemon();
   at.replica = { kind: "empty" };
-  expect(await pass(MINUTE_MS + 10_000)).toEqual(["restart"]);
-  expect(check.startDaemon()).toBe(true);
+  expect(await pass(MINUTE_MS + 10_000)).toEqual(["it holds no snapshot"]);
+  check.startDaemon();
   clock.advance(-24 * 60 * MINUTE_MS);
-  expect(await pass(MINUTE_MS)).toEqual(["restart"]);
-  expect(check.startDaemon()).toBe(true);
+  expect(await pass(MINUTE_MS)).toEqual(["it holds no snapshot"]);
+  check.startDaemon();
   expect(await pass(19 * MINUTE_MS)).toEqual([]);
-  expect(await pass(2 * MINUTE_MS)).toEqual(["restart"]);
+  expect(await pass(2 * MINUTE_MS)).toEqual(["it holds no snapshot"]);
 });
 
 test("a listing that fails once, or a replica out of reach, changes nothing", async () => {
   const { check, at, pass } = checked();
   check.startDaemon();
-  at.replica = { kind: "broken", reason: "files are missing in it", transaction: 9 };
+  at.replica = { kind: "broken", lineage: "", reason: "files are missing in it", transaction: 9 };
   expect(await pass(MINUTE_MS)).toEqual([]);
   at.replica = well(9);
   expect(await pass(MINUTE_MS)).toEqual([]);
@@ -98,7 +100,7 @@ test("a replica that ends before what was copied is not taken for whole", async 
   at.replica = well(20);
   expect(await pass(2 * MINUTE_MS)).toEqual([]);
   at.replica = well(15);
-  expect(await pass(MINUTE_MS + 10_000)).toEqual(["restart"]);
+  expect(await pass(MINUTE_MS + 10_000)).toEqual(["it ends at transaction 15, though 20 was copied"]);
   expect(check.fault?.reason).toContain("15");
   // What the daemon before has copied says nothing of the one that begins with a whole copy.
   check.startDaemon();
@@ -113,13 +115,13 @@ test("the replica of a new database is not looked at before its first sync, nor 
   check.startDaemon();
   at.replica = { kind: "empty" };
   clock.advance(10 * MINUTE_MS);
-  expect(await observe(null)).toBe("keep");
+  expect(await observe(null)).toBeNull();
   expect(at.looks).toBe(0);
   at.replica = well(5);
   at.transaction = 9;
   const syncedAt = clock.now() - 1;
   for (let minute = 0; minute < 5; minute += 1) {
-    expect(await observe(syncedAt)).toBe("keep");
+    expect(await observe(syncedAt)).toBeNull();
     clock.advance(MINUTE_MS);
   }
   expect(check.fault).toBeNull();
@@ -127,9 +129,10 @@ test("the replica of a new database is not looked at before its first sync, nor 
 
 test("the finding about a daemon that has ended meanwhile says nothing of the next", async () => {
   const clock = fakeClock();
-  const { promise, resolve } = Promise.withResolvers<ReplicaLook>();
+  const { promise, resolve } = Promise.withResolvers<ReplicaState>();
   const check = new RestorableCheck({
-    look: () => promise,
+    inspect: () => promise,
+    settle: () => Promise.resolve(true),
     clock,
     log: { event: () => undefined, error: () => undefined },
   });
@@ -138,12 +141,28 @@ test("the finding about a daemon that has ended meanwhile says nothing of the ne
   const waiting = check.observe({ lastSyncAt: clock.now(), transaction: 1, fault: null, isAtIt: false });
   check.startDaemon();
   resolve({ kind: "empty" });
-  expect(await waiting).toBe("keep");
+  expect(await waiting).toBeNull();
   expect(check.fault).toBeNull();
 });
 
-test("a replica that nothing can be restored from: the daemon is started anew to take a snapshot, and it is told until then", async () => {
-  const { begin, at, pass, answers, supervisor, snapshots, done, clock } = supervised();
+test("a lineage that was seen whole is recorded once for each daemon, and looked at again after hours", async () => {
+  const { check, at, pass } = checked();
+  check.startDaemon();
+  at.canSettle = false;
+  await pass(3 * MINUTE_MS);
+  expect(at.settled).toBe(3);
+  at.canSettle = true;
+  await pass(10 * MINUTE_MS);
+  expect(at.settled).toBe(4);
+  check.startDaemon();
+  await pass(2 * MINUTE_MS);
+  expect(at.settled).toBe(5);
+  await pass(6 * 60 * MINUTE_MS);
+  expect(at.settled).toBe(6);
+});
+
+test("a replica that nothing can be restored from: a new lineage is begun, and it is an issue until that is whole", async () => {
+  const { begin, at, pass, answers, supervisor, renewals, done, clock } = supervised();
   await begin();
   const live = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 5_000) {
@@ -152,17 +171,16 @@ test("a replica that nothing can be restored from: the daemon is started anew to
     }
   };
   await live(90_000);
-  expect(snapshots).toEqual([false]);
+  expect([renewals, at.settled]).toEqual([[null], 1]);
   at.replica = { kind: "empty" };
   await live(90_000);
-  expect(snapshots).toEqual([false, true]);
+  expect(renewals).toEqual([null, "it holds no snapshot"]);
   expect(done).toContain("SIGKILL");
-  expect(supervisor.trouble?.reason).toContain("Nothing can be restored from the replica: it holds no snapshot.");
-  expect(supervisor.trouble?.since).toBeLessThan(clock.now());
-  at.replica = { kind: "backup", transaction: 7, at: 0 };
+  expect(supervisor.issue?.reason).toContain("Nothing can be restored from the replica: it holds no snapshot.");
+  expect(supervisor.issue?.since).toBeLessThan(clock.now());
+  at.replica = { kind: "backup", lineage: "", transaction: 7, at: 0 };
   await live(30_000);
-  expect(supervisor.trouble).toBeNull();
-  expect(snapshots).toEqual([false, true, false]);
+  expect([supervisor.issue, at.settled]).toEqual([null, 2]);
   await live(10 * 60_000);
-  expect(snapshots).toHaveLength(3);
+  expect(renewals).toHaveLength(2);
 });

@@ -18,7 +18,7 @@ import { startApp } from "../../src/server/server.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Config } from "../../src/config/config.ts";
 import { loadInstanceKey } from "../../src/platform/keyring/key-file.ts";
-import { daemonVersion } from "../../src/backup/litestream/executable.ts";
+import { getDaemonVersion } from "../../src/backup/litestream/executable.ts";
 import { openTools } from "../../src/backup/litestream/tools.ts";
 import { takeLock } from "../../src/platform/instance-lock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
@@ -26,7 +26,7 @@ import { runHere } from "../cli/kit.ts";
 import { waitUntil } from "../peers/process.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 
-const hasDaemon = daemonVersion() !== null;
+const hasDaemon = getDaemonVersion() !== null;
 const HOST = ["--hostname", "mail.pombo.test"];
 
 interface Elsewhere {
@@ -259,7 +259,8 @@ test.skipIf(!hasDaemon)("the backup of a newer pombo is left to that one", async
   // The daemon copies that, as it would for the newer pombo.
   const { dataDir, replication } = of.pombo.config;
   const tools = await openTools(replication, { dataDir, database: join(dataDir, "pombo.db") });
-  await tools.run(["replicate", "-once"], [], 10_000);
+  const config = readFileSync(tools.places.config, "utf8");
+  await tools.run(["replicate", "-once"], [], { config, limitMs: 10_000 });
   const { code, err } = await of.restore("--from", of.replica, "--key-file", of.keyFile);
   expect([code, err]).toEqual([1, expect.stringContaining("by a newer pombo (schema 99; this one knows 1)")]);
   expectNothingThere(of);

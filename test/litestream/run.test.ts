@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runToEnd } from "../../src/backup/litestream/run.ts";
+import { runCommand } from "../../src/backup/litestream/run.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
 const LIMIT = { env: {}, limitMs: 10_000 };
@@ -9,7 +9,7 @@ const LIMIT = { env: {}, limitMs: 10_000 };
 const sessionOf = (stat: string) => stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3];
 
 test("a command of the daemon has a session of its own, and so no terminal", async () => {
-  const { code, out } = await runToEnd(["/bin/cat", "/proc/self/stat"], LIMIT);
+  const { code, out } = await runCommand(["/bin/cat", "/proc/self/stat"], LIMIT);
   expect(code).toBe(0);
   const [pid] = out.split(" ");
   expect(sessionOf(out)).toBe(pid ?? "");
@@ -17,9 +17,9 @@ test("a command of the daemon has a session of its own, and so no terminal", asy
 });
 
 test("it is ended when its time is up or it is wanted no more, and what cannot be started is told", async () => {
-  expect((await runToEnd(["/bin/sleep", "60"], { ...LIMIT, limitMs: 50 })).code).toBeNull();
-  expect((await runToEnd(["/bin/sleep", "60"], { ...LIMIT, signal: AbortSignal.timeout(50) })).code).toBeNull();
-  await expect(runToEnd(["/nonexistent/litestream"], LIMIT)).rejects.toThrow();
+  expect((await runCommand(["/bin/sleep", "60"], { ...LIMIT, limitMs: 50 })).code).toBeNull();
+  expect((await runCommand(["/bin/sleep", "60"], { ...LIMIT, signal: AbortSignal.timeout(50) })).code).toBeNull();
+  await expect(runCommand(["/nonexistent/litestream"], LIMIT)).rejects.toThrow();
 });
 
 test("what ends pombo ends it", async () => {
@@ -28,8 +28,8 @@ test("what ends pombo ends it", async () => {
   const pipe = join(folder.path, "pipe");
   Bun.spawnSync(["mkfifo", pipe]);
   const words = ["/bin/sh", "-c", `exec 3>${pipe}; echo lives >&3; exec sleep 60`];
-  const program = `import { runToEnd } from ${JSON.stringify(join(import.meta.dir, "../../src/backup/litestream/run.ts"))};
-    await runToEnd(${JSON.stringify(words)}, { env: { PATH: "/usr/bin:/bin" }, limitMs: 60_000 });`;
+  const program = `import { runCommand } from ${JSON.stringify(join(import.meta.dir, "../../src/backup/litestream/run.ts"))};
+    await runCommand(${JSON.stringify(words)}, { env: { PATH: "/usr/bin:/bin" }, limitMs: 60_000 });`;
   const pombo = Bun.spawn([process.execPath, "-e", program], { stdout: "ignore", stderr: "ignore" });
   const heard: string[] = [];
   for await (const chunk of Bun.spawn(["cat", pipe]).stdout) {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sameDiskWords } from "../../src/backup/litestream/same-disk.ts";
+import { describeSameDisk } from "../../src/backup/litestream/same-disk.ts";
 
 function folder() {
   const path = mkdtempSync(join(tmpdir(), "pombo-disk-"));
@@ -13,7 +13,7 @@ test("a replica's folder on the database's disk is told, whether it is there or 
   using at = folder();
   const missing = join(at.path, "mnt", "backup");
   for (const replica of [at.path, missing]) {
-    const words = sameDiskWords(replica, join(at.path, "data"));
+    const words = describeSameDisk(replica, join(at.path, "data"));
     expect(words).toContain(`${replica} is on the same disk as the database`);
     expect(words).toContain("Mount another disk");
   }
@@ -26,12 +26,12 @@ const hasOther =
 
 test.skipIf(!hasOther)("a folder on another disk is not told", () => {
   using at = folder();
-  expect(sameDiskWords(join(OTHER_DISK, "backup"), at.path)).toBeNull();
+  expect(describeSameDisk(join(OTHER_DISK, "backup"), at.path)).toBeNull();
 });
 
 test("a replica on another machine is not told", () => {
   using at = folder();
-  expect(sameDiskWords("s3://bucket/pombo", at.path)).toBeNull();
-  expect(sameDiskWords("sftp://user@host/pombo", at.path)).toBeNull();
-  expect(sameDiskWords("", at.path)).toBeNull();
+  expect(describeSameDisk("s3://bucket/pombo", at.path)).toBeNull();
+  expect(describeSameDisk("sftp://user@host/pombo", at.path)).toBeNull();
+  expect(describeSameDisk("", at.path)).toBeNull();
 });

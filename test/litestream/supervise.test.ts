@@ -73,16 +73,16 @@ test("what was not copied for five minutes is trouble that keeps nobody from sen
   answers();
   await pass(2_000);
   const last = clock.now() - 2_000;
-  expect(supervisor.trouble).toBeNull();
+  expect(supervisor.issue).toBeNull();
   at.state = { lastSyncAt: last, transaction: 9, fault: null, isAtIt: false };
   await pass(290_000, 5_000);
-  expect(supervisor.trouble).toBeNull();
+  expect(supervisor.issue).toBeNull();
   await pass(20_000, 5_000);
-  expect(supervisor.trouble).toMatchObject({ component: "replication", since: last, isAdvisory: true });
-  expect(supervisor.trouble?.reason).toContain("Nothing was replicated for 5 minutes");
+  expect(supervisor.issue).toMatchObject({ component: "replication", since: last, isAdvisory: true });
+  expect(supervisor.issue?.reason).toContain("Nothing was replicated for 5 minutes");
   answers();
   await pass(5_000);
-  expect(supervisor.trouble).toBeNull();
+  expect(supervisor.issue).toBeNull();
 });
 
 test("a clock that is set on or back is no lag and hides none", async () => {
@@ -92,13 +92,13 @@ test("a clock that is set on or back is no lag and hides none", async () => {
     answers();
     await pass(10_000);
     at.setOnMs = stepMs;
-    expect(supervisor.trouble).toBeNull();
+    expect(supervisor.issue).toBeNull();
     expect(supervisor.status.lagMs).toBeLessThanOrEqual(10_000);
     await pass(310_000, 5_000);
-    expect(supervisor.trouble?.reason).toContain("Nothing was replicated for 5 minutes");
+    expect(supervisor.issue?.reason).toContain("Nothing was replicated for 5 minutes");
     answers();
     await pass(5_000);
-    expect([supervisor.trouble, supervisor.status.lastSyncAt]).toEqual([null, at.state?.lastSyncAt ?? 0]);
+    expect([supervisor.issue, supervisor.status.lastSyncAt]).toEqual([null, at.state?.lastSyncAt ?? 0]);
     expect(events.filter((each) => each.includes("hangs"))).toEqual([]);
   }
 });
@@ -195,7 +195,7 @@ test("of a daemon that does not answer the status and the trouble tell what it s
   children.at(-1)?.say("out of memory");
   children.at(-1)?.end(2);
   await pass(301_000, 5_000);
-  expect(supervisor.trouble?.reason).toContain("the daemon does not run (out of memory)");
+  expect(supervisor.issue?.reason).toContain("the daemon does not run (out of memory)");
   answers();
   await pass(5_000);
   at.state = null;
@@ -211,7 +211,7 @@ test("no daemon runs before what must be done first is done; it is tried again, 
   expect(done).not.toContain("spawn");
   expect(events.filter((each) => each.startsWith("replication.waits")).length).toBeGreaterThan(5);
   expect(supervisor.status).toMatchObject({ isRunning: false, restarts: 0, fault: "the replica cannot be seen" });
-  expect(supervisor.trouble?.reason).toContain("the daemon does not run (the replica cannot be seen)");
+  expect(supervisor.issue?.reason).toContain("the daemon does not run (the replica cannot be seen)");
   at.waitsFor = null;
   await pass(61_000);
   expect(done.filter((each) => each === "spawn")).toHaveLength(1);
@@ -266,22 +266,35 @@ test("a stop beside a daemon that hangs asks it once whether it is there, not ag
   expect(clock.now() - startedAt).toBeLessThanOrEqual(28_000);
 });
 
-test("a daemon that says that what it has here is damaged is ended, and the next one begins without it, once", async () => {
-  const { begin, done, children, pass, answers, events } = supervised();
-  await begin();
-  answers();
-  children[0]?.say("a step is damaged");
-  children[0]?.say("a step is damaged");
-  await pass(2_000);
-  expect(done.slice(1)).toEqual(["spawn", "SIGKILL", "put away", "spawn"]);
-  expect(events.filter((each) => each.startsWith("replication.damaged"))).toHaveLength(1);
-  children[1]?.end(1);
-  await pass(4_000);
-  expect(done.filter((each) => each === "put away")).toHaveLength(1);
+test("a daemon whose last step here is damaged or gone is ended, and the next one begins a new lineage, once", async () => {
+  for (const damage of [
+    { transaction: null, fault: "verify: EOF", isGone: false },
+    { transaction: 7, fault: "no such file", isGone: true },
+  ]) {
+    const { begin, done, children, pass, answers, at, clock, renewals } = supervised();
+    await begin();
+    answers();
+    await pass(2_000);
+    const { isGone, ...seen } = damage;
+    at.hasStep = !isGone;
+    at.state = { lastSyncAt: clock.now(), isAtIt: false, ...seen };
+    // One answer may be a moment's.
+    await pass(5_000);
+    expect(done).not.toContain("SIGKILL");
+    await pass(5_000);
+    at.hasStep = true;
+    answers();
+    await pass(6_000);
+    expect(done.slice(1)).toEqual(["spawn", "SIGKILL", "spawn"]);
+    expect(renewals).toEqual([null, "its last step here is damaged or gone"]);
+    children[1]?.end(1);
+    await pass(4_000);
+    expect(renewals).toEqual([null, "its last step here is damaged or gone", null]);
+  }
 });
 
 test("a daemon that cannot read the database has copied nothing, whatever it says, and the log is brought in here", async () => {
-  const { begin, supervisor, clock, done, pass, at } = supervised();
+  const { begin, supervisor, clock, done, pass, at, renewals } = supervised();
   await begin();
   at.walBytes = 300 * MIB;
   at.state = { lastSyncAt: clock.now(), transaction: 7, fault: "a page cannot be read", isAtIt: false };
@@ -291,9 +304,9 @@ test("a daemon that cannot read the database has copied nothing, whatever it say
     at.state = { lastSyncAt: clock.now(), transaction: 7, fault: "a page cannot be read", isAtIt: false };
     await pass(60_000);
   }
-  expect(supervisor.trouble?.reason).toContain("a page cannot be read");
-  // It may be for want of room, or memory: nothing is thrown away for that.
-  expect(done).not.toContain("put away");
+  expect(supervisor.issue?.reason).toContain("a page cannot be read");
+  // It may be for want of room, or memory: no new lineage is begun for that.
+  expect([done.includes("SIGKILL"), renewals]).toEqual([false, [null]]);
   // At the next try it has forgotten the fault.
   at.state = { lastSyncAt: clock.now(), transaction: 7, fault: null, isAtIt: true };
   await pass(6_000);
@@ -303,19 +316,19 @@ test("a daemon that cannot read the database has copied nothing, whatever it say
   expect(supervisor.status).toMatchObject({ lastSyncAt: expect.any(Number), fault: null, checkpointsBy: "litestream" });
 });
 
-test("after three daemons that never answered what they had here is put away; of killed ones it is not", async () => {
-  const { begin, done, children, pass } = supervised();
+test("after three daemons that never answered a new lineage is begun; after killed ones it is not", async () => {
+  const { begin, children, pass, renewals } = supervised();
   await begin();
   for (let kill = 0; kill < 4; kill += 1) {
     children.at(-1)?.end(null);
     await pass(16_000);
   }
   for (let round = 0; round < 3; round += 1) {
-    expect(done).not.toContain("put away");
+    expect(renewals.every((each) => each === null)).toBe(true);
     children.at(-1)?.end(1);
     await pass(61_000);
   }
-  expect(done.slice(-2)).toEqual(["put away", "spawn"]);
+  expect(renewals.at(-1)).toBe("3 daemons in a row did not answer");
 });
 
 test("a daemon that cannot be started is tried again, and told; a stop meanwhile ends", async () => {

@@ -1,5 +1,5 @@
 import type { DaemonControl, DaemonState } from "../../src/backup/litestream/control.ts";
-import type { ReplicaLook } from "../../src/backup/litestream/replica.ts";
+import type { ReplicaState } from "../../src/backup/litestream/replica.ts";
 import { RestorableCheck } from "../../src/backup/litestream/restorable.ts";
 import { type DaemonChild, Supervisor } from "../../src/backup/litestream/supervisor.ts";
 import { turn } from "../db/temporary.ts";
@@ -11,8 +11,8 @@ export function supervised() {
   const done: string[] = [];
   const events: string[] = [];
   const limits: number[] = [];
-  /** Of each daemon: whether it has to take a snapshot at once. */
-  const snapshots: boolean[] = [];
+  /** For each daemon that was prepared: why it needs a new lineage. */
+  const renewals: (string | null)[] = [];
   const children: { end(code: number | null): void; say(line: string): void }[] = [];
   const at = {
     state: null as DaemonState | null,
@@ -27,12 +27,14 @@ export function supervised() {
     whileSyncing: () => undefined as void,
     /** A SIGTERM is obeyed. */
     obeys: true,
-    replica: { kind: "backup", transaction: 7, at: 0 } as ReplicaLook,
+    replica: { kind: "backup", lineage: "", transaction: 7, at: 0 } as ReplicaState,
+    /** Whether the last step is here. */
+    hasStep: true,
+    settled: 0,
   };
   const clock = { ...steady, now: () => steady.now() + at.setOnMs };
-  const spawn = (line: (text: string) => void, snapshotNow: boolean): DaemonChild => {
+  const spawn = (line: (text: string) => void): DaemonChild => {
     if (at.cannotStart) throw new Error("ENOENT: no such file");
-    snapshots.push(snapshotNow);
     const { promise, resolve } = Promise.withResolvers<number | null>();
     children.push({ end: resolve, say: line });
     done.push("spawn");
@@ -63,11 +65,13 @@ export function supervised() {
     error: (where: string, error: unknown) => void events.push(`bug ${where} ${String(error)}`),
   };
   const supervisor = new Supervisor({
-    prepare(isDamaged) {
-      if (isDamaged) done.push("put away");
-      return Promise.resolve(at.waitsFor);
+    lineages: {
+      prepare(reason) {
+        if (at.waitsFor === null) renewals.push(reason);
+        return Promise.resolve(at.waitsFor);
+      },
+      hasStep: () => at.hasStep,
     },
-    isDamage: (words) => words.includes("damaged"),
     spawn,
     control,
     databases: { main: "main", owner: "owner" },
@@ -79,7 +83,15 @@ export function supervised() {
     clock,
     steady,
     log,
-    restorable: new RestorableCheck({ look: () => Promise.resolve(at.replica), clock, log }),
+    restorable: new RestorableCheck({
+      inspect: () => Promise.resolve(at.replica),
+      settle() {
+        at.settled += 1;
+        return Promise.resolve(true);
+      },
+      clock,
+      log,
+    }),
   });
   const pass = async (ms: number, step = 1_000) => {
     for (let passed = 0; passed < ms; passed += step) {
@@ -92,5 +104,5 @@ export function supervised() {
     await turn(3);
   };
   const answers = () => (at.state = { lastSyncAt: clock.now(), transaction: 7, fault: null, isAtIt: false });
-  return { snapshots, clock, begin, limits, supervisor, done, events, children, at, pass, answers };
+  return { renewals, clock, begin, limits, supervisor, done, events, children, at, pass, answers };
 }

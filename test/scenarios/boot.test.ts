@@ -108,7 +108,7 @@ test("a missing, foreign, damaged or open instance key is refused with what to d
     expect((await call(served.url, world.key, { path: "/api/v1/emails" })).status).toBe(200);
   }));
 
-test("all mistakes of the configuration are told at once, with file, key, what was found and what is expected", async () => {
+test("all errors of the configuration are listed at once, with file, key, what was found and what is expected", async () => {
   using at = scratch();
   writeFileSync(
     at.config,
@@ -122,11 +122,11 @@ test("all mistakes of the configuration are told at once, with file, key, what w
       1,
     );
   }
-  expect(lines.at(-1)).toMatch(/^These \d mistakes must be mended before pombo starts\.$/);
+  expect(lines.at(-1)).toMatch(/^These \d errors must be corrected before pombo starts\.$/);
   expect(readdirSync(at.folder)).toEqual(["pombo.toml"]);
 
   writeFileSync(at.config, "hostname = \n");
-  expect(expectRefusal(await serve(at.config), 2)).toContain("This mistake must be mended");
+  expect(expectRefusal(await serve(at.config), 2)).toContain("This error must be corrected");
   expect(expectRefusal(await serve(join(at.folder, "none.toml")))).toContain("There is no configuration at");
   expect(expectRefusal(await serve(at.folder))).toContain("cannot be read (");
   expect(

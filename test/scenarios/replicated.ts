@@ -3,6 +3,7 @@ import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isId } from "../../src/platform/uuid.ts";
 import { runPombo, within } from "./child.ts";
 import type { Load } from "./load.ts";
 import { readEmails } from "./stored.ts";
@@ -30,9 +31,14 @@ export function isDaemon(pid: number): boolean {
   }
 }
 
-/** The number up to which a replica's files of a level go. */
+/** The lineages of a replica, the oldest first. */
+export function lineagesIn(replica: string): string[] {
+  return existsSync(replica) ? readdirSync(replica).filter(isId).toSorted() : [];
+}
+
+/** The number up to which the files of a level of its newest lineage go. */
 export function lastStep(replica: string, level: number): number {
-  const folder = join(replica, "ltx", String(level));
+  const folder = join(replica, lineagesIn(replica).at(-1) ?? "", "ltx", String(level));
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return Math.max(0, ...names.map((name) => Number.parseInt(/-([0-9a-f]{16})\.ltx$/.exec(name)?.[1] ?? "0", 16)));
 }

@@ -3,6 +3,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { deleteLineage } from "../../src/backup/litestream/delete-lineage.ts";
+import { openTools } from "../../src/backup/litestream/tools.ts";
+import { defaultConfig } from "../../src/config/config.ts";
 import { waitUntil } from "../peers/process.ts";
 import { runPombo, within } from "./child.ts";
 import { startCountingMx } from "./counting-mx.ts";
@@ -112,6 +115,7 @@ test.skipIf(moto === null || !hasDaemon)(
       await stopInOrder(again);
     }
     await restoreElsewhere(world, service.url);
+    await deleteFirstLineage(world, service.url);
   },
 );
 
@@ -132,11 +136,11 @@ test.skipIf(moto === null || !hasDaemon || ROUNDS <= 5)(
     });
     const ready = async () => JSON.stringify(await (await fetch(`${process.url}/ready`)).json());
     await waitUntil("a snapshot", LIMIT_MS, async () =>
-      (await keysIn(service.url)).some((key) => key.startsWith("pombo/0009/")),
+      (await keysIn(service.url)).some((key) => /^pombo\/[0-9a-f-]{36}\/0009\//.test(key)),
     );
     const bucket = new Bun.S3Client({ ...CREDENTIALS, endpoint: service.url, bucket: "copies" });
     for (const key of await keysIn(service.url)) await bucket.delete(key);
-    expect((await keysIn(service.url)).filter((key) => key.startsWith("pombo/0009/"))).toEqual([]);
+    expect((await keysIn(service.url)).filter((key) => /^pombo\/[0-9a-f-]{36}\/0009\//.test(key))).toEqual([]);
     await waitUntil("it is told", 4 * LIMIT_MS, async () => (await ready()).includes("Nothing can be restored"));
     await waitUntil("it is mended", 3 * LIMIT_MS, async () => !(await ready()).includes("Nothing can be restored"));
     await load.stop();
@@ -144,6 +148,23 @@ test.skipIf(moto === null || !hasDaemon || ROUNDS <= 5)(
     expectAllInReplica(world, load, { AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: SECRET });
   },
 );
+
+/** As pombo does when it is past the retention. */
+async function deleteFirstLineage(world: World, endpoint: string): Promise<void> {
+  const defaults = defaultConfig({ hostname: HOSTNAME, dataDir: world.dataDir });
+  const replication = { ...defaults.replication, url: "s3://copies/pombo", endpoint, region: "eu-1" };
+  const dataDir = join(world.folder, "deleting");
+  mkdirSync(dataDir);
+  const keys = { accessKeyId: ID, secretAccessKey: SECRET };
+  const tools = await openTools({ ...replication, ...keys }, { dataDir, database: join(dataDir, "pombo.db") });
+  const before = await keysIn(endpoint);
+  const [lineage = ""] = before.flatMap((key) => /^pombo\/([0-9a-f-]{36})\//.exec(key)?.[1] ?? []).toSorted();
+  expect(await deleteLineage(tools, lineage)).toBe(true);
+  const left = before.filter((key) => !key.startsWith(`pombo/${lineage}/`));
+  expect([await keysIn(endpoint), left.length]).toEqual([left, expect.any(Number)]);
+  expect(left.length).toBeLessThan(before.length);
+  expect(left.some((key) => key.startsWith("pombo/catalog/"))).toBe(true);
+}
 
 /** All keys of the bucket. */
 async function keysIn(url: string): Promise<string[]> {

@@ -1,9 +1,8 @@
 import { isExample, isMembers, type Json, mapMembers, type Members } from "./json.ts";
 
-// What members mean that are called the same and mean the same everywhere, and a value for examples. What a schema
-// says itself comes first.
+// Descriptions and example values of members that mean the same in every schema; a schema's own come first.
 
-const WORDS: Record<string, [description: string, example?: Json]> = {
+const DESCRIPTIONS: Record<string, [description: string, example?: Json]> = {
   accepted: ["How many were accepted."],
   acceptedAt: ["When the SMSC took it."],
   address: ["The address."],
@@ -58,8 +57,8 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   id: ["Its id."],
   ids: ["Which ones."],
   imported: ["How many are new.", 2],
-  inbound: ["Texts that came in."],
-  isDefault: ["Whether texts without a `from` come from it."],
+  inbound: ["SMS that came in."],
+  isDefault: ["Whether SMS without a `from` come from it."],
   kind: ["Which kind."],
   lastAt: ["When the copy was last whole."],
   lastError: ["Why the last session ended; null: none did."],
@@ -102,15 +101,15 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   returnPath: ["The sender of the envelope.", "b+aaaaaaaaaaaaaaaa@bounce.example.com"],
   route: ["The route's name.", "vodacom"],
   running: ["How many are under way."],
-  senderIds: ["Names and numbers that its texts may come from."],
+  senderIds: ["Names and numbers that its SMS may come from."],
   sequence: ["The PDU's sequence_number.", 17],
   since: ["Since when."],
   site: ["The mail servers.", "mx.example.com"],
   sites: ["The first of them."],
   size: ["Size."],
-  sms: ["Of texts."],
+  sms: ["Of SMS."],
   smsCredits: ["SMS credits that are left.", 500],
-  smsThisMonth: ["Texts accepted in this UTC calendar month."],
+  smsThisMonth: ["SMS accepted in this UTC calendar month."],
   smscId: ["The SMSC's id of it."],
   some: ["The first of them."],
   startedAt: ["When it began."],
@@ -120,7 +119,7 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   submittedAt: ["When it was last handed to the SMSC."],
   submits: ["Segments that were handed over, by what became of them."],
   suppressions: ["Suppressions."],
-  text: ["Which text."],
+  text: ["Which SMS."],
   throttled: ["Segments refused for going too fast."],
   timeline: ["What happened to it, oldest first."],
   tls: ["Whether the connection was encrypted."],
@@ -144,21 +143,21 @@ const WORDS: Record<string, [description: string, example?: Json]> = {
   workspaces: ["Workspaces that may not send."],
 };
 
-/** The document with words for the members that have none. */
+/** Adds them to the members that have none. */
 export function addDescriptions(value: Json): Json {
   if (Array.isArray(value)) return value.map(addDescriptions);
   if (!isMembers(value)) return value;
   return mapMembers(value, (member, name) => {
     if (isExample(name)) return member;
     if (name !== "properties" || !isMembers(member)) return addDescriptions(member);
-    return mapMembers(member, (schema, own) => (isMembers(schema) ? worded(schema, own) : schema));
+    return mapMembers(member, (schema, own) => (isMembers(schema) ? describeMember(schema, own) : schema));
   });
 }
 
-function worded(schema: Members, name: string): Members {
-  const [description, example] = WORDS[name] ?? [];
+function describeMember(schema: Members, name: string): Members {
+  const [description, example] = DESCRIPTIONS[name] ?? [];
   const hasWords = schema["description"] !== undefined || schema["x-name"] !== undefined;
-  const hasExample = example === undefined || schema["examples"] !== undefined || !isOf(schema, example);
+  const hasExample = example === undefined || schema["examples"] !== undefined || !isValueOf(schema, example);
   return {
     ...(addDescriptions(schema) as Members),
     ...(description === undefined || hasWords ? {} : { description }),
@@ -167,7 +166,7 @@ function worded(schema: Members, name: string): Members {
 }
 
 /** Whether it takes any value of that kind. */
-function isOf({ type, enum: words, format }: Members, value: Json): boolean {
+function isValueOf({ type, enum: words, format }: Members, value: Json): boolean {
   const types = typeof value === "number" ? ["integer", "number"] : [typeof value];
   return (
     words === undefined &&

@@ -3,7 +3,7 @@
 import { AppError } from "../../platform/errors.ts";
 import { domainKeyElsewhere, missingKey, notTheOperator, operatorElsewhere } from "../../platform/http/auth.ts";
 import { notJson } from "../../platform/http/body/json.ts";
-import { type BodyLimits, limitFor, notJsonType, tooLarge, tooSlow } from "../../platform/http/body/read.ts";
+import { type BodyLimits, findBodyLimit, notJsonType, tooLarge, tooSlow } from "../../platform/http/body/read.ts";
 import { errorBody, internalError, notFound, nothingStored } from "../../platform/http/errors.ts";
 import type { Json } from "./json.ts";
 
@@ -27,7 +27,7 @@ const EMAIL_SEND = /^POST .*\/emails(?:\/batch)?$/;
 const READS_OF_EMAILS = /^GET \/api\/v1\/emails/;
 
 /** The first that fits is taken before the common ones. */
-const OF_ROUTES: [route: RegExp, status: number, error: AppError][] = [
+const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
   [
     SMS,
     402,
@@ -106,8 +106,8 @@ const OF_ROUTES: [route: RegExp, status: number, error: AppError][] = [
 
 /** The body of an error with this status; `route` as in `POST /api/v1/emails`. Undefined: nothing can be said for it. */
 export function errorExample(route: string, status: number, limits: BodyLimits): Json | undefined {
-  const [, , special] = OF_ROUTES.find(([of, on]) => on === status && of.test(route)) ?? [];
+  const [, , special] = ROUTE_EXAMPLES.find(([of, on]) => on === status && of.test(route)) ?? [];
   const path = route.split(" ")[1] ?? "";
-  const error = status === 413 ? tooLarge(limitFor(path, limits)) : (special ?? EXAMPLES[status]);
+  const error = status === 413 ? tooLarge(findBodyLimit(path, limits)) : (special ?? EXAMPLES[status]);
   return error === undefined ? undefined : (JSON.parse(JSON.stringify(errorBody(error))) as Json);
 }

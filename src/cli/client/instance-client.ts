@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { type Clock, systemClock } from "../../platform/clock.ts";
 import type { ErrorItem } from "../../platform/errors.ts";
-import { socketFile } from "../../platform/http/unix-socket.ts";
+import { getSocketFile } from "../../platform/http/unix-socket.ts";
 import { loadInstanceKey } from "../../platform/keyring/key-file.ts";
 import { errorText, type Log } from "../../platform/log.ts";
 import { type Offline, openOffline } from "../../server/offline.ts";
@@ -128,7 +128,7 @@ class Way {
         const response = await this.#offline.handle(new Request(`http://localhost${path}`, init));
         return { status: response.status, text: await response.text() };
       }
-      const answer = await askSocket(socketFile(dataDir), path, init);
+      const answer = await askSocket(getSocketFile(dataDir), path, init);
       if (answer !== null) return answer;
       const opened = this.#isOfRunning ? requireHolder(dataDir) : await this.#openOffline();
       if (opened.kind === "open") continue;

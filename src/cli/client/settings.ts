@@ -16,7 +16,7 @@ export function readConfig(named: string | undefined, env: Environment): Config 
   if (parsed.kind === "config") return parsed.config;
   const count = parsed.errors.length;
   throw new StartError(
-    `${formatConfigErrors(file, parsed.errors)}\n${count === 1 ? "This mistake" : `These ${count} errors`} must be mended before pombo starts.`,
+    `${formatConfigErrors(file, parsed.errors)}\n${count === 1 ? "This error" : `These ${count} errors`} must be corrected before pombo starts.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { socketFile } from "../../platform/http/unix-socket.ts";
+import { getSocketFile } from "../../platform/http/unix-socket.ts";
 import type { Terminal } from "../framework/terminal.ts";
 import { becomeOwner } from "../client/data-owner.ts";
 import { CommandError } from "../framework/failure.ts";
@@ -24,7 +24,7 @@ export async function health(options: HealthOptions, terminal: Terminal): Promis
 export async function isAnswering(dataDir: string, patienceMs: number): Promise<boolean> {
   try {
     const response = await fetch("http://localhost/api/v1/operator/workspaces?limit=1", {
-      unix: socketFile(dataDir),
+      unix: getSocketFile(dataDir),
       keepalive: false,
       signal: AbortSignal.timeout(patienceMs),
     });

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { BUILD } from "../../platform/build-info.ts";
 import { MIGRATIONS } from "../../platform/db/schema/migrations.ts";
-import { daemonVersion } from "../../backup/litestream/executable.ts";
+import { getDaemonVersion } from "../../backup/litestream/executable.ts";
 
 /** What this binary is made of, for programs: `pombo update` reads it of the executable that it is given. */
 export interface VersionRecord {
@@ -27,7 +27,7 @@ export function versionRecord(): VersionRecord {
     commit,
     bun: Bun.version,
     sqlite: sqlite?.version ?? "unknown",
-    litestream: daemonVersion(),
+    litestream: getDaemonVersion(),
     arch: process.arch,
     schema: MIGRATIONS.length,
     releaseKey: BUILD.releaseKey,

@@ -10,7 +10,7 @@ import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
-import { uuid } from "../../platform/http/rules.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOf, timeOrNull } from "../../platform/http/times.ts";
 import type { Random } from "../../platform/random.ts";
 import { insertKey } from "./create.ts";

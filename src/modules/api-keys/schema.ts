@@ -1,12 +1,12 @@
 import { Type } from "@sinclair/typebox";
-import { nameFault, nullable, text, uuid } from "../../platform/http/rules.ts";
+import { checkName, nullable, text, uuid } from "../../platform/http/request-schemas.ts";
 import { named } from "../../platform/http/openapi.ts";
 
 export const KeyCreate = named(
   "ApiKeyCreate",
   Type.Object(
     {
-      name: text({ minLength: 1, maxLength: 100, description: "What the key is for.", examples: ["shop"] }, nameFault),
+      name: text({ minLength: 1, maxLength: 100, description: "What the key is for.", examples: ["shop"] }, checkName),
       domainId: Type.Optional(
         nullable(
           uuid(

@@ -7,7 +7,7 @@ import { notFound, validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
-import { uuid } from "../../platform/http/rules.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import type { Log } from "../../platform/log.ts";
 import { DomainChange, OperatorDomain, OperatorDomainQuery } from "./schema.ts";
 import { inList } from "./serialize.ts";

@@ -6,7 +6,7 @@ import { notFound } from "../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta, CursorQuery } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
-import { uuid } from "../../platform/http/rules.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import { timeOrNull } from "../../platform/http/times.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
 import { createDomain, type CreateDeps } from "./create.ts";

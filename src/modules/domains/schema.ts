@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { DOMAIN_STATUSES } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { text, uuid } from "../../platform/http/rules.ts";
+import { text, uuid } from "../../platform/http/request-schemas.ts";
 import { toAsciiDomain } from "../../protocols/mime/address.ts";
 import { named } from "../../platform/http/openapi.ts";
 

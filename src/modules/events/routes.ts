@@ -4,7 +4,7 @@ import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../p
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe, named } from "../../platform/http/openapi.ts";
 import { CursorMeta } from "../../platform/http/pagination.ts";
-import { integerText, text } from "../../platform/http/rules.ts";
+import { integerText, text } from "../../platform/http/request-schemas.ts";
 import type { EventCursors } from "./cursor.ts";
 import type { Listeners } from "./listeners.ts";
 import { EventBody } from "./schema.ts";

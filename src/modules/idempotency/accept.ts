@@ -30,7 +30,7 @@ export interface AcceptSendDeps extends Pick<Context, "commit" | "clock" | "log"
 /** What was written: the `data` of its answer, and what follows once it is durable. */
 export interface AcceptedSend {
   data: unknown;
-  committed(): void;
+  committed: () => void;
 }
 
 /** Decides and writes everything, inside the transaction. Throws AppError where it refuses. */

@@ -1,7 +1,7 @@
 import { desc, eq, getTableColumns, lt, sql } from "drizzle-orm";
 import type { Db } from "../../platform/db/open.ts";
 import { inboundMails } from "../../platform/db/schema/inbound.ts";
-import { removeShare } from "../../platform/db/batches.ts";
+import { removeBatch } from "../../platform/db/batches.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 import { networksOf } from "../../platform/ip/address.ts";
 
@@ -102,6 +102,6 @@ export function openInboxStore({ orm }: Db) {
 
     /** Removes a share of what came before `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean =>
-      removeShare(orm, inboundMails, lt(inboundMails.receivedAt, notBefore), SHARE),
+      removeBatch(orm, inboundMails, lt(inboundMails.receivedAt, notBefore), SHARE),
   };
 }

@@ -3,7 +3,7 @@ import type { Db } from "../../platform/db/open.ts";
 import { emailQueue, emailTotals, lanes, workspaces } from "../../platform/db/schema/schema.ts";
 import { events, webhookJobs, webhooks } from "../../platform/db/schema/events.ts";
 import { smsMessages, smsSegments } from "../../platform/db/schema/sms.ts";
-import { endOfShare } from "../../platform/db/batches.ts";
+import { prepareBatchEnd } from "../../platform/db/batches.ts";
 import { fast } from "../../platform/db/statement.ts";
 
 // What the queues hold, for the operator's overviews. Whatever may have a million rows is counted up to a limit,
@@ -86,7 +86,7 @@ export function openOverviewStore({ orm }: Db) {
   const upTo = (query: ReturnType<typeof sql>) =>
     orm.values<[number]>(sql`SELECT COUNT(*) FROM (${query} LIMIT ${MAX_COUNTED})`)[0]?.[0] ?? 0;
 
-  const endOfEmails = endOfShare(orm, emailQueue);
+  const endOfEmails = prepareBatchEnd(orm, emailQueue);
   const countSlice = fast(
     orm
       .select({ laneId: emailQueue.laneId, depth: count(), oldestId: sql<number>`${min(emailQueue.id)}` })

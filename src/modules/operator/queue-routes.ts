@@ -4,7 +4,7 @@ import { operatorCaller } from "../../platform/http/auth.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { CursorMeta } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
-import { integerText } from "../../platform/http/rules.ts";
+import { integerText } from "../../platform/http/request-schemas.ts";
 import { DROPPED_AFTER_RESTORE } from "../../platform/queue/delivery-pause.ts";
 import type { WorkspaceStore } from "../workspaces/store.ts";
 import {

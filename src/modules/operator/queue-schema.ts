@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, lineFault, objectWith, text, uuid } from "../../platform/http/rules.ts";
+import { choice, type FieldError, checkLine, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 import { time } from "../../platform/http/times.ts";
 import { KINDS } from "./queue-store.ts";
 import { named } from "../../platform/http/openapi.ts";
@@ -23,7 +23,7 @@ const to = text(
     description: "Emails to this domain, address or relay, or texts to this number, or to those that begin with it.",
     examples: ["example.com"],
   },
-  lineFault,
+  checkLine,
 );
 const kind = choice(KINDS, "Which queue: of emails, of texts, of calls to webhooks.");
 
@@ -59,7 +59,7 @@ interface Narrowed {
 }
 
 /** Ids say all; the others may be given together. */
-function ambiguity(given: Narrowed): Fault | null {
+function ambiguity(given: Narrowed): FieldError | null {
   const others = ["to", "workspaceId", "queuedBefore", "kinds", "cursor"] as const;
   if (given.ids === undefined || others.every((name) => (given as Record<string, unknown>)[name] === undefined))
     return null;
@@ -80,7 +80,7 @@ export const QueueDrop = named(
               description: "Why; it stands in the failedReason of each.",
               examples: ["the list was sent by mistake"],
             },
-            lineFault,
+            checkLine,
           ),
         ),
         dryRun: Type.Optional(Type.Boolean({ description: "Only count what would be dropped." })),
@@ -246,7 +246,7 @@ export const QueuePause = named(
             description: "Why; shown wherever the pause is.",
             examples: ["our address is on a list"],
           },
-          lineFault,
+          checkLine,
         ),
       ),
     },

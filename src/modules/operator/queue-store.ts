@@ -3,7 +3,7 @@ import type { Db } from "../../platform/db/open.ts";
 import { emailQueue, emails, lanes, workspaces } from "../../platform/db/schema/schema.ts";
 import { events, webhookJobs, webhooks } from "../../platform/db/schema/events.ts";
 import { smsMessages } from "../../platform/db/schema/sms.ts";
-import { type EndOfShare, endOfShare } from "../../platform/db/batches.ts";
+import { type FindBatchEnd, prepareBatchEnd } from "../../platform/db/batches.ts";
 import { fast } from "../../platform/db/statement.ts";
 
 // What waits in the three queues, walked a slice at a time in an order that changes under nobody's feet: by what a
@@ -127,7 +127,7 @@ export function openOperatorQueueStore({ orm }: Db) {
       .get()?.id ?? 0;
 
   const walks: Record<Kind, Walk> = {
-    email: byId(endOfShare(orm, emailQueue), (range) => selectEmails.all({ ...range })),
+    email: byId(prepareBatchEnd(orm, emailQueue), (range) => selectEmails.all({ ...range })),
     sms(at, choice, rows) {
       const status = SMS_STAGES[at.stage];
       if (status === undefined) return { found: [], end: null };
@@ -140,7 +140,7 @@ export function openOperatorQueueStore({ orm }: Db) {
       const end = last === undefined || seen.length < rows ? next : { ...at, rank: last.rank, id: last.id };
       return { found, end: end.stage < SMS_STAGES.length ? end : null };
     },
-    webhook: byId(endOfShare(orm, webhookJobs), (range) => selectCalls.all({ ...range })),
+    webhook: byId(prepareBatchEnd(orm, webhookJobs), (range) => selectCalls.all({ ...range })),
   };
 
   return {
@@ -208,7 +208,7 @@ export function openOperatorQueueStore({ orm }: Db) {
 }
 
 /** The walk in the order of ids; `find` gives what is meant of a range. */
-function byId(endOf: EndOfShare, find: (range: RowFilter & { id: number; end: number }) => Found[]): Walk {
+function byId(endOf: FindBatchEnd, find: (range: RowFilter & { id: number; end: number }) => Found[]): Walk {
   return ({ id }, choice, rows) => {
     const end = endOf(id, rows);
     const found = find({ ...choice, id, end: end ?? Number.MAX_SAFE_INTEGER });

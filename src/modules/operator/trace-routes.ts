@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import { operatorCaller } from "../../platform/http/auth.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
-import { uuid } from "../../platform/http/rules.ts";
+import { uuid } from "../../platform/http/request-schemas.ts";
 import { TAG } from "./queue-routes.ts";
 import { findMessages, type TraceDeps, traceOf } from "./trace.ts";
 import { Trace, TraceCandidate, TraceQuery } from "./trace-schema.ts";

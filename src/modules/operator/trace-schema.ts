@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { EmailRecord, TimelineEntry } from "../emails/api/schema.ts";
-import { text } from "../../platform/http/rules.ts";
+import { text } from "../../platform/http/request-schemas.ts";
 import { SmsRecord } from "../sms/api/schema.ts";
 import { Suppression } from "../suppressions/schema.ts";
 import { WebhookDelivery } from "../webhooks/api/schema.ts";

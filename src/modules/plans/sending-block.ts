@@ -1,5 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
-import { type TransactionListener, Tally } from "../../platform/db/tally.ts";
+import type { TransactionListener } from "../../platform/db/open.ts";
+import { Tally } from "../../platform/db/tally.ts";
 import type { Log } from "../../platform/log.ts";
 import { DAY_MS, dayAt } from "./quota.ts";
 import type { RateSums, ReportedName, UsageStore } from "./store.ts";

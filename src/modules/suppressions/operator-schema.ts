@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { SUPPRESSION_CHANNELS } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, objectWith, text, uuid } from "../../platform/http/rules.ts";
+import { choice, type FieldError, objectWith, text, uuid } from "../../platform/http/request-schemas.ts";
 import { time } from "../../platform/http/times.ts";
 import { misfits, Suppression, SuppressionMembers } from "./schema.ts";
 import { named } from "../../platform/http/openapi.ts";
@@ -73,7 +73,7 @@ export const HeldChoice = named(
       },
       { additionalProperties: false },
     ),
-    ({ workspaceId, site: who, all }): Fault | null => {
+    ({ workspaceId, site: who, all }): FieldError | null => {
       const isNarrowed = workspaceId !== undefined || who !== undefined;
       if (isNarrowed && all === true)
         return {

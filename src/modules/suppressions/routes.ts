@@ -5,7 +5,7 @@ import type { Commit } from "../../platform/db/group-commit.ts";
 import type { AppError } from "../../platform/errors.ts";
 import { wholeWorkspaceCaller } from "../../platform/http/auth.ts";
 import { notFound, validationError } from "../../platform/http/errors.ts";
-import { answers, describe, envelopeOf, limitedAnswer } from "../../platform/http/openapi.ts";
+import { answers, describe, buildEnvelope, limitedAnswer } from "../../platform/http/openapi.ts";
 import { type ListPages, CursorMeta } from "../../platform/http/pagination.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
 import { type Channel, readAddress } from "./address.ts";
@@ -91,7 +91,7 @@ export function suppressionRoutes(deps: SuppressionDeps) {
             "It gets no messages any more, those that wait included. Of a suppressed one the first reason stays.",
           responses: {
             ...answers(201, Suppression, [400, 401, 403, 413, 415, 422, 503]),
-            200: limitedAnswer(200, "It was suppressed already; this is how", envelopeOf(Suppression)),
+            200: limitedAnswer(200, "It was suppressed already; this is how", buildEnvelope(Suppression)),
           },
         }),
       },

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { SUPPRESSION_CHANNELS, SUPPRESSION_REASONS } from "../../platform/db/schema/schema.ts";
 import { CursorQuery } from "../../platform/http/pagination.ts";
-import { choice, type Fault, objectWith, ruled, text } from "../../platform/http/rules.ts";
+import { choice, type FieldError, objectWith, ruled, text } from "../../platform/http/request-schemas.ts";
 import { type Channel, readAddress, REASONS_OF } from "./address.ts";
 import { named } from "../../platform/http/openapi.ts";
 
@@ -49,7 +49,7 @@ export const AddressInPath = Type.Object({
     },
     {
       isValid: (value) => typeof value === "string",
-      faults: () => [
+      findErrors: () => [
         {
           path: [],
           message: "is not URL-encoded UTF-8: a % is not followed by two hexadecimal digits, or they are no text",
@@ -105,7 +105,7 @@ export function misfits(value: { address?: unknown; channel?: unknown; reason?: 
   const given =
     value.channel === undefined ? (absent ?? itsChannel) : SUPPRESSION_CHANNELS.find(isGiven(value.channel));
   if (given === undefined || given === null) return [];
-  const faults: Fault[] = [];
+  const faults: FieldError[] = [];
   if (itsChannel !== null && itsChannel !== given) {
     faults.push({
       path: ["address"],

@@ -1,9 +1,8 @@
 import { and, count, desc, eq, isNotNull, lt, or, type SQL, sql } from "drizzle-orm";
 import { AfterCommit } from "../../platform/db/after-commit.ts";
-import type { Db } from "../../platform/db/open.ts";
+import type { Db, TransactionListener } from "../../platform/db/open.ts";
 import { goneWebhooks, webhooks } from "../../platform/db/schema/events.ts";
 import { fast } from "../../platform/db/statement.ts";
-import type { TransactionListener } from "../../platform/db/tally.ts";
 import type { Position } from "../../platform/http/pagination.ts";
 
 export type WebhookRow = typeof webhooks.$inferSelect;
@@ -68,9 +67,7 @@ export function openWebhookStore(db: Db) {
   // does when a transaction is rolled back, whose closures may have seen what never came to be.
   const remembered = new Map<number, Subscription[]>();
   const forgetful: TransactionListener = {
-    onRelease: () => undefined,
     onRollbackTo: () => remembered.clear(),
-    beforeCommit: () => undefined,
     onRollback: () => remembered.clear(),
   };
   db.listeners.push(forgetful);

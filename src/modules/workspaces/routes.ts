@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import type { Clock } from "../../platform/clock.ts";
 import type { Commit } from "../../platform/db/group-commit.ts";
 import { AppError } from "../../platform/errors.ts";
-import { type Caller, callerOf } from "../../platform/http/auth.ts";
+import { type Caller, getCaller } from "../../platform/http/auth.ts";
 import { validationError } from "../../platform/http/errors.ts";
 import { answers, describe } from "../../platform/http/openapi.ts";
 import { requestBody } from "../../platform/http/body/validate.ts";
@@ -33,7 +33,7 @@ export function workspaceRoutes(deps: WorkspaceDeps) {
   return new Elysia({ name: "workspaces", prefix: WORKSPACES_PATH }).post(
     "",
     async ({ request, body, set }) => {
-      const caller = callerOf(request);
+      const caller = getCaller(request);
       requireMayCreate(caller, deps.creation);
       const plan = choosePlan(body.plan, caller, deps);
       const created = await deps.commit(() => insertWorkspace({ name: body.name, plan }, deps));

@@ -1,8 +1,9 @@
+// Writes that an internal error made fail: kept in memory, shown to the operator, tried again every minute.
+
 import type { Clock } from "../clock.ts";
 
-// What a bug keeps from being written. It holds no place and stops nobody: it is kept in memory, shown to the
-// operator, and tried again once a minute, since some bugs pass. The others need another executable; its start finds
-// in the database what a crash would have left there.
+// Some such errors pass. The others need another executable; its start finds in the database what a crash would have
+// left there.
 
 const AGAIN_MS = 60_000;
 
@@ -21,7 +22,7 @@ export class FailedWrites<Key> {
     this.#clock = clock;
   }
 
-  /** `write` is called until it resolves. Its failure was told already, and is not told again. */
+  /** `write` is called until it resolves. Its failure was logged already, and is not logged again. */
   keep(key: Key, write: Kept["write"]): void {
     this.#kept.set(key, { since: this.#clock.now(), write });
     this.#later();
@@ -35,7 +36,7 @@ export class FailedWrites<Key> {
     return this.#kept.size;
   }
 
-  /** What has been kept the longest. */
+  /** The one that has been kept the longest. */
   get first(): { key: Key; since: number } | null {
     for (const [key, { since }] of this.#kept) return { key, since };
     return null;
@@ -60,7 +61,7 @@ export class FailedWrites<Key> {
     const tryOne = async ([key, kept]: [Key, Kept]) => {
       try {
         await kept.write();
-        // What was kept under its key meanwhile is something else.
+        // Another write may have been kept under its key meanwhile.
         if (this.#kept.get(key) === kept) this.#kept.delete(key);
       } catch {
         // It stays.

@@ -1,14 +1,16 @@
+// Pages of lists, by number or by cursor.
+
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import type { AppError } from "../errors.ts";
-import { integerText, text } from "./rules.ts";
+import { integerText, text } from "./request-schemas.ts";
 import { validationError } from "./errors.ts";
 import { named } from "./openapi.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 20;
 const MAX_CURSOR = 512;
-/** Pages that can be asked for; a page past the end is empty. */
+/** A page past the end is empty. */
 const MAX_PAGE = 1_000_000_000;
 
 const limit = integerText({
@@ -48,17 +50,17 @@ export const CursorMeta = named(
   }),
 );
 
-export function pageOf(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
+export function parsePage(query: { page?: string; limit?: string }): { page: number; limit: number; offset: number } {
   const page = Number(query.page ?? 1);
   const perPage = Number(query.limit ?? DEFAULT_LIMIT);
   return { page, limit: perPage, offset: (page - 1) * perPage };
 }
 
-export function pageMeta(total: number, page: { page: number; limit: number }): typeof PageMeta.static {
+export function buildPageMeta(total: number, page: { page: number; limit: number }): typeof PageMeta.static {
   return { total, perPage: page.limit, page: page.page, lastPage: Math.max(1, Math.ceil(total / page.limit)) };
 }
 
-/** Where a page of a list ended: newest first, so the next page holds what is older than this. */
+/** Where a page of a list ended: newest first, so that the next page is older. */
 export interface Position {
   createdAt: number;
   id: number;
@@ -69,12 +71,9 @@ export const NEWEST: Position = { createdAt: Number.MAX_SAFE_INTEGER, id: Number
 
 /** Reads and writes the cursors of lists. */
 export interface ListPages {
-  /**
-   * Where the page that is asked for begins; null: at the newest. `list` names the list, as no other is named.
-   * Throws for a cursor that was not given out for that list, or is not whole.
-   */
+  /** Where the requested page begins; null: at the newest. Throws for a cursor that was not made for the list of this name. */
   of(query: { cursor?: string; limit?: string }, list: string): { before: Position | null; limit: number };
-  /** Cuts a list that was read one item too long into a page and its meta; its cursor is good for `list` alone. */
+  /** Makes a page and its meta of a list that was read with one item more; its cursor is only valid for `list`. */
   page<Row extends Position>(
     rows: Row[],
     perPage: number,
@@ -87,10 +86,10 @@ const BLOCK_BYTES = 16;
 const NUMBER_BYTES = 6;
 
 /**
- * A row's integer id counts the rows of all workspaces, and would tell one of them how busy the others are: so a cursor
- * is one block of AES-256, as that of events (modules/events/cursor.ts). `key`: 32 bytes for this use alone.
+ * A row's integer id counts the rows of all workspaces, and would show one of them how busy the others are: so a cursor is
+ * one block of AES-256, as that of events (modules/events/cursor.ts). `key`: 32 bytes, only for this use.
  */
-export function listPages(key: Uint8Array): ListPages {
+export function createListPages(key: Uint8Array): ListPages {
   const write = ({ createdAt, id }: Position, list: string) => {
     const block = Buffer.alloc(BLOCK_BYTES);
     block.writeUIntBE(createdAt, 0, NUMBER_BYTES);
@@ -101,7 +100,7 @@ export function listPages(key: Uint8Array): ListPages {
   };
   const read = (cursor: string, list: string): Position => {
     const sealed = Buffer.from(cursor, "base64url");
-    // To the letter: base64 skips over what it does not know.
+    // Compared exactly: base64 skips characters that it does not know.
     if (sealed.length !== BLOCK_BYTES || sealed.toString("base64url") !== cursor) throw badCursor();
     const decipher = createDecipheriv("aes-256-ecb", key, null).setAutoPadding(false);
     const block = Buffer.concat([decipher.update(sealed), decipher.final()]);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSetting } from "../db/instance-settings.ts";
-import { putDatabaseBack, syncFolderOf } from "../db/snapshot.ts";
+import { putDatabaseBack, syncFolder } from "../db/snapshot.ts";
 import { StartError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Journal, readJournal, removeJournal, snapshotFile } from "./journal.ts";
@@ -108,10 +108,8 @@ export async function putBack({
   await endDaemon();
   // First: whoever starts on the database of before must find it.
   writeFileSync(putBackFile(dataDir), "", { mode: 0o600 });
-  syncFolderOf(putBackFile(dataDir));
-  // What the daemon keeps here stays. It sees by the new log that the file is another, and adds a whole copy behind
-  // all that it had counted. Without it it would count on from the last single change in the replica, over which a
-  // whole copy may be ahead already: a number used twice, and a replica that cannot be restored.
+  syncFolder(putBackFile(dataDir));
+  // The daemon's state stays: it sees by the new log that the file is another, and adds a whole copy to its lineage.
   putDatabaseBack(databaseFile, snapshotFile(dataDir));
 }
 

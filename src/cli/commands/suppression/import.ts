@@ -3,7 +3,7 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { systemClock } from "../../../platform/clock.ts";
 import type { ErrorItem } from "../../../platform/errors.ts";
 import { validationError } from "../../../platform/http/errors.ts";
-import { faultsOf as faultsIn } from "../../../platform/http/rules.ts";
+import { findFieldErrors as faultsIn } from "../../../platform/http/request-schemas.ts";
 import { suppressionImport } from "../../../modules/suppressions/operator-schema.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { findWorkspace } from "../../client/find.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import type { Clock } from "../../../platform/clock.ts";
 import { copyDatabase } from "../../../platform/db/snapshot.ts";
-import { endDaemonOf } from "../../../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import {
   type Journal,
@@ -101,7 +101,7 @@ async function copyAndProbe(update: Update): Promise<void> {
   if (lock === null) throw new CommandError("pombo was started in the middle: run this again. Nothing was changed.");
   try {
     // Of a pombo that was killed the daemon lives on, and has the database open.
-    await endDaemonOf(dataDir, database, clock);
+    await endOrphanDaemon(dataDir, database, clock);
     say("Copying the database …");
     rmSync(snapshotFile(dataDir), { force: true });
     await copyDatabase(database, snapshotFile(dataDir));
@@ -125,7 +125,7 @@ async function undo(update: Update, held: Awaited<ReturnType<typeof waitForLock>
     if (lock === null) throw new CommandError(`Something holds ${dataDir}: end it, then start pombo. Nothing is lost.`);
     try {
       enter(update, "going-back");
-      const endDaemon = () => endDaemonOf(dataDir, database, clock);
+      const endDaemon = () => endOrphanDaemon(dataDir, database, clock);
       await putBack({ dataDir, databaseFile: database, endDaemon });
       await hands.putBack();
     } finally {

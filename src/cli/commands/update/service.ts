@@ -11,7 +11,7 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { syncFolderOf } from "../../../platform/db/snapshot.ts";
+import { syncFolder } from "../../../platform/db/snapshot.ts";
 import { sha256Of } from "../../../platform/update/recover.ts";
 import { passedOn } from "../../client/child-environment.ts";
 import { CommandError } from "../../framework/failure.ts";
@@ -125,12 +125,12 @@ export function localHands({ binary, source, uid, env, machine = thisMachine() }
         throw new CommandError(`${draft} was changed after it was copied: another update may be running.`);
       keepPrevious(binary);
       renameSync(draft, binary);
-      syncFolderOf(binary);
+      syncFolder(binary);
     },
     async putBack() {
       if (sha256 === null || (await sha256Of(binary)) !== sha256) return;
       renameSync(`${binary}.previous`, binary);
-      syncFolderOf(binary);
+      syncFolder(binary);
     },
     end: () => Promise.resolve(rmSync(draft, { force: true })),
   };

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { realpathSync, statfsSync, statSync } from "node:fs";
 import { systemClock } from "../../../platform/clock.ts";
 import type { Config } from "../../../config/config.ts";
-import { databaseBytes, readSchema } from "../../../platform/db/snapshot.ts";
-import { requireDatabaseFile, unusable } from "../../../platform/db/unusable-file.ts";
+import { getDatabaseBytes, readSchemaVersion } from "../../../platform/db/snapshot.ts";
+import { requireDatabaseFile, toStartError } from "../../../platform/db/unusable-file.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { newId } from "../../../platform/uuid.ts";
-import { endDaemonOf } from "../../../backup/litestream/orphan.ts";
+import { endOrphanDaemon } from "../../../backup/litestream/daemon-process.ts";
 import { takeLock } from "../../../platform/instance-lock.ts";
 import { systemRandom } from "../../../platform/random.ts";
 import { type Journal, readJournal, snapshotFile } from "../../../platform/update/journal.ts";
@@ -83,7 +83,7 @@ async function updateLocked(given: Given, config: Config, terminal: Terminal): P
   try {
     if (requireDatabaseFile(database)) return await updateInstance({ ...given, brought, next }, config, terminal);
   } catch (error) {
-    throw unusable(error, database) ?? error;
+    throw toStartError(error, database) ?? error;
   }
   // Nothing was set up yet.
   await hands.replace();
@@ -99,7 +99,7 @@ async function updateInstance(
   const { dataDir } = config;
   const database = databaseFile(dataDir);
   requireRoom(config, database);
-  const schema = readSchema(database);
+  const schema = readSchemaVersion(database);
   if (schema > next.schema)
     throw new CommandError(
       `pombo ${nameOf(next)} is older than the database (schema ${schema}; it knows ${next.schema}): it would refuse it. Nothing was changed.`,
@@ -144,7 +144,7 @@ async function takeOver(
     await settle(left, (await sha256Of(binary)) === left.sha256, {
       dataDir,
       databaseFile: database,
-      endDaemon: () => endDaemonOf(dataDir, database, systemClock),
+      endDaemon: () => endOrphanDaemon(dataDir, database, systemClock),
     });
   } finally {
     lock.release();
@@ -191,8 +191,8 @@ function readVersion(draft: string): Promise<VersionRecord> {
 function requireRoom({ dataDir, disk }: Config, database: string): void {
   const { bavail, bsize } = statfsSync(dataDir);
   // The copy of the last update goes first.
-  const freeBytes = bavail * bsize + databaseBytes(snapshotFile(dataDir));
-  const neededBytes = databaseBytes(database) + disk.minFreeBytes;
+  const freeBytes = bavail * bsize + getDatabaseBytes(snapshotFile(dataDir));
+  const neededBytes = getDatabaseBytes(database) + disk.minFreeBytes;
   if (freeBytes >= neededBytes) return;
   const mebibytes = (bytes: number) => Math.ceil(bytes / 1024 / 1024);
   throw new CommandError(

@@ -1,5 +1,5 @@
 import type { WorkspaceCaller } from "../../../platform/http/auth.ts";
-import { pageMeta, pageOf } from "../../../platform/http/pagination.ts";
+import { buildPageMeta, parsePage } from "../../../platform/http/pagination.ts";
 import { comparableAddress, parseAddress } from "../../../protocols/mime/address.ts";
 import type { EmailFilter } from "../store/list-store.ts";
 import type { EmailInListWithStatus, EmailPageMeta, EmailQuery } from "./schema.ts";
@@ -14,14 +14,14 @@ export interface EmailList {
 
 /** A page of what the caller sees and the query asks for. */
 export function listEmails(caller: WorkspaceCaller, query: EmailQuery, store: Pick<EmailStore, "list">): EmailList {
-  const page = pageOf(query);
+  const page = parsePage(query);
   const { emails, total, isMinimum } = store.list(caller, filterOf(query), page);
   return {
     data: emails.map(({ email, queue }) => {
       const shown = showInList(email, queue?.attempts ?? null);
       return query.include === undefined ? shown : { ...shown, status: statusOf(email.status, queue) };
     }),
-    meta: { ...pageMeta(total, page), ...(isMinimum ? { totalIsMinimum: true } : {}) },
+    meta: { ...buildPageMeta(total, page), ...(isMinimum ? { totalIsMinimum: true } : {}) },
   };
 }
 

@@ -5,7 +5,7 @@ import { wholeWorkspaceCaller, workspaceCaller } from "../../../platform/http/au
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { uuid } from "../../../platform/http/rules.ts";
+import { uuid } from "../../../platform/http/request-schemas.ts";
 import { idempotencyOf } from "../../idempotency/key.ts";
 import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { acceptEmails, type AcceptDeps } from "./accept.ts";

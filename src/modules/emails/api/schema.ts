@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { ATTEMPT_OUTCOMES } from "../../../platform/db/schema/schema.ts";
 import { REPORT_KINDS } from "../../../platform/db/schema/inbound.ts";
 import { PageMeta, PageQuery } from "../../../platform/http/pagination.ts";
-import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/rules.ts";
+import { choice, hinted, objectWith, ONE_LINE, text } from "../../../platform/http/request-schemas.ts";
 import { parseAddress, type ParsedMailbox, parseMailbox } from "../../../protocols/mime/address.ts";
 import { subjectFault } from "../../../protocols/mime/header.ts";
 import { CATEGORIES } from "../../../protocols/smtp/replies/rules.ts";

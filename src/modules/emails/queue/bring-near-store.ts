@@ -1,7 +1,7 @@
 import { and, gt, lte, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { emailQueue } from "../../../platform/db/schema/schema.ts";
-import { endOfShare } from "../../../platform/db/batches.ts";
+import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 
 /** Rows that one transaction looks at. */
 const SHARE_ROWS = 2_000;
@@ -9,7 +9,7 @@ const LAST_ID = Number.MAX_SAFE_INTEGER;
 
 /** Prepares what becomes of the emails' rows when the clock was set back. */
 export function openBringNear(orm: Db["orm"]) {
-  const endOf = endOfShare(orm, emailQueue);
+  const endOf = prepareBatchEnd(orm, emailQueue);
   /** When the wait of a row has begun. */
   const since = sql`COALESCE(${emailQueue.startedAt}, ${emailQueue.createdAt})`;
   return {

@@ -1,7 +1,7 @@
 // The operator's view of links and their tests, as the API has it.
 
 import { Type } from "@sinclair/typebox";
-import { integer, integerText, text } from "../../../platform/http/rules.ts";
+import { integer, integerText, text } from "../../../platform/http/request-schemas.ts";
 import { SUBMIT_OUTCOMES } from "../gateway/link-status.ts";
 import { number } from "./schema.ts";
 import { TEST_MESSAGES } from "../link-test/messages.ts";

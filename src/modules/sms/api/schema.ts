@@ -4,7 +4,7 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
 import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../../../platform/db/schema/sms.ts";
 import { CursorQuery } from "../../../platform/http/pagination.ts";
-import { choice, hinted, text } from "../../../platform/http/rules.ts";
+import { choice, hinted, text } from "../../../platform/http/request-schemas.ts";
 import { bodyFault } from "../encoding/encoding.ts";
 import { numberAdvice } from "../encoding/phone-number.ts";
 import { named } from "../../../platform/http/openapi.ts";

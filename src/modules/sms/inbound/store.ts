@@ -3,7 +3,7 @@
 import { and, desc, eq, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsInbound, smsInboundParts } from "../../../platform/db/schema/sms.ts";
-import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import type { Position } from "../../../platform/http/pagination.ts";
 
 export type InboundRow = typeof smsInbound.$inferSelect;
@@ -86,7 +86,7 @@ export function openInboundStore({ orm }: Db) {
     /** Removes messages that are no workspace's, some at a time; true when there may be more. */
     purgeUnowned(notBefore: number): boolean {
       const isUnowned = and(sql`${smsInbound.workspaceId} IS NULL`, lt(smsInbound.receivedAt, notBefore));
-      return removeShare(orm, smsInbound, isUnowned, PURGE_ROWS);
+      return removeBatch(orm, smsInbound, isUnowned, PURGE_ROWS);
     },
   };
 }

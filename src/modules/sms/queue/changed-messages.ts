@@ -1,6 +1,6 @@
 // The messages whose segments a transaction changed, each settled once.
 
-import type { TransactionListener } from "../../../platform/db/tally.ts";
+import type { TransactionListener } from "../../../platform/db/open.ts";
 
 /**
  * The messages whose segments a transaction changed. Each is settled once, before the COMMIT: whoever moves

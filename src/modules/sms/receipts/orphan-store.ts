@@ -3,7 +3,7 @@
 import { and, asc, desc, eq, gte, lt, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { smsReceiptOrphans } from "../../../platform/db/schema/sms.ts";
-import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
 export type OrphanRow = typeof smsReceiptOrphans.$inferSelect;
@@ -49,6 +49,6 @@ export function openOrphanStore({ orm }: Db) {
     },
     /** Removes a batch of what came before `notBefore`; true when there may be more. */
     purge: (notBefore: number): boolean =>
-      removeShare(orm, smsReceiptOrphans, lt(smsReceiptOrphans.receivedAt, notBefore), PURGE_ROWS),
+      removeBatch(orm, smsReceiptOrphans, lt(smsReceiptOrphans.receivedAt, notBefore), PURGE_ROWS),
   };
 }

@@ -3,9 +3,16 @@ import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, Deleted, describe } from "../../../platform/http/openapi.ts";
-import { CursorMeta, CursorQuery, PageMeta, PageQuery, pageMeta, pageOf } from "../../../platform/http/pagination.ts";
+import {
+  CursorMeta,
+  CursorQuery,
+  PageMeta,
+  PageQuery,
+  buildPageMeta,
+  parsePage,
+} from "../../../platform/http/pagination.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { uuid } from "../../../platform/http/rules.ts";
+import { uuid } from "../../../platform/http/request-schemas.ts";
 import { type RedeliverDeps, replayDelivery, testWebhook } from "./redeliver.ts";
 import { changeWebhook, createWebhook, rotateSecret, type WithSecret } from "./change.ts";
 import { createRecover } from "./recover-missed.ts";
@@ -120,10 +127,10 @@ export function webhookRoutes(deps: RedeliverDeps) {
       "/:id/deliveries",
       ({ request, params, query }) => {
         const webhook = ownWebhook(request, params.id, deps);
-        const page = pageOf(query);
+        const page = parsePage(query);
         const total = webhook.deliveryCount;
         const rows = page.offset < total ? deps.deliveries.list(webhook.id, page.limit, page.offset) : [];
-        return { data: rows.map(showDelivery), meta: pageMeta(total, page) };
+        return { data: rows.map(showDelivery), meta: buildPageMeta(total, page) };
       },
       {
         params: OneWebhook,

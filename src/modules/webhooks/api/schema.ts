@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../../events/schema.ts";
-import { hinted, lineFault, ruled, text } from "../../../platform/http/rules.ts";
+import { hinted, checkLine, ruled, text } from "../../../platform/http/request-schemas.ts";
 import { parseTarget, type TargetRules } from "../delivery/target.ts";
 import { named } from "../../../platform/http/openapi.ts";
 
@@ -39,7 +39,7 @@ const eventName = ruled<string>(
   { type: "string", enum: [...NAMES] },
   {
     isValid: (value) => NAMES.includes(value as string),
-    faults: () => [
+    findErrors: () => [
       {
         path: [],
         message: "must be the name of an event",
@@ -56,7 +56,7 @@ const eventNames = Type.Array(eventName, {
   description: "The names of events, `email.*` for all of a kind, `*` for all.",
 });
 
-const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, lineFault);
+const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, checkLine);
 
 export function webhookCreate(rules: TargetRules) {
   return named(

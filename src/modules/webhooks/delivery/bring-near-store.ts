@@ -1,7 +1,7 @@
 import { and, gt, lte, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookJobs } from "../../../platform/db/schema/events.ts";
-import { endOfShare } from "../../../platform/db/batches.ts";
+import { prepareBatchEnd } from "../../../platform/db/batches.ts";
 
 /** Rows that one transaction looks at. */
 const SHARE_ROWS = 2_000;
@@ -9,7 +9,7 @@ const LAST_ID = Number.MAX_SAFE_INTEGER;
 
 /** Prepares what becomes of the calls when the clock was set back, as for the emails: src/platform/queue/bring-near.ts. */
 export function openBringNear(orm: Db["orm"]) {
-  const endOf = endOfShare(orm, webhookJobs);
+  const endOf = prepareBatchEnd(orm, webhookJobs);
   const eventAt = sql`SELECT ${events.createdAt} FROM ${events} WHERE ${events.id} = ${webhookJobs.eventId}`;
   /** When the wait of a call has begun: with the call before it, or with its event. */
   const since = sql`COALESCE(${webhookJobs.startedAt}, (${eventAt}), 0)`;

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookDeliveries } from "../../../platform/db/schema/events.ts";
-import { PURGE_ROWS, removeShare } from "../../../platform/db/batches.ts";
+import { PURGE_ROWS, removeBatch } from "../../../platform/db/batches.ts";
 import { fast } from "../../../platform/db/statement.ts";
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
@@ -114,7 +114,7 @@ export function openDeliveryStore(db: Db) {
 
     /** Removes a share of a webhook's deliveries; true when there may be more. */
     removeOf: (webhookId: number, limit: number): boolean =>
-      removeShare(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
+      removeBatch(orm, webhookDeliveries, eq(webhookDeliveries.webhookId, webhookId), limit),
 
     /** Removes a share of what is older than `notBefore`; how many of each webhook, and whether there may be more. */
     purge(notBefore: number): { removed: Map<number, number>; hasMore: boolean } {

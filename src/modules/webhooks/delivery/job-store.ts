@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, isNull, lte, min, sql } from "drizzle-orm";
 import type { Db } from "../../../platform/db/open.ts";
 import { events, webhookJobs, webhooks } from "../../../platform/db/schema/events.ts";
-import { removeShare } from "../../../platform/db/batches.ts";
+import { removeBatch } from "../../../platform/db/batches.ts";
 import { fast } from "../../../platform/db/statement.ts";
 import type { Deferral, InterruptedJob, Job, LaneHead, WorkerQueue } from "../../../platform/queue/job.ts";
 import { openBringNear } from "./bring-near-store.ts";
@@ -221,6 +221,6 @@ export function openWebhookJobStore(db: Db) {
     retryNow: (id: number, now: number): number | null => updateDueNow.get({ id, now })?.webhookId ?? null,
     /** Takes a share of a webhook's calls off the queue, running ones included; true when there may be more. */
     removeOf: (webhookId: number, limit: number): boolean =>
-      removeShare(orm, webhookJobs, eq(webhookJobs.webhookId, webhookId), limit),
+      removeBatch(orm, webhookJobs, eq(webhookJobs.webhookId, webhookId), limit),
   };
 }

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { SMS_FOLDINGS, SMS_PRIORITIES } from "../../../platform/db/schema/schema.ts";
-import { choice, integer, lineFault, nullable, objectWith, text } from "../../../platform/http/rules.ts";
+import { choice, integer, checkLine, nullable, objectWith, text } from "../../../platform/http/request-schemas.ts";
 import { KeyCreate } from "../../api-keys/schema.ts";
 import { planName, workspaceName } from "../schema.ts";
 import { senderKind } from "../sender-kind.ts";
@@ -94,7 +94,7 @@ export const WorkspaceBlock = named(
   Type.Object(
     {
       reason: Type.Optional(
-        text({ minLength: 1, maxLength: MAX_REASON, description: "Shown to whoever tries to send." }, lineFault),
+        text({ minLength: 1, maxLength: MAX_REASON, description: "Shown to whoever tries to send." }, checkLine),
       ),
       hold: Type.Optional(
         Type.Boolean({ description: "Whether what was accepted waits too, until the block is lifted; default false." }),
@@ -127,7 +127,7 @@ export const CreditsGrant = named(
         },
         (value) => (value === 0 ? "must not be 0" : null),
       ),
-      note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "What it is for." }, lineFault)),
+      note: Type.Optional(text({ minLength: 1, maxLength: MAX_NOTE, description: "What it is for." }, checkLine)),
     },
     closed,
   ),

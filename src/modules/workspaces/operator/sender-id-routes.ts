@@ -6,7 +6,7 @@ import { operatorCaller } from "../../../platform/http/auth.ts";
 import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import { requestBody } from "../../../platform/http/body/validate.ts";
-import { text, uuid } from "../../../platform/http/rules.ts";
+import { text, uuid } from "../../../platform/http/request-schemas.ts";
 import type { Log } from "../../../platform/log.ts";
 import { findWorkspace, WorkspacePath } from "../find.ts";
 import { CHANGE_ERRORS, DELETE_ERRORS, TAG } from "./routes.ts";

@@ -2,21 +2,21 @@ import { describe, expect, test } from "bun:test";
 import { Type, type TSchema } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import {
-  type Fault,
-  faultsOf,
+  type FieldError,
+  findFieldErrors,
   integerText,
-  nameFault,
+  checkName,
   objectWith,
   ruled,
   text,
   uuid,
-} from "../../src/platform/http/rules.ts";
+} from "../../src/platform/http/request-schemas.ts";
 
 /** Whether `value` fits, and what is told when it does not. */
 function check(schema: TSchema, value: unknown): string[] {
   const checker = TypeCompiler.Compile(schema);
   if (checker.Check(value)) return [];
-  const faults = faultsOf(checker, value);
+  const faults = findFieldErrors(checker, value);
   // What is refused is always told why.
   expect(faults.length).toBeGreaterThan(0);
   return faults.map(({ path, message }) => `${JSON.stringify(path)} ${message}`);
@@ -205,7 +205,7 @@ test("a rule of one's own is checked in the same pass, and its faults stand unde
     { type: "integer" },
     {
       isValid: (value) => typeof value === "number" && value % 2 === 0,
-      faults: (value): Fault[] => [
+      findErrors: (value): FieldError[] => [
         { path: [], message: `must be even, not ${String(value)}` },
         { path: ["deep", 0], message: "is told too" },
       ],
@@ -228,7 +228,7 @@ test.each([
 });
 
 test("a name has something to see in it, by its pattern as by its rule", () => {
-  const name = text({ minLength: 1, maxLength: 20 }, nameFault);
+  const name = text({ minLength: 1, maxLength: 20 }, checkName);
   const pattern = new RegExp((name as unknown as { pattern: string }).pattern, "u");
   for (const fitting of ["Loja", " Loja da Maria ", "1", "é", "😀"]) {
     expect([fitting, messages(name, fitting), pattern.test(fitting)]).toEqual([fitting, [], true]);

@@ -1,14 +1,28 @@
-import { Kind, Type, TypeRegistry, type TObject, type TSchema, type TUnsafe } from "@sinclair/typebox";
+// Schemas of request values, with rules that JSON Schema cannot say.
+
+import { Kind, type Static, Type, TypeRegistry, type TObject, type TSchema, type TUnsafe } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { isId } from "../uuid.ts";
-import { type Checker, checkerOf } from "./checker.ts";
 
-// Rules on request values that JSON Schema cannot say, as TypeBox schemas: a `ruled` schema shows its
-// JSON Schema in the API docs and checks by its own function, in the same pass as everything else, so
-// that one answer names every fault. faultsOf() turns a failed check into sentences.
+// A `ruled` schema shows its JSON Schema in the API docs and checks by its own function, in the same pass as everything
+// else, so that one answer names every error. findFieldErrors() turns a failed check into sentences.
 
-/** One fault of a value; `path` leads from the checked value to the member at fault. */
-export interface Fault {
+/** Whether values are as a schema says, and what is wrong with those that are not. */
+export type Checker<T extends TSchema = TSchema> = Pick<TypeCheck<T>, "Check" | "Errors">;
+
+/** Compiled when the first value comes: all schemas together take a tenth of a start. */
+export function createChecker<T extends TSchema>(schema: T): Checker<T> {
+  let made: Checker<T> | null = null;
+  const compiled = () => (made ??= TypeCompiler.Compile(schema));
+  return {
+    Check: (value): value is Static<T> => compiled().Check(value),
+    Errors: (value) => compiled().Errors(value),
+  };
+}
+
+/** One error of a value; `path` leads from the checked value to the member. */
+export interface FieldError {
   path: (string | number)[];
   message: string;
   hint?: string;
@@ -17,22 +31,22 @@ export interface Fault {
 export interface Rule {
   isValid(value: unknown): boolean;
   /** At least one when isValid says false. */
-  faults(value: unknown): Fault[];
+  findErrors(value: unknown): FieldError[];
 }
 
-/** Faults that one answer names; every member of a full batch may be one of them. */
-const MAX_FAULTS = 10_000;
+/** Errors that one answer names; every member of a full batch may have one. */
+const MAX_ERRORS = 10_000;
 
 const RULED = "PomboRuled";
 const RULE = Symbol("rule");
 
 /** A schema that is documented as `jsonSchema` and checked by `rule`. */
 export function ruled<T>(jsonSchema: Record<string, unknown>, rule: Rule): TUnsafe<T> {
-  if (!TypeRegistry.Has(RULED)) TypeRegistry.Set(RULED, (schema, value) => ruleOf(schema)?.isValid(value) ?? false);
+  if (!TypeRegistry.Has(RULED)) TypeRegistry.Set(RULED, (schema, value) => getRule(schema)?.isValid(value) ?? false);
   return Type.Unsafe<T>({ ...jsonSchema, [Kind]: RULED, [RULE]: rule });
 }
 
-function ruleOf(schema: unknown): Rule | undefined {
+function getRule(schema: unknown): Rule | undefined {
   return (schema as { [RULE]?: Rule })[RULE];
 }
 
@@ -46,7 +60,7 @@ interface TextOptions {
   examples?: string[];
 }
 
-/** Text on one line, as a pattern that every dialect understands. */
+/** Text on one line, as a pattern for every dialect. */
 export const ONE_LINE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$";
 
 /** The same with something to see in it. */
@@ -60,32 +74,32 @@ const NAME =
 export function text(options: TextOptions, check?: (value: string) => string | null): TUnsafe<string> {
   const { minLength = 0, maxLength } = options;
   const faultIn = (value: unknown): string | null => {
-    if (typeof value !== "string") return `must be a string, not ${kindOf(value)}`;
+    if (typeof value !== "string") return `must be a string, not ${describeKind(value)}`;
     if (!value.isWellFormed()) return "must be valid Unicode: it holds half of a surrogate pair";
     const length = countCodePoints(value, minLength, maxLength);
     if (length < minLength) return minLength === 1 ? "must not be empty" : `must have at least ${minLength} characters`;
     if (length > maxLength) return `must have at most ${maxLength.toLocaleString("en")} characters`;
     return check?.(value) ?? null;
   };
-  const line = check === lineFault ? { pattern: ONE_LINE } : check === nameFault ? { pattern: NAME } : {};
+  const line = check === checkLine ? { pattern: ONE_LINE } : check === checkName ? { pattern: NAME } : {};
   return ruled<string>(
     { type: "string", ...(minLength > 0 ? { minLength } : {}), ...line, ...options },
-    leafRule(faultIn),
+    createLeafRule(faultIn),
   );
 }
 
 /** Overrides and isolates of direction (UAX #9): the text reads as what it is not. */
 const TURNS_DIRECTION = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** For `text`: what is written into lists, logs and terminals stands on one line, moves no cursor and turns no direction. */
-export function lineFault(value: string): string | null {
+/** For `text` that is written into lists, logs and terminals: one line that moves no cursor and turns no direction. */
+export function checkLine(value: string): string | null {
   if (TURNS_DIRECTION.test(value)) return "must not hold characters that change the direction of text";
   return /[\p{Cc}\u2028\u2029]/u.test(value) ? "must not hold control characters or line breaks" : null;
 }
 
-/** For `text`: a line by which people know a thing. */
-export function nameFault(value: string): string | null {
-  return lineFault(value) ?? (/\P{White_Space}/u.test(value) ? null : "must not be blank");
+/** For `text` that is a name. */
+export function checkName(value: string): string | null {
+  return checkLine(value) ?? (/\P{White_Space}/u.test(value) ? null : "must not be blank");
 }
 
 /** A whole number in a query, where every value comes as text. */
@@ -99,7 +113,7 @@ export function integerText(options: {
   return ruled<string>(
     // Elysia would fill a `default` in as a number before the check; api/docs/schemas.ts gives the name back.
     { type: "integer", minimum, maximum, "x-default": absent, ...words },
-    leafRule((value) => {
+    createLeafRule((value) => {
       const isWhole = typeof value === "string" && /^\d{1,15}$/.test(value);
       if (isWhole && Number(value) >= minimum && Number(value) <= maximum) return null;
       if (Array.isArray(value)) return "must be given once";
@@ -116,8 +130,8 @@ export function integer(
   const { minimum, maximum } = options;
   return ruled<number>(
     { type: "integer", ...options },
-    leafRule((value) => {
-      if (typeof value !== "number") return `must be a whole number, not ${kindOf(value)}`;
+    createLeafRule((value) => {
+      if (typeof value !== "number") return `must be a whole number, not ${describeKind(value)}`;
       const isWithin = Number.isInteger(value) && value >= minimum && value <= maximum;
       if (isWithin) return check?.(value) ?? null;
       return `must be a whole number from ${minimum.toLocaleString("en")} to ${maximum.toLocaleString("en")}`;
@@ -129,55 +143,55 @@ export function integer(
 export function choice<const Value extends string>(values: readonly Value[], description: string): TUnsafe<Value> {
   return ruled<Value>(
     { type: "string", enum: [...values], description },
-    leafRule((value) => (values.includes(value as Value) ? null : `must be ${values.join(" or ")}`)),
+    createLeafRule((value) => (values.includes(value as Value) ? null : `must be ${values.join(" or ")}`)),
   );
 }
 
 export function uuid(description = "Which one."): TUnsafe<string> {
   return ruled<string>(
     { type: "string", format: "uuid", description },
-    leafRule((value) => (typeof value === "string" && isId(value) ? null : "must be a UUID")),
+    createLeafRule((value) => (typeof value === "string" && isId(value) ? null : "must be a UUID")),
   );
 }
 
 /** `schema` (ruled) or null. */
 export function nullable<T extends TSchema>(schema: T): TUnsafe<T["static"] | null> {
-  const rule = ruleOf(schema);
+  const rule = getRule(schema);
   if (rule === undefined) throw new Error("only a ruled schema can be made nullable");
   const { type, enum: values } = schema as { type?: unknown; enum?: unknown[] };
   return ruled<T["static"] | null>(
     { ...schema, type: [type, "null"], ...(values === undefined ? {} : { enum: [...values, null] }) },
-    { isValid: (value) => value === null || rule.isValid(value), faults: (value) => rule.faults(value) },
+    { isValid: (value) => value === null || rule.isValid(value), findErrors: (value) => rule.findErrors(value) },
   );
 }
 
-/** `schema` (ruled), whose faults say what to do about them: null where there is nothing to say of the value. */
+/** `schema` (ruled), whose errors have a hint; null: none for this value. */
 export function hinted<T extends TSchema>(schema: T, hintFor: (value: unknown) => string | null): TUnsafe<T["static"]> {
-  const rule = ruleOf(schema);
+  const rule = getRule(schema);
   if (rule === undefined) throw new Error("only a ruled schema can be given hints");
   return ruled<T["static"]>(schema, {
     isValid: (value) => rule.isValid(value),
-    faults(value) {
+    findErrors(value) {
       const hint = hintFor(value);
-      return rule.faults(value).map((fault) => (hint === null ? fault : { hint, ...fault }));
+      return rule.findErrors(value).map((fault) => (hint === null ? fault : { hint, ...fault }));
     },
   });
 }
 
-/** An object with a rule over several of its members, on top of the members' own; null or no faults: it holds. */
+/** An object with a rule over several of its members, besides the members' own; null or no errors: it holds. */
 export function objectWith<T extends TObject>(
   object: T,
-  rule: (value: T["static"]) => Fault | Fault[] | null,
+  rule: (value: T["static"]) => FieldError | FieldError[] | null,
   jsonSchema: Record<string, unknown> = {},
 ): TUnsafe<T["static"]> {
-  const checker = checkerOf(object);
+  const checker = createChecker(object);
   const wholeFaults = (value: T["static"]) => [rule(value) ?? []].flat();
   return ruled<T["static"]>(
     { ...object, ...jsonSchema },
     {
       isValid: (value) => checker.Check(value) && wholeFaults(value).length === 0,
-      faults: (value) => {
-        const faults = faultsOf(checker, value);
+      findErrors: (value) => {
+        const faults = findFieldErrors(checker, value);
         const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
         return isObject ? [...faults, ...wholeFaults(value as T["static"])] : faults;
       },
@@ -185,30 +199,30 @@ export function objectWith<T extends TObject>(
   );
 }
 
-function leafRule(faultIn: (value: unknown) => string | null): Rule {
+function createLeafRule(faultIn: (value: unknown) => string | null): Rule {
   return {
     isValid: (value) => faultIn(value) === null,
-    faults: (value) => [{ path: [], message: faultIn(value) ?? "is not valid" }],
+    findErrors: (value) => [{ path: [], message: faultIn(value) ?? "is not valid" }],
   };
 }
 
-/** The faults of a value that failed its check, one a place, at most 10,000 and then a word that there are more. */
-export function faultsOf(checker: Checker, value: unknown): Fault[] {
-  const faults: Fault[] = [];
+/** The errors of a value that failed its check, one a place: at most 10,000, and then one that says that there are more. */
+export function findFieldErrors(checker: Checker, value: unknown): FieldError[] {
+  const faults: FieldError[] = [];
   const seen = new Set<string>();
   for (const error of checker.Errors(value)) {
     // A missing member is reported as missing and then as of the wrong type: the first says it.
     if (seen.has(error.path)) continue;
     seen.add(error.path);
-    const path = pathOf(error.path, value);
-    const rule = ruleOf(error.schema);
+    const path = parsePointer(error.path, value);
+    const rule = getRule(error.schema);
     const isMissing = error.type === ValueErrorType.ObjectRequiredProperty;
-    if (rule === undefined || isMissing) faults.push(faultFor(error, path));
-    else for (const fault of rule.faults(error.value)) faults.push({ ...fault, path: [...path, ...fault.path] });
-    if (faults.length > MAX_FAULTS) {
+    if (rule === undefined || isMissing) faults.push(toFieldError(error, path));
+    else for (const fault of rule.findErrors(error.value)) faults.push({ ...fault, path: [...path, ...fault.path] });
+    if (faults.length > MAX_ERRORS) {
       return [
-        ...faults.slice(0, MAX_FAULTS),
-        { path: [], message: `has more faults than these ${MAX_FAULTS.toLocaleString("en")}` },
+        ...faults.slice(0, MAX_ERRORS),
+        { path: [], message: `has more faults than these ${MAX_ERRORS.toLocaleString("en")}` },
       ];
     }
     // The items of an array that is too long are not looked at: there may be a hundred thousand.
@@ -218,7 +232,7 @@ export function faultsOf(checker: Checker, value: unknown): Fault[] {
 }
 
 /** Where the pointer leads in `root`; a number is an item's index, and never a member that is named like one. */
-function pathOf(pointer: string, root: unknown): (string | number)[] {
+function parsePointer(pointer: string, root: unknown): (string | number)[] {
   let holder = root;
   return pointer
     .split("/")
@@ -231,22 +245,22 @@ function pathOf(pointer: string, root: unknown): (string | number)[] {
     });
 }
 
-function faultFor(error: ValueError, path: Fault["path"]): Fault {
-  const message = messageFor(error);
+function toFieldError(error: ValueError, path: FieldError["path"]): FieldError {
+  const message = describeError(error);
   if (error.type !== ValueErrorType.ObjectAdditionalProperties) return { path, message };
   const names = Object.keys((error.schema as { properties?: object }).properties ?? {});
-  return { path, message, hint: `${listWords(path.at(-1), names)}Known here: ${names.join(", ")}.` };
+  return { path, message, hint: `${explainPaging(path.at(-1), names)}Known here: ${names.join(", ")}.` };
 }
 
-/** For who reads a list in the way that others are read. */
-function listWords(asked: string | number | undefined, known: string[]): string {
+/** For a client that pages through a list in the way of other lists. */
+function explainPaging(asked: string | number | undefined, known: string[]): string {
   if (asked === "cursor" && known.includes("page")) return "This list has pages: page and limit. ";
   if (asked === "page" && known.includes("cursor"))
     return "This list is read with a cursor: meta.next_cursor of the page before. ";
   return "";
 }
 
-function messageFor(error: ValueError): string {
+function describeError(error: ValueError): string {
   const schema = error.schema as { minItems?: number; maxItems?: number; const?: unknown; description?: string };
   switch (error.type) {
     case ValueErrorType.ObjectRequiredProperty:
@@ -254,17 +268,17 @@ function messageFor(error: ValueError): string {
     case ValueErrorType.ObjectAdditionalProperties:
       return "is not a member of this request";
     case ValueErrorType.Object:
-      return `must be an object, not ${kindOf(error.value)}`;
+      return `must be an object, not ${describeKind(error.value)}`;
     case ValueErrorType.Array:
-      return `must be an array, not ${kindOf(error.value)}`;
+      return `must be an array, not ${describeKind(error.value)}`;
     case ValueErrorType.ArrayMinItems:
       return `must hold at least ${schema.minItems} item`;
     case ValueErrorType.ArrayMaxItems:
       return `must hold at most ${schema.maxItems} items`;
     case ValueErrorType.String:
-      return `must be a string, not ${kindOf(error.value)}`;
+      return `must be a string, not ${describeKind(error.value)}`;
     case ValueErrorType.Boolean:
-      return `must be true or false, not ${kindOf(error.value)}`;
+      return `must be true or false, not ${describeKind(error.value)}`;
     case ValueErrorType.Union:
       return schema.description === undefined ? "has none of the allowed values" : `must be ${schema.description}`;
     default:
@@ -272,7 +286,7 @@ function messageFor(error: ValueError): string {
   }
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "an array";
