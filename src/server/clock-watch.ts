@@ -1,7 +1,7 @@
 import { ClockStepWatch } from "../platform/clock-step-watch.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Worker } from "../platform/queue/worker.ts";
-import type { SmsGateway } from "./sms-gateway.ts";
+import type { Sms } from "../modules/sms/index.ts";
 import type { Webhooks } from "../modules/webhooks/index.ts";
 import type { Stores } from "./stores.ts";
 
@@ -16,18 +16,18 @@ export function watchClock(of: {
   environment: Environment;
   worker: Worker;
   webhooks: Webhooks;
-  texter: SmsGateway;
+  sms: Sms;
   stores: Stores;
 }) {
-  const { environment, worker, webhooks, texter, stores } = of;
+  const { environment, worker, webhooks, sms, stores } = of;
   return new ClockStepWatch({
     ...environment,
     steady: environment.steady ?? environment.clock,
     async follow(step, isStart) {
       await Promise.all([worker.rescheduleAfterSetBack(), webhooks.worker.rescheduleAfterSetBack()]);
-      // Last, and with the note that it is done: texts must not follow the same step twice.
+      // Last, and with the note that it is done: SMS must not follow the same step twice.
       const note = () => stores.settings.set("last_at", String(environment.clock.now()));
-      await texter.followSetBack(step, isStart, note);
+      await sms.followSetBack(step, isStart, note);
     },
   });
 }

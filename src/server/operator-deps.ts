@@ -1,5 +1,4 @@
 import type { Replicator } from "../backup/replication.ts";
-import type { Config } from "../config/config.ts";
 import { createEmailQueueAdmin } from "../modules/emails/queue/admin.ts";
 import type { OperatorDeps, Replication } from "../modules/operator/index.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
@@ -7,49 +6,29 @@ import { createSmsQueueAdmin } from "../modules/sms/queue/admin.ts";
 import { createWebhookQueueAdmin } from "../modules/webhooks/delivery/admin.ts";
 import { openOperatorWorkspaceStore } from "../modules/workspaces/operator/store.ts";
 import { BUILD } from "../platform/build-info.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { DiskGuard } from "../platform/db/disk-guard.ts";
-import type { Commit } from "../platform/db/group-commit.ts";
 import { type Db, databaseFile } from "../platform/db/open.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
-import type { Log } from "../platform/log.ts";
-import type { Counters } from "../platform/metrics/counters.ts";
 import { readFileSizes } from "../platform/metrics/process.ts";
-import type { Worker } from "../platform/queue/worker.ts";
-import type { Random } from "../platform/random.ts";
-import type { Sites } from "../protocols/smtp/sites.ts";
-import type { SmsGateway } from "./sms-gateway.ts";
-import type { Stores } from "./stores.ts";
-import type { Webhooks } from "../modules/webhooks/index.ts";
+import type { Core } from "./core.ts";
+import type { ModuleOptions, Modules } from "./modules.ts";
 
 // What the operator's status, queue and trace read and change, across all modules.
 
-/** Beside what the API has anyway. */
-export interface OperatorView {
-  db: Db;
-  sites: Sites;
-  texter: SmsGateway;
-  counters: Counters;
+interface OperatorSources extends ModuleOptions {
+  core: Core & { db: Db };
+  modules: Pick<Modules, "emails" | "sms" | "webhooks">;
   pages: OperatorDeps["pages"];
-  pause: OperatorDeps["pause"];
+  issues: () => HealthIssue[];
   /** Null: it does not run yet. */
   replicator: () => Pick<Replicator, "status" | "issue" | "advice" | "drill"> | null;
 }
 
-interface Sources extends OperatorView {
-  config: Config;
-  stores: Stores;
-  common: { commit: Commit; clock: Clock; random: Random; log: Log };
-  guard: DiskGuard;
-  webhooks: Webhooks;
-  worker: Worker;
-  issues: () => HealthIssue[];
-}
-
-export function buildOperatorDeps(sources: Sources): OperatorDeps {
-  const { stores, common, worker, webhooks, config, guard, issues } = sources;
-  const { db, sites, texter, counters, pause, pages, replicator } = sources;
-  const { commit, clock, random, log } = common;
+export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
+  const { config, environment, core, modules, pages, issues, replicator } = sources;
+  const { db, stores, guard, pause, counters, committer } = core;
+  const { clock, random, log } = environment;
+  const { worker, sites } = modules.emails;
+  const { sms, webhooks } = modules;
   const { workspaces, suppressions } = stores;
   const isBound = ({ state }: LinkView) => state === "bound" || state === "partly";
   return {
@@ -66,10 +45,10 @@ export function buildOperatorDeps(sources: Sources): OperatorDeps {
       sms: createSmsQueueAdmin({
         db,
         segments: stores.sms.segments,
-        nudge: (work) => texter.nudge(work),
+        nudge: (work) => sms.nudge(work),
         routeIssue(route) {
           if (!config.sms.routes.some(({ name }) => name === route)) return "no such route in the configuration";
-          const links = texter.links.views().filter((link) => link.route === route);
+          const links = sms.links.views().filter((link) => link.route === route);
           return links.length > 0 && !links.some(isBound) ? "No link of the route is bound" : null;
         },
       }),
@@ -87,7 +66,7 @@ export function buildOperatorDeps(sources: Sources): OperatorDeps {
     suppressions,
     pause,
     pages,
-    commit,
+    commit: committer.commit,
     clock,
     log,
     instance: {
@@ -103,7 +82,7 @@ export function buildOperatorDeps(sources: Sources): OperatorDeps {
           return { site, workspaceId: workspace?.uid ?? null, ...block };
         }),
       links: () =>
-        texter.links
+        sms.links
           .views()
           .map((link) => ({ route: link.route, isBound: isBound(link), lastEnd: link.error?.reason ?? null })),
       replication: () => toReplication(replicator()),
@@ -112,7 +91,7 @@ export function buildOperatorDeps(sources: Sources): OperatorDeps {
 }
 
 /** Null: nothing is replicated. */
-function toReplication(replicator: ReturnType<OperatorView["replicator"]>): Replication | null {
+function toReplication(replicator: ReturnType<OperatorSources["replicator"]>): Replication | null {
   const status = replicator?.status() ?? null;
   if (status === null) return null;
   const { isRunning, lastSyncAt, fault } = status;

@@ -1,4 +1,3 @@
-import { AfterCommit } from "../platform/db/after-commit.ts";
 import { openInstanceSettings } from "../platform/db/instance-settings.ts";
 import type { Db } from "../platform/db/open.ts";
 import { openDomainStore } from "../modules/domains/store.ts";
@@ -13,15 +12,7 @@ import { openUsageStore } from "../modules/plans/store.ts";
 import { openQueueStore } from "../modules/emails/queue/store.ts";
 import { openHeldStore } from "../modules/suppressions/held-store.ts";
 import { openSuppressionStore } from "../modules/suppressions/store.ts";
-import { openInboundStore } from "../modules/sms/inbound/store.ts";
-import { openLinkStore } from "../modules/sms/gateway/link-store.ts";
-import { openOrphanStore } from "../modules/sms/receipts/orphan-store.ts";
-import { openReferenceStore } from "../modules/sms/queue/reference-store.ts";
-import { openSeenStore } from "../modules/sms/inbound/duplicate-store.ts";
-import { openSegmentStore, type SegmentStore } from "../modules/sms/queue/segment-store.ts";
-import { type SettleDeps, settleMessage } from "../modules/sms/queue/settle-message.ts";
-import { openMessageStore } from "../modules/sms/queue/message-store.ts";
-import { openWorkStore } from "../modules/sms/queue/work-store.ts";
+import { openSmsStores } from "../modules/sms/stores.ts";
 import { openCreditStore } from "../modules/workspaces/credit-store.ts";
 import { openWorkspacePurgeStore } from "../modules/workspaces/purge-store.ts";
 import { openSenderIdStore } from "../modules/workspaces/sender-store.ts";
@@ -62,41 +53,5 @@ export function openStores(db: Db, counts: EmailCounts) {
     webhooks: openWebhookStore(db),
     webhookJobs: openWebhookJobStore(db),
     webhookDeliveries: openDeliveryStore(db),
-  };
-}
-
-export type SmsStores = ReturnType<typeof openSmsStores>;
-
-/** The stores of the texts: what changes segments is settled with their message. */
-export function openSmsStores(db: Db, ledger: Pick<SettleDeps, "workspaces" | "credits">) {
-  const messages = openMessageStore(db);
-  const facts = new AfterCommit();
-  db.listeners.push(facts);
-  const counted = { ended: { sent: 0, delivered: 0, undelivered: 0, failed: 0, expired: 0 }, possibleDuplicates: 0 };
-  const counts: SettleDeps["counts"] = {
-    changed: (status) => facts.run(() => void (counted.ended[status] += 1)),
-    duplicated: () => facts.run(() => void (counted.possibleDuplicates += 1)),
-  };
-  const segments: SegmentStore = openSegmentStore(db, (messageId) =>
-    settleMessage(messageId, { messages, segments, counts, ...ledger }),
-  );
-  const forget = (messageId: number | null) => {
-    messages.forget(messageId);
-    segments.forget(messageId);
-  };
-  return {
-    messages,
-    segments,
-    facts,
-    /** Inside a transaction: a text's rows are changed or removed by others; null: those of any. */
-    forget,
-    references: openReferenceStore(db),
-    orphans: openOrphanStore(db),
-    inbound: openInboundStore(db),
-    seen: openSeenStore(db),
-    links: openLinkStore(db),
-    work: openWorkStore(db, { forget }),
-    /** Since the start. */
-    counted,
   };
 }

@@ -7,6 +7,8 @@ import { createOperatorRoutes, type OperatorDeps } from "../../src/server/api-ro
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { expectErrors, type ExpectedFault, omit, startHeld, TIMESTAMP, UNKNOWN_ID, UUID_V7 } from "./kit.ts";
 import { attempted, LATER, MINUTE, NOON, startAtNoon } from "./one-email.ts";
+import { linkRoutes } from "../../src/modules/sms/api/operator-routes.ts";
+import { linkTestRoutes } from "../../src/modules/sms/link-test/routes.ts";
 
 const WORKSPACES = "/api/v1/operator/workspaces";
 const EMAILS = "/api/v1/emails";
@@ -111,7 +113,12 @@ test("the operator's rooms are all that is under their path, and nothing else, f
     domains: createDomains(none, none, config, none),
     inboundMail: createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never),
     queues: {} as OperatorDeps["queues"],
-    sms: { prefixes: ["25884"] } as OperatorDeps["sms"],
+    sms: {
+      operatorRoutes: () => [
+        linkRoutes({} as Parameters<typeof linkRoutes>[0]),
+        linkTestRoutes({ prefixes: ["25884"] } as Parameters<typeof linkTestRoutes>[0]),
+      ],
+    },
   });
   const routes = modules.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());

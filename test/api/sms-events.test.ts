@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
-import type { Words } from "../../src/modules/sms/queue/segment-store.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import { startReceiver } from "../fakes/receiver.ts";
 import { faultsOfEvents } from "./documented-events.ts";
 import { type HeldInstance, startHeld } from "./kit.ts";
 import { send, text, TO } from "./texts.ts";
+import type { SegmentRow, Words } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 const FINE: Words = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };

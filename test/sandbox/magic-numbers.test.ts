@@ -4,23 +4,23 @@ import { join } from "node:path";
 import { SANDBOX_SENDERS, smscAccounts, textingConfig } from "../../src/cli/commands/dev/config.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../src/config/config.ts";
 import {
-  behaviourOfNumber,
+  findBehaviour,
   DELIVERED,
-  endOf,
+  findEnd,
   MAGIC_NUMBERS,
   MAX_REMEMBERED_TRIES,
-  numberOf,
+  buildNumber,
   Tries,
 } from "../../src/sandbox/smsc/magic-numbers.ts";
 
 test("each magic number keeps the interface's rule and is known by its last seven digits, after every operator's prefix", () => {
   for (const row of MAGIC_NUMBERS) {
     for (const prefix of DEFAULT_SMS_PREFIXES) {
-      const number = numberOf(row, prefix);
+      const number = buildNumber(row, prefix);
       expect(number).toMatch(/^\+2588[2-7]\d{7}$/);
-      expect(behaviourOfNumber(number)).toBe(row.does);
+      expect(findBehaviour(number)).toBe(row.does);
       // As it stands in a submit_sm.
-      expect(behaviourOfNumber(number.slice(1))).toBe(row.does);
+      expect(findBehaviour(number.slice(1))).toBe(row.does);
     }
   }
   expect(new Set(MAGIC_NUMBERS.map(({ ending }) => ending)).size).toBe(MAGIC_NUMBERS.length);
@@ -29,7 +29,7 @@ test("each magic number keeps the interface's rule and is known by its last seve
 test.each(["+258841234567", "+258840000000", "+258840000099", "+258840000101", "+258881000001", "258840100001", ""])(
   "%s is delivered like any other",
   (number) => {
-    expect(behaviourOfNumber(number)).toBe(DELIVERED);
+    expect(findBehaviour(number)).toBe(DELIVERED);
   },
 );
 
@@ -41,7 +41,7 @@ test("what would harm the others' texts goes by a route and an account of its ow
   expect(routes[0]?.prefixes).toEqual([]);
   for (const [at, row] of apart.entries()) {
     const { prefixes = [], links = [] } = routes[at + 1] ?? {};
-    expect(prefixes).toEqual(DEFAULT_SMS_PREFIXES.map((prefix) => numberOf(row, prefix).slice(1)));
+    expect(prefixes).toEqual(DEFAULT_SMS_PREFIXES.map((prefix) => buildNumber(row, prefix).slice(1)));
     expect(links.map(({ systemId }) => systemId)).toEqual([smscAccounts()[at + 1] ?? ""]);
   }
 });
@@ -54,7 +54,7 @@ test.each([
   ["10", "failed, rejected, invalid_destination"],
 ])("the end of number %s is told as %p", (ending, words) => {
   const row = MAGIC_NUMBERS.find((each) => each.ending === ending);
-  expect(row === undefined ? null : endOf(row)).toBe(words);
+  expect(row === undefined ? null : findEnd(row)).toBe(words);
 });
 
 test("docs/sms.md names each magic number once, and none that is not there", () => {

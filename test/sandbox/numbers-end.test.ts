@@ -1,6 +1,6 @@
 // What a text to each magic number ends as, through a whole pombo: API, queue, SMPP, receipts.
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { MAGIC_NUMBERS, numberOf } from "../../src/sandbox/smsc/magic-numbers.ts";
+import { MAGIC_NUMBERS, buildNumber } from "../../src/sandbox/smsc/magic-numbers.ts";
 import type { Json } from "../fakes/instance.ts";
 import { startPhones } from "./phone-kit.ts";
 
@@ -15,14 +15,14 @@ test("a text to each magic number ends as the table says, in the time that it sa
   await using world = await startPhones();
   const startedAt = world.clock.now();
   for (const row of MAGIC_NUMBERS) {
-    await world.text({ to: numberOf(row), body: row.parts === 2 ? LONG : `to ${row.ending}`, from: "84000" });
+    await world.text({ to: buildNumber(row), body: row.parts === 2 ? LONG : `to ${row.ending}`, from: "84000" });
   }
   const endedAt = new Map<string, number>();
   const seen = async () => new Map((await world.messages()).map((each): [string, Json] => [each.to, each]));
   await world.until("all end as the table says", 80_000, async () => {
     const messages = await seen();
     for (const row of MAGIC_NUMBERS) {
-      const { status, deliveryState, failureCategory } = messages.get(numberOf(row));
+      const { status, deliveryState, failureCategory } = messages.get(buildNumber(row));
       const isSo = Bun.deepEquals({ status, deliveryState, failureCategory }, row.ends);
       if (isSo && !endedAt.has(row.ending)) endedAt.set(row.ending, world.clock.now() - startedAt);
       if (!isSo) endedAt.delete(row.ending);
@@ -49,7 +49,7 @@ test("a text to each magic number ends as the table says, in the time that it sa
 test("what is refused for good gives its credits back, what the network could not deliver does not", async () => {
   await using world = await startPhones();
   const costs = async (ending: string, body = "x") => {
-    const id = await world.text({ to: numberOf({ ending }), body });
+    const id = await world.text({ to: buildNumber({ ending }), body });
     let message: Json;
     await world.until("the end", 30_000, async () => {
       message = (await world.messages()).find((each) => each.id === id);
@@ -66,7 +66,7 @@ test("what is refused for good gives its credits back, what the network could no
 
 test("the reader at 19 opts out by writing STOP to the number that texted it: the next text is refused, and sms.received tells", async () => {
   await using world = await startPhones();
-  const to = numberOf({ ending: "19" });
+  const to = buildNumber({ ending: "19" });
   const { workspace } = world.instance;
   const { next_cursor: cursor } = (await workspace.call("GET", "/api/v1/events")).body.meta;
   await world.text({ to, body: "Promoção", from: "84000" });
@@ -82,7 +82,7 @@ test("the reader at 19 opts out by writing STOP to the number that texted it: th
 
 test("a text from a name arrives at 19 and is not answered, which the terminal says", async () => {
   await using world = await startPhones();
-  await world.text({ to: numberOf({ ending: "19" }), body: "Olá" });
+  await world.text({ to: buildNumber({ ending: "19" }), body: "Olá" });
   await world.until("it is told", 5_000, () => world.lines.some((line) => line.includes("nothing is written back")));
   await world.pass(3_000);
   expect(world.texts.list({ withOut: true }).map(({ direction }) => direction)).toEqual(["in"]);
@@ -90,7 +90,7 @@ test("a text from a name arrives at 19 and is not answered, which the terminal s
 
 test("a text that was refused twice and taken is counted anew the next time", async () => {
   await using world = await startPhones();
-  const to = numberOf({ ending: "13" });
+  const to = buildNumber({ ending: "13" });
   for (const nth of [1, 2]) {
     const id = await world.text({ to, body: "mesmo" });
     await world.until("delivered", 20_000, async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { openInbox } from "../../src/sandbox/mx/inbox.ts";
-import { endOf, MAGIC_NUMBERS, numberOf } from "../../src/sandbox/smsc/magic-numbers.ts";
+import { findEnd, MAGIC_NUMBERS, buildNumber } from "../../src/sandbox/smsc/magic-numbers.ts";
 import { sandboxRoutes } from "../../src/sandbox/web/routes.ts";
 import type { WrittenBack } from "../../src/sandbox/smsc/server.ts";
 import { openTexts, type PhoneText } from "../../src/sandbox/smsc/message-store.ts";
@@ -153,8 +153,8 @@ test("the page has the phones, with every magic number as the one table tells it
   const html = await (await open("taken").ask("/sandbox")).text();
   expect(html).toContain('data-number="84000"');
   for (const row of MAGIC_NUMBERS) {
-    expect(html).toContain(`<dt>${numberOf(row)}</dt><dd>${Bun.escapeHTML(row.told)}`);
-    expect(html).toContain(Bun.escapeHTML(endOf(row)));
+    expect(html).toContain(`<dt>${buildNumber(row)}</dt><dd>${Bun.escapeHTML(row.told)}`);
+    expect(html).toContain(Bun.escapeHTML(findEnd(row)));
   }
 });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { systemRandom } from "../../src/platform/random.ts";
 import { MAX_INCOMPLETE } from "../../src/sandbox/smsc/handset.ts";
-import { numberOf } from "../../src/sandbox/smsc/magic-numbers.ts";
+import { buildNumber } from "../../src/sandbox/smsc/magic-numbers.ts";
 import { type SandboxSmsc, startSandboxSmsc } from "../../src/sandbox/smsc/server.ts";
 import { openTexts, type Texts } from "../../src/sandbox/smsc/message-store.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
@@ -84,7 +84,7 @@ test("enquire_link and unbind are answered, what nobody knows is a generic_nack"
 test("an ESME that is not pombo's sends, and has a receipt for each", async () => {
   // Its receipts come when the clock moves on.
   const turn = setInterval(() => clock.advance(50), 5);
-  const to = [ONE, "258821234567", numberOf({ ending: "01" }).slice(1)];
+  const to = [ONE, "258821234567", buildNumber({ ending: "01" }).slice(1)];
   const seen = await runEsme({ port: smsc.port, systemId: "a", password: "geheim", to, deliveries: 3 });
   clearInterval(turn);
   expect(seen).toMatchObject({ bindStatus: 0, systemId: "sandbox", enquireStatus: 0, unbindStatus: 0 });
@@ -123,7 +123,7 @@ test("a receipt has the usual text, and id, state and our reference in TLVs too"
 test.each([
   ["none", 0, ONE, false],
   ["for failures only, and it arrived", 2, ONE, false],
-  ["for failures only, and it failed", 2, numberOf({ ending: "01" }).slice(1), true],
+  ["for failures only, and it failed", 2, buildNumber({ ending: "01" }).slice(1), true],
 ])("receipts are as asked for: %s", async (_what, registered, to, isSent) => {
   const esme = await bound();
   const before = await esme.submit({ registered, to });
@@ -301,7 +301,7 @@ test("random octets after a bind never end it", async () => {
 
 test("where the second part is refused, a text of one segment arrives, and no other part is", async () => {
   const esme = await bound();
-  const to = numberOf({ ending: "18" }).slice(1);
+  const to = buildNumber({ ending: "18" }).slice(1);
   const statuses: number[] = [];
   for (const seq of [1, 2, 3]) {
     const { status } = await esme.submit({ to, ...partOf("x", { reference: 1, total: 3, seq }) });
@@ -315,7 +315,7 @@ test("where the second part is refused, a text of one segment arrives, and no ot
 
 test("hanging up ends the connections that wait for an answer that never comes, and no others", async () => {
   const [silent, other] = [await bound(), await bound()];
-  silent.write(pdu(ID.submitSm, { sequence: 9 }, submitBody({ to: numberOf({ ending: "16" }).slice(1) })));
+  silent.write(pdu(ID.submitSm, { sequence: 9 }, submitBody({ to: buildNumber({ ending: "16" }).slice(1) })));
   await waitUntil("it is there", 5_000, () => lines.length === 1);
   smsc.hangUp();
   await silent.closed;
@@ -324,7 +324,7 @@ test("hanging up ends the connections that wait for an answer that never comes, 
 
 test("the terminal is told in lines without control characters", async () => {
   const esme = await bound();
-  await esme.submit({ from: "Lo\u001b[2Jja", to: numberOf({ ending: "20" }).slice(1) });
+  await esme.submit({ from: "Lo\u001b[2Jja", to: buildNumber({ ending: "20" }).slice(1) });
   clock.advance(2_000);
   expect(lines.filter((line) => line.includes("Lo"))).toEqual([
     'nothing is written back: "Lo[2Jja" is a name, which no phone can answer  +258840000020',

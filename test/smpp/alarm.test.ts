@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { Alarm } from "../../src/protocols/smpp/session/alarm.ts";
+import { DeadlineTimer } from "../../src/protocols/smpp/session/alarm.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 test("it rings for what is due first, once", () => {
   const clock = fakeClock(0);
   const rung: number[] = [];
-  const alarm = new Alarm(clock, () => void rung.push(clock.now()));
+  const alarm = new DeadlineTimer(clock, () => void rung.push(clock.now()));
   alarm.setFor(500);
   alarm.setFor(200);
   alarm.setFor(900);
@@ -23,7 +23,7 @@ test("rung long after its time, it lets what has come be read first", () => {
   let stoodStillMs = 0;
   const clock = { ...fake, now: () => fake.now() + stoodStillMs };
   const rung: number[] = [];
-  const alarm = new Alarm(clock, () => void rung.push(clock.now()));
+  const alarm = new DeadlineTimer(clock, () => void rung.push(clock.now()));
   alarm.setFor(1_000);
   fake.advance(500);
   stoodStillMs = 60_000;

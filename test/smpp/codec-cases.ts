@@ -12,6 +12,7 @@ import {
   encodePlain,
   type Inbound,
   type Pdu,
+  readPdu,
 } from "../../src/protocols/smpp/pdu/pdu.ts";
 import { encodeSubmit, type SubmitSm } from "../../src/protocols/smpp/pdu/submit-sm.ts";
 import { Wire } from "../../src/protocols/smpp/session/connection.ts";
@@ -64,7 +65,7 @@ async function readOver(bytes: Buffer, size = bytes.length): Promise<{ pdus: Pdu
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   const closed = new Promise((resolve) => socket.once("close", resolve));
   const broken = await new Promise<string>((resolve, reject) => {
-    void new Wire(socket, systemClock, {
+    void new Wire(socket, systemClock, readPdu, {
       received: (read) => void pdus.push(read),
       half: () => undefined,
       drained: () => undefined,
@@ -278,7 +279,7 @@ export const CASES: Record<string, () => Promise<void> | void> = {
       const { pdus } = await readOver(Buffer.concat(answers), size);
       assert.equal(pdus.length, 100);
       const bytes = pdu(ID.submitSm + 0x80000000, { sequence: 100 }, Buffer.from("99\0"));
-      assert.deepEqual(pdus.at(-1), { kind: "submit_answer", sequence: 100, status: 0, messageId: "99", bytes });
+      assert.deepEqual(pdus.at(-1), { kind: "submit_response", sequence: 100, status: 0, messageId: "99", bytes });
     }
   },
   "answers without a body have an empty id": async () => {
@@ -290,7 +291,7 @@ export const CASES: Record<string, () => Promise<void> | void> = {
       ]),
     );
     assert.deepEqual(
-      pdus.map((read) => (read.kind === "submit_answer" ? [read.status, read.messageId] : null)),
+      pdus.map((read) => (read.kind === "submit_response" ? [read.status, read.messageId] : null)),
       [
         [0x58, ""],
         [0, ""],
@@ -300,6 +301,6 @@ export const CASES: Record<string, () => Promise<void> | void> = {
   },
   "a command that nobody knows is told apart, with its number": async () => {
     const { pdus } = await readOver(pdu(0x00010200, { sequence: 5 }, Buffer.from("abc")));
-    assert.deepEqual(pdus, [{ kind: "stranger", sequence: 5, command: "0x00010200", isAnswer: false }]);
+    assert.deepEqual(pdus, [{ kind: "unknown", sequence: 5, command: "0x00010200", isAnswer: false }]);
   },
 };

@@ -40,8 +40,8 @@ test("a place in the window is free when its answer is committed, not when it ha
   await world.until(() => world.answers.length === 2);
   expect(world.link.free).toBe(0);
   expect(world.send("c")).toEqual(["c"]);
-  world.answers[0]?.settled();
-  world.answers[0]?.settled();
+  world.answers[0]?.settle();
+  world.answers[0]?.settle();
   expect(world.link.free).toBe(1);
   expect(world.send("c", "d")).toEqual(["d"]);
 });
@@ -53,7 +53,7 @@ test("places that are about to be given back count from half of the window on, a
   world.send("a", "b", "c", "d");
   await world.until(() => world.answers.length === 4);
   const [first] = world.answers;
-  expect([0, 1, 2, 4, 9].map((settled) => world.link.freeWith(settled))).toEqual([0, 0, 2, 4, 4]);
+  expect([0, 1, 2, 4, 9].map((settle) => world.link.freeWith(settle))).toEqual([0, 0, 2, 4, 4]);
   expect(first?.isPresent()).toBe(true);
   world.link.reconnect("for a test");
   await world.until(() => world.unbound.length === 1);
@@ -68,12 +68,12 @@ test("it asks for more at once when half of the window is free, else in 2 ms", a
   await world.until(() => world.ready.length === 1);
   world.send("a", "b", "c", "d");
   await world.until(() => world.answers.length === 4);
-  world.answers[0]?.settled();
+  world.answers[0]?.settle();
   await Promise.resolve();
   expect(world.ready).toEqual([4]);
   world.clock.advance(2);
   expect(world.ready).toEqual([4, 1]);
-  for (const { settled } of world.answers) settled();
+  for (const { settle } of world.answers) settle();
   // Once, after all of one commit.
   await Promise.resolve();
   expect(world.ready).toEqual([4, 1, 4]);
@@ -192,7 +192,7 @@ test("a dropped connection loses what was not answered, and nothing that was", a
     // What is committed after the end concerns the next session in nothing.
     world.clock.advance(1_000);
     await world.until(() => world.link.state.state === "bound");
-    world.answers[0]?.settled();
+    world.answers[0]?.settle();
     expect(world.link.state).toMatchObject({ taken: 0 });
     expect(world.link.epoch).toBe(2);
   }

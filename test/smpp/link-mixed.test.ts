@@ -49,9 +49,9 @@ function sendAll(smsc: SmscHandle) {
         next += batch.length;
         for (const { segment: unsent } of link.send(batch)) fate(unsent, "unsent");
       },
-      answered(answer) {
+      responded(answer) {
         fate(answer.segment, answer.isLate ? "late" : "answered");
-        setImmediate(answer.settled);
+        setImmediate(answer.settle);
       },
       timedOut: (late) => fate(late, "timed out"),
       lost: (lost) => {

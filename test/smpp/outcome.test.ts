@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isFrequent, nextStep, outcomeOf, statusText } from "../../src/protocols/smpp/submit-outcome.ts";
+import { isFrequent, nextStep, findStatusRule, formatStatus } from "../../src/protocols/smpp/submit-outcome.ts";
 import { type StatusRule, STATUSES } from "../../src/protocols/smpp/pdu/status-table.ts";
 
 const FRESH = { retries: 0, canReroute: true, canReencode: true };
@@ -40,8 +40,8 @@ const TABLE: [
 ];
 
 for (const [codes, action, category, more = {}] of TABLE) {
-  test(`${codes.map(statusText).join(", ")}: ${action}, ${category}`, () => {
-    for (const code of codes) expect([code, outcomeOf(code)]).toMatchObject([code, { action, category, ...more }]);
+  test(`${codes.map(formatStatus).join(", ")}: ${action}, ${category}`, () => {
+    for (const code of codes) expect([code, findStatusRule(code)]).toMatchObject([code, { action, category, ...more }]);
   });
 }
 
@@ -49,14 +49,15 @@ test("every status has its own SMPP name; what has none is named by its number",
   const names = [...STATUSES.values()].map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(names.every((name) => /^ESME_R[A-Z_]+$/.test(name))).toBe(true);
-  expect([outcomeOf(0).name, outcomeOf(0x58).name, outcomeOf(0x410).name]).toEqual([
+  expect([findStatusRule(0).name, findStatusRule(0x58).name, findStatusRule(0x410).name]).toEqual([
     ...["ESME_ROK", "ESME_RTHROTTLED", "0x00000410"],
   ]);
-  expect(statusText(0x58)).toBe("0x00000058");
+  expect(formatStatus(0x58)).toBe("0x00000058");
 });
 
 test("retries wait longer each time, up to the most, and end where the rule has a number", () => {
-  const step = (code: number, retries: number) => nextStep(outcomeOf(code), { ...FRESH, canReroute: false, retries });
+  const step = (code: number, retries: number) =>
+    nextStep(findStatusRule(code), { ...FRESH, canReroute: false, retries });
   const waits = [0, 1, 5, 6, 60].map((retries) => step(0x64, retries));
   expect(waits.map((each) => (each.kind === "retry" ? each.afterMs : null))).toEqual([
     ...[5_000, 10_000, 160_000, 300_000, 300_000],
@@ -69,21 +70,21 @@ test("retries wait longer each time, up to the most, and end where the rule has 
 });
 
 test("another route is tried once, where there is one", () => {
-  expect(nextStep(outcomeOf(0x0b), FRESH)).toEqual({ kind: "reroute" });
-  expect(nextStep(outcomeOf(0x0b), { ...FRESH, canReroute: false })).toEqual({
+  expect(nextStep(findStatusRule(0x0b), FRESH)).toEqual({ kind: "reroute" });
+  expect(nextStep(findStatusRule(0x0b), { ...FRESH, canReroute: false })).toEqual({
     ...{ kind: "failed", category: "invalid_destination" },
   });
-  expect(nextStep(outcomeOf(0x45), FRESH).kind).toBe("retry");
-  expect(nextStep(outcomeOf(0x45), { ...FRESH, retries: 2 })).toEqual({ kind: "reroute" });
-  expect(nextStep(outcomeOf(0x45), { ...FRESH, retries: 2, canReroute: false }).kind).toBe("failed");
+  expect(nextStep(findStatusRule(0x45), FRESH).kind).toBe("retry");
+  expect(nextStep(findStatusRule(0x45), { ...FRESH, retries: 2 })).toEqual({ kind: "reroute" });
+  expect(nextStep(findStatusRule(0x45), { ...FRESH, retries: 2, canReroute: false }).kind).toBe("failed");
 });
 
 test("what is accepted, refused or to be written anew is so at once", () => {
-  expect(nextStep(outcomeOf(0), FRESH)).toEqual({ kind: "accepted" });
-  expect(nextStep(outcomeOf(0x0a), FRESH)).toEqual({ kind: "failed", category: "sender_rejected" });
-  expect(nextStep(outcomeOf(0x0e), FRESH)).toEqual({ kind: "failed", category: "provider_auth" });
-  expect(nextStep(outcomeOf(0x104), FRESH)).toEqual({ kind: "reencode" });
-  expect(nextStep(outcomeOf(0x104), { ...FRESH, canReencode: false })).toEqual({
+  expect(nextStep(findStatusRule(0), FRESH)).toEqual({ kind: "accepted" });
+  expect(nextStep(findStatusRule(0x0a), FRESH)).toEqual({ kind: "failed", category: "sender_rejected" });
+  expect(nextStep(findStatusRule(0x0e), FRESH)).toEqual({ kind: "failed", category: "provider_auth" });
+  expect(nextStep(findStatusRule(0x104), FRESH)).toEqual({ kind: "reencode" });
+  expect(nextStep(findStatusRule(0x104), { ...FRESH, canReencode: false })).toEqual({
     ...{ kind: "failed", category: "content_rejected" },
   });
 });
@@ -93,9 +94,9 @@ test("a route's own entries come before the table, member by member", () => {
     [0x410, { action: "fail", category: "blocked", name: "BLACKLISTED" }],
     [0x58, { delayMs: [3_000, 3_000] }],
   ]);
-  expect(outcomeOf(0x410, overrides)).toMatchObject({ action: "fail", category: "blocked", name: "BLACKLISTED" });
-  expect(outcomeOf(0x58, overrides)).toMatchObject({ name: "ESME_RTHROTTLED", delayMs: [3_000, 3_000] });
-  expect(outcomeOf(0x59, overrides)).toEqual(outcomeOf(0x59));
+  expect(findStatusRule(0x410, overrides)).toMatchObject({ action: "fail", category: "blocked", name: "BLACKLISTED" });
+  expect(findStatusRule(0x58, overrides)).toMatchObject({ name: "ESME_RTHROTTLED", delayMs: [3_000, 3_000] });
+  expect(findStatusRule(0x59, overrides)).toEqual(findStatusRule(0x59));
 });
 
 test("more than a fifth of the last fifty answers is frequent", () => {

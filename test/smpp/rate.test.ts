@@ -39,13 +39,13 @@ test("it says when it is worth asking again", () => {
 
 /** So many answers to what is sent at `now`. @returns how often it slowed down */
 function answer(rate: Rate, status: number, times: number, now: number): number {
-  return Array.from({ length: times }, () => rate.answered(status, now, now)).filter(Boolean).length;
+  return Array.from({ length: times }, () => rate.responded(status, now, now)).filter(Boolean).length;
 }
 
 test("one answer of 0x58 among many changes nothing", () => {
   const rate = new Rate(40, 0);
   for (let nth = 1; nth <= 1_000; nth += 1)
-    expect(rate.answered(nth % 100 === 0 ? THROTTLED : OK, nth, nth)).toBe(false);
+    expect(rate.responded(nth % 100 === 0 ? THROTTLED : OK, nth, nth)).toBe(false);
   expect(rate.perSecond).toBe(40);
 });
 
@@ -54,7 +54,7 @@ test("where nothing is taken, the rate is halved once for all that was on its wa
   expect(answer(rate, THROTTLED, 50, 1)).toBe(1);
   expect(rate.perSecond).toBe(20);
   // Sent before that, and answered after it.
-  for (let time = 0; time < 50; time += 1) expect(rate.answered(THROTTLED, 1, 60)).toBe(false);
+  for (let time = 0; time < 50; time += 1) expect(rate.responded(THROTTLED, 1, 60)).toBe(false);
   expect(answer(rate, THROTTLED, 50, 61)).toBe(1);
   expect(rate.perSecond).toBe(10);
   for (let now = 100; now < 120; now += 1) answer(rate, THROTTLED, 50, now);
@@ -82,7 +82,7 @@ test("each segment that is taken adds a thirtieth of one a second, up to what is
 
 test("a full queue at one destination changes nothing; in more than a fifth of the answers it is all of them", () => {
   const rate = new Rate(40, 0);
-  for (let nth = 0; nth < 100; nth += 1) expect(rate.answered(nth % 10 === 0 ? FULL : OK, nth, nth)).toBe(false);
+  for (let nth = 0; nth < 100; nth += 1) expect(rate.responded(nth % 10 === 0 ? FULL : OK, nth, nth)).toBe(false);
   expect(answer(rate, FULL, 30, 100_000)).toBe(1);
   expect(rate.perSecond).toBe(20);
 });
@@ -113,7 +113,7 @@ function run(rate: Rate, { offeredPerSecond, takes }: Smsc, seconds: number) {
       const [oldest] = onTheirWay;
       if (oldest === undefined || oldest.sentAt + ROUND_TRIP_MS > now) break;
       onTheirWay.shift();
-      rate.answered(oldest.isTaken ? OK : THROTTLED, oldest.sentAt, now);
+      rate.responded(oldest.isTaken ? OK : THROTTLED, oldest.sentAt, now);
       counted[oldest.isTaken ? "taken" : "throttled"] += 1;
       if (!oldest.isTaken) again.push(now + 1_000);
     }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { watch, type Watched } from "../../src/protocols/smpp/session/liveness.ts";
+import { checkLiveness, type LivenessState } from "../../src/protocols/smpp/session/liveness.ts";
 
 const LIMITS = {
   bindTimeoutMs: 30_000,
@@ -11,7 +11,7 @@ const LIMITS = {
   unbindMs: 5_000,
 };
 
-const BOUND: Watched = {
+const BOUND: LivenessState = {
   phase: "bound",
   phaseSince: 0,
   receivedAt: 50_000,
@@ -20,7 +20,7 @@ const BOUND: Watched = {
   pausedSince: null,
 };
 
-const at = (now: number, change: Partial<Watched>) => watch({ ...BOUND, ...change }, LIMITS, now);
+const at = (now: number, change: Partial<LivenessState>) => checkLiveness({ ...BOUND, ...change }, LIMITS, now);
 
 test("half a PDU, an answer that is missing and silence end a session that reads", () => {
   expect(at(60_000, { midPduSince: 50_000 })).toEqual({ kind: "break", reason: "a PDU was not finished" });

@@ -1,7 +1,7 @@
 // A link and the SMSC it talks to, with what the link told kept for tests.
 
 import { Link, type LinkEvents } from "../../src/protocols/smpp/link.ts";
-import type { Answer } from "../../src/protocols/smpp/submit-queue.ts";
+import type { SubmitResponse } from "../../src/protocols/smpp/submit-queue.ts";
 import type { Unbound } from "../../src/protocols/smpp/persistent-session.ts";
 import type { Inbound } from "../../src/protocols/smpp/pdu/pdu.ts";
 import { LINK_DEFAULTS, type LinkSettings } from "../../src/protocols/smpp/settings.ts";
@@ -21,7 +21,7 @@ export interface LinkWorld {
   clock: FakeClock;
   /** Of every timer that was set, in ms. */
   delays: number[];
-  answers: Answer<NamedSegment>[];
+  answers: SubmitResponse<NamedSegment>[];
   timedOut: string[];
   lost: string[];
   received: { message: Inbound; acknowledge: (status: number) => void }[];
@@ -29,7 +29,7 @@ export interface LinkWorld {
   bound: string[];
   unbound: Unbound[];
   logged: { name: string; fields: LogFields; level: string }[];
-  /** Answers are settled, and messages acknowledged, as soon as they come; otherwise the test does. */
+  /** Answers are settle, and messages acknowledged, as soon as they come; otherwise the test does. */
   isSettling: boolean;
   isAcknowledging: boolean;
   /** Sends segments of these names, texts to one number. @returns the names of those not written */
@@ -83,9 +83,9 @@ export function makeLink(
   };
   const events: LinkEvents<NamedSegment> = {
     ready: told((free: number) => void world.ready.push(free)),
-    answered: told((answer: Answer<NamedSegment>) => {
+    responded: told((answer: SubmitResponse<NamedSegment>) => {
       world.answers.push(answer);
-      if (world.isSettling) answer.settled();
+      if (world.isSettling) answer.settle();
     }),
     timedOut: told(({ name }: NamedSegment) => void world.timedOut.push(name)),
     lost: told((segments: NamedSegment[]) => void world.lost.push(...segments.map(({ name }) => name))),

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
 import { Backlog } from "../../src/modules/sms/queue/backlog.ts";
-import { LinkWatch } from "../../src/modules/sms/gateway/link-status.ts";
+import { LinkStatus } from "../../src/modules/sms/gateway/link-status.ts";
 import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { linkConfig } from "../texting/world.ts";
 
@@ -18,11 +18,11 @@ function makeBacklog() {
     name: "vodacom-a",
     window: 10,
     inUse: 0,
-    ...new LinkWatch(route, clock).sight({ state: "bound" }),
+    ...new LinkStatus(route, clock).sight({ state: "bound" }),
   };
   const backlog = new Backlog({
     routes,
-    waiting: { of: () => ({ waiting: state.waiting, oldestAt: null }), isAtLimit: (count) => count >= 100_000 },
+    waiting: { get: () => ({ waiting: state.waiting, oldestAt: null }), isAtLimit: (count) => count >= 100_000 },
     links: { unboundMs: () => state.unboundMs, views: () => [{ ...view, ratePerSecond: state.ratePerSecond }] },
     isPaused: () => state.isPaused,
     clock,

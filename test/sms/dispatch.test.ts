@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Clock } from "../../src/platform/clock.ts";
-import { Dispatcher, type DispatchTarget } from "../../src/modules/sms/gateway/dispatch.ts";
+import { Dispatcher } from "../../src/modules/sms/gateway/dispatch.ts";
+import type { DispatchTarget } from "../../src/modules/sms/gateway/link-event.ts";
 import type { Submission } from "../../src/modules/sms/gateway/submission.ts";
 import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { defaultSmsRoute } from "../../src/config/config.ts";
@@ -32,8 +33,11 @@ test("a segment that falls due while a link looks for it is not left waiting for
   const clock = restlessClock(1_000);
   const [route] = openRoutes([defaultSmsRoute("vodacom")]).values();
   if (route === undefined) throw new Error("no route");
+  const open: DispatchTarget[] = [];
   const dispatcher = new Dispatcher({
     sms: ledger,
+    links: { open },
+    breaker: { allowance: () => Infinity },
     suppressions: openSuppressionStore(of.db),
     isHeld: () => false,
     commit: of.committer.commit,
@@ -42,8 +46,8 @@ test("a segment that falls due while a link looks for it is not left waiting for
     log: { event: () => undefined, error: (_where, error) => expect(error).toBeUndefined() },
   });
   const { promise: sent, resolve } = Promise.withResolvers<Submission[]>();
-  const outlet: DispatchTarget = { name: "a", route, free: 1, freeWith: () => 1, send: resolve };
-  dispatcher.add(outlet);
+  const outlet: DispatchTarget = { name: "a", route, free: 1, freeWith: () => 1, send: resolve, returned: 0 };
+  open.push(outlet);
   // Due one millisecond after the link looks, and before anything else is asked of the clock.
   await of.committer.commit(() => addMessage(ledger, 1, { segment: { nextAt: 1_001 } }));
   dispatcher.nudge({ route: "vodacom", priority: "transactional", workspaceId: 1, nextAt: 1_001 });
@@ -63,8 +67,11 @@ function start() {
   let behindMs = 0;
   const [route] = openRoutes([defaultSmsRoute("vodacom")]).values();
   if (route === undefined) throw new Error("no route");
+  const open: DispatchTarget[] = [];
   const dispatcher = new Dispatcher({
     sms: ledger,
+    links: { open },
+    breaker: { allowance: () => Infinity },
     suppressions: openSuppressionStore(of.db),
     isHeld: () => false,
     commit: of.committer.commit,
@@ -75,8 +82,8 @@ function start() {
   const sent: [messageId: number, seqs: number[]][] = [];
   const send = (flights: Submission[]) =>
     void sent.push(...flights.map(({ messageId, seqs }) => [messageId, seqs] as [number, number[]]));
-  const outlet: DispatchTarget = { name: "a", route, free: 10, freeWith: () => 10, send };
-  dispatcher.add(outlet);
+  const outlet: DispatchTarget = { name: "a", route, free: 10, freeWith: () => 10, send, returned: 0 };
+  open.push(outlet);
   return {
     of,
     ledger,
@@ -139,7 +146,7 @@ test("the parts behind one that is refused in the same transaction are not claim
   void on.commit(() => on.ledger.segments.end(first, { state: "failed", now: 1_000 }, said));
   await on.rest();
   expect(on.sent).toEqual([]);
-  expect(on.ledger.segments.of(id).map(({ state, credit }) => [state, credit])).toEqual([
+  expect(on.ledger.segments.listByMessage(id).map(({ state, credit }) => [state, credit])).toEqual([
     ["failed", "refunded"],
     ["failed", "refunded"],
   ]);
@@ -191,7 +198,7 @@ test("of texts that are claimed together the one that a bug keeps from it is fou
     on.steady.advance(1_000);
   }
   expect(on.sent).toEqual(ids.map((id) => [id, [1]]));
-  expect(on.ledger.segments.of(poisoned ?? 0)).toMatchObject([{ state: "ready", attempts: 0 }]);
+  expect(on.ledger.segments.listByMessage(poisoned ?? 0)).toMatchObject([{ state: "ready", attempts: 0 }]);
   // All together, then it alone.
   expect(on.bugs.splice(0)).toHaveLength(2);
   on.of.db.sqlite.run("DROP TRIGGER poison");

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import {
-  categoryOfError,
+  findFailureCategory,
   type FailureCategory,
   isUnknownSubscriber,
   networkErrorText,
@@ -20,16 +20,16 @@ for (const [numbers, category] of GSM) {
   test(`GSM errors ${numbers.join(", ")} are ${category}, in the TLV and by default in the text`, () => {
     for (const code of numbers) {
       const networkError = { network: "gsm", code } as const;
-      expect([code, categoryOfError({ err: null, networkError })]).toEqual([code, category]);
+      expect([code, findFailureCategory({ err: null, networkError })]).toEqual([code, category]);
       const err = String(code).padStart(3, "0");
-      expect([err, categoryOfError({ err, networkError: null })]).toEqual([err, category]);
+      expect([err, findFailureCategory({ err, networkError: null })]).toEqual([err, category]);
     }
   });
 }
 
 test("the TLV counts before the text, unless it says that there is no error", () => {
   const of = (network: "gsm" | "is95", code: number) =>
-    categoryOfError({ err: "001", networkError: { network, code } });
+    findFailureCategory({ err: "001", networkError: { network, code } });
   expect(of("gsm", 27)).toBe("absent_subscriber");
   expect(of("gsm", 0)).toBe("unknown_subscriber");
   // Another network's numbers are not GSM's.
@@ -42,12 +42,12 @@ test("a route's own words come first, with or without zeros", () => {
     ["0A7", "absent_subscriber"],
     ["001", "absent_subscriber"],
   ]);
-  const of = (err: string) => categoryOfError({ err, networkError: null }, overrides);
+  const of = (err: string) => findFailureCategory({ err, networkError: null }, overrides);
   expect([of("069"), of("69"), of("0A7"), of("001"), of("1"), of("005"), of("ABC")]).toEqual([
     ...(["blocked", "blocked", "absent_subscriber", "absent_subscriber"] as const),
     ...(["unknown_subscriber", "unknown_subscriber", null] as const),
   ]);
-  expect(categoryOfError({ err: null, networkError: { network: "gsm", code: 69 } }, overrides)).toBe("blocked");
+  expect(findFailureCategory({ err: null, networkError: { network: "gsm", code: 69 } }, overrides)).toBe("blocked");
 });
 
 test("network_error_code is a network and a number (SMPP 3.4 §5.3.2.31)", () => {

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { defaultSmsRoute } from "../../src/config/config.ts";
 import { CircuitBreaker } from "../../src/modules/sms/gateway/circuit-breaker.ts";
-import { outcomeOf } from "../../src/protocols/smpp/submit-outcome.ts";
+import { findStatusRule } from "../../src/protocols/smpp/submit-outcome.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
-const [OK, FULL, ERROR, THROTTLED] = [0x00, 0x14, 0x45, 0x58].map((status) => outcomeOf(status));
+const [OK, FULL, ERROR, THROTTLED] = [0x00, 0x14, 0x45, 0x58].map((status) => findStatusRule(status));
 
 function makeHealth(failover = ["other"]) {
   const clock = fakeClock();
@@ -14,10 +14,10 @@ function makeHealth(failover = ["other"]) {
     routes: new Map([["own", { config: { ...defaultSmsRoute("own"), failover } }]]),
     steady: clock,
     log: { event: (name) => void events.push(name), error: () => undefined },
-    pause: (_, ms) => void pauses.push(ms),
+    links: { pause: (_, ms) => void pauses.push(ms) },
   });
   const answer = (rule = OK, times = 1) => {
-    for (let time = 0; time < times; time += 1) if (rule !== undefined) health.answered("own", rule);
+    for (let time = 0; time < times; time += 1) if (rule !== undefined) health.responded("own", rule);
   };
   return { health, clock, events, pauses, answer };
 }
@@ -70,7 +70,7 @@ test("after the pause three are tried: good answers close it, one error or none 
   expect(pauses).toEqual([30_000, 60_000]);
   clock.advance(60_000);
   health.sent("own", 1);
-  health.unanswered("own");
+  health.timedOut("own");
   expect(pauses.at(-1)).toBe(120_000);
   for (let time = 0; time < 5; time += 1) {
     clock.advance(300_000);

@@ -34,7 +34,7 @@ async function start() {
     /** Receipts of one transaction, for the numbers from `first` on. */
     async hear(workspaceId: number, count: number, { first = 0, isInvalid = true, at = MINUTE, route = ROUTE } = {}) {
       for (let nth = first; nth < first + count; nth += 1)
-        numbers.told({ route, workspaceId, address: number(nth), isInvalid, at });
+        numbers.note({ route, workspaceId, address: number(nth), isInvalid, at });
       await commit(() => undefined);
       await commit(() => undefined);
     },

@@ -3,11 +3,10 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { Committer } from "../../src/platform/db/group-commit.ts";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
-import type { Words } from "../../src/modules/sms/queue/segment-store.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import { changeCredits } from "../../src/modules/workspaces/credits.ts";
 import { seeded, temporaryFolder, turn } from "../db/temporary.ts";
 import { addMessage, addWorkspace, type Ledger, openLedger } from "./rows.ts";
+import type { SegmentRow, Words } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 // Random histories of texts, with closures that are rolled back, transactions that are lost and databases that
 // are closed in the middle and opened again: after each, credits add up.
@@ -130,7 +129,7 @@ describe("random histories", () => {
           else {
             const rows = query<{ message_id: number; seq: number }>(db, "SELECT message_id, seq FROM sms_segment");
             const chosen = rows[at % Math.max(1, rows.length)];
-            const row = chosen === undefined ? undefined : ledger.segments.one(chosen.message_id, chosen.seq);
+            const row = chosen === undefined ? undefined : ledger.segments.find(chosen.message_id, chosen.seq);
             if (row !== undefined) move(current, row, draw, now);
           }
           if (fate === 0) throw new Error("rolled back");

@@ -3,7 +3,7 @@ import { SegmentedMessage } from "sms-segments-calculator";
 import { METHODS, normalForm, SHIFT_TABLES } from "../../src/modules/sms/encoding/encoding.ts";
 import { readHeader } from "../../src/modules/sms/encoding/user-data-header.ts";
 import { reassemble, readPart } from "../../src/modules/sms/encoding/reassemble.ts";
-import { joinParts, splitText, submissionsOf } from "../../src/modules/sms/encoding/segment.ts";
+import { joinParts, splitText, toSubmissions } from "../../src/modules/sms/encoding/segment.ts";
 import { seeded } from "../db/temporary.ts";
 import { PLAIN, randomLength, randomText } from "./texts.ts";
 
@@ -45,7 +45,7 @@ test(
         for (const nli of SHIFT_TABLES) {
           const split = splitText(text, { ...PLAIN, method, nli });
           expect(joinParts(split)).toBe(text);
-          const parts = submissionsOf(split, { method, defaultCharset: "gsm7", reference }).map((each) =>
+          const parts = toSubmissions(split, { method, defaultCharset: "gsm7", reference }).map((each) =>
             readPart({
               esmClass: each.hasHeader ? 0x40 : 0,
               dataCoding: each.dataCoding,

@@ -26,7 +26,7 @@ async function start() {
       now: 0,
       limit: 1,
     });
-    const row = sms.segments.one(id, 1);
+    const row = sms.segments.find(id, 1);
     if (row === undefined) throw new Error("there is no such segment");
     sms.segments.accept(row, { smscId: "ff", smscIdKey: "ff", expectsReceipt: true, now: 0 }, NOTHING);
   });

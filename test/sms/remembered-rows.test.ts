@@ -10,8 +10,8 @@ const STEPS = 160;
 
 /** One change of a text, whether or not it can be made. */
 function change(ledger: Ledger, id: number, { pick, now }: { pick: (of: number) => number; now: number }): void {
-  const { segments, work, messages } = ledger;
-  const rows = segments.of(id);
+  const { segments, messages } = ledger;
+  const rows = segments.listByMessage(id);
   const row = rows[pick(rows.length)];
   const workspaceId = messages.byId(id)?.workspaceId ?? 0;
   if (row === undefined) return;
@@ -32,11 +32,11 @@ function change(ledger: Ledger, id: number, { pick, now }: { pick: (of: number) 
     () => segments.endReady(id, { state: "expired", now }, SILENT),
     () => segments.moveReady(id, { route: "vodacom", isRefused: true }),
     () => segments.markInFlightUnknown(now, now + 5),
-    () => work.claimRest(id, { link: "a", leaseEpoch: now, now }),
-    () => work.recode(id, [Buffer.from("y")]),
-    () => work.moveTimes({ byMs: 3, beforeMs: now, seenForMs: 0 }),
-    () => work.free("vodacom", ["a"]),
-    () => work.unpin(["b"]),
+    () => segments.claimRest(id, { link: "a", leaseEpoch: now, now }),
+    () => segments.recode(id, [Buffer.from("y")]),
+    () => segments.moveTimes({ byMs: 3, beforeMs: now, seenForMs: 0 }),
+    () => segments.free("vodacom", ["a"]),
+    () => segments.unpin(["b"]),
   ];
   moves[pick(moves.length)]?.();
 }
@@ -69,7 +69,7 @@ test("what is remembered of texts and credits is what is stored, whatever change
     // Nothing of the fresh stores is remembered.
     const fresh = openLedger(temporaryView(of.db));
     for (const id of ids.slice(-4)) {
-      expect(ledger.segments.of(id)).toEqual(fresh.segments.of(id));
+      expect(ledger.segments.listByMessage(id)).toEqual(fresh.segments.listByMessage(id));
       expect(ledger.messages.byId(id)).toEqual(fresh.messages.byId(id));
     }
     expect(ledger.workspaces.byId(workspaceId)?.smsCredits).toBe(balance.get(workspaceId)?.credits);
@@ -84,7 +84,7 @@ test("the segments of long texts are not remembered", () => {
   const isRemembered = (parts: number) => {
     const id = addMessage(ledger, parts);
     for (const follower of of.db.listeners) follower.onCommit?.();
-    return ledger.segments.of(id) === ledger.segments.of(id);
+    return ledger.segments.listByMessage(id) === ledger.segments.listByMessage(id);
   };
   expect([1, 4, 5, 49].map(isRemembered)).toEqual([true, true, false, false]);
 });

@@ -1,10 +1,10 @@
 import type { Db } from "../../src/platform/db/open.ts";
-import type { NewSegment } from "../../src/modules/sms/queue/segment-store.ts";
 import type { NewMessage } from "../../src/modules/sms/queue/message-store.ts";
-import { openSmsStores, type SmsStores } from "../../src/server/stores.ts";
+import { openSmsStores, type SmsStores } from "../../src/modules/sms/stores.ts";
 import { openCreditStore } from "../../src/modules/workspaces/credit-store.ts";
 import { changeCredits } from "../../src/modules/workspaces/credits.ts";
 import { openWorkspaceStore } from "../../src/modules/workspaces/store.ts";
+import type { NewSegment } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 // Messages and segments as acceptance would write them, for tests of the stores and of what moves them.
 

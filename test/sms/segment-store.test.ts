@@ -1,11 +1,10 @@
 import { expect, test } from "bun:test";
 import { type TemporaryDatabase, temporaryDatabase } from "../db/temporary.ts";
 import { prepareAtOnce } from "../../src/platform/db/statement.ts";
-import type { Claim } from "../../src/modules/sms/queue/segment-store.ts";
-import { openSegmentStore, type Words } from "../../src/modules/sms/queue/segment-store.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
+import { openSegmentStore } from "../../src/modules/sms/queue/segment-store.ts";
 import { openMessageStore } from "../../src/modules/sms/queue/message-store.ts";
 import { addMessage } from "./rows.ts";
+import type { Claim, SegmentRow, Words } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 const CLAIM: Claim = {
   route: "vodacom",
@@ -27,7 +26,11 @@ const THROTTLED: Words = {
 function start(of: TemporaryDatabase = temporaryDatabase()) {
   const settled: number[] = [];
   const messages = openMessageStore(of.db);
-  const segments = openSegmentStore(of.db, (id) => void settled.push(id));
+  const segments = openSegmentStore(
+    of.db,
+    (id) => void settled.push(id),
+    () => undefined,
+  );
   return { of, settled, messages, segments, commit: of.committer.commit, [Symbol.dispose]: () => of[Symbol.dispose]() };
 }
 
@@ -86,7 +89,11 @@ test("claims, starts and receipts read by the partial indexes", () => {
   }) as typeof prepare;
   using _all = prepareAtOnce();
   openMessageStore(on.of.db);
-  openSegmentStore(on.of.db, () => undefined);
+  openSegmentStore(
+    on.of.db,
+    () => undefined,
+    () => undefined,
+  );
   const plan = (...words: string[]) =>
     planOf((asked.find((sql) => words.every((word) => sql.includes(word))) ?? "").replaceAll("?", "0"));
   const claim = plan("IN (", "LIMIT");
@@ -96,8 +103,8 @@ test("claims, starts and receipts read by the partial indexes", () => {
   expect(claim).not.toContain("TEMP B-TREE");
   expect(plan("update", "state = 'in_flight'")).toContain("sms_segment_open (state=?)");
   expect(plan("select", "state = 'unknown'")).toContain("sms_segment_open (state=? AND next_at<?)");
-  expect(plan("select", '"smsc_id_key" = ?')).toContain("sms_segment_id (route=? AND smsc_id_key=?)");
-  expect(plan("select", '"smsc_id_key2" = ?')).toContain("sms_segment_id2 (route=? AND smsc_id_key2=?)");
+  expect(plan("select", '"smsc_id_key" = +?')).toContain("sms_segment_id (route=? AND smsc_id_key=?)");
+  expect(plan("select", '"smsc_id_key2" = +?')).toContain("sms_segment_id2 (route=? AND smsc_id_key2=?)");
   expect(plan("is_final = 0")).toContain("sms_message_open (status=? AND expires_at<?)");
 });
 
@@ -114,7 +121,7 @@ test("an answer of another connection, or one that comes twice, changes nothing"
   expect(await on.commit(() => segments.accept(row, { ...answer, smscId: "B" }, FINE))).toBe(false);
   expect(await on.commit(() => segments.unknown(row, { now: 1_200, giveUpAt: 9_000 }))).toBe(false);
   expect(on.settled).toEqual([row.messageId]);
-  expect(segments.of(row.messageId)).toMatchObject([
+  expect(segments.listByMessage(row.messageId)).toMatchObject([
     {
       state: "accepted",
       smscId: "A1",
@@ -138,7 +145,9 @@ test("what was in flight at a start is unknown, and is found when it is to be gi
   if (due === undefined) throw new Error("nothing is due");
   const again = { now: 5_000, nextAt: 5_000, isCounted: true, isResend: true };
   expect(await on.commit(() => segments.retry(due, again, FINE))).toBe(true);
-  expect(segments.of(due.messageId)).toMatchObject([{ state: "ready", link: null, attempts: 1, resends: 1 }]);
+  expect(segments.listByMessage(due.messageId)).toMatchObject([
+    { state: "ready", link: null, attempts: 1, resends: 1 },
+  ]);
 });
 
 test("a throttled segment is ready again later and loses no attempt; its fellow parts stay on the link", async () => {
@@ -151,7 +160,7 @@ test("a throttled segment is ready again later and loses no attempt; its fellow 
     segments.retry(first, { now: 1_100, nextAt: 2_100, isCounted: false, isResend: false }, THROTTLED);
     segments.delayReady(id, 2_100);
   });
-  expect(segments.of(id)).toMatchObject([
+  expect(segments.listByMessage(id)).toMatchObject([
     { state: "ready", link: "a", attempts: 0, nextAt: 2_100, category: "throttled", reason: "x" },
     { state: "ready", link: "a", nextAt: 2_100 },
   ]);
@@ -168,9 +177,9 @@ test("the rest of a message that is refused is ended together, and what is under
   const [first] = await on.commit(() => segments.claim({ ...CLAIM, limit: 1 }));
   const said: Words = { ...THROTTLED, category: "content_rejected" };
   expect(await on.commit(() => segments.endReady(id, { state: "failed", now: 1_100 }, said))).toBe(2);
-  expect(segments.of(id).map(({ state }) => state)).toEqual(["in_flight", "failed", "failed"]);
+  expect(segments.listByMessage(id).map(({ state }) => state)).toEqual(["in_flight", "failed", "failed"]);
   expect(first?.seq).toBe(1);
-  expect(segments.of(id)[2]).toMatchObject({ changedAt: 1_100, category: "content_rejected" });
+  expect(segments.listByMessage(id)[2]).toMatchObject({ changedAt: 1_100, category: "content_rejected" });
 });
 
 test("an id is found under its route, also when it came twice or belongs to a second submit", async () => {

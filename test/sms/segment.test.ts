@@ -5,7 +5,7 @@ import {
   capacities,
   joinParts,
   splitText,
-  submissionsOf,
+  toSubmissions,
   type WireForm,
 } from "../../src/modules/sms/encoding/segment.ts";
 import { PLAIN } from "./texts.ts";
@@ -113,7 +113,7 @@ test("units used and left tell how much more the last segment takes", () => {
 test("the header of each part is that of its method", () => {
   const split = splitText("a".repeat(161), PLAIN);
   const headers = (wire: Partial<WireForm>) =>
-    submissionsOf(split, { ...GSM7, ...wire }).map(({ hasHeader, shortMessage, sar }) =>
+    toSubmissions(split, { ...GSM7, ...wire }).map(({ hasHeader, shortMessage, sar }) =>
       hasHeader ? Buffer.from(shortMessage.subarray(0, 1 + (shortMessage[0] ?? 0))).toString("hex") : sar,
     );
   expect(headers({ method: "udh8" })).toEqual(["050003340201", "050003340202"]);
@@ -122,11 +122,11 @@ test("the header of each part is that of its method", () => {
     { reference: 0x1234, total: 2, seq: 1 },
     { reference: 0x1234, total: 2, seq: 2 },
   ]);
-  expect(submissionsOf(split, GSM7).map(({ shortMessage }) => shortMessage.length)).toEqual([159, 14]);
+  expect(toSubmissions(split, GSM7).map(({ shortMessage }) => shortMessage.length)).toEqual([159, 14]);
 });
 
 test("a whole text has no header but for its tables", () => {
-  const one = (text: string, coding: Coding) => submissionsOf(splitText(text, coding), GSM7)[0]!;
+  const one = (text: string, coding: Coding) => toSubmissions(splitText(text, coding), GSM7)[0]!;
   expect(one("Ola", PLAIN)).toEqual({
     seq: 1,
     partCount: 1,
@@ -146,11 +146,11 @@ test("a whole text has no header but for its tables", () => {
 test("a payload carries the whole text at once; a text of one segment needs none", () => {
   const wire: WireForm = { ...GSM7, method: "payload" };
   const coding: Coding = { ...PLAIN, method: "payload" };
-  const [long, ...others] = submissionsOf(splitText("a".repeat(400), coding), wire);
+  const [long, ...others] = toSubmissions(splitText("a".repeat(400), coding), wire);
   expect(others).toEqual([]);
   expect(long).toMatchObject({ seq: 1, partCount: 3, hasHeader: false, shortMessage: new Uint8Array(), sar: null });
   expect(Buffer.from(long!.messagePayload!).toString("latin1")).toBe("a".repeat(400));
-  expect(submissionsOf(splitText("a", coding), wire)).toMatchObject([{ messagePayload: null, partCount: 1 }]);
+  expect(toSubmissions(splitText("a", coding), wire)).toMatchObject([{ messagePayload: null, partCount: 1 }]);
 });
 
 test("a part beside its header is never more than 140 octets once packed, whatever the method", () => {
@@ -158,7 +158,7 @@ test("a part beside its header is never more than 140 octets once packed, whatev
     for (const nli of SHIFT_TABLES)
       for (const text of ["a".repeat(500), "ãΦ€".repeat(200), "ã“".repeat(200), "😀".repeat(200)]) {
         const split = splitText(text, { ...PLAIN, method, nli });
-        for (const { shortMessage, hasHeader } of submissionsOf(split, { ...GSM7, method })) {
+        for (const { shortMessage, hasHeader } of toSubmissions(split, { ...GSM7, method })) {
           const header = hasHeader ? readHeader(shortMessage)!.length : 0;
           const units = shortMessage.length - header;
           const bits =
@@ -170,12 +170,12 @@ test("a part beside its header is never more than 140 octets once packed, whatev
 
 test("for an SMSC of Latin-1 or ASCII the septets are translated, and throw where they cannot be", () => {
   const write = (text: string, defaultCharset: "latin1" | "ascii") =>
-    Buffer.from(submissionsOf(splitText(text, PLAIN), { ...GSM7, defaultCharset })[0]!.shortMessage).toString("latin1");
+    Buffer.from(toSubmissions(splitText(text, PLAIN), { ...GSM7, defaultCharset })[0]!.shortMessage).toString("latin1");
   expect(write("@é_[{~", "latin1")).toBe("@é_[{~");
   expect(write("@$_[{~", "ascii")).toBe("@$_[{~");
   expect(() => write("é", "ascii")).toThrow(RangeError);
   expect(() => write("€", "latin1")).toThrow(RangeError);
-  expect(submissionsOf(splitText("ã", PLAIN), { ...GSM7, defaultCharset: "ascii" })[0]!.shortMessage).toEqual(
+  expect(toSubmissions(splitText("ã", PLAIN), { ...GSM7, defaultCharset: "ascii" })[0]!.shortMessage).toEqual(
     Uint8Array.of(0, 0xe3),
   );
 });

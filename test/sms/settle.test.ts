@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
-import type { Words } from "../../src/modules/sms/queue/segment-store.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import type { MessageChange } from "../../src/modules/sms/queue/message-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+import type { SegmentRow, Words } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 const FINE: Words = { providerStatus: "ESME_ROK", providerCode: "0x00000000", category: null, reason: null };
 const DELIVERED: Words = { providerStatus: "DELIVRD", providerCode: "000", category: null, reason: null };
@@ -35,12 +34,12 @@ async function start(parts = 1) {
     /** Puts all that is ready in flight. */
     claim: (now: number) => commit(() => segments.claim({ ...claim, now, limit: 100 })),
     row: (seq = 1): SegmentRow => {
-      const found = segments.one(id, seq);
+      const found = segments.find(id, seq);
       if (found === undefined) throw new Error("there is no such segment");
       return found;
     },
     accept: (seq: number, now: number) => {
-      const from = segments.one(id, seq);
+      const from = segments.find(id, seq);
       if (from === undefined) throw new Error("there is no such segment");
       return segments.accept(from, { smscId: `ID${seq}`, smscIdKey: `id${seq}`, expectsReceipt: true, now }, FINE);
     },

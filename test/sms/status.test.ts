@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { isLast, type ReceiptState } from "../../src/modules/sms/receipts/parse.ts";
+import { isFinalState, type ReceiptState } from "../../src/modules/sms/receipts/parse.ts";
 import {
   advance,
   type MessageState,
   type Segment,
-  segmentStateOf,
-  stateOf,
+  toSegmentState,
+  deriveMessageState,
 } from "../../src/modules/sms/queue/status.ts";
 import { seeded } from "../db/temporary.ts";
 
@@ -27,7 +27,7 @@ const late = { state: "expired", category: "throttled" } as const;
 const mute = { expectsReceipt: false } as const;
 const overdue = { ...accepted, isOverdue: true } as const;
 function reported(receipt: ReceiptState, more: Partial<Segment> = {}): Partial<Segment> {
-  return { ...accepted, state: segmentStateOf(receipt), receipt, receiptAt: 2_000, ...more };
+  return { ...accepted, state: toSegmentState(receipt), receipt, receiptAt: 2_000, ...more };
 }
 
 type Row = [what: string, segments: Partial<Segment>[], expected: Partial<MessageState>];
@@ -188,7 +188,7 @@ const ROWS: Row[] = [
   ],
   ["refunded before", [{ ...heldTooLong, isRefunded: true }], { status: "failed", refunded: [] }],
   [
-    "proved after all",
+    "resolved after all",
     [reported("delivered", { isRefunded: true, category: null })],
     {
       ...{ status: "delivered", deliveryState: "delivered", failureCategory: null, refunded: [], sentAt: 1_000 },
@@ -243,14 +243,14 @@ const ROWS: Row[] = [
 for (const [what, segments, expected] of ROWS) {
   test(`${what}: ${expected.status}, ${expected.deliveryState ?? "no word of the network"}`, () => {
     const rows = segments.map((each, index) => segment(index + 1, each));
-    expect(stateOf(rows)).toMatchObject(expected);
-    expect(stateOf(rows.toReversed())).toEqual(stateOf(rows));
+    expect(deriveMessageState(rows)).toMatchObject(expected);
+    expect(deriveMessageState(rows.toReversed())).toEqual(deriveMessageState(rows));
   });
 }
 
 test("a route may call a message undelivered whose receipts did not come", () => {
   const of = (segments: Partial<Segment>[]) =>
-    stateOf(
+    deriveMessageState(
       segments.map((each, index) => segment(index + 1, each)),
       "undelivered",
     );
@@ -291,7 +291,7 @@ test("however receipts come, no delivered segment becomes anything else and ever
     for (let step = 0; step < 12; step += 1) {
       const index = Math.floor(chance() * rows.length);
       rows = rows.map((row, at) => (at === index ? next(row, pick) : row));
-      const state = stateOf(rows);
+      const state = deriveMessageState(rows);
       refunds.push(...state.refunded);
       rows = rows.map((row) => ({
         ...row,
@@ -301,7 +301,7 @@ test("however receipts come, no delivered segment becomes anything else and ever
       expect(state.status === "delivered").toBe(rows.every(({ receipt }) => receipt === "delivered"));
       expect(state.sentAt !== null).toBe(rows.every(({ acceptedAt }) => acceptedAt !== null));
       expect(state.failureCategory !== null).toBe(["failed", "expired", "undelivered"].includes(state.status));
-      expect(stateOf(rows).abandoned).toEqual([]);
+      expect(deriveMessageState(rows).abandoned).toEqual([]);
     }
     expect(new Set(refunds).size).toBe(refunds.length);
   }
@@ -331,6 +331,6 @@ function withReceipt(row: Segment, incoming: ReceiptState): Segment {
   const word = advance(row.receipt, incoming);
   expect(row.receipt === "delivered" ? word : null).toBe(null);
   if (word === null) return row;
-  expect(isLast(word) || !isLast(row.receipt ?? "enroute")).toBe(true);
-  return { ...row, state: segmentStateOf(word), receipt: word, receiptAt: 2_000 };
+  expect(isFinalState(word) || !isFinalState(row.receipt ?? "enroute")).toBe(true);
+  return { ...row, state: toSegmentState(word), receipt: word, receiptAt: 2_000 };
 }

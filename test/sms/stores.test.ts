@@ -3,11 +3,11 @@ import { drizzle } from "drizzle-orm/bun-sqlite";
 import { defaultSmsRoute } from "../../src/config/config.ts";
 import { openEmailAdminStore } from "../../src/modules/emails/queue/admin-store.ts";
 import { type InboundKey, openInboundStore } from "../../src/modules/sms/inbound/store.ts";
-import { routingOf } from "../../src/modules/sms/api/routing.ts";
-import { openWorkStore } from "../../src/modules/sms/queue/work-store.ts";
+import { createRouting } from "../../src/modules/sms/api/routing.ts";
 import { openSenderIdStore } from "../../src/modules/workspaces/sender-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+import { openSegmentStore } from "../../src/modules/sms/queue/segment-store.ts";
 
 function start() {
   const of = temporaryDatabase();
@@ -41,11 +41,11 @@ test("parts of a text are kept until it is whole, once each, and found when they
     inbound.insertPart(part(1, "again", 30));
     inbound.insertPart({ ...part(1, "other", 40), reference: 8 });
   });
-  expect(inbound.partsOf(key).map(({ payload }) => payload.toString())).toEqual(["a", "b"]);
+  expect(inbound.listParts(key).map(({ payload }) => payload.toString())).toEqual(["a", "b"]);
   expect(inbound.waitingSince(10, 10)).toEqual([]);
   expect(inbound.waitingSince(25, 10)).toEqual([key]);
   await on.commit(() => inbound.removeParts(key));
-  expect(inbound.partsOf(key)).toEqual([]);
+  expect(inbound.listParts(key)).toEqual([]);
   expect(inbound.waitingSince(99, 10)).toHaveLength(1);
 });
 
@@ -98,9 +98,9 @@ test("of a link the last five hundred things are kept, and of a route what was l
     links.learn({ route: "r", name: "ids", value: "same", learnedAt: 1 });
     links.learn({ route: "r", name: "ids", value: "hex_to_decimal", learnedAt: 2 });
   });
-  const kept = links.eventsOf("a", 1_000);
+  const kept = links.listEvents("a", 1_000);
   expect([kept.length, kept[0]?.createdAt, kept.at(-1)?.createdAt]).toEqual([500, 510, 11]);
-  expect(links.eventsOf("b", 10)).toMatchObject([{ kind: "bound", detail: "x" }]);
+  expect(links.listEvents("b", 10)).toMatchObject([{ kind: "bound", detail: "x" }]);
   expect([links.learned("r", "ids"), links.learned("r", "x")]).toEqual(["hex_to_decimal", null]);
 });
 
@@ -133,13 +133,13 @@ test("a number goes by its longest prefix, and without one by the route that tak
   const vodacom = { ...defaultSmsRoute("vodacom"), prefixes: ["25884", "25885"] };
   const single = { ...defaultSmsRoute("single"), prefixes: ["258841111111"] };
   const rest = { ...defaultSmsRoute("rest"), segmentation: "udh16" as const, shiftTables: "pt-single" as const };
-  const all = routingOf([vodacom, single, rest]);
+  const all = createRouting([vodacom, single, rest]);
   const names = ["+258841234567", "+258851234567", "+258841111111", "+258861234567"].map((to) => all.find(to)?.name);
   expect(names).toEqual(["vodacom", "vodacom", "single", "rest"]);
   expect(all.usual).toEqual({ name: "rest", coding: { method: "udh16", nli: "pt-single", defaultCharset: "gsm7" } });
-  expect(routingOf([vodacom]).find("+258861234567")).toBeNull();
-  expect(routingOf([vodacom]).usual?.name).toBe("vodacom");
-  expect(routingOf([]).usual).toBeNull();
+  expect(createRouting([vodacom]).find("+258861234567")).toBeNull();
+  expect(createRouting([vodacom]).usual?.name).toBe("vodacom");
+  expect(createRouting([]).usual).toBeNull();
 });
 
 test("what is asked of all rows goes by the index of the few that are meant, though no value is known when it is planned", () => {
@@ -147,7 +147,11 @@ test("what is asked of all rows goes by the index of the few that are meant, tho
   const { sqlite } = of.db;
   const asked: string[] = [];
   const db = { ...of.db, orm: drizzle(sqlite, { logger: { logQuery: (query) => void asked.push(query) } }) };
-  openWorkStore(db, { forget: () => undefined }).strayed(["vodacom"], 500);
+  openSegmentStore(
+    db,
+    () => undefined,
+    () => undefined,
+  ).strayed(["vodacom"], 500);
   openInboundStore(db).waitingSince(1_000, 500);
   openEmailAdminStore(db).runningLanes();
   const plans = asked.map((query) =>

@@ -6,9 +6,9 @@ import { resolveUncertain } from "../../src/modules/sms/gateway/resolve-uncertai
 import { type ReceiptPdu, Receipts } from "../../src/modules/sms/receipts/process.ts";
 import { readReceipt } from "../../src/modules/sms/receipts/parse.ts";
 import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 import { temporaryDatabase } from "../db/temporary.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 const ROUTE = "vodacom";
 const MINUTE = 60_000;
@@ -42,7 +42,7 @@ async function start() {
     sms,
     shift: (ms: number) => void (now += ms),
     show: (id: number) => sms.messages.byId(id),
-    segments: (id: number) => sms.segments.of(id),
+    segments: (id: number) => sms.segments.listByMessage(id),
     balance: () => sms.workspaces.byId(workspaceId)?.smsCredits,
     /** Accepts a text. */
     text: (parts = 1, message: Partial<{ recipient: string; sender: string; body: string }> = {}) =>
@@ -109,7 +109,7 @@ async function start() {
     [Symbol.dispose]: () => of[Symbol.dispose](),
   };
   const one = (id: number, seq: number): SegmentRow => {
-    const row = sms.segments.one(id, seq);
+    const row = sms.segments.find(id, seq);
     if (row === undefined) throw new Error("there is no such segment");
     return row;
   };
@@ -118,7 +118,7 @@ async function start() {
       sms,
       routes,
       lostResponseWaitMs: WAIT_MS,
-      prove: (each, at) => receipts.prove(each, recipientOf(each.messageId), at),
+      applyEvidence: (each, at) => receipts.applyEvidence(each, recipientOf(each.messageId), at),
     });
   return world;
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { smsSegments } from "../../src/platform/db/schema/sms.ts";
 import { isStorageError } from "../../src/platform/db/storage-error.ts";
-import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
-import { dueDoubts } from "../../src/modules/sms/gateway/resolve-uncertain.ts";
+import { buildUncertainBatch } from "../../src/modules/sms/gateway/resolve-uncertain.ts";
 import { FailedSmsWrites } from "../../src/modules/sms/queue/failed-writes.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { addMessage, addWorkspace, openLedger } from "./rows.ts";
+import type { SegmentRow } from "../../src/modules/sms/queue/segment-read-store.ts";
 
 const MINUTE = 60_000;
 
@@ -18,10 +18,10 @@ async function start(count: number, isBroken: (row: SegmentRow) => boolean) {
   const clock = fakeClock();
   let bugs = 0;
   const log = { event: () => undefined, error: (_: string, error: unknown) => void (bugs += +!isStorageError(error)) };
-  const unwritten = new FailedSmsWrites({ messages: sms.messages, commit, clock, log, nudge: () => undefined });
+  const failedWrites = new FailedSmsWrites({ messages: sms.messages, commit, clock, log, nudge: () => undefined });
   const decided: number[] = [];
-  const answers = {
-    decide(row: SegmentRow, now: number) {
+  const responses = {
+    resolve(row: SegmentRow, now: number) {
       if (isBroken(row)) throw new TypeError("a bug");
       decided.push(row.messageId);
       sms.segments.unknown(row, { now, giveUpAt: now + 1_000 * MINUTE });
@@ -36,15 +36,15 @@ async function start(count: number, isBroken: (row: SegmentRow) => boolean) {
   });
   return {
     decided,
-    unwritten,
+    failedWrites,
     bugs: () => bugs,
-    look: () => unwritten.run(dueDoubts(clock.now(), { sms, answers })),
+    look: () => failedWrites.run(buildUncertainBatch(clock.now(), { sms, responses })),
     async advance(ms: number) {
       clock.advance(ms);
       await turn(20);
     },
     [Symbol.dispose]() {
-      unwritten.stop();
+      failedWrites.stop();
       of[Symbol.dispose]();
     },
   };
@@ -56,14 +56,14 @@ test("a thousand texts that a bug keeps from being decided keep no later one fro
   const counts: number[] = [];
   for (let look = 0; look < 4; look++) counts.push(await on.look());
   expect(counts).toEqual([500, 500, 3, 0]);
-  expect([on.decided, on.unwritten.size, on.bugs()]).toEqual([[1_002, 1_003], 1_001, 1_001]);
+  expect([on.decided, on.failedWrites.size, on.bugs()]).toEqual([[1_002, 1_003], 1_001, 1_001]);
   isBroken = false;
   await on.advance(MINUTE);
-  expect([on.decided.length, on.unwritten.size]).toEqual([1_003, 0]);
+  expect([on.decided.length, on.failedWrites.size]).toEqual([1_003, 0]);
 });
 
 test("where a bug keeps all of them, a look remains bounded, and so do those that are kept", async () => {
   using on = await start(6_200, () => true);
   for (let look = 0; look < 14; look++) expect(await on.look()).toBeLessThanOrEqual(500);
-  expect(on.unwritten.size).toBe(5_500);
+  expect(on.failedWrites.size).toBe(5_500);
 });

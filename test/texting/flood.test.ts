@@ -1,7 +1,9 @@
 // More comes than can be written: reading pauses, and goes on; what stays paused is given up. A real link over real
 // sockets, the real line to the database, and a database that is as slow as the test wants it.
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { defaultSmsRoute } from "../../src/config/config.ts";
 import { LinkEventQueue } from "../../src/modules/sms/gateway/link-event-queue.ts";
+import { openRoutes } from "../../src/modules/sms/gateway/route-settings.ts";
 import { startSmsc } from "../peers/smsc/client.ts";
 import { caughtUp, makeBound, TEXT } from "../smpp/world.ts";
 
@@ -9,14 +11,17 @@ setDefaultTimeout(40_000);
 
 const TEXTS = 6_000;
 
-/** A link whose texts go through a writer that commits when it may. */
+/** A link whose texts go through a queue of events that commits when it may. */
 async function makeFlooded(smsc: Awaited<ReturnType<typeof startSmsc>>) {
   const world = await makeBound(smsc);
   world.isAcknowledging = false;
   const gate = Promise.withResolvers<void>();
   const pressed: boolean[] = [];
   let longest = 0;
-  const writer = new LinkEventQueue({
+  const [route] = openRoutes([defaultSmsRoute("vodacom")]).values();
+  if (route === undefined) throw new Error("no route");
+  const link = { name: "a", route, free: 0, freeWith: () => 0, send: () => undefined, returned: 0 };
+  const queue = new LinkEventQueue({
     async commit(run) {
       await gate.promise;
       return run();
@@ -24,18 +29,23 @@ async function makeFlooded(smsc: Awaited<ReturnType<typeof startSmsc>>) {
     guard: { failure: null, whenOpen: () => () => undefined },
     clock: { now: () => performance.now(), after: (ms, run) => (setTimeout(run, ms), () => undefined) },
     log: { event: () => undefined, error: (_, error) => expect(error).toBeUndefined() },
-    unwritten: { tellBug: () => undefined, keepSegment: () => undefined },
-    freeing: () => () => undefined,
-    pressed(isPressed) {
-      pressed.push(isPressed);
-      if (isPressed) world.link.pauseReading();
-      else world.link.resumeReading();
+    failedWrites: { reportError: () => undefined, keepSegment: () => undefined },
+    reducer: { apply: () => [], markUncertain: () => [] },
+    dispatcher: { nudge: () => undefined, offer: () => undefined, claimAlongside: () => () => undefined },
+    links: {
+      pauseReading(isPaused) {
+        pressed.push(isPaused);
+        if (isPaused) world.link.pauseReading();
+        else world.link.resumeReading();
+      },
     },
   });
+  const origin = { session: { beganAt: 0, endedAt: null }, sequence: 1 };
   const take = world.received.push.bind(world.received);
   world.received.push = (...all) => {
-    for (const { acknowledge } of all) writer.push({ write: () => undefined, done: () => acknowledge(0) });
-    longest = Math.max(longest, writer.length);
+    for (const { message, acknowledge } of all)
+      queue.push({ kind: "received", link, message, receipt: null, origin, acknowledge });
+    longest = Math.max(longest, queue.length);
     return take(...all);
   };
   return {

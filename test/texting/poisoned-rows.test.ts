@@ -73,7 +73,7 @@ for (const [where, trigger] of [
     await using world = await start({ script: { receipts: { states: [] } } });
     poison(world, trigger);
     const id = await sendAll(world);
-    expect(world.instance.bugs[0]).toMatchObject({ where: "sms writer", id, seq: 1 });
+    expect(world.instance.bugs[0]).toMatchObject({ where: "sms link event", id, seq: 1 });
     expectNoDiskTrouble(world);
     await waitUntil("it was sent again", 10_000, async () => (await submitsTo(world, POISON)) === 2);
     expect(await world.show(id)).toMatchObject({ possibleDuplicate: true });
@@ -89,7 +89,7 @@ test("a text of which nothing can be written keeps no place, is a trouble with i
   await using world = await start({ link: { window: 1 } });
   poison(world, ITS_END);
   const id = await sendAll(world);
-  expect(world.instance.bugs).toMatchObject([{ where: "sms writer", id, seq: 1 }]);
+  expect(world.instance.bugs).toMatchObject([{ where: "sms link event", id, seq: 1 }]);
   expectNoDiskTrouble(world);
   expect(stateOf(world)).toEqual(["in_flight"]);
   const issues = await troublesOf(world.instance);
@@ -144,7 +144,7 @@ test("a text that cannot be decided at a start holds up neither the start nor th
   await world.instance.restart();
   await waitUntil("the others go", 10_000, async () => (await world.smsc.state()).counters.submits >= 5);
   expect(await submitsTo(world, POISON)).toBe(1);
-  expect(world.instance.bugs.at(-1)).toMatchObject({ where: "sms decide", id: ids[1] });
+  expect(world.instance.bugs.at(-1)).toMatchObject({ where: "sms uncertain", id: ids[1] });
   expect((await troublesOf(world.instance))[0].reason).toContain(ids[1] as string);
 });
 

@@ -1,6 +1,6 @@
 import { type Config, defaultConfig, defaultSmsRoute, NO_RATE_LIMITS } from "../../../config/config.ts";
 import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
-import { MAGIC_NUMBERS, type MagicNumber, numberOf, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
+import { MAGIC_NUMBERS, type MagicNumber, buildNumber, SANDBOX_TIMES } from "../../../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_HOST } from "../../../sandbox/dns/zone.ts";
 
 // The configuration of `pombo dev`.
@@ -48,7 +48,7 @@ export function textingConfig(smsc: { port: number; password: string }): Partial
     routes: [
       route(MAIN_ACCOUNT, [], smsc),
       ...apart.map((each) => {
-        const prefixes = DEFAULT_SMS_PREFIXES.map((prefix) => numberOf(each, prefix).slice(1));
+        const prefixes = DEFAULT_SMS_PREFIXES.map((prefix) => buildNumber(each, prefix).slice(1));
         return route(toAccount(each), prefixes, smsc);
       }),
     ],

@@ -1,5 +1,5 @@
 import { errorText, type Log } from "../../../platform/log.ts";
-import { MAGIC_NUMBERS, numberOf } from "../../../sandbox/smsc/magic-numbers.ts";
+import { MAGIC_NUMBERS, buildNumber } from "../../../sandbox/smsc/magic-numbers.ts";
 import { SANDBOX_SENDERS } from "./config.ts";
 
 const NAME_WIDTH = 18;
@@ -70,7 +70,7 @@ Send an SMS; it arrives on the phone at ${ready.inboxUrl}#phones, where you can 
 
 Test numbers have five zeros and two digits after the operator's prefix. That page lists all ${MAGIC_NUMBERS.length}; some of them:
 
-${SHOWN.map((row) => `  ${numberOf(row)}  ${row.told}`).join("\n")}
+${SHOWN.map((row) => `  ${buildNumber(row)}  ${row.told}`).join("\n")}
 
 Press Ctrl-C to stop.
 `;

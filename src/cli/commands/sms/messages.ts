@@ -1,11 +1,11 @@
-import type { LinkHistory, OperatorLink, TrialRecord } from "../../../modules/sms/api/operator-schema.ts";
+import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
 import { count, labelledLines, plain, timeCell, timeText } from "../../framework/text.ts";
 
 // The output of `pombo sms`. Text from SMSCs is shown without control characters.
 
 type Link = typeof OperatorLink.static;
 type History = typeof LinkHistory.static;
-type Line = (typeof TrialRecord.static)["lines"][number];
+type Line = (typeof LinkTestRecord.static)["lines"][number];
 
 const STATES: Record<Link["state"], string> = {
   bound: "bound",

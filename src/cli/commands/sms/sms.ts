@@ -1,5 +1,5 @@
 import { systemClock } from "../../../platform/clock.ts";
-import type { LinkHistory, OperatorLink, TrialRecord } from "../../../modules/sms/api/operator-schema.ts";
+import type { LinkHistory, OperatorLink, LinkTestRecord } from "../../../modules/sms/api/operator-schema.ts";
 import { CommandError, UsageError } from "../../framework/failure.ts";
 import { list, type OperatorCommand, record, type Shown, type Work } from "../../client/operator-command.ts";
 import { getAdvice, formatLastError, formatIdFormat, formatTestLine, formatLink, formatLinkState } from "./messages.ts";
@@ -9,7 +9,7 @@ import { jsonLine, plain } from "../../framework/text.ts";
 // `pombo sms …`: the links to SMSCs, and the link test.
 
 type Link = typeof OperatorLink.static;
-type Trial = typeof TrialRecord.static;
+type Test = typeof LinkTestRecord.static;
 
 const COLUMNS: Column<Link>[] = [
   { title: "ROUTE", of: ({ route }) => route },
@@ -91,26 +91,26 @@ async function test({ api, args, terminal, isJson }: Work): Promise<Shown> {
   const waitS = parseWait(args.text("wait"));
   const body = { to, from: args.text("from"), route: args.text("route"), link: args.text("link"), waitS };
   const stop = terminal.stopSignal();
-  let trial = await api.call<Trial>("POST", "/operator/sms/trial", body);
+  let linkTest = await api.call<Test>("POST", "/operator/sms/trial", body);
   if (!isJson) {
-    const via = trial.link === null ? "" : `, link ${trial.link}`;
-    terminal.out(plain(`Testing route ${trial.route}${via}: three messages to ${trial.to}. Ctrl-C stops it.`));
+    const via = linkTest.link === null ? "" : `, link ${linkTest.link}`;
+    terminal.out(plain(`Testing route ${linkTest.route}${via}: three messages to ${linkTest.to}. Ctrl-C stops it.`));
   }
-  const { id } = trial;
-  const lines = [...trial.lines];
+  const { id } = linkTest;
+  const lines = [...linkTest.lines];
   let isStopped = false;
   void stop.then(() => {
     isStopped = true;
   });
-  const show = (more: Trial["lines"]) => {
+  const show = (more: Test["lines"]) => {
     if (!isJson) for (const line of more) terminal.out(formatTestLine(line));
   };
   show(lines);
-  while (trial.verdict === null) {
+  while (linkTest.verdict === null) {
     await Promise.race([stop, new Promise<void>((resolve) => void systemClock.after(POLL_MS, resolve))]);
-    const next: Trial | null = isStopped
-      ? await api.call<Trial | null>("DELETE", "/operator/sms/trial")
-      : await api.call<Trial | null>("GET", `/operator/sms/trial?after=${lines.length}`);
+    const next: Test | null = isStopped
+      ? await api.call<Test | null>("DELETE", "/operator/sms/trial")
+      : await api.call<Test | null>("GET", `/operator/sms/trial?after=${lines.length}`);
     if (next === null)
       throw new CommandError(
         "The instance was stopped during the test: check on the phone whether the messages arrived.",
@@ -119,10 +119,10 @@ async function test({ api, args, terminal, isJson }: Work): Promise<Shown> {
     const more = next.lines.filter(({ no }) => no > lines.length);
     show(more);
     lines.push(...more);
-    trial = next;
+    linkTest = next;
   }
-  const { result, sentences } = trial.verdict;
-  if (isJson) terminal.out(jsonLine({ ...trial, lines }));
+  const { result, sentences } = linkTest.verdict;
+  if (isJson) terminal.out(jsonLine({ ...linkTest, lines }));
   else terminal.out(["", ...sentences.map((sentence) => plain(sentence))].join("\n"));
   const ending = ENDINGS[result];
   if (isStopped) throw new CommandError("Stopped. Messages already sent may still arrive.", INTERRUPTED);
@@ -137,7 +137,7 @@ interface Ending {
   code: 1 | 3 | 4 | 130;
 }
 
-const ENDINGS: Record<NonNullable<Trial["verdict"]>["result"], Ending | null> = {
+const ENDINGS: Record<NonNullable<Test["verdict"]>["result"], Ending | null> = {
   delivered: null,
   unconfirmed: { words: "The SMSC accepted the messages, but not all deliveries were confirmed.", code: 3 },
   failed: { words: "The link does not carry all three messages.", code: 4 },

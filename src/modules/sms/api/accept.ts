@@ -1,4 +1,10 @@
+// Accepts an SMS: one closure decides and writes everything.
+// That is the replay of an idempotent answer, the workspace's block, plan, sender id, suppression, route, credits, the
+// rows of message and segments, the stored answer. The message is encoded and split here, once: what is sent, sent again
+// and paid for is settled with the 202.
+
 import type { Plan } from "../../../config/config.ts";
+import type { Context } from "../../../platform/context.ts";
 import { AppError } from "../../../platform/errors.ts";
 import type { RecordEvent } from "../../events/record.ts";
 import { newId } from "../../../platform/uuid.ts";
@@ -9,10 +15,10 @@ import {
   type SendAnswer,
   type SendRequest,
 } from "../../idempotency/accept.ts";
+import type { IdempotencyStore } from "../../idempotency/store.ts";
 import { findRefusal, workspaceGone } from "../../plans/sending-refusal.ts";
 import { dayAt } from "../../plans/quota.ts";
 import type { UsageStore } from "../../plans/store.ts";
-import type { Random } from "../../../platform/random.ts";
 import type { SuppressionStore } from "../../suppressions/store.ts";
 import { changeCredits } from "../../workspaces/credits.ts";
 import type { CreditStore } from "../../workspaces/credit-store.ts";
@@ -20,34 +26,35 @@ import type { SenderIdRow, SenderIdStore } from "../../workspaces/sender-store.t
 import type { WorkspaceRow, WorkspaceStore } from "../../workspaces/store.ts";
 import type { PreparedText } from "./prepare.ts";
 import { prepareText } from "./prepare.ts";
-import type { ReferenceStore } from "../queue/reference-store.ts";
+import type { SmsStores } from "../stores.ts";
 import type { Routing, SmsRoute } from "./routing.ts";
 import type { SmsSend } from "./schema.ts";
-import type { ReadyWork, Priority } from "../queue/segment-read-store.ts";
-import type { SegmentStore } from "../queue/segment-store.ts";
 import { withoutBody } from "./serialize.ts";
-import type { MessageStore, NewMessage } from "../queue/message-store.ts";
+import type { NewMessage } from "../queue/message-store.ts";
+import type { Priority, ReadyWork } from "../queue/segment-read-store.ts";
 
-// Accepting a text. One closure decides and writes everything: the replay of an idempotent answer, the
-// workspace's block, plan, sender id, suppression, route, credits, the rows of message and segments, the
-// stored answer. The text is encoded and split here, once: what is sent, sent again and paid for is settled
-// with the 202.
+/** The stores that accepting a message reads and writes. */
+export interface AcceptStores {
+  sms: SmsStores;
+  senderIds: SenderIdStore;
+  suppressions: SuppressionStore;
+  workspaces: WorkspaceStore;
+  credits: CreditStore;
+  usage: UsageStore;
+  idempotency: IdempotencyStore;
+}
 
-export interface SmsAcceptDeps extends AcceptSendDeps {
-  sms: { messages: MessageStore; segments: SegmentStore; references: ReferenceStore };
-  senderIds: Pick<SenderIdStore, "of">;
-  suppressions: Pick<SuppressionStore, "reasonForNumber">;
-  workspaces: Pick<WorkspaceStore, "byId" | "addCredits">;
-  credits: Pick<CreditStore, "insert">;
-  usage: Pick<UsageStore, "add">;
-  random: Random;
-  /** The plan of a workspace. */
+/** Of writing a message that is decided on. */
+export interface WriteDeps extends AcceptStores, Pick<Context, "random" | "log"> {
   planOf: (workspaceId: number) => Plan;
-  routing: Routing;
   record: RecordEvent;
-  /** Told after the commit: there is work for a route's links. */
-  nudge: (work: ReadyWork) => void;
   settings: AcceptSendDeps["settings"] & { lifetimesMs: Record<Priority, number> };
+}
+
+export interface SmsAcceptDeps extends WriteDeps, Pick<AcceptSendDeps, "commit" | "clock" | "guard"> {
+  routing: Routing;
+  /** Called after the commit: there is work for a route's links. */
+  nudge: (work: ReadyWork) => void;
 }
 
 export interface SmsAcceptRequest extends Omit<SendRequest, "operation"> {
@@ -65,10 +72,10 @@ export function acceptSms(request: SmsAcceptRequest, deps: SmsAcceptDeps): Promi
 function write({ caller: { workspaceId }, item }: SmsAcceptRequest, now: number, deps: SmsAcceptDeps): AcceptedSend {
   const workspace = deps.workspaces.byId(workspaceId);
   if (workspace === undefined) throw workspaceGone();
-  // Bounces and complaints of its email block its email alone.
+  // Bounces and complaints of its email block only its email.
   const blocked = findRefusal({ ...workspace, rateBlockedAt: null, rateBlockReason: null });
   if (blocked !== null) throw blocked;
-  // Before anything that a plan with SMS alone can put right.
+  // Before anything that only a plan with SMS can put right.
   if (!deps.planOf(workspaceId).sms) throw notInPlan();
   const sender = chooseSender(workspaceId, item.from, deps);
   refuseSuppressed(workspaceId, item.to, deps);
@@ -123,7 +130,7 @@ export function noRoute(to: string): AppError {
   });
 }
 
-/** A text that nothing speaks against. */
+/** A message that is accepted. */
 export interface Decided {
   item: Pick<SmsSend, "to" | "body">;
   /** It answers HELP. */
@@ -134,8 +141,6 @@ export interface Decided {
   text: PreparedText;
   now: number;
 }
-
-type WriteDeps = Pick<SmsAcceptDeps, "sms" | "credits" | "workspaces" | "usage" | "random" | "record" | "settings">;
 
 /** Inside a transaction: writes it, and takes the credits. Throws AppError where there are too few. */
 export function writeText(decided: Decided, deps: WriteDeps): { uid: string; work: ReadyWork } {

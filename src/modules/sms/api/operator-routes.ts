@@ -1,3 +1,5 @@
+// The operator's view of the links to SMSCs. Link tests are in modules/sms/link-test/routes.ts.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { operatorCaller } from "../../../platform/http/auth.ts";
@@ -5,8 +7,6 @@ import { notFound } from "../../../platform/http/errors.ts";
 import { answers, describe } from "../../../platform/http/openapi.ts";
 import type { LinkOverview } from "./link-overview.ts";
 import { LinkHistory, LinkHistoryQuery, OperatorLink } from "./operator-schema.ts";
-
-// The operator's view of the links to SMSCs; modules/sms/link-test/routes.ts has how to try one.
 
 const TAG = "Operator";
 const READ_ERRORS = [401, 403, 404, 422];

@@ -1,11 +1,11 @@
+// The operator's view of links and their tests, as the API has it.
+
 import { Type } from "@sinclair/typebox";
 import { integer, integerText, text } from "../../../platform/http/request-schemas.ts";
 import { SUBMIT_OUTCOMES } from "../gateway/link-status.ts";
 import { number } from "./schema.ts";
-import { TRIAL_TEXTS } from "../link-test/messages.ts";
+import { TEST_MESSAGES } from "../link-test/messages.ts";
 import { named } from "../../../platform/http/openapi.ts";
-
-// The operator's view of links and trials, as the API has it.
 
 const NAME_CHARACTERS = 64;
 const MAX_WAIT_S = 3_600;
@@ -110,8 +110,8 @@ export const LinkHistoryQuery = Type.Object({
   limit: Type.Optional(integerText({ minimum: 1, maximum: MAX_EVENTS, default: 50, description: "Events." })),
 });
 
-/** The body that begins a trial. */
-export function trialBody(prefixes: readonly string[]) {
+/** The body that begins a link test. */
+export function linkTestBody(prefixes: readonly string[]) {
   return named(
     "SmsLinkTestStart",
     Type.Object(
@@ -136,7 +136,7 @@ export function trialBody(prefixes: readonly string[]) {
   );
 }
 
-export const TrialQuery = Type.Object({
+export const LinkTestQuery = Type.Object({
   after: Type.Optional(
     integerText({ minimum: 0, maximum: 1_000_000, default: 0, description: "Lines up to this number are left out." }),
   ),
@@ -145,8 +145,8 @@ export const TrialQuery = Type.Object({
 const KINDS = ["link", "submit", "answer", "receipt", "silence"] as const;
 const RESULTS = ["delivered", "unconfirmed", "failed", "not_sent", "stopped"] as const;
 
-/** A trial of a link. */
-export const TrialRecord = named(
+/** A test of a link. */
+export const LinkTestRecord = named(
   "SmsLinkTest",
   Type.Object({
     id: Type.String({ format: "uuid" }),
@@ -158,8 +158,8 @@ export const TrialRecord = named(
         no: Type.Integer({ minimum: 1 }),
         at: time("When."),
         kind: Type.Unsafe<(typeof KINDS)[number]>(Type.Union(KINDS.map((kind) => Type.Literal(kind)))),
-        text: Type.Unsafe<(typeof TRIAL_TEXTS)[number] | null>(
-          orNull(Type.Union(TRIAL_TEXTS.map((each) => Type.Literal(each)))),
+        text: Type.Unsafe<(typeof TEST_MESSAGES)[number] | null>(
+          orNull(Type.Union(TEST_MESSAGES.map((each) => Type.Literal(each)))),
         ),
         part: nullableNumber("Of the text, from 1."),
         sequence: nullableNumber("The PDU's sequence_number."),

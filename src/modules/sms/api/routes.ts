@@ -1,3 +1,5 @@
+// The routes of SMS: send, preview, list, get, and messages received.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { wholeWorkspaceCaller } from "../../../platform/http/auth.ts";
@@ -11,7 +13,6 @@ import { answerSend, SEND_HEADERS } from "../../idempotency/accept.ts";
 import { workspaceGone } from "../../plans/sending-refusal.ts";
 import { acceptSms, noRoute, type SmsAcceptDeps } from "./accept.ts";
 import type { Coding } from "../encoding/encoding.ts";
-import type { InboundStore } from "../inbound/store.ts";
 import { preview } from "./preview.ts";
 import { AcceptedSms, InboundSms, SmsPreview, smsPreview, smsQuery, SmsRecord, smsSend } from "./schema.ts";
 import { showInbound, showMessage } from "./serialize.ts";
@@ -26,7 +27,6 @@ const COMMON_CODING: Coding = { method: "udh8", nli: "off", defaultCharset: "gsm
 
 export interface SmsDeps extends SmsAcceptDeps {
   pages: ListPages;
-  sms: SmsAcceptDeps["sms"] & { inbound: Pick<InboundStore, "list"> };
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
 }

@@ -1,3 +1,5 @@
+// The contract of the SMS routes.
+
 import { type TSchema, Type } from "@sinclair/typebox";
 import { DEFAULT_SMS_PREFIXES } from "../../../config/config.ts";
 import { DELIVERY_STATES, FAILURE_CATEGORIES, SMS_STATUSES } from "../../../platform/db/schema/sms.ts";
@@ -127,7 +129,7 @@ const Encoding = words(
   "`gsm7`: 160 characters a segment. `ucs2`: 70, since one of them is not in the GSM alphabet.",
 );
 
-/** A text as the API shows it. */
+/** A message as the API shows it. */
 export const SmsRecord = named(
   "Sms",
   Type.Object({
@@ -169,7 +171,7 @@ const Cost = {
   credits: Type.Integer({ minimum: 1, description: "Its cost." }),
 };
 
-/** What a text would cost. */
+/** What a message would cost. */
 export const SmsPreview = named(
   "SmsPreview",
   Type.Object(
@@ -207,7 +209,7 @@ export const SmsPreview = named(
   ),
 );
 
-/** A text received. */
+/** A message received. */
 export const InboundSms = named(
   "InboundSms",
   Type.Object({

@@ -1,26 +1,21 @@
-import type { Log } from "../../../platform/log.ts";
+// The answer to HELP: the configured text, from the number that was written to and by the same route.
+// It is a message of the workspace that the number is assigned to, which pays for it as for any other. It goes to those
+// who opted out as well: they ask for it. Once a day and subscriber, so that two machines do not answer each other for ever.
+
 import { findRefusal } from "../../plans/sending-refusal.ts";
-import { type SmsAcceptDeps, writeText } from "../api/accept.ts";
+import { type WriteDeps, writeText } from "../api/accept.ts";
 import { prepareText } from "../api/prepare.ts";
 import type { Route } from "../gateway/route-settings.ts";
 import type { ReadyWork } from "../queue/segment-read-store.ts";
 
-// The answer to HELP: the configured text, from the number that was written to and by the route that brought it, as a
-// text of the workspace that the number is assigned to, which pays for it as for any other. It goes to those who opted
-// out as well: they ask for it. Once a day and subscriber, so that two machines do not help each other for ever.
-
 const AGAIN_MS = 86_400_000;
 
-export interface HelpDeps extends Omit<
-  SmsAcceptDeps,
-  "commit" | "guard" | "idempotency" | "clock" | "routing" | "nudge"
-> {
+export interface HelpDeps extends WriteDeps {
   /** Null: HELP is not answered. */
   helpText: string | null;
   routes: ReadonlyMap<string, Route>;
   /** The first digits of the numbers that can be texted. */
   prefixes: string[];
-  log: Log;
 }
 
 export interface AskedForHelp {

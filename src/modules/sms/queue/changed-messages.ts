@@ -1,3 +1,5 @@
+// The messages whose segments a transaction changed, each settled once.
+
 import type { TransactionListener } from "../../../platform/db/open.ts";
 
 /**
