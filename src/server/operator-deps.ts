@@ -37,6 +37,7 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
         ...stores,
         db,
         worker,
+        recordEvent: modules.emails.recordEvent,
         sites,
         isHeld: (workspaceId) => workspaces.byId(workspaceId)?.isHeld ?? true,
         isPaused: () => pause.pause !== null,
@@ -77,8 +78,8 @@ export function buildOperatorDeps(sources: OperatorSources): OperatorDeps {
       freeDiskBytes: () => guard.freeBytes,
       files: () => readFileSizes(databaseFile(config.dataDir)),
       blockedSites: () =>
-        sites.blocked().map(({ site, workspaceId, block }) => {
-          const workspace = workspaceId === null ? undefined : workspaces.byId(workspaceId);
+        sites.blocked().map(({ site, owner, block }) => {
+          const workspace = owner === null ? undefined : workspaces.byId(owner);
           return { site, workspaceId: workspace?.uid ?? null, ...block };
         }),
       links: () =>

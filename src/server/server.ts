@@ -1,12 +1,8 @@
-import type { AnyElysia } from "elysia";
 import { createApi, createOperatorApi } from "../api/app.ts";
 import { isReplicated, type Replicator, startReplicator } from "../backup/replication.ts";
-import type { Receive } from "../modules/inbound-mail/inbound-message.ts";
 import { SMS_GRACE_MS } from "../modules/sms/index.ts";
 import type { Component } from "../platform/context.ts";
-import type { DiskGuard } from "../platform/db/disk-guard.ts";
-import type { Committer } from "../platform/db/group-commit.ts";
-import { closeDatabase, type Db, databaseFile } from "../platform/db/open.ts";
+import { closeDatabase, databaseFile } from "../platform/db/open.ts";
 import { PageCheck } from "../platform/db/page-check.ts";
 import { toStartError } from "../platform/db/unusable-file.ts";
 import { StartError } from "../platform/errors.ts";
@@ -16,15 +12,14 @@ import { listen } from "../platform/http/listen.ts";
 import { getSocketFile, listenOnSocket } from "../platform/http/unix-socket.ts";
 import { lockHeld, type Purpose, takeInstanceLock } from "../platform/instance-lock.ts";
 import type { Log } from "../platform/log.ts";
-import type { DeliveryPause } from "../platform/queue/delivery-pause.ts";
-import { type InstanceOptions, openInstance } from "./bootstrap.ts";
+import type { App, AppOptions } from "./app.ts";
+import { openInstance } from "./bootstrap.ts";
 import { getLastTime, watchClock } from "./clock-watch.ts";
 import { openBodies, openCore, openMetrics } from "./core.ts";
-import { createModules, type ModuleOptions, type Modules } from "./modules.ts";
+import { createModules } from "./modules.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
 import { openThread } from "./start-mail-worker.ts";
-import type { Stores } from "./stores.ts";
 
 // The composition root: opens the database, starts everything in the order in which it may begin to act, and stops it in
 // reverse. Lock → database → modules → replication → API → delivery.
@@ -36,39 +31,6 @@ const REQUEST_GRACE_MS = 5_000;
 /** A stop takes at most 60 s. The replica gets what the sessions leave of this, and at least its minimum. */
 const STOP_BUDGET_MS = 58_000;
 const REPLICA_MIN_MS = 10_000;
-
-export interface AppOptions extends InstanceOptions, ModuleOptions {
-  /** 32 bytes, see platform/keyring. */
-  instanceKey: Uint8Array;
-  /** Routes beside the API: the sandbox's. */
-  beside?: AnyElysia;
-  /** A domain that can be sent from, for the examples in the API docs; default: example.com. */
-  exampleDomain?: string;
-  /** What a person can do when the API's port is taken; default: change the configuration. */
-  portHint?: string;
-}
-
-export interface App extends Pick<Modules, "webhooks" | "domains"> {
-  /** Base of the API: http://127.0.0.1:8080 */
-  url: string;
-  /** http://127.0.0.1:9464/metrics; null: they are turned off. */
-  metricsUrl: string | null;
-  /** Where bounces and complaints come in: 127.0.0.1:2525; null: nothing comes in. */
-  inbound: string | null;
-  db: Db;
-  committer: Committer;
-  worker: Modules["emails"]["worker"];
-  guard: DiskGuard;
-  /** Takes an inbound message. */
-  receive: Receive;
-  sms: Stores["sms"];
-  texter: Modules["sms"];
-  replicator: Replicator;
-  /** Whether delivery waits for the operator. */
-  pause: DeliveryPause;
-  /** Ends everything in order; sessions get up to `graceMs` to end, by default 22 s and the links to SMSCs 41. */
-  stop(graceMs?: number): Promise<void>;
-}
 
 /** Starts the instance of a data directory. Throws StartError with what a person can do about it. */
 export async function startApp(options: AppOptions): Promise<App> {

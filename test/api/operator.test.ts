@@ -3,7 +3,8 @@ import { createDomains } from "../../src/modules/domains/index.ts";
 import { createInboundMail } from "../../src/modules/inbound-mail/index.ts";
 import { createSuppressions } from "../../src/modules/suppressions/index.ts";
 import { createWorkspaces } from "../../src/modules/workspaces/index.ts";
-import { createOperatorRoutes, type OperatorDeps } from "../../src/server/api-routes.ts";
+import type { OperatorDeps } from "../../src/modules/operator/index.ts";
+import { createOperatorRoutes } from "../../src/server/modules.ts";
 import { type Instance, startInstance } from "../fakes/instance.ts";
 import { expectErrors, type ExpectedFault, omit, startHeld, TIMESTAMP, UNKNOWN_ID, UUID_V7 } from "./kit.ts";
 import { attempted, LATER, MINUTE, NOON, startAtNoon } from "./one-email.ts";
@@ -107,19 +108,17 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const served = Object.keys(paths).filter((path) => path.startsWith("/api/v1/operator"));
   const none = {} as never;
   const config = { email: {}, inbound: {}, plans: {} } as never;
-  const modules = createOperatorRoutes({
-    workspaces: createWorkspaces(none, none, config, none),
-    suppressions: createSuppressions(none, none, none),
-    domains: createDomains(none, none, config, none),
-    inboundMail: createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never),
-    queues: {} as OperatorDeps["queues"],
-    sms: {
-      operatorRoutes: () => [
-        linkRoutes({} as Parameters<typeof linkRoutes>[0]),
-        linkTestRoutes({ prefixes: ["25884"] } as Parameters<typeof linkTestRoutes>[0]),
-      ],
+  const sms = { operatorRoutes: () => [linkRoutes(none), linkTestRoutes({ tests: none, prefixes: ["25884"] })] };
+  const modules = createOperatorRoutes(
+    {
+      workspaces: createWorkspaces(none, none, config, none),
+      suppressions: createSuppressions(none, none, none),
+      domains: createDomains(none, none, config, none),
+      inboundMail: createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never),
+      sms,
     },
-  });
+    {} as OperatorDeps,
+  );
   const routes = modules.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());
   const tags = served.flatMap((path) => Object.values<{ tags: string[] }>(paths[path]).flatMap(({ tags: own }) => own));

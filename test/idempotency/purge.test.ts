@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { purgeAnswers } from "../../src/modules/idempotency/purge.ts";
+import { createAnswerPurge } from "../../src/modules/idempotency/purge.ts";
 import { openIdempotencyStore } from "../../src/modules/idempotency/store.ts";
 import { fakeClock } from "../fakes/clock.ts";
 import { temporaryDatabase, turn } from "../db/temporary.ts";
@@ -14,13 +14,14 @@ function start() {
   const clock = fakeClock(NOON);
   const idempotency = openIdempotencyStore(db);
   const bugs: unknown[] = [];
-  const stop = purgeAnswers({
+  const purge = createAnswerPurge({
     idempotency,
     commit: committer.commit,
     clock,
     log: { event: () => undefined, error: (_, error) => void bugs.push(error) },
-    keepMs: HOUR_MS,
+    retentionMs: HOUR_MS,
   });
+  purge.start();
   const insert = (key: string, createdAt: number) =>
     idempotency.insert(
       { workspaceId: 1, domainId: 0, operation: "emails", key },
@@ -30,7 +31,7 @@ function start() {
   return {
     clock,
     bugs,
-    stop,
+    stop: () => purge.stop(),
     fill: (count: number, at: (n: number) => number) =>
       committer.commit(() => {
         for (let n = 0; n < count; n++) insert(`${count} ${n}`, at(n));

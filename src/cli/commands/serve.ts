@@ -1,4 +1,5 @@
-import { type AppOptions, startApp } from "../../server/server.ts";
+import { startApp } from "../../server/server.ts";
+import type { AppOptions } from "../../server/app.ts";
 import { BUILD } from "../../platform/build-info.ts";
 import { steadyClock, systemClock } from "../../platform/clock.ts";
 import { loadInstanceKey } from "../../platform/keyring/key-file.ts";

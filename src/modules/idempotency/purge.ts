@@ -1,11 +1,11 @@
-import type { Component } from "../../platform/context.ts";
 import { type PurgeLoop, purgeRegularly } from "../../platform/db/purge.ts";
 import type { IdempotencyStore } from "./store.ts";
 
 /** Forgets stored answers after their retention. */
-export function createAnswerPurge(
-  deps: PurgeLoop & { idempotency: IdempotencyStore; retentionMs: number },
-): Required<Pick<Component, "start" | "stop">> {
+export function createAnswerPurge(deps: PurgeLoop & { idempotency: IdempotencyStore; retentionMs: number }): {
+  start(): void;
+  stop(): void;
+} {
   const { idempotency, clock, retentionMs } = deps;
   let stop = () => {};
   return {

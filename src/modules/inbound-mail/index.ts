@@ -9,7 +9,7 @@ import type { ListPages } from "../../platform/http/pagination.ts";
 import type { Keyring } from "../../platform/keyring/keyring.ts";
 import { type OpenThread, ThreadLine } from "../../platform/worker-threads/worker-thread.ts";
 import type { DnsClient } from "../../protocols/dns/client.ts";
-import type { Report } from "../../protocols/dsn/parse.ts";
+import type { Report } from "../../protocols/dsn/parse-report.ts";
 import type { EmailStore } from "../emails/store/store.ts";
 import type { Receive } from "./inbound-message.ts";
 import { inboxRoutes } from "./operator-routes.ts";
@@ -49,7 +49,7 @@ interface InboundMail extends Required<Omit<Component, "issues">> {
 /** Nothing begins to act before start(). */
 export function createInboundMail(
   context: Context & { guard: Pick<DiskGuard, "blockedReason"> },
-  stores: Pick<ReceiveDeps, "inbox" | "reports"> & { emails: Pick<EmailStore, "returnPathOf"> },
+  stores: Pick<ReceiveDeps, "inbox" | "reports"> & { emails: Pick<EmailStore, "findReturnPath" | "findStateByUid"> },
   { inbound, hostname, email }: Config,
   module: InboundMailDeps,
 ): InboundMail {
@@ -83,7 +83,7 @@ export function createInboundMail(
         listen: inbound.listen,
         hostname,
         bounceHost: email.bounceHost,
-        find: (uid) => stores.emails.returnPathOf(uid),
+        find: (uid) => stores.emails.findReturnPath(uid),
         certificate: openCertificate({ ...context, config: inbound, hostname }),
         receive: module.receive ?? receive,
         blockedReason: () => guard.blockedReason,

@@ -9,7 +9,7 @@ import type { HealthIssue } from "../../platform/health-issue.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
 import type { PauseView } from "../../platform/queue/delivery-pause.ts";
 import type { DnsClient } from "../../protocols/dns/client.ts";
-import { RefusalWatch } from "../emails/delivery/mass-refusals.ts";
+import { RefusalWatch } from "../emails/delivery/refusal-watch.ts";
 import type { RecordEvent } from "../events/record.ts";
 import type { AcceptStores } from "./api/accept.ts";
 import { createLinkOverview } from "./api/link-overview.ts";

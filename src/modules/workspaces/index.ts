@@ -5,26 +5,19 @@ import type { Config } from "../../config/config.ts";
 import type { Component, Context } from "../../platform/context.ts";
 import type { ListPages } from "../../platform/http/pagination.ts";
 import type { QueueStore } from "../emails/queue/store.ts";
-import { type BlockDeps, blockRoutes } from "./operator/block-routes.ts";
-import { type CreditDeps, creditRoutes } from "./operator/credit-routes.ts";
-import { type DeleteRouteDeps, deleteRoutes } from "./operator/delete-routes.ts";
-import { type OperatorKeyDeps, operatorKeyRoutes } from "./operator/key-routes.ts";
-import { operatorWorkspaceRoutes } from "./operator/routes.ts";
-import { senderIdRoutes } from "./operator/sender-id-routes.ts";
+import { type OperatorWorkspaceDeps, operatorWorkspaceRoutes } from "./operator/index.ts";
 import { createWorkspacePurge, type WorkspacePurgeDeps } from "./purge.ts";
 import { workspaceRoutes } from "./routes.ts";
 
 interface WorkspaceStores
   extends
-    Pick<WorkspacePurgeDeps, "purges" | "workspaces" | "keys" | "domains">,
-    Pick<BlockDeps, "senderIds" | "usage" | "emails">,
-    Pick<CreditDeps, "credits">,
-    Pick<DeleteRouteDeps, "webhooks">,
-    Pick<OperatorKeyDeps, "settings"> {
+    Pick<WorkspacePurgeDeps, "purges" | "domains">,
+    Pick<OperatorWorkspaceDeps, "workspaces" | "keys" | "credits" | "senderIds" | "usage" | "emails" | "settings"> {
+  webhooks: OperatorWorkspaceDeps["webhooks"];
   queue: Pick<QueueStore, "forgetLanes">;
 }
 
-interface WorkspaceModuleDeps extends Pick<BlockDeps, "forgetRates" | "holdChanged"> {
+interface WorkspaceModuleDeps extends Pick<OperatorWorkspaceDeps, "forgetRates" | "holdChanged"> {
   pages: ListPages;
   /** These lanes are gone. */
   forgetLanes: (laneIds: number[]) => void;
@@ -52,20 +45,13 @@ export function createWorkspaces(
       forgetLanes(laneIds);
     },
   });
-  const deleted: DeleteRouteDeps["deleted"] = ({ domainIds }) => {
+  const deleted: OperatorWorkspaceDeps["deleted"] = ({ domainIds }) => {
     runDeleted(domainIds);
     purge.trigger();
   };
   return {
     routes: () => workspaceRoutes(deps),
-    operatorRoutes: () => [
-      operatorWorkspaceRoutes(deps),
-      deleteRoutes({ ...deps, deleted }),
-      blockRoutes(deps),
-      creditRoutes(deps),
-      senderIdRoutes(deps),
-      operatorKeyRoutes(deps),
-    ],
+    operatorRoutes: () => operatorWorkspaceRoutes({ ...deps, deleted }),
     start: () => purge.start(),
     stop: () => purge.stop(),
   };

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type App, startApp } from "../../../server/server.ts";
+import { startApp } from "../../../server/server.ts";
+import type { App } from "../../../server/app.ts";
 import { databaseFile } from "../../../platform/db/open.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { createResolver } from "../../../protocols/dns/client.ts";

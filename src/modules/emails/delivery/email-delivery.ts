@@ -86,10 +86,10 @@ export function createEmailDelivery({ email, hostname, site, relay }: Config, de
     // No more than sessions: a job that waits for one must not take the place of one that would not.
     maxJobs: email.maxSessions,
     maxJobsPerLane: maxSessions * LANE_JOBS_PER_SESSION,
-    gate: {
-      jobsOf: (name) => sites.sessionLimit(name) * LANE_JOBS_PER_SESSION,
-      ownJobsOf: (name, workspaceId) => sites.ownerSessionLimit(name, workspaceId),
-      blockedUntil: (name, workspaceId) => sites.findBlock(name, workspaceId)?.until ?? null,
+    siteLimits: {
+      getMaxJobs: (name) => sites.sessionLimit(name) * LANE_JOBS_PER_SESSION,
+      getMaxOwnJobs: (name, workspaceId) => sites.ownerSessionLimit(name, workspaceId),
+      getBlockEnd: (name, workspaceId) => sites.findBlock(name, workspaceId)?.until ?? null,
     },
     // Nothing of a deleted workspace is sent; 0 is nobody, whose lane could not be looked up.
     isHeld: (id) => id !== 0 && (workspaces.byId(id)?.isHeld ?? true),

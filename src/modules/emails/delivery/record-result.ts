@@ -146,7 +146,11 @@ function recordTimes(
   if (typeof deliveredAt === "number") deps.emails.setDeliveredAt(job.id, deliveredAt);
 }
 
-function fromRefusal(attempt: Attempt, { status, category, reason }: Refusal, deps: RecordResultDeps): JobResult<EmailState> {
+function fromRefusal(
+  attempt: Attempt,
+  { status, category, reason }: Refusal,
+  deps: RecordResultDeps,
+): JobResult<EmailState> {
   const type = category === "expired" ? "transient" : "undetermined";
   const bounce: Bounce | null =
     status === "failed" ? { type, category, smtpCode: null, enhancedCode: null, mx: null } : null;
@@ -156,7 +160,11 @@ function fromRefusal(attempt: Attempt, { status, category, reason }: Refusal, de
   return finish(attempt, { row: null, end, isReached: null, detail: reason }, deps);
 }
 
-function fromTemporaryFailure(attempt: Attempt, failure: TemporaryFailure, deps: RecordResultDeps): JobResult<EmailState> {
+function fromTemporaryFailure(
+  attempt: Attempt,
+  failure: TemporaryFailure,
+  deps: RecordResultDeps,
+): JobResult<EmailState> {
   const { reason, stage, category, badDomainAt } = failure;
   const row = { ...createRow(attempt, deps.clock.now()), stage, reply: reason, outcome: "deferred", category } as const;
   // DNS and signing say nothing of the destination's servers.
@@ -164,7 +172,11 @@ function fromTemporaryFailure(attempt: Attempt, failure: TemporaryFailure, deps:
   return defer(attempt, deferred, deps);
 }
 
-function fromBadDomain(attempt: Attempt, { reason, enhancedCode }: BadDomain, deps: RecordResultDeps): JobResult<EmailState> {
+function fromBadDomain(
+  attempt: Attempt,
+  { reason, enhancedCode }: BadDomain,
+  deps: RecordResultDeps,
+): JobResult<EmailState> {
   const { job, email, to } = attempt;
   const endedAt = deps.clock.now();
   const category = "bad_domain";

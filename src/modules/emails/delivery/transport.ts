@@ -1,4 +1,4 @@
-import type { Job } from "../../../platform/queue/job.ts";
+import type { EmailJob, EmailState } from "../queue/store.ts";
 import type { AttemptContext } from "../../../platform/queue/handler.ts";
 import type { Category, Verdict } from "../../../protocols/smtp/replies/classify.ts";
 import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
@@ -27,8 +27,8 @@ export interface OutgoingMessage {
   header: Mail["header"];
   /** Of its html and text, for the memory it takes. */
   contentBytes: number;
-  attempt: Job["attempt"];
-  badDomainAt: Job["badDomainAt"];
+  attempt: EmailJob["attempt"];
+  badDomainAt: EmailState["badDomainAt"];
 }
 
 export interface DeliveryHooks extends AttemptContext {

@@ -10,11 +10,12 @@ import {
   type ShownMessage,
   yieldToEventLoop,
 } from "../../../platform/queue/queue-admin.ts";
-import { showState, stateOf } from "../api/serialize.ts";
+import { showState, getStatus } from "../api/serialize.ts";
 import { MAX_SHOWN_ATTEMPTS, showTimeline } from "../api/timeline.ts";
 import type { ReportStore } from "../reports/store.ts";
 import type { EmailStore } from "../store/store.ts";
 import { type EmailAdminStore, openEmailAdminStore } from "./admin-store.ts";
+import { type EndDeps, endWaiting } from "../events.ts";
 import type { QueueStore } from "./store.ts";
 
 // The operator's side of the email queue: what waits by destination and why; drop, retry and trace.
@@ -32,11 +33,11 @@ interface Block {
   reason: string;
 }
 
-export interface EmailAdminDeps {
+export interface EmailAdminDeps extends EndDeps {
   db: Db;
   emails: EmailStore;
   queue: Pick<QueueStore, "findHead" | "removeWaiting" | "retryNow">;
-  reports: Pick<ReportStore, "of">;
+  reports: Pick<ReportStore, "list">;
   worker: {
     readonly runningCount: number;
     /** Where a lane leads; null: not known. */
@@ -44,7 +45,7 @@ export interface EmailAdminDeps {
     nudge(laneId: number, dueAt: number): void;
   };
   /** Why and until when nothing of a workspace is sent to a site; null: it may. */
-  sites: { blockOf(site: string, workspaceId: number): Block | null };
+  sites: { findBlock(site: string, workspaceId: number): Block | null };
   isHeld: (workspaceId: number) => boolean;
   isPaused: () => boolean;
   clock: Clock;
@@ -116,7 +117,7 @@ export function createEmailQueueAdmin(deps: EmailAdminDeps): EmailQueueAdmin {
 
     trace(uid) {
       const id = store.find(uid)?.id;
-      const state = id === undefined ? undefined : emails.stateById(id);
+      const state = id === undefined ? undefined : emails.findStateById(id);
       if (state === undefined) return null;
       const { workspaceId, recipientAddress } = state.email;
       return { uid, workspaceId, address: recipientAddress, record: traceRecord(state, deps) };
@@ -238,7 +239,7 @@ function showDestination(counted: Counted, runningByLane: Map<number, number>, d
 
 /** The block that ends first, where all that waits for the site is blocked. */
 function commonBlock(site: string, workspaces: Set<number>, { sites }: OverviewDeps): Block | null {
-  const blocks = [...workspaces].map((workspaceId) => sites.blockOf(site, workspaceId));
+  const blocks = [...workspaces].map((workspaceId) => sites.findBlock(site, workspaceId));
   return blocks.reduce(
     (first, block) => (first === null || block === null ? null : block.until < first.until ? block : first),
     blocks[0] ?? null,
@@ -267,7 +268,7 @@ function showWaiting({
     workspaceId: workspaceUid,
     to: email.recipient,
     queuedAt: timeOf(email.createdAt),
-    state: stateOf({ email, queue }),
+    state: getStatus({ email, queue }),
     attempts: queue.attempts,
     nextAttemptAt: queue.inFlight ? null : timeOf(queue.nextAt),
     expiresAt: timeOf(queue.expiresAt),
@@ -276,25 +277,18 @@ function showWaiting({
 }
 
 /** An attempt that is running goes on. */
-function dropEmail(
-  id: number,
-  { reason, now }: { reason: string; now: number },
-  { emails, queue }: EmailAdminDeps,
-): DropResult {
-  const found = emails.stateById(id);
+function dropEmail(id: number, { reason, now }: { reason: string; now: number }, deps: EmailAdminDeps): DropResult {
+  const found = deps.emails.findStateById(id);
   if ((found?.queue ?? null) === null || found?.email.status !== "queued") return "gone";
-  const attempts = queue.removeWaiting(id);
-  if (attempts === null) return "running";
-  const none = { sentAt: null, deliveredAt: null, bounce: null };
-  emails.end(id, { status: "failed", endedAt: now, failedReason: reason, attempts, ...none });
-  return "dropped";
+  const attempts = endWaiting(id, { status: "failed", endedAt: now, failedReason: reason }, deps);
+  return attempts === null ? "running" : "dropped";
 }
 
-function traceRecord(state: NonNullable<ReturnType<EmailStore["stateById"]>>, { emails, reports }: EmailAdminDeps) {
+function traceRecord(state: NonNullable<ReturnType<EmailStore["findStateById"]>>, { emails, reports }: EmailAdminDeps) {
   const { email, queue } = state;
-  const attempts = emails.attemptsOf(email.id, MAX_SHOWN_ATTEMPTS);
+  const attempts = emails.listAttempts(email.id, MAX_SHOWN_ATTEMPTS);
   const dialogues = new Map(attempts.map(({ number, dialogue }) => [number, dialogue]));
-  const timeline = showTimeline(state, attempts, reports.of(email.id)).map((entry) =>
+  const timeline = showTimeline(state, attempts, reports.list(email.id)).map((entry) =>
     entry.attempt === undefined ? entry : { ...entry, dialogue: dialogues.get(entry.attempt) ?? null },
   );
   return {

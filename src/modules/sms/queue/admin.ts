@@ -10,8 +10,8 @@ import {
 } from "../../../platform/queue/queue-admin.ts";
 import { withoutBody } from "../api/serialize.ts";
 import { MAX_COUNTED, openSmsAdminStore } from "./admin-store.ts";
-import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
-import type { SegmentStore, Words } from "./segment-store.ts";
+import type { ReadyWork, SegmentRow, Words } from "./segment-read-store.ts";
+import type { SegmentStore } from "./segment-store.ts";
 
 // The operator's side of the SMS queue: what waits by route and why; drop, retry and trace. Overview and depth count segments.
 
@@ -25,7 +25,7 @@ type Store = ReturnType<typeof openSmsAdminStore>;
 
 export interface SmsAdminDeps {
   db: Db;
-  segments: Pick<SegmentStore, "of" | "end" | "endReady" | "delayReady">;
+  segments: Pick<SegmentStore, "listByMessage" | "end" | "endReady" | "delayReady">;
   /** Why a route cannot send now; null: it can. */
   routeIssue: (route: string) => string | null;
   nudge: (work: ReadyWork) => void;
@@ -71,14 +71,14 @@ export function createSmsQueueAdmin({ db, segments, routeIssue, nudge }: SmsAdmi
     find(uid) {
       const id = store.byUid(uid)?.id;
       if (id === undefined) return null;
-      const states = segments.of(id).map(({ state }) => state);
+      const states = segments.listByMessage(id).map(({ state }) => state);
       const isWaiting = states.some((state) => ["ready", "unknown", "in_flight"].includes(state));
       return isWaiting ? [{ id, isRunning: states.includes("in_flight") }] : [];
     },
 
     drop: (id, end) => dropMessage(id, end, segments),
     retry(id, now) {
-      const [row] = segments.of(id).filter(({ state, nextAt }) => state === "ready" && nextAt > now);
+      const [row] = segments.listByMessage(id).filter(({ state, nextAt }) => state === "ready" && nextAt > now);
       if (row === undefined) return null;
       segments.delayReady(id, now);
       const { route, priority, workspaceId } = row;
@@ -89,7 +89,7 @@ export function createSmsQueueAdmin({ db, segments, routeIssue, nudge }: SmsAdmi
       const message = store.byUid(uid);
       if (message === null) return null;
       const { id, workspaceId, recipient } = message;
-      const parts = segments.of(id).map(showSegment);
+      const parts = segments.listByMessage(id).map(showSegment);
       const record = { ...withoutBody(message), expiresAt: timeOf(message.expiresAt), parts };
       return { uid, workspaceId, address: recipient, record };
     },
@@ -140,7 +140,7 @@ function showWaiting(ids: number[], store: Store, segments: SmsAdminDeps["segmen
     const each = found.get(id);
     if (each === undefined) return [];
     const { message, workspaceUid } = each;
-    const rows = segments.of(id);
+    const rows = segments.listByMessage(id);
     const times = rows.filter(({ state }) => state === "ready").map(({ nextAt }) => nextAt);
     const attempts = Math.max(0, ...rows.map((row) => row.attempts));
     return [
@@ -168,7 +168,7 @@ function dropMessage(
   { reason, now }: { reason: string; now: number },
   segments: SmsAdminDeps["segments"],
 ): DropResult {
-  const rows = segments.of(id);
+  const rows = segments.listByMessage(id);
   if (rows.some(({ state }) => state === "in_flight")) return "running";
   const uncertain = rows.filter(({ state }) => state === "unknown");
   const lost: Words = { ...SILENT, category: "outcome_unknown", reason };
