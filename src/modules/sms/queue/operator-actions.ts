@@ -2,11 +2,9 @@
 // Each is inside a transaction; what is on its way to an SMSC is not touched.
 
 import type { SegmentStore } from "./segment-store.ts";
-import type { ReadyWork, Words } from "./segment-read-store.ts";
+import { SILENT, toReadyWork, type ReadyWork, type Words } from "./segment-read-store.ts";
 
 type Segments = Pick<SegmentStore, "listByMessage" | "end" | "endReady" | "delayReady">;
-
-const SILENT = { providerStatus: null, providerCode: null } as const;
 
 /**
  * Ends a message as failed, for this reason. The credits of segments that never reached the SMSC go back (settle-message.ts);
@@ -33,5 +31,5 @@ export function hastenText(messageId: number, now: number, segments: Segments): 
   const [row] = later;
   if (row === undefined) return null;
   segments.delayReady(messageId, now);
-  return { route: row.route, priority: row.priority, workspaceId: row.workspaceId, nextAt: now };
+  return toReadyWork(row, now);
 }
