@@ -7,8 +7,8 @@ import { firstCheckAt } from "../modules/domains/status.ts";
 import type { DomainRow, DomainStore } from "../modules/domains/store.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import type { Random } from "../platform/random.ts";
-import { sealContext as webhookContext } from "../modules/webhooks/secrets.ts";
-import { makeSecret } from "../modules/webhooks/sign.ts";
+import { getSealContext as webhookContext } from "../modules/webhooks/secrets.ts";
+import { createSecret } from "../modules/webhooks/sign.ts";
 import type { WebhookStore } from "../modules/webhooks/store.ts";
 
 // Gives a database whose instance key is lost a new one. Everything that the old key had sealed is created anew: the
@@ -17,7 +17,7 @@ import type { WebhookStore } from "../modules/webhooks/store.ts";
 export interface RekeyDeps {
   db: Pick<Db, "sqlite">;
   domains: DomainStore;
-  webhooks: Pick<WebhookStore, "everywhere" | "update">;
+  webhooks: Pick<WebhookStore, "listAll" | "update">;
   clock: Clock;
   random: Random;
   makeKeys: () => Promise<KeyPairs>;
@@ -43,8 +43,8 @@ export async function rekey(keyring: Keyring, deps: RekeyDeps): Promise<Rekeyed>
   let webhooks = 0;
   deps.db.sqlite.transaction(() => {
     for (const [index, domain] of all.entries()) replaceDomainKeys(domain, pairs[index], keyring, deps);
-    for (const webhook of deps.webhooks.everywhere()) {
-      const secret = Buffer.from(keyring.seal(makeSecret(deps.random), webhookContext(webhook.uid)));
+    for (const webhook of deps.webhooks.listAll()) {
+      const secret = Buffer.from(keyring.seal(createSecret(deps.random), webhookContext(webhook.uid)));
       deps.webhooks.update(webhook, { secret, oldSecrets: "[]" });
       webhooks += 1;
     }

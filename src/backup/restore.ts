@@ -27,7 +27,7 @@ import { removeDatabase } from "./litestream/record.ts";
 import { type Owner, readOwner, restoreLineage } from "./litestream/replica.ts";
 import { type DaemonTools, openTools } from "./litestream/tools.ts";
 import { takeLock } from "../platform/instance-lock.ts";
-import { pauseFact } from "../platform/queue/delivery-pause.ts";
+import { formatPause } from "../platform/queue/delivery-pause.ts";
 import { type Rekeyed, rekey } from "./rekey.ts";
 import { forgetPutBack } from "../platform/update/recover.ts";
 import { openWebhookStore } from "../modules/webhooks/store.ts";
@@ -141,7 +141,7 @@ async function prepareCopy(draft: string, { at, owner }: { at: number; owner: Ow
     const mark = followOwner(parseMark(settings.get("marker")), owner, settings.get("instance_id"));
     db.sqlite.transaction(() => {
       const reason = `the database was restored as it was at ${formatTime(at)}: what was delivered since would be sent again.`;
-      settings.set("delivery_paused", pauseFact({ reason, since: now, restorePoint }));
+      settings.set("delivery_paused", formatPause({ reason, since: now, restorePoint }));
       settings.set("key_check", keyring.checkValue());
       if (mark !== null) settings.set("marker", JSON.stringify(mark));
       markWaitingUncertain(db.sqlite);

@@ -13,7 +13,6 @@ import type { HeldQueueExpiry } from "../modules/emails/delivery/held-queue-expi
 import { makeMailDueNow } from "../modules/emails/queue/make-due.ts";
 import type { Preparer } from "../modules/emails/content/prepare-thread.ts";
 import type { FindRelay } from "../modules/emails/delivery/relay.ts";
-import { eventCursors } from "../modules/events/cursor.ts";
 import type { Keyring } from "../platform/keyring/keyring.ts";
 import { keyVerifier } from "../modules/api-keys/verify.ts";
 import type { Log } from "../platform/log.ts";
@@ -22,7 +21,9 @@ import type { Worker } from "../platform/queue/worker.ts";
 import type { Random } from "../platform/random.ts";
 import { type OperatorView, operatorDeps } from "./operator-deps.ts";
 import { namedPlanFinder, planFinder, type Stores } from "./stores.ts";
-import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { TellOfEmail } from "../modules/emails/events.ts";
+import type { Events } from "../modules/events/index.ts";
+import type { Webhooks } from "../modules/webhooks/index.ts";
 import type { Sms } from "../modules/sms/index.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 
@@ -40,7 +41,9 @@ export interface ServerObjects {
   bodies: ApiDeps["bodies"];
   bodyLimits: ApiDeps["bodyLimits"];
   findRelay: FindRelay;
-  teller: WebhookDelivery;
+  events: Events;
+  tellOfEmail: TellOfEmail;
+  webhooks: Webhooks;
   verifier: Verifier;
   abandoner: DeletedDomainSweep;
   worker: Worker;
@@ -59,7 +62,7 @@ export interface ServerObjects {
 export type ApiDeps = Omit<ApiOptions, "routes"> & RouteDeps;
 
 export function buildApiDeps(built: ServerObjects): ApiDeps {
-  const { config, stores, common, guard, keyring, preparer, findRelay, teller, worker, issues } = built;
+  const { config, stores, common, guard, keyring, preparer, findRelay, events, tellOfEmail, worker, issues } = built;
   const { commit, clock, log } = common;
   const planOf = planFinder(config, stores);
   const planNames = Object.keys(config.plans);
@@ -81,8 +84,8 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
       preparer,
       nudge: nudgeBy(worker),
       findRelay,
-      tellOfEmail: teller.tellOfEmail,
-      record: teller.recorder.record,
+      tellOfEmail,
+      record: events.record,
       settings: {
         ...settingsOf(config),
         lifetimeMs: config.email.lifetimeMs,
@@ -94,13 +97,8 @@ export function buildApiDeps(built: ServerObjects): ApiDeps {
     domains: domainPartsOf(built, planOf),
     keys: { ...stores, ...common, planOf },
     suppressions: { ...stores, ...common },
-    webhooks: webhookPartsOf(built, planOf),
-    events: {
-      ...stores,
-      listeners: teller.listeners,
-      cursors: eventCursors(keyring.hmacKey("event-cursor")),
-      verifyKey,
-    },
+    webhooks: built.webhooks.createRoutes({ planOf, pages: common.pages }),
+    events: events.createRoutes(verifyKey),
     workspaces: { ...stores, ...common, ...config.workspaces, planNames },
     operator: operatorPartsOf(built),
     usage: { ...stores, namedPlanOf: namedPlanFinder(config, stores), clock },
@@ -162,29 +160,10 @@ function operatorPartsOf(built: ServerObjects): ApiDeps["operator"] {
       },
       deleted({ domainIds }) {
         for (const id of domainIds) keychain.forget(id);
+        built.webhooks.sweepDeleted();
         removal.trigger();
       },
     },
-  };
-}
-
-function webhookPartsOf(built: ServerObjects, planOf: PlanOf): ApiDeps["webhooks"] {
-  const { stores, common, keyring, teller } = built;
-  const { subscribers, rules, look } = teller;
-  return {
-    ...common,
-    subscribers,
-    rules,
-    look,
-    keyring,
-    planOf,
-    record: teller.recorder.record,
-    webhooks: stores.webhooks,
-    jobs: stores.webhookJobs,
-    deliveries: stores.webhookDeliveries,
-    events: stores.events,
-    workspaceUid: (id) => stores.workspaces.byId(id)?.uid ?? null,
-    recorded: (workspaceId) => teller.listeners.wake(workspaceId),
   };
 }
 

@@ -5,7 +5,6 @@ import { type KeyDeps, keyRoutes } from "../modules/api-keys/routes.ts";
 import { type OperatorDomainDeps, operatorDomainRoutes } from "../modules/domains/operator-routes.ts";
 import { type DomainDeps, domainRoutes } from "../modules/domains/routes.ts";
 import { type EmailDeps, emailRoutes } from "../modules/emails/api/routes.ts";
-import { type EventDeps, eventRoutes } from "../modules/events/routes.ts";
 import { type InboxDeps, inboxRoutes } from "../modules/inbound-mail/operator-routes.ts";
 import type { StatusDeps } from "../modules/operator/instance-status.ts";
 import { operatorPauseRoutes, type PauseRouteDeps } from "../modules/operator/pause-routes.ts";
@@ -17,8 +16,6 @@ import { type UsageDeps, usageRoutes } from "../modules/plans/routes.ts";
 import type { Sms } from "../modules/sms/index.ts";
 import { type OperatorSuppressionDeps, operatorSuppressionRoutes } from "../modules/suppressions/operator-routes.ts";
 import { type SuppressionDeps, suppressionRoutes } from "../modules/suppressions/routes.ts";
-import type { RedeliverDeps } from "../modules/webhooks/api/redeliver.ts";
-import { webhookRoutes } from "../modules/webhooks/api/routes.ts";
 import { type BlockDeps, blockRoutes } from "../modules/workspaces/operator/block-routes.ts";
 import { type CreditDeps, creditRoutes } from "../modules/workspaces/operator/credit-routes.ts";
 import { type DeleteRouteDeps, deleteRoutes } from "../modules/workspaces/operator/delete-routes.ts";
@@ -50,8 +47,8 @@ export interface RouteDeps {
   suppressions: SuppressionDeps;
   operator: OperatorDeps;
   usage: UsageDeps;
-  webhooks: RedeliverDeps;
-  events: EventDeps;
+  webhooks: AnyElysia;
+  events: AnyElysia;
 }
 
 export function createRoutes(deps: RouteDeps): AnyElysia[] {
@@ -64,8 +61,8 @@ export function createRoutes(deps: RouteDeps): AnyElysia[] {
     keyRoutes(deps.keys),
     suppressionRoutes(deps.suppressions),
     ...createOperatorRoutes(deps.operator),
-    webhookRoutes(deps.webhooks),
-    eventRoutes(deps.events),
+    deps.webhooks,
+    deps.events,
   ];
 }
 

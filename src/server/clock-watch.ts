@@ -2,7 +2,7 @@ import { ClockStepWatch } from "../platform/clock-step-watch.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Worker } from "../platform/queue/worker.ts";
 import type { Sms } from "../modules/sms/index.ts";
-import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { Webhooks } from "../modules/webhooks/index.ts";
 import type { Stores } from "./stores.ts";
 
 /** When the database was last written, Unix ms; null: never. */
@@ -15,16 +15,16 @@ export function getLastTime({ settings }: Pick<Stores, "settings">): number | nu
 export function watchClock(of: {
   environment: Environment;
   worker: Worker;
-  teller: WebhookDelivery;
+  webhooks: Webhooks;
   texter: Sms;
   stores: Stores;
 }) {
-  const { environment, worker, teller, texter, stores } = of;
+  const { environment, worker, webhooks, texter, stores } = of;
   return new ClockStepWatch({
     ...environment,
     steady: environment.steady ?? environment.clock,
     async follow(step, isStart) {
-      await Promise.all([worker.followSetBack(), teller.worker.followSetBack()]);
+      await Promise.all([worker.rescheduleAfterSetBack(), webhooks.worker.rescheduleAfterSetBack()]);
       // Last, and with the note that it is done: texts must not follow the same step twice.
       const note = () => stores.settings.set("last_at", String(environment.clock.now()));
       await texter.followSetBack(step, isStart, note);

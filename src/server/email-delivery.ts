@@ -22,7 +22,7 @@ import { parseRanges } from "../platform/ip/address.ts";
 import { ownAddresses, requireSources } from "../platform/ip/own-addresses.ts";
 import type { PauseView } from "../platform/queue/delivery-pause.ts";
 import type { QueueStore } from "../modules/emails/queue/store.ts";
-import type { SiteGate } from "../platform/queue/site-limits.ts";
+import type { SiteLimits } from "../platform/queue/site-limits.ts";
 import { Worker } from "../platform/queue/worker.ts";
 import { SessionPool } from "../protocols/smtp/session-pool.ts";
 import { PROVIDERS, type SiteRules } from "../protocols/smtp/providers.ts";
@@ -160,14 +160,14 @@ export function createEmailDelivery(deps: EmailDeliveryDeps) {
 
 /** What the worker asks before it claims. */
 function gatesOf(sites: Sites, workspaces: WorkspaceStore) {
-  const gate: SiteGate = {
-    jobsOf: (site) => sites.sessionsOf(site) * LANE_JOBS_PER_SESSION,
-    ownJobsOf: (site, workspaceId) => sites.ownSessionsOf(site, workspaceId),
-    blockedUntil: (site, workspaceId) => sites.blockOf(site, workspaceId)?.until ?? null,
+  const siteLimits: SiteLimits = {
+    getMaxJobs: (site) => sites.sessionsOf(site) * LANE_JOBS_PER_SESSION,
+    getMaxOwnJobs: (site, workspaceId) => sites.ownSessionsOf(site, workspaceId),
+    getBlockEnd: (site, workspaceId) => sites.blockOf(site, workspaceId)?.until ?? null,
   };
   // Nothing of a deleted workspace is sent; 0 is nobody, whose lane could not be looked up.
   const isHeld = (id: number) => id !== 0 && (workspaces.byId(id)?.isHeld ?? true);
-  return { gate, isHeld };
+  return { siteLimits, isHeld };
 }
 
 function siteTeller(workspaces: WorkspaceStore, log: Log): SitesOptions["tell"] {

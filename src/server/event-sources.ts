@@ -5,6 +5,7 @@ import type { StoredStatus } from "../modules/emails/store/store.ts";
 import type { Recorder } from "../modules/events/record.ts";
 import type { EventType } from "../modules/events/schema.ts";
 import type { MessageChange } from "../modules/sms/queue/message-store.ts";
+import type { RateNotice } from "../modules/plans/sending-block.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Stores } from "./stores.ts";
 
@@ -57,4 +58,18 @@ export function emitStoreEvents(
     const data = () => showSuppression(row);
     recorder.record({ workspaceId, type, resource: address, at: clock.now(), data });
   });
+}
+
+const RATE_EVENTS: Record<RateNotice["kind"], EventType> = {
+  warning: "workspace.sending_warning",
+  blocked: "workspace.sending_blocked",
+};
+
+/** A workspace's sending was blocked for its rates, or is half way to that. */
+export function emitRateEvent(
+  { kind, workspaceId, workspace, reason, at }: RateNotice,
+  { record }: Pick<Recorder, "record">,
+): void {
+  const data = () => ({ workspaceId: workspace, reason });
+  record({ workspaceId, type: RATE_EVENTS[kind], resource: workspace, at, data });
 }

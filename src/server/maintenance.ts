@@ -37,7 +37,7 @@ export function createMaintenance(deps: MaintenanceDeps) {
     ...stores,
     ...common,
     forgetLanes(workspaceId, laneIds) {
-      stores.queue.forgetLanesOf(workspaceId);
+      stores.queue.forgetLanes(workspaceId);
       forgetLanes(laneIds);
     },
   });

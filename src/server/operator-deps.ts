@@ -25,7 +25,7 @@ import type { Replicator } from "../backup/replication.ts";
 import type { LinkView } from "../modules/sms/gateway/links.ts";
 import type { Sites } from "../protocols/smtp/sites.ts";
 import type { Stores } from "./stores.ts";
-import type { WebhookDelivery } from "./webhook-delivery.ts";
+import type { Webhooks } from "../modules/webhooks/index.ts";
 import type { Sms } from "../modules/sms/index.ts";
 import type { HealthIssue } from "../platform/health-issue.ts";
 
@@ -50,7 +50,7 @@ export interface OperatorSources extends OperatorView {
   stores: Stores;
   common: { commit: Commit; clock: Clock; random: Random; log: Log; pages: ListPages };
   guard: DiskGuard;
-  teller: WebhookDelivery;
+  webhooks: Webhooks;
   worker: Worker;
   issues: () => HealthIssue[];
 }
@@ -77,7 +77,7 @@ export interface OperatorToolDeps {
 }
 
 export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
-  const { stores, common, worker, teller, config, guard, issues } = sources;
+  const { stores, common, worker, webhooks, config, guard, issues } = sources;
   const { db, sites, texter, counters, pause, pages, replicator } = sources;
   const paused = () => pause.pause;
   const { clock } = common;
@@ -100,7 +100,7 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       waiting: openOperatorQueueStore(db),
       overview,
       census: openCensusStore(db),
-      siteOf: (laneId) => worker.siteOf(laneId),
+      siteOf: (laneId) => worker.getSite(laneId),
       blockOf: (site, workspaceId) => sites.blockOf(site, workspaceId),
       isHeld: (workspaceId) => stores.workspaces.byId(workspaceId)?.isHeld ?? true,
       paused,
@@ -112,7 +112,7 @@ export function operatorDeps(sources: OperatorSources): OperatorToolDeps {
       nudge: {
         email: (laneId, dueAt) => worker.nudge(laneId, dueAt),
         sms: (work) => texter.nudge(work),
-        webhook: (webhookId, dueAt) => teller.worker.nudge(webhookId, dueAt),
+        webhook: (webhookId, dueAt) => webhooks.worker.nudge(webhookId, dueAt),
       },
     },
     status: {

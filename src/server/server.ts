@@ -45,7 +45,10 @@ import { createEmailDelivery } from "./email-delivery.ts";
 import { createSms, type Sms, SMS_GRACE_MS } from "../modules/sms/index.ts";
 import type { SmsStores } from "../modules/sms/stores.ts";
 import { planFinder } from "./stores.ts";
-import { createWebhookDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
+import { emitRateEvent, emitStoreEvents } from "./event-sources.ts";
+import { createEmailEvents } from "../modules/emails/events.ts";
+import { createEvents } from "../modules/events/index.ts";
+import { createWebhooks, type Webhooks } from "../modules/webhooks/index.ts";
 import { ThreadLine } from "../platform/worker-threads/worker-thread.ts";
 import { isReadyWith } from "../platform/health-issue.ts";
 
@@ -87,8 +90,7 @@ export interface App {
   db: Db;
   committer: Committer;
   worker: Worker;
-  /** Who tells of what happens. */
-  teller: WebhookDelivery;
+  webhooks: Webhooks;
   guard: DiskGuard;
   /** What is done with a letter that comes in. */
   receive: Receive;
@@ -151,32 +153,26 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const { resolver, watch: dnsWatch, checkResolver, callResolver } = lookups;
     closers.push(() => lookups.close());
     closers.push(() => dnsWatch.stop());
-    const teller = createWebhookDelivery({
-      config,
-      environment,
-      db,
-      stores,
-      keyring,
-      committer,
-      guard,
-      pause,
-      resolver: callResolver,
-    });
+    const context = { commit, clock, steady, random, log, guard };
+    const events = createEvents(context, stores, { db, keyring });
+    const webhookDeps = { events, keyring, pause, resolver: callResolver };
+    const webhooks = createWebhooks(context, stores, config, webhookDeps);
+    const tellOfEmail = createEmailEvents(stores.emails, events);
+    emitStoreEvents(stores, events, { clock, tellOfEmail });
     const tell = (why: string) => log.error("thread", new Error(`a thread was given up: ${why}`));
     const preparing = new ThreadLine<GivenContent, StoredBody>({ open: openThread, tell });
     const composing = new ThreadLine<ComposeInput, Composed>({ open: openThread, tell });
     closers.push(() => preparing.close());
     closers.push(() => composing.close());
     const composer = createComposer(composing);
-    const { tellOfEmail } = teller;
-    const { record } = teller.recorder;
+    const { record } = events;
     const isBlocking = options.isRateBlocking ?? true;
     const rates = new SendingRates({
       ...stores,
       clock,
       log,
       isBlocking,
-      notify: (notice) => teller.tellOfRates(notice),
+      notify: (notice) => emitRateEvent(notice, events),
     });
     db.listeners.push(rates);
     const show = config.log.addresses === "full" ? (words: string) => words : redact;
@@ -190,7 +186,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const planOf = planFinder(config, stores);
     const forSms = { steady, guard, commitSoon, pause, resolver: callResolver, record, planOf };
     const texter = createSms({ ...common, ...forSms }, stores, config);
-    const clockWatch = watchClock({ environment, worker, teller, texter, stores });
+    const clockWatch = watchClock({ environment, worker, webhooks, texter, stores });
     closers.push(() => clockWatch.stop());
     const pages = new PageCheck({
       dataDir: config.dataDir,
@@ -227,7 +223,9 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       keyring,
       keychain,
       findRelay,
-      teller,
+      events,
+      tellOfEmail,
+      webhooks,
       verifier,
       abandoner,
       worker,
@@ -299,7 +297,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       registry,
       counters,
       db,
-      siteOf: (laneId) => worker.siteOf(laneId),
+      siteOf: (laneId) => worker.getSite(laneId),
       sources: {
         isReady: () => isReadyWith(issues()),
         texts: () => texter.figures(),
@@ -327,7 +325,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     await texter.start();
     closers.push(() => removal.stop());
     keeper.begin();
-    await teller.start();
+    await webhooks.start();
     const stop = async (given?: number) => {
       const graceMs = given ?? STOP_GRACE_MS;
       stopsSince ??= steady.now();
@@ -339,16 +337,17 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
         composing.close();
       });
       const requestGraceMs = Math.min(graceMs, REQUEST_GRACE_MS);
-      const [emails, webhooks, texts] = await Promise.all([
+      events.stop();
+      const [emails, calls, texts] = await Promise.all([
         worker.stop(graceMs),
-        teller.stop(graceMs),
+        webhooks.drain(graceMs),
         texter.drain(given ?? SMS_GRACE_MS),
         server.stop(requestGraceMs),
         socket.stop(requestGraceMs),
         inbound?.stop(graceMs),
       ]);
       cancel();
-      if (emails + webhooks + texts > 0) tellUnrecorded({ emails, webhooks, texts }, log);
+      if (emails + calls + texts > 0) tellUnrecorded({ emails, webhooks: calls, texts }, log);
       await pool.close();
       await endAll();
     };
@@ -360,7 +359,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       db,
       committer,
       worker,
-      teller,
+      webhooks,
       guard,
       receive,
       domainWatch,

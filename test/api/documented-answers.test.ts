@@ -238,7 +238,7 @@ async function makeHook({ workspace, app }: Instance): Promise<{ id: string; del
   const made = await workspace.call("POST", "/api/v1/webhooks", { body: { url, events: ["*"] } });
   const { id } = made.body.data;
   await workspace.call("POST", `/api/v1/webhooks/${id}/test`);
-  await app.teller.worker.idle();
+  await app.webhooks.worker.idle();
   const { body } = await workspace.call("GET", `/api/v1/webhooks/${id}/deliveries`);
   return { id, deliveryId: body.data[0].id };
 }

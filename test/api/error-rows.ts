@@ -291,7 +291,7 @@ export async function startScene(options: Omit<InstanceOptions, "mx"> = {}): Pro
   });
   const hookId = hook.body.data.id;
   await owner.call("POST", `/api/v1/webhooks/${hookId}/test`);
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   const deliveries = await owner.call("GET", `/api/v1/webhooks/${hookId}/deliveries`);
   await pombo.mx.until(() => pombo.mx.messages.length === 2);
   await pombo.app.worker.idle();

@@ -300,7 +300,7 @@ test("a dropped call stands among the deliveries, is not made, and can be recove
   expect(made.status).toBe(201);
   const tested = await pombo.workspace.call("POST", `/api/v1/webhooks/${made.body.data.id}/test`);
   expect(tested.status).toBe(202);
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   const [listed] = await ask(pombo, "GET", `${QUEUE}/messages?kind=webhook`);
   expect(listed).toMatchObject({ kind: "webhook", to: receiver.url, state: "delivery_delayed", attempts: 1 });
   expect((await ask(pombo, "GET", QUEUE)).webhooks).toEqual([
@@ -314,7 +314,7 @@ test("a dropped call stands among the deliveries, is not made, and can be recove
   expect(await ask(pombo, "POST", `${QUEUE}/drop`, { ids: [listed.id] })).toMatchObject({ ended: [listed.id] });
   const since = new Date(START - 1).toISOString();
   await pombo.workspace.call("POST", `/api/v1/webhooks/${made.body.data.id}/recover`, { body: { since } });
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   expect(await ask(pombo, "GET", `${QUEUE}/messages?kind=webhook`)).toHaveLength(1);
   const retried = await ask(pombo, "POST", `${QUEUE}/retry`, { all: true, kinds: ["webhook"] });
   expect(retried.changed.webhook).toBe(1);

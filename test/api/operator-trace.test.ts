@@ -28,7 +28,7 @@ test("an email's trace has its attempts, the recipient's suppression, what was t
   const sent = await pombo.workspace.call("POST", "/api/v1/emails", { body: pombo.email() });
   const { id } = sent.body.data;
   await pombo.app.worker.idle();
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   const trace = await traceOf(pombo, id);
   expect(trace).toMatchObject({
     kind: "email",

@@ -151,7 +151,7 @@ test("an email whose dot cannot be marked is not sent, and is tried again when i
   expect(await statusesOf(pombo, sound)).toEqual(["delivered"]);
   expect((await recordOf(pombo, poisoned)).status).toBe("delivery_delayed");
   expect(sentTo(pombo, POISON)).toBe(0);
-  expect(pombo.bugs[0]).toMatchObject({ where: "dot", id: poisoned });
+  expect(pombo.bugs[0]).toMatchObject({ where: "point of no return", id: poisoned });
   cure(pombo);
   await minutes(60, held);
   expect(await recordOf(pombo, poisoned)).toMatchObject({ status: "delivered", possibleDuplicate: false });

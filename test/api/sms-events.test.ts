@@ -98,7 +98,7 @@ test("a text that fails is told once with its credits given back, whatever numbe
   await Promise.all([first, second].map((row) => commit(() => segments.end(row, end, said))));
   await commit(() => segments.end({ ...second, seq: 3 }, end, said));
   await receiver.until(() => receiver.calls.length > 0);
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   expect(receiver.calls.map((call) => [call.event.type, call.event.data.id, call.event.data.credits])).toEqual([
     ["sms.failed", id, 0],
   ]);

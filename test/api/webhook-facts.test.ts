@@ -104,6 +104,6 @@ test("what a rolled-back transaction did is not told", async () => {
   });
   expect(answer.status).toBe(422);
   await receiver.until(() => find(receiver, "suppression.created") !== undefined);
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   expect(typesOf(receiver)).toEqual(["suppression.created"]);
 });

@@ -29,7 +29,7 @@ export async function startCalled(receiver: Receiver, keepMs = 30 * DAY) {
     ...held,
     path,
     secret: created.body.data.secret as string,
-    idle: () => held.pombo.app.teller.worker.idle(),
+    idle: () => held.pombo.app.webhooks.worker.idle(),
     test: () => workspace.call("POST", `${path}/test`),
     shown: async () => (await workspace.call("GET", "/api/v1/webhooks")).body.data[0],
     deliveries: async () => (await workspace.call("GET", `${path}/deliveries?limit=100`)).body.data,

@@ -13,19 +13,19 @@ test("a failed call is made again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 1
   await using on = await startCalled(receiver);
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   const waits = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR];
   for (const [index, wait] of waits.entries()) {
     // Not a tenth sooner, and within a tenth more.
     await on.advance(wait * 0.9 - SECOND);
-    await on.pombo.app.teller.worker.idle();
+    await on.pombo.app.webhooks.worker.idle();
     expect([wait, receiver.calls.length]).toEqual([wait, index + 1]);
     await on.advance(wait * 0.2 + 2 * SECOND);
     await receiver.until(() => receiver.calls.length === index + 2);
-    await on.pombo.app.teller.worker.idle();
+    await on.pombo.app.webhooks.worker.idle();
   }
   await on.advance(DAY);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   expect(receiver.calls).toHaveLength(8);
   expect(new Set(receiver.calls.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
   const deliveries = await on.deliveries();
@@ -60,16 +60,16 @@ test("Retry-After puts the next call off, and a success ends it", async () => {
   await using on = await startCalled(receiver);
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   receiver.answer = () => new Response(null, { status: 200 });
   await on.advance(HOUR - SECOND);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   expect(receiver.calls).toHaveLength(1);
   await on.advance(2 * SECOND);
   await receiver.until(() => receiver.calls.length === 2);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   await on.advance(2 * DAY);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   expect(receiver.calls).toHaveLength(2);
 });
 
@@ -79,14 +79,14 @@ test("410 turns a webhook off, says so, and what waited is not called; turned on
   await using on = await startCalled(receiver);
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   receiver.answer = () => new Response(null, { status: 410 });
   await on.test();
   await receiver.until(() => receiver.calls.length === 2);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   expect(await on.shown()).toMatchObject({ enabled: false, disabledReason: "The receiver answered 410 Gone" });
   await on.advance(DAY);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   expect(receiver.calls).toHaveLength(2);
 
   receiver.answer = () => new Response(null, { status: 200 });
@@ -110,12 +110,12 @@ test("one event can be delivered once more, under its old id", async () => {
   await using on = await startCalled(receiver);
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   const [delivery] = await on.deliveries();
   const replayed = await on.pombo.workspace.call("POST", `${on.path}/deliveries/${delivery.id}/replay`);
   expect([replayed.status, replayed.body.data]).toEqual([202, { eventId: delivery.eventId }]);
   await receiver.until(() => receiver.calls.length === 2);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   expect(receiver.calls[1]?.headers["webhook-id"]).toBe(receiver.calls[0]?.headers["webhook-id"]);
   expect((await on.deliveries()).map(({ attempt }: { attempt: number }) => attempt)).toEqual([1, 1]);
 });
@@ -128,7 +128,7 @@ test("no answer within 15 s is a failure", async () => {
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
   await on.advance(15 * SECOND);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   expect((await on.deliveries())[0]).toMatchObject({ responseStatus: null, errorMessage: "no answer within 15 s" });
   never.resolve(new Response());
 });
@@ -140,7 +140,7 @@ test("redirects are not followed", async () => {
   await using on = await startCalled(receiver);
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   expect(elsewhere.calls).toHaveLength(0);
   expect((await on.deliveries())[0]).toMatchObject({
     responseStatus: 307,
@@ -153,7 +153,7 @@ test("events and deliveries are forgotten after their time, and the total with t
   await using on = await startCalled(receiver, HOUR);
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   const listed = async () => (await on.pombo.workspace.call("GET", `${on.path}/deliveries`)).body;
   await on.advance(HOUR - SECOND);
   expect((await listed()).meta.total).toBe(1);
@@ -182,7 +182,7 @@ test("a name that leads elsewhere after it was judged is judged again, and not c
   await held.advance(DAY);
   const path = `/api/v1/webhooks/${made.body.data.id}`;
   await pombo.workspace.call("POST", `${path}/test`);
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   const { body } = await pombo.workspace.call("GET", `${path}/deliveries`);
   expect(body.data[0]).toMatchObject({
     responseStatus: null,
@@ -197,14 +197,14 @@ test("five days of nothing but failures turn a webhook off, which is told", asyn
   await using on = await startCalled(receiver);
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   // An event a day.
   for (let day = 1; day <= 5; day += 1) {
     await on.advance(DAY);
     const before = receiver.calls.length;
     await on.test();
     await receiver.until(() => receiver.calls.length > before);
-    await on.pombo.app.teller.worker.idle();
+    await on.pombo.app.webhooks.worker.idle();
     expect([day, (await on.shown()).enabled]).toEqual([day, day < 5]);
   }
   expect(await on.shown()).toMatchObject({ disabledReason: "Nothing but failures for 5 days" });
@@ -218,7 +218,7 @@ test("events of one resource wait for each other, those of others do not", async
   // One that has answered once has more than one call at a time.
   await on.test();
   await receiver.until(() => receiver.calls.length === 1);
-  await on.pombo.app.teller.worker.idle();
+  await on.pombo.app.webhooks.worker.idle();
   receiver.calls.length = 0;
   receiver.answer = () => (receiver.calls.length === 1 ? first.promise : new Response());
   const { workspace, email } = { workspace: on.pombo.workspace, email: on.pombo.email() };
@@ -239,7 +239,7 @@ test("what waited for a webhook that was deleted or turned off meanwhile is not 
     await using on = await startCalled(receiver);
     await on.test();
     await receiver.until(() => receiver.calls.length === 1);
-    await on.pombo.app.teller.worker.idle();
+    await on.pombo.app.webhooks.worker.idle();
     receiver.calls.length = 0;
     const first = Promise.withResolvers<Response>();
     receiver.answer = () => first.promise;
@@ -249,7 +249,7 @@ test("what waited for a webhook that was deleted or turned off meanwhile is not 
     const { workspace } = on.pombo;
     await workspace.call(change, on.path, change === "PATCH" ? { body: { enabled: false } } : {});
     first.resolve(new Response());
-    await on.pombo.app.teller.worker.idle();
+    await on.pombo.app.webhooks.worker.idle();
     expect([change, receiver.calls.length]).toEqual([change, 1]);
   }
 });
@@ -290,7 +290,7 @@ test("a receiver that has never answered is called for a second event while the 
   for (const name of ["ana", "rui", "eva", "zita", "joana"])
     await workspace.call("POST", "/api/v1/suppressions", { body: { address: `${name}@example.com` } });
   await receiver.until(() => receiver.calls.length === 4);
-  expect(on.pombo.app.teller.worker.runningCount).toBe(4);
+  expect(on.pombo.app.webhooks.worker.runningCount).toBe(4);
   never.resolve(new Response());
   await receiver.until(() => receiver.calls.length === 5);
 });
@@ -309,11 +309,11 @@ test("hundreds of names that DNS is mute about hold up no other webhook's look-u
   await on.advance(2 * HOUR);
   for (let index = 0; index < 150; index += 1) dns.faults[`mute${index}.test`] = "silence";
   await workspace.call("POST", "/api/v1/suppressions", { body: { address: "ana@example.com" } });
-  while (app.teller.worker.runningCount < 150) await new Promise<void>((next) => setImmediate(next));
+  while (app.webhooks.worker.runningCount < 150) await new Promise<void>((next) => setImmediate(next));
   // While the time stands still none of them is given up.
   await workspace.call("DELETE", "/api/v1/suppressions/ana%40example.com");
   await receiver.until(() => receiver.calls.some(({ path }) => path === "/there"));
-  expect(app.teller.worker.runningCount).toBeGreaterThanOrEqual(150);
+  expect(app.webhooks.worker.runningCount).toBeGreaterThanOrEqual(150);
   await on.advance(5 * SECOND);
   await on.idle();
   const last = app.db.sqlite.query<{ reason: string }, []>(

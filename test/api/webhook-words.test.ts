@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import webhookWords from "../../src/api/docs/webhooks.md" with { type: "text" };
 import { RETRY_MS } from "../../src/modules/webhooks/delivery/outcome.ts";
-import { signatureHeaders } from "../../src/modules/webhooks/sign.ts";
+import { buildSignatureHeaders } from "../../src/modules/webhooks/sign.ts";
 import { temporaryFolder } from "../db/temporary.ts";
 
 // The docs' own code to verify a call with. Python's and PHP's is run by script/contract.
@@ -15,7 +15,7 @@ const SECRET = `whsec_${KEY.toString("base64")}`;
 const BODY = '{"type":"webhook.test","data":{"url":"https://example.com/ç"}}';
 
 function headersAt(timestampS: number, secrets = [KEY]) {
-  return signatureHeaders({ id: "019aa2f0-7c1e-7b3a-9d52-4f0c6b8e1a27", timestampS, body: BODY }, secrets);
+  return buildSignatureHeaders({ id: "019aa2f0-7c1e-7b3a-9d52-4f0c6b8e1a27", timestampS, body: BODY }, secrets);
 }
 
 test("the docs' code for Node takes what pombo signed, and nothing else", async () => {

@@ -61,7 +61,7 @@ test("a test event is delivered, signed as Standard Webhooks has it, and its del
   const sent = await pombo.workspace.call("POST", `/api/v1/webhooks/${id}/test`);
   expect(sent.status).toBe(202);
   await receiver.until(() => receiver.calls.length === 1);
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   const [call] = receiver.calls;
   if (call === undefined) throw new Error("no call");
   expect(verify(call, secret)).toEqual(call.event);

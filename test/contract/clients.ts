@@ -4,7 +4,7 @@
 
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { signatureHeaders } from "../../src/modules/webhooks/sign.ts";
+import { buildSignatureHeaders } from "../../src/modules/webhooks/sign.ts";
 import type { Checks } from "../interop/checks.ts";
 import { mustRun, run, type Cleanup } from "../peers/process.ts";
 import { type Sandbox, startSandbox } from "../peers/sandbox.ts";
@@ -221,7 +221,7 @@ const CALLERS: Record<string, { program: string; caller: string }> = {
 
 async function checkVerifying(description: string, checks: Checks): Promise<void> {
   const signed = (ago: number, keys = [KEY]) =>
-    signatureHeaders({ id: "evt", timestampS: Math.floor(Date.now() / 1_000) - ago, body: BODY }, keys);
+    buildSignatureHeaders({ id: "evt", timestampS: Math.floor(Date.now() / 1_000) - ago, body: BODY }, keys);
   const other = Buffer.alloc(32, 1);
   const calls: [headers: object, body: string, expected: string][] = [
     [signed(0), BODY, "yes"],

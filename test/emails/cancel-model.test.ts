@@ -7,11 +7,17 @@ import { cancelEmail } from "../../src/modules/emails/api/cancel.ts";
 import { retryEmail } from "../../src/modules/emails/api/retry.ts";
 import { stateOf } from "../../src/modules/emails/api/serialize.ts";
 import { type EmailStore, openEmailStore } from "../../src/modules/emails/store/store.ts";
-import type { Job } from "../../src/platform/queue/job.ts";
-import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
-import { type AttemptContext, type JobResult, Worker } from "../../src/platform/queue/worker.ts";
+import type { AttemptContext, JobResult } from "../../src/platform/queue/handler.ts";
+import {
+  type EmailJob,
+  type EmailState,
+  openQueueStore,
+  type QueueStore,
+} from "../../src/modules/emails/queue/store.ts";
+import { Worker } from "../../src/platform/queue/worker.ts";
 import { seeded, type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
+import { countRows } from "../queue/kit.ts";
 
 const STEPS = 500;
 const MINUTE = 60_000;
@@ -25,9 +31,9 @@ interface Life {
 }
 
 interface Attempt {
-  job: Job;
+  job: EmailJob;
   context: AttemptContext;
-  end(settlement: JobResult): void;
+  end(result: JobResult<EmailState>): void;
   fail(error: Error): void;
   isEnding: boolean;
 }
@@ -125,7 +131,7 @@ async function begin(on: World): Promise<Life> {
   return started;
 }
 
-function expectMayStart(on: World, job: Job): void {
+function expectMayStart(on: World, job: EmailJob): void {
   const email = on.emails.forDelivery(job.id)?.email;
   if (on.canceled.has(job.id) || email?.status !== "queued") on.breaches.push(`${job.id} is begun as ${email?.status}`);
   if (on.running.has(job.id)) on.breaches.push(`${job.id} runs twice`);
@@ -189,13 +195,15 @@ function expectCanceled(on: World, id: number): void {
   on.canceled.add(id);
 }
 
-function settlement(on: World, attempt: Attempt, fate: JobResult["action"], record: () => void): JobResult {
+type Result = JobResult<EmailState>;
+
+function resultOf(on: World, attempt: Attempt, action: Result["action"], record: () => void): Result {
   return {
-    action: fate,
+    action,
     isReached: true,
-    record(isHeld) {
+    record(ownsRow) {
       on.running.delete(attempt.job.id);
-      if (isHeld) record();
+      if (ownsRow) record();
       else on.breaches.push(`${attempt.job.id} was taken from its attempt`);
     },
   };
@@ -208,20 +216,22 @@ async function end(on: World, attempt: Attempt, how = on.random()): Promise<void
   const finish = (status: "delivered" | "bounced") => {
     const times = { endedAt: on.clock.now(), sentAt: null, deliveredAt: null };
     attempt.end(
-      settlement(on, attempt, { kind: "finish" }, () =>
+      resultOf(on, attempt, { kind: "complete" }, () =>
         on.emails.end(id, { status, ...times, failedReason: null, bounce: null, attempts }),
       ),
     );
   };
   const defer = (record: () => void) =>
-    attempt.end(settlement(on, attempt, { kind: "defer", at: null, lastReply: "later", badDomainAt: null }, record));
+    attempt.end(
+      resultOf(on, attempt, { kind: "retry", at: null, state: { lastReply: "later", badDomainAt: null } }, record),
+    );
   if (how < 0.3) return defer(() => undefined);
   if (how < 0.4) return finish("bounced");
   if (how < 0.5) {
     on.running.delete(id);
     return how < 0.45
       ? attempt.fail(new Error("planted"))
-      : attempt.end({ action: { kind: "give_back" }, isReached: null, record: () => undefined });
+      : attempt.end({ action: { kind: "release" }, isReached: null });
   }
   await attempt.context.markPointOfNoReturn();
   on.arrivals.set(id, (on.arrivals.get(id) ?? 0) + 1);
@@ -266,7 +276,7 @@ async function step(on: World, life: Life): Promise<Life> {
 
 /** Lets everything that still waits be delivered. */
 async function drain(on: World): Promise<void> {
-  for (let round = 0; on.queue.depth() > 0; round += 1) {
+  for (let round = 0; countRows(on.of.db) > 0; round += 1) {
     if (round > 10_000) throw new Error("it does not come to its end");
     on.clock.advance(MINUTE);
     for (const attempt of on.running.values()) if (!attempt.isEnding) void end(on, attempt, 1);

@@ -14,7 +14,6 @@ import { statusOf } from "../../src/modules/emails/api/status.ts";
 import { AppError } from "../../src/platform/errors.ts";
 import { freeInterrupted } from "../../src/platform/queue/recover.ts";
 import type { Job } from "../../src/platform/queue/job.ts";
-import { FailedResults } from "../../src/platform/queue/failed-results.ts";
 import { openStores } from "../../src/server/stores.ts";
 import { seeded, temporaryFolder } from "../db/temporary.ts";
 
@@ -115,7 +114,7 @@ function end(on: World): void {
 function defer(on: World): void {
   const job = takeRunning(on);
   if (job !== undefined)
-    on.life.stores.queue.retry(job, { nextAt: on.now + 20, lastReply: "451 Later", badDomainAt: null });
+    on.life.stores.queue.retry(job, { nextAt: on.now + 20, state: { lastReply: "451 Later", badDomainAt: null } });
 }
 
 function giveBack(on: World): void {
@@ -232,7 +231,8 @@ async function crash(on: World): Promise<void> {
     ...{ queue, handler: { recordUncertain: ({ id }) => emails.setPossibleDuplicate(id) } },
     ...{ commit: on.life.committer.commit, ...edgesOf(on) },
     random: { bytes: (count) => new Uint8Array(count), unit: on.random },
-    ...{ unwritten: new FailedResults({ ...edgesOf(on), handler: {} }), freed: () => undefined },
+    failed: { keep: () => undefined, has: () => false, getName: String },
+    freed: () => undefined,
   });
 }
 

@@ -160,7 +160,7 @@ test("webhooks are called with email.bounced and suppression.created, once each"
   await pombo.app.receive(bounce(id));
   await pombo.app.receive(bounce(id));
   await receiver.until(() => receiver.calls.length === 2);
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   const [bounced, suppressed] = receiver.calls.map(({ event }) => event).toSorted((a, b) => (a.type < b.type ? -1 : 1));
   expect([bounced.type, bounced.data.id, bounced.data.status]).toEqual(["email.bounced", id, "bounced"]);
   expect(bounced.data.bounce.category).toBe("invalid_recipient");

@@ -40,7 +40,7 @@ const MORE: Queue["told"][number] = [7, 8, 1];
 const LESS: Queue["told"][number] = [7, 8, -1];
 
 describe("of delayed rows the queue tells", () => {
-  const later = { nextAt: NOW, lastReply: null, badDomainAt: null };
+  const later = { nextAt: NOW, state: { lastReply: null, badDomainAt: null } };
 
   test("nothing while a row comes in, is tried once and is done", () => {
     using on = queue();

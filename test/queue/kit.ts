@@ -3,15 +3,14 @@ import type { CommitterHooks } from "../../src/platform/db/group-commit.ts";
 import { DiskGuard } from "../../src/platform/db/disk-guard.ts";
 import { emailQueue, instance } from "../../src/platform/db/schema/schema.ts";
 import type { LogFields } from "../../src/platform/log.ts";
-import type { Job } from "../../src/platform/queue/job.ts";
-import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
+import type { AttemptContext, JobHandler, JobResult, UncertainJob } from "../../src/platform/queue/handler.ts";
 import {
-  type AttemptContext,
-  type JobHandler,
-  type JobResult,
-  Worker,
-  type WorkerOptions,
-} from "../../src/platform/queue/worker.ts";
+  type EmailJob,
+  type EmailState,
+  openQueueStore,
+  type QueueStore,
+} from "../../src/modules/emails/queue/store.ts";
+import { Worker, type WorkerOptions } from "../../src/platform/queue/worker.ts";
 import { type TemporaryDatabase, temporaryDatabase, turn } from "../db/temporary.ts";
 import { type FakeClock, fakeClock } from "../fakes/clock.ts";
 
@@ -22,9 +21,9 @@ export const MINUTE = 60_000;
 
 /** An attempt that the worker began, for a test to end. */
 export interface Attempt {
-  job: Job;
+  job: EmailJob;
   context: AttemptContext;
-  end(settlement: JobResult): void;
+  end(result: JobResult<EmailState>): void;
   fail(error: unknown): void;
   /** Unix ms. */
   startedAt: number;
@@ -36,11 +35,11 @@ export interface Workshop extends Disposable {
   queue: QueueStore;
   clock: FakeClock;
   guard: DiskGuard;
-  worker: Worker;
+  worker: Worker<EmailState>;
   /** Every attempt begun, in order. */
   attempts: Attempt[];
   /** Attempts whose dot was marked when a crash or a bug cut them off. */
-  interrupted: { id: number; attempts: number; startedAt: number; dotAt: number }[];
+  interrupted: UncertainJob[];
   events: { name: string; fields: LogFields }[];
   bugs: { where: string; error: unknown }[];
   /** Longest delay that was asked of the clock. */
@@ -52,11 +51,17 @@ export interface Workshop extends Disposable {
   /** Adds a row, committed, and nudges the worker. */
   add(id: number, options?: { dueAt?: number; destination?: string; workspaceId?: number }): Promise<number>;
   row(id: number): typeof emailQueue.$inferSelect | undefined;
+  /** Rows in the queue. */
+  depth(): number;
   setWritable(isWritable: boolean): void;
   setFreeBytes(bytes: number): void;
   /** Sets what the clock shows, without its timers noticing, as an operator or NTP does. */
   setBack(ms: number): void;
   advance(ms: number): Promise<void>;
+}
+
+export interface WorkshopWorkerOptions extends WorkerOptions<EmailState> {
+  handler: Required<Pick<JobHandler<EmailState>, "attempt" | "recordUncertain" | "stateAfterError">>;
 }
 
 export interface WorkshopOptions {
@@ -65,9 +70,9 @@ export interface WorkshopOptions {
   scheduleMs?: number[];
   lifeMs?: number;
   /** Attempts end by themselves so; else the test ends them. */
-  handle?: (job: Job, context: AttemptContext) => Promise<JobResult>;
-  recordInterrupted?: JobHandler["recordUncertain"];
-  change?: (options: WorkerOptions) => WorkerOptions;
+  handle?: (job: EmailJob, context: AttemptContext) => Promise<JobResult<EmailState>>;
+  recordUncertain?: JobHandler["recordUncertain"];
+  change?: (options: WorkshopWorkerOptions) => WorkerOptions<EmailState>;
 }
 
 export function workshop(options: WorkshopOptions = {}): Workshop {
@@ -108,7 +113,7 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
     guard.raise(error);
   };
   guard.start();
-  const workerOptions: WorkerOptions = {
+  const workerOptions: WorkshopWorkerOptions = {
     queue,
     handler: {
       attempt: (job, context) =>
@@ -116,8 +121,9 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
           on.attempts.push({ job, context, end, fail, startedAt: shown.now() });
           if (options.handle !== undefined) options.handle(job, context).then(end, fail);
         }),
+      stateAfterError: ({ state }) => ({ ...state, lastReply: "an internal error" }),
       recordUncertain(job) {
-        options.recordInterrupted?.(job);
+        options.recordUncertain?.(job);
         on.interrupted.push(job);
       },
     },
@@ -159,6 +165,7 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
       worker.nudge(laneId, dueAt);
       return laneId;
     },
+    depth: () => countRows(of.db),
     row: (id) =>
       of.db.orm
         .select()
@@ -179,13 +186,11 @@ export function workshop(options: WorkshopOptions = {}): Workshop {
   };
 }
 
-const nothing = () => undefined;
+export const COMPLETE: JobResult<EmailState> = { action: { kind: "complete" }, isReached: true };
+export const RELEASE: JobResult<EmailState> = { action: { kind: "release" }, isReached: null };
 
-export const FINISH: JobResult = { action: { kind: "finish" }, isReached: true, record: nothing };
-export const GIVE_BACK: JobResult = { action: { kind: "give_back" }, isReached: null, record: nothing };
-
-export function deferral(at: number | null, lastReply: string | null = null): JobResult {
-  return { action: { kind: "defer", at, lastReply, badDomainAt: null }, isReached: true, record: nothing };
+export function deferral(at: number | null, lastReply: string | null = null): JobResult<EmailState> {
+  return { action: { kind: "retry", at, state: { lastReply, badDomainAt: null } }, isReached: true };
 }
 
 /** Turns of the event loop until `isSo`; a test fails that waits for ever. */
@@ -195,4 +200,9 @@ export async function until(isSo: () => boolean): Promise<void> {
     await turn();
   }
   throw new Error(`it did not come to that: ${isSo.toString()}`);
+}
+
+/** Emails in the queue, in flight or waiting. */
+export function countRows({ orm }: TemporaryDatabase["db"]): number {
+  return orm.select().from(emailQueue).all().length;
 }

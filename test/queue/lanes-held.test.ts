@@ -13,7 +13,7 @@ const workspaceOf = (laneId: number) => Math.floor(laneId / 10);
 function start(siteJobs = PLENTY) {
   const held = new Set<number>();
   let asked = 0;
-  const gate = { jobsOf: () => siteJobs, blockedUntil: () => null };
+  const gate = { getMaxJobs: () => siteJobs, getBlockEnd: () => null };
   const lanes = new Lanes(100, workspaceOf, gate, (workspaceId) => {
     asked += 1;
     return held.has(workspaceId);
@@ -129,7 +129,7 @@ test("a lane that was removed is forgotten wherever it stands, but not while som
   on.lanes.release(1);
   on.lanes.claimed(claim!.lane, claim!.room, 0, null);
   on.lanes.ended(29, true);
-  expect([on.taken(200), on.lanes.size, on.lanes.siteOf(aside)]).toEqual([[], 0, null]);
+  expect([on.taken(200), on.lanes.size, on.lanes.getSite(aside)]).toEqual([[], 0, null]);
 });
 
 describe("random histories", () => {
@@ -140,7 +140,7 @@ describe("random histories", () => {
       const ids = [10, 11, 12, 20, 21, 30, 31, 32, 33];
       const siteOfLane = (id: number) => ["a", "b"][id % 2] ?? "a";
       const held = new Set<number>();
-      const gate = { jobsOf: (site: string) => (site === "a" ? 2 : 5), blockedUntil: () => null };
+      const gate = { getMaxJobs: (site: string) => (site === "a" ? 2 : 5), getBlockEnd: () => null };
       const lanes = new Lanes(4, workspaceOf, gate, (workspaceId) => held.has(workspaceId));
       const rows = new Map<number, number[]>(ids.map((id) => [id, []]));
       const running: number[] = [];

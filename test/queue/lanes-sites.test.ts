@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Lanes } from "../../src/platform/queue/lanes.ts";
 import type { Lane } from "../../src/platform/queue/lane.ts";
-import type { SiteGate } from "../../src/platform/queue/site-limits.ts";
+import type { SiteLimits } from "../../src/platform/queue/site-limits.ts";
 import { seeded } from "../db/temporary.ts";
 
 // Lanes that lead to sites: what a site allows is asked before anything is claimed.
@@ -14,9 +14,9 @@ const LIMIT = 40;
 function start(workspaceOf: (laneId: number) => number = () => 1) {
   const jobs = new Map<string, number>();
   const blocked = new Map<string, number>();
-  const gate: SiteGate = {
-    jobsOf: (site) => jobs.get(site) ?? 10,
-    blockedUntil: (site) => blocked.get(site) ?? null,
+  const gate: SiteLimits = {
+    getMaxJobs: (site) => jobs.get(site) ?? 10,
+    getBlockEnd: (site) => blocked.get(site) ?? null,
   };
   const lanes = new Lanes(LIMIT, workspaceOf, gate);
   return {
@@ -212,7 +212,7 @@ describe("random histories", () => {
       let done = 0;
       let announced = 0;
       const runningOf = (site: string) =>
-        running.filter((id) => siteOfLane(id) === site && on.lanes.siteOf(id) !== null).length;
+        running.filter((id) => siteOfLane(id) === site && on.lanes.getSite(id) !== null).length;
       const finish = () => {
         const [id] = running.splice(draw(running.length), 1);
         if (id === undefined) return;
@@ -233,7 +233,7 @@ describe("random histories", () => {
         const held = claims.reduce((sum, { room }) => sum + room, 0);
         const next = on.lanes.take(now, 20 - running.length - held);
         if (next === null) return false;
-        const site = on.lanes.siteOf(next.lane.id);
+        const site = on.lanes.getSite(next.lane.id);
         if (site !== null) {
           expect(on.blocked.get(site) ?? 0).toBeLessThanOrEqual(now);
           const claimed = claims.filter(({ lane }) => siteOfLane(lane.id) === site);
@@ -276,10 +276,10 @@ describe("what a site asks of one workspace", () => {
   function startTwo() {
     const own = new Map<number, number>();
     const blocked = new Map<number, number>();
-    const gate: SiteGate = {
-      jobsOf: () => 10,
-      ownJobsOf: (_, workspaceId) => own.get(workspaceId) ?? Infinity,
-      blockedUntil: (_, workspaceId) => (workspaceId === null ? null : (blocked.get(workspaceId) ?? null)),
+    const gate: SiteLimits = {
+      getMaxJobs: () => 10,
+      getMaxOwnJobs: (_, workspaceId) => own.get(workspaceId) ?? Infinity,
+      getBlockEnd: (_, workspaceId) => (workspaceId === null ? null : (blocked.get(workspaceId) ?? null)),
     };
     // Lane 1 and 3 are of workspace 1.
     const lanes = new Lanes(LIMIT, (laneId) => 2 - (laneId % 2), gate);

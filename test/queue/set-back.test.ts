@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { emailQueue } from "../../src/platform/db/schema/schema.ts";
 import { eq } from "drizzle-orm";
-import { deferral, FINISH, MINUTE, until, type Workshop, workshop } from "./kit.ts";
+import { deferral, COMPLETE, MINUTE, until, type Workshop, workshop } from "./kit.ts";
 
 // The clock is set back while rows wait: by an hour, by a day.
 
@@ -28,11 +28,11 @@ for (const backMs of [HOUR, 24 * HOUR]) {
     // Not yet tried.
     await add(on, 2, on.clock.now() + 1_000);
     on.setBack(backMs);
-    await on.worker.followSetBack();
+    await on.worker.rescheduleAfterSetBack();
     await on.advance(1_000);
     await attempted(on, 2);
     expect(on.attempts[1]!.job.id).toBe(2);
-    on.attempts[1]!.end(FINISH);
+    on.attempts[1]!.end(COMPLETE);
     await on.advance(MINUTE);
     await attempted(on, 3);
     expect(on.attempts[2]!.job).toMatchObject({ id: 1, attempt: 2 });
@@ -45,7 +45,7 @@ for (const backMs of [HOUR, 24 * HOUR]) {
     await add(on, 1);
     await attempted(on, 1);
     on.setBack(backMs);
-    await on.worker.followSetBack();
+    await on.worker.rescheduleAfterSetBack();
     const now = on.clock.now() - backMs;
     expect(on.row(1)).toMatchObject({ inFlight: true, startedAt: now, nextAt: now + MINUTE });
     // The running attempt ends as ever.
@@ -62,8 +62,8 @@ test("an attempt that is given back after the clock was set back is made again a
   await add(on, 1);
   await attempted(on, 1);
   on.setBack(HOUR);
-  await on.worker.followSetBack();
-  on.attempts[0]!.end({ action: { kind: "give_back" }, isReached: null, record: () => undefined });
+  await on.worker.rescheduleAfterSetBack();
+  on.attempts[0]!.end({ action: { kind: "release" }, isReached: null, record: () => undefined });
   await attempted(on, 2);
   expect(on.attempts[1]!.job).toMatchObject({ id: 1, attempt: 1 });
 });
@@ -86,7 +86,7 @@ test("what is accepted in the transaction of the last look at the queue is sent 
   on.setBack(HOUR);
   await on.worker.start();
   [commits, isSetBack] = [0, true];
-  await on.worker.followSetBack();
+  await on.worker.rescheduleAfterSetBack();
   await until(() => on.row(1) !== undefined);
   await on.advance(MINUTE);
   await attempted(on, 1);
@@ -102,11 +102,11 @@ test("what was put off before the time that the clock shows now keeps its time, 
   const { nextAt } = on.row(1)!;
   await on.advance(2 * HOUR);
   on.setBack(HOUR);
-  await on.worker.followSetBack();
+  await on.worker.rescheduleAfterSetBack();
   expect(on.row(1)?.nextAt).toBe(nextAt);
   on.setBack(2 * HOUR);
   for (const _ of [1, 2]) {
-    await on.worker.followSetBack();
+    await on.worker.rescheduleAfterSetBack();
     expect(on.row(1)?.nextAt).toBe(on.clock.now() - 3 * HOUR + 6 * HOUR);
   }
 });
@@ -123,9 +123,9 @@ test("of many rows each is brought near, a share at a time", async () => {
     }
   });
   const before = on.transactions();
-  await on.worker.followSetBack();
+  await on.worker.rescheduleAfterSetBack();
   expect(on.transactions() - before).toBe(4);
-  expect(on.queue.heads()).toMatchObject([{ dueAt: now }]);
+  expect(on.queue.listHeads()).toMatchObject([{ dueAt: now }]);
   const late = on.of.db.sqlite.query("SELECT count(*) AS n FROM email_queue WHERE next_at > ?").get(now);
   expect(late).toEqual({ n: 0 });
 });

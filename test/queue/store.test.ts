@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { type Db, openDatabase } from "../../src/platform/db/open.ts";
 import { emailQueue } from "../../src/platform/db/schema/schema.ts";
-import type { Job } from "../../src/platform/queue/job.ts";
-import { openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
+import { type EmailJob, openQueueStore, type QueueStore } from "../../src/modules/emails/queue/store.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const MINUTE = 60_000;
@@ -16,7 +15,7 @@ interface Queue extends Disposable {
   lane: number;
   row(id: number): typeof emailQueue.$inferSelect | undefined;
   add(id: number, nextAt?: number, laneId?: number): void;
-  claim(now?: number, limit?: number, laneId?: number): Job[];
+  claim(now?: number, limit?: number, laneId?: number): EmailJob[];
 }
 
 function queue(log?: (sql: string) => void): Queue {
@@ -42,7 +41,7 @@ function queue(log?: (sql: string) => void): Queue {
   };
 }
 
-function only(jobs: Job[]): Job {
+function only(jobs: EmailJob[]): EmailJob {
   expect(jobs).toHaveLength(1);
   return jobs[0]!;
 }
@@ -56,9 +55,9 @@ test("a workspace has one lane for each destination", () => {
 
 test("a lane knows its workspace, and one that is not there belongs to none", () => {
   using on = queue();
-  expect(on.store.workspaceOf(on.lane)).toBe(1);
-  expect(on.store.workspaceOf(on.store.laneFor(2, "example.com"))).toBe(2);
-  expect(on.store.workspaceOf(12_345)).toBe(0);
+  expect(on.store.findWorkspace(on.lane)).toBe(1);
+  expect(on.store.findWorkspace(on.store.laneFor(2, "example.com"))).toBe(2);
+  expect(on.store.findWorkspace(12_345)).toBe(0);
 });
 
 describe("a claim", () => {
@@ -74,8 +73,7 @@ describe("a claim", () => {
       dueAt: NOW,
       nextAt: NOW + MINUTE,
       expiresAt: NOW + LIFE,
-      lastReply: null,
-      badDomainAt: null,
+      state: { lastReply: null, badDomainAt: null },
     });
     expect(on.row(1)).toMatchObject({ attempts: 1, inFlight: true, startedAt: NOW, nextAt: NOW + MINUTE, dotAt: null });
   });
@@ -89,7 +87,7 @@ describe("a claim", () => {
     on.add(5, NOW, on.store.laneFor(1, "example.net"));
     expect(on.claim(NOW, 2).map((job) => job.id)).toEqual([2, 3]);
     expect(on.claim(NOW, 2).map((job) => job.id)).toEqual([1]);
-    expect(on.store.headOf(on.lane)?.dueAt).toBe(NOW + 1);
+    expect(on.store.findHead(on.lane)?.dueAt).toBe(NOW + 1);
   });
 
   test("never takes a row whose attempt runs, however long that takes", () => {
@@ -97,7 +95,7 @@ describe("a claim", () => {
     on.add(1);
     only(on.claim());
     expect(on.claim(NOW + LIFE * 10)).toEqual([]);
-    expect(on.store.headOf(on.lane)).toBeNull();
+    expect(on.store.findHead(on.lane)).toBeNull();
   });
 
   test("never postpones a row past the end of its life, where it has to be told off on time", () => {
@@ -121,7 +119,7 @@ describe("the end of an attempt", () => {
     on.add(1);
     const job = only(on.claim());
     expect(on.store.complete(job)).toBe(true);
-    expect(on.store.isQueued(1)).toBe(false);
+    expect(on.row(1)).toBeUndefined();
     expect(on.store.complete(job)).toBe(false);
   });
 
@@ -130,7 +128,7 @@ describe("the end of an attempt", () => {
     on.add(1);
     const job = only(on.claim());
     on.store.markPointOfNoReturn(job, NOW + 5);
-    expect(on.store.retry(job, { nextAt: NOW + 7, lastReply: "451 later", badDomainAt: NOW })).toBe(true);
+    expect(on.store.retry(job, { nextAt: NOW + 7, state: { lastReply: "451 later", badDomainAt: NOW } })).toBe(true);
     expect(on.row(1)).toMatchObject({
       nextAt: NOW + 7,
       lastReply: "451 later",
@@ -139,14 +137,14 @@ describe("the end of an attempt", () => {
       dotAt: null,
       attempts: 1,
     });
-    expect(on.store.headOf(on.lane)?.dueAt).toBe(NOW + 7);
-    expect(only(on.claim(NOW + 7))).toMatchObject({ attempt: 2, lastReply: "451 later", badDomainAt: NOW });
+    expect(on.store.findHead(on.lane)?.dueAt).toBe(NOW + 7);
+    expect(only(on.claim(NOW + 7))).toMatchObject({ attempt: 2, state: { lastReply: "451 later", badDomainAt: NOW } });
   });
 
   test("or gives it back as it was before the claim", () => {
     using on = queue();
     on.add(1, NOW - 3);
-    on.store.retry(only(on.claim()), { nextAt: NOW - 1, lastReply: "451", badDomainAt: null });
+    on.store.retry(only(on.claim()), { nextAt: NOW - 1, state: { lastReply: "451", badDomainAt: null } });
     const before = on.row(1);
     on.store.release(only(on.claim()));
     expect(on.row(1)).toEqual({ ...before!, startedAt: NOW });
@@ -171,7 +169,7 @@ describe("the end of an attempt", () => {
     const before = on.row(1);
     expect(on.store.markPointOfNoReturn(old, NOW)).toBe(false);
     expect(on.store.complete(old)).toBe(false);
-    expect(on.store.retry(old, { nextAt: NOW, lastReply: null, badDomainAt: null })).toBe(false);
+    expect(on.store.retry(old, { nextAt: NOW, state: { lastReply: null, badDomainAt: null } })).toBe(false);
     on.store.release(old);
     expect(on.row(1)).toEqual(before);
     expect(on.store.complete(current)).toBe(true);
@@ -183,9 +181,9 @@ test("a row can be taken off while it waits, but not while its attempt runs", ()
   on.add(1);
   const job = only(on.claim());
   expect(on.store.removeWaiting(1)).toBeNull();
-  on.store.retry(job, { nextAt: NOW, lastReply: null, badDomainAt: null });
+  on.store.retry(job, { nextAt: NOW, state: { lastReply: null, badDomainAt: null } });
   expect(on.store.removeWaiting(1)).toBe(1);
-  expect(on.store.isQueued(1)).toBe(false);
+  expect(on.row(1)).toBeUndefined();
   expect(on.store.removeWaiting(1)).toBeNull();
 });
 
@@ -195,7 +193,7 @@ test("a row that waits for another attempt can be made due now, and keeps its at
   expect([on.store.retryNow(1, NOW), on.store.retryNow(2, NOW)]).toEqual([null, null]); // before its first; unknown
   const job = only(on.claim());
   expect(on.store.retryNow(1, NOW + 1)).toBeNull();
-  on.store.retry(job, { nextAt: NOW + MINUTE, lastReply: "later", badDomainAt: 7 });
+  on.store.retry(job, { nextAt: NOW + MINUTE, state: { lastReply: "later", badDomainAt: 7 } });
   expect(on.claim(NOW + 1)).toEqual([]);
   for (const now of [NOW + 1, NOW + 5]) {
     expect(on.store.retryNow(1, now)?.laneId).toBe(on.lane);
@@ -215,7 +213,7 @@ test("after five attempts a retry comes no sooner than a minute after the last",
   on.add(1);
   for (let attempt = 1; attempt <= 6; attempt++) {
     const job = only(on.claim(NOW + attempt));
-    on.store.retry(job, { nextAt: NOW + LIFE, lastReply: "later", badDomainAt: null });
+    on.store.retry(job, { nextAt: NOW + LIFE, state: { lastReply: "later", badDomainAt: null } });
     const isFree = attempt <= 5;
     expect(on.store.retryNow(1, NOW + attempt + 1)?.dueAt).toBe(NOW + attempt + (isFree ? 1 : MINUTE));
   }
@@ -227,14 +225,14 @@ describe("after a crash", () => {
     for (const id of [1, 2, 3]) on.add(id);
     const [, second] = on.claim(NOW, 2);
     on.store.markPointOfNoReturn(second!, NOW + 9);
-    expect(on.store.inFlight()).toEqual([
-      { id: 1, attempts: 1, startedAt: NOW, dotAt: null },
-      { id: 2, attempts: 1, startedAt: NOW, dotAt: NOW + 9 },
+    expect(on.store.listInFlight()).toEqual([
+      { id: 1, attempts: 1, startedAt: NOW, uncertainSince: null },
+      { id: 2, attempts: 1, startedAt: NOW, uncertainSince: NOW + 9 },
     ]);
-    const [lost, marked] = on.store.inFlight();
+    const [lost, marked] = on.store.listInFlight();
     expect(on.store.freeInterrupted(lost!, NOW + 100)).toEqual({ laneId: on.lane, dueAt: NOW + 100 });
     expect(on.store.freeInterrupted(marked!, null)).toEqual({ laneId: on.lane, dueAt: NOW + MINUTE });
-    expect(on.store.inFlight()).toEqual([]);
+    expect(on.store.listInFlight()).toEqual([]);
     expect(on.row(1)).toMatchObject({ nextAt: NOW + 100, attempts: 1, dotAt: null });
     expect(on.row(2)).toMatchObject({ nextAt: NOW + MINUTE, attempts: 1, dotAt: null });
   });
@@ -243,7 +241,7 @@ describe("after a crash", () => {
     using on = queue();
     on.add(1);
     on.claim();
-    const [lost] = on.store.inFlight();
+    const [lost] = on.store.listInFlight();
     expect(on.store.freeInterrupted(lost!, NOW)).not.toBeNull();
     expect(on.store.freeInterrupted(lost!, NOW + 100)).toBeNull();
     expect(on.row(1)?.nextAt).toBe(NOW);
@@ -258,19 +256,11 @@ describe("after a crash", () => {
     on.add(1, NOW + 5);
     on.add(2, NOW + 3);
     on.add(3, NOW + 9, other);
-    expect(on.store.heads().toSorted((a, b) => a.laneId - b.laneId)).toEqual([
+    expect(on.store.listHeads().toSorted((a, b) => a.laneId - b.laneId)).toEqual([
       { laneId: on.lane, dueAt: NOW + 3 },
       { laneId: other, dueAt: NOW + 9 },
     ]);
   });
-});
-
-test("the depth counts what waits and what is in flight", () => {
-  using on = queue();
-  expect(on.store.depth()).toBe(0);
-  for (const id of [1, 2, 3]) on.add(id);
-  on.claim(NOW, 1);
-  expect(on.store.depth()).toBe(3);
 });
 
 /** SQLite's plan for each statement that `run` makes. */
@@ -303,7 +293,7 @@ describe("with a hundred thousand rows waiting in one lane", () => {
       if (analyze) on.db.sqlite.run("ANALYZE");
       const plans = plansOf(on, statements, () => {
         on.claim(NOW + 2_000, 3);
-        on.store.headOf(on.lane);
+        on.store.findHead(on.lane);
       });
       expect(plans.filter((plan) => plan.includes("email_queue_due"))).toHaveLength(2);
       for (const plan of plans)
@@ -316,10 +306,10 @@ describe("with a hundred thousand rows waiting in one lane", () => {
   test("the look at start walks the index and not the table, and rows in flight have an index of their own", () => {
     const statements: string[] = [];
     using on = crowded(statements);
-    expect(plansOf(on, statements, () => on.store.heads())).toEqual([
+    expect(plansOf(on, statements, () => on.store.listHeads())).toEqual([
       "SCAN email_queue USING COVERING INDEX email_queue_due",
     ]);
-    expect(plansOf(on, statements, () => on.store.inFlight()).join()).toContain("email_queue_in_flight");
+    expect(plansOf(on, statements, () => on.store.listInFlight()).join()).toContain("email_queue_in_flight");
   });
 
   test("the claims of other lanes stay fast, and so do those of the crowded one", () => {

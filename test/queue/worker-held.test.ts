@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { turn } from "../db/temporary.ts";
-import { deferral, FINISH, MINUTE, until, workshop, type WorkshopOptions } from "./kit.ts";
+import { deferral, COMPLETE, MINUTE, until, workshop, type WorkshopOptions } from "./kit.ts";
 
 // A workspace whose queue is held: nothing of it is claimed, and nothing of it is lost.
 
@@ -14,7 +14,7 @@ function heldWorkshop(options: WorkshopOptions = {}) {
 }
 
 test("rows of a held workspace are not touched and cost nothing, others' are done, and a release lets them go at once", async () => {
-  using on = heldWorkshop({ handle: () => Promise.resolve(FINISH) });
+  using on = heldWorkshop({ handle: () => Promise.resolve(COMPLETE) });
   await on.worker.start();
   on.held.add(1);
   for (let id = 1; id <= 30; id++) await on.add(id, { destination: `d${id % 3}.example` });
@@ -32,7 +32,7 @@ test("rows of a held workspace are not touched and cost nothing, others' are don
     ...Array.from({ length: 30 }, (_, i) => i + 1),
     100,
   ]);
-  expect(on.queue.depth()).toBe(0);
+  expect(on.depth()).toBe(0);
 });
 
 test("an attempt that runs when the hold begins ends as it would, and its retry waits for the release", async () => {
@@ -41,7 +41,7 @@ test("an attempt that runs when the hold begins ends as it would, and its retry 
   for (const id of [1, 2]) await on.add(id);
   await until(() => on.attempts.length === 2);
   on.held.add(1);
-  on.attempts[0]?.end(FINISH);
+  on.attempts[0]?.end(COMPLETE);
   on.attempts[1]?.end(deferral(on.clock.now() + MINUTE));
   await on.worker.idle();
   expect([on.row(1), on.row(2)]).toEqual([undefined, expect.objectContaining({ attempts: 1, inFlight: false })]);
@@ -50,13 +50,13 @@ test("an attempt that runs when the hold begins ends as it would, and its retry 
   on.held.clear();
   on.worker.release(1);
   await until(() => on.attempts.length === 3);
-  on.attempts[2]?.end(FINISH);
+  on.attempts[2]?.end(COMPLETE);
   await on.worker.idle();
-  expect(on.queue.depth()).toBe(0);
+  expect(on.depth()).toBe(0);
 });
 
 test("what waits of a held workspace is found held after a start, too", async () => {
-  using on = heldWorkshop({ handle: () => Promise.resolve(FINISH) });
+  using on = heldWorkshop({ handle: () => Promise.resolve(COMPLETE) });
   for (let id = 1; id <= 3; id++) await on.add(id);
   await on.add(4, { workspaceId: 2 });
   on.held.add(1);
@@ -71,7 +71,7 @@ test("what waits of a held workspace is found held after a start, too", async ()
 
 test("when it cannot be read whether a workspace is held, that is told and its mail goes on", async () => {
   using on = workshop({
-    handle: () => Promise.resolve(FINISH),
+    handle: () => Promise.resolve(COMPLETE),
     change: (given) => ({
       ...given,
       isHeld: () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { JobResult } from "../../src/platform/queue/worker.ts";
+import type { EmailState } from "../../src/modules/emails/queue/store.ts";
+import type { JobResult } from "../../src/platform/queue/handler.ts";
 import { seeded, turn } from "../db/temporary.ts";
-import { deferral, FINISH, GIVE_BACK, MINUTE, SOMEBODYS, until, type Workshop, workshop } from "./kit.ts";
+import { deferral, COMPLETE, RELEASE, MINUTE, SOMEBODYS, until, type Workshop, workshop } from "./kit.ts";
 
 // The start after a crash, the stop, and both ends under random trouble.
 
@@ -25,12 +26,12 @@ describe("after a crash", () => {
     await on.worker.start();
     expect(on.row(1)).toMatchObject({ inFlight: false, nextAt: on.clock.now() + 500, attempts: 1 });
     expect(on.row(2)).toMatchObject({ inFlight: false, nextAt: crashedAt + 10 * MINUTE, attempts: 1, dotAt: null });
-    expect(on.interrupted).toEqual([{ id: 2, attempts: 1, startedAt: crashedAt, dotAt: crashedAt + 100 }]);
+    expect(on.interrupted).toEqual([{ id: 2, attempts: 1, startedAt: crashedAt, uncertainSince: crashedAt + 100 }]);
     expect(on.events).toEqual([{ name: "queue.recovered", fields: { interrupted: 2, outcomeUnknown: 1 } }]);
     await on.advance(1_000);
     await until(() => on.attempts.length === 1);
     expect(on.attempts[0]!.job).toMatchObject({ id: 1, attempt: 2 });
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await on.worker.idle();
     await on.advance(10 * MINUTE);
     await until(() => on.attempts.length === 2);
@@ -46,7 +47,7 @@ describe("after a crash", () => {
       queue.add({ ...SOMEBODYS, id: 1, laneId: lane, nextAt: now, expiresAt: now + 1e9 });
       for (const again of [0, 0, MINUTE]) {
         const [job] = queue.claim({ laneId: lane, now, limit: 1, retryAt: () => now + again });
-        if (again === 0) queue.retry(job!, { nextAt: now, lastReply: null, badDomainAt: null });
+        if (again === 0) queue.retry(job!, { nextAt: now, state: { lastReply: null, badDomainAt: null } });
       }
     });
     await on.worker.start();
@@ -56,7 +57,7 @@ describe("after a crash", () => {
   test("what cannot be recorded, by a bug, holds up neither the start nor the other rows, and waits in flight until it can", async () => {
     let isBroken = true;
     using on = workshop({
-      recordInterrupted() {
+      recordUncertain() {
         if (isBroken) throw new Error("a bug");
       },
     });
@@ -69,7 +70,7 @@ describe("after a crash", () => {
     expect(on.row(2)?.inFlight).toBe(true);
     await on.advance(1_000);
     await until(() => on.attempts.length === 1);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     for (let minute = 0; minute < 10; minute++) await on.advance(MINUTE);
     expect([on.attempts.length, on.bugs.length]).toEqual([1, 1]);
     expect(on.worker.issue?.reason).toContain("row 2");
@@ -131,7 +132,7 @@ describe("a stop", () => {
     await on.add(2);
     await turn(20);
     expect(isStopped).toBe(false);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await stopped;
     expect(on.row(1)).toBeUndefined();
     expect(on.attempts).toHaveLength(1);
@@ -145,7 +146,7 @@ describe("a stop", () => {
     await on.add(1, { dueAt });
     await until(() => on.attempts.length === 1);
     const stopped = on.worker.stop(MINUTE);
-    on.attempts[0]!.end(GIVE_BACK);
+    on.attempts[0]!.end(RELEASE);
     await stopped;
     expect(on.row(1)).toMatchObject({ attempts: 0, inFlight: false, nextAt: dueAt });
   });
@@ -185,7 +186,7 @@ describe("a stop", () => {
     await until(() => on.attempts.length === 1);
     let isStopped = false;
     on.setWritable(false);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await until(() => on.guard.failure !== null);
     const stopped = on.worker.stop(1_000).finally(() => (isStopped = true));
     for (let second = 0; second < 18; second++) await on.advance(1_000);
@@ -202,7 +203,7 @@ describe("a stop", () => {
     for (const id of [1, 2]) await on.add(id, { destination: `${id}.test` });
     await until(() => on.attempts.length === 2);
     on.setWritable(false);
-    for (const attempt of on.attempts) attempt.end(FINISH);
+    for (const attempt of on.attempts) attempt.end(COMPLETE);
     await until(() => on.guard.failure !== null);
     const stopped = on.worker.stop(1_000);
     for (let second = 0; second < 20; second++) await on.advance(1_000);
@@ -253,7 +254,7 @@ async function endAtRandom(
   draw: () => number,
   tally: Tally,
   attempt: { id: number; markDot: () => Promise<void> },
-): Promise<JobResult> {
+): Promise<JobResult<EmailState>> {
   const { id, markDot } = attempt;
   if (tally.running.has(id)) tally.twiceAtOnce += 1;
   tally.running.add(id);
@@ -265,7 +266,7 @@ async function endAtRandom(
     await markDot();
     if (kind < 0.4) return deferral(null);
     const record = (isHeld: boolean) => (isHeld ? tally.recordDone(id) : undefined);
-    return { ...FINISH, isReached: [true, false, null][Math.floor(draw() * 3)] ?? null, record };
+    return { ...COMPLETE, isReached: [true, false, null][Math.floor(draw() * 3)] ?? null, record };
   } finally {
     tally.running.delete(id);
   }
@@ -299,9 +300,9 @@ describe("under random trouble with the storage, bugs and deferrals", () => {
         await turn(Math.floor(draw() * 3));
       }
       on.setWritable(true);
-      for (let i = 0; i < 400 && on.queue.depth() > 0; i++) await on.advance(MINUTE / 2);
+      for (let i = 0; i < 400 && on.depth() > 0; i++) await on.advance(MINUTE / 2);
       const accepted = (await Promise.all(added)).filter(Boolean).length;
-      expect(on.queue.depth()).toBe(0);
+      expect(on.depth()).toBe(0);
       expect(on.of.db.sqlite.query("SELECT * FROM instance WHERE value = 'done'").all()).toHaveLength(accepted);
       expect(accepted).toBeGreaterThan(50);
       expect(tally.twiceAtOnce).toBe(0);

@@ -17,7 +17,7 @@ test("a worker is in trouble until it has put in order what a crash left, and wh
   const stopped = on.worker.stop(60_000);
   expect(on.worker.issue).toMatchObject({ component: "worker", since: startedAt + 5_000 });
   expect(on.worker.issue!.reason).toContain("waits for 1 running deliveries");
-  on.attempts[0]!.end({ action: { kind: "finish" }, isReached: true, record: () => undefined });
+  on.attempts[0]!.end({ action: { kind: "complete" }, isReached: true, record: () => undefined });
   await stopped;
   expect(on.worker.issue).not.toBeNull();
 });

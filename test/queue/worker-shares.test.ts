@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { turn } from "../db/temporary.ts";
-import { FINISH, until, workshop } from "./kit.ts";
+import { COMPLETE, until, workshop } from "./kit.ts";
 
 // How many attempts run at once, and whose.
 
@@ -20,7 +20,7 @@ for (const { workspaces, most } of [
         peaks.lane = Math.max(peaks.lane, running.filter((each) => each === laneId).length);
         await turn(1 + (id % 4));
         running.splice(running.indexOf(laneId), 1);
-        return FINISH;
+        return COMPLETE;
       },
     });
     await on.worker.start();
@@ -29,7 +29,7 @@ for (const { workspaces, most } of [
     );
     await Promise.all(added);
     await on.worker.idle();
-    expect(on.queue.depth()).toBe(0);
+    expect(on.depth()).toBe(0);
     expect(on.attempts).toHaveLength(200);
     expect(peaks).toEqual({ all: most, lane: 5 });
   });
@@ -47,10 +47,10 @@ test("a workspace whose attempts never end leaves places to another, and takes t
   expect(on.attempts[4]!.job.id).toBe(100);
   for (let ended = 0; ended < 21; ended++) {
     await until(() => on.attempts.length > ended);
-    on.attempts[ended]!.end(FINISH);
+    on.attempts[ended]!.end(COMPLETE);
   }
   await on.worker.idle();
-  expect(on.queue.depth()).toBe(0);
+  expect(on.depth()).toBe(0);
 });
 
 test("rows that wait for a place cost nothing until one comes free", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isStorageError } from "../../src/platform/db/storage-error.ts";
 import { turn } from "../db/temporary.ts";
-import { deferral, FINISH, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
+import { deferral, COMPLETE, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
 
 // What the worker does when the storage fails, when its parts have bugs, and when a row gets lost.
 
@@ -15,7 +15,7 @@ describe("an end that cannot be recorded", () => {
     let recorded = 0;
     let committed = 0;
     on.setWritable(false);
-    on.attempts[0]!.end({ ...FINISH, record: () => void recorded++, committed: () => void committed++ });
+    on.attempts[0]!.end({ ...COMPLETE, record: () => void recorded++, committed: () => void committed++ });
     await until(() => on.guard.failure !== null);
     for (let second = 0; second < 5; second++) await on.advance(1_000);
     expect(on.attempts).toHaveLength(1);
@@ -36,7 +36,7 @@ describe("an end that cannot be recorded", () => {
     await on.add(1);
     await until(() => on.attempts.length === 1);
     on.setWritable(false);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await until(() => on.guard.failure !== null);
     const before = on.transactions();
     await turn(200);
@@ -50,7 +50,7 @@ describe("an end that cannot be recorded", () => {
     await on.add(2);
     await until(() => on.attempts.length === 1);
     on.setWritable(false);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await until(() => on.guard.failure !== null);
     on.setWritable(true);
     await on.advance(1_000);
@@ -133,7 +133,9 @@ describe("a bug", () => {
     expect(on.row(1)?.dotAt).toBe(on.clock.now());
     attempt!.fail(new Error("a bug"));
     await on.worker.idle();
-    expect(on.interrupted).toEqual([{ id: 1, attempts: 1, startedAt: attempt!.startedAt, dotAt: on.clock.now() }]);
+    expect(on.interrupted).toEqual([
+      { id: 1, attempts: 1, startedAt: attempt!.startedAt, uncertainSince: on.clock.now() },
+    ]);
     expect(on.row(1)).toMatchObject({ inFlight: false, dotAt: null, nextAt: attempt!.startedAt + MINUTE });
   });
 
@@ -159,7 +161,7 @@ describe("a bug", () => {
     await until(() => on.attempts.length === 1);
     let told = 0;
     on.attempts[0]!.end({
-      ...FINISH,
+      ...COMPLETE,
       committed: () => {
         told += 1;
         throw new Error("a bug");
@@ -190,7 +192,7 @@ describe("a bug", () => {
     await on.worker.start();
     await on.add(1);
     await until(() => on.attempts.length === 1);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await until(() => finished === 1);
     await turn(100);
     expect(finished).toBe(1);
@@ -206,7 +208,7 @@ describe("a bug", () => {
   test("in the claim of a lane is retried once a second, not in a loop, and other lanes work on", async () => {
     let broken: number | null = null;
     using on = workshop({
-      handle: () => Promise.resolve(FINISH),
+      handle: () => Promise.resolve(COMPLETE),
       change: (options) => ({
         ...options,
         queue: {
@@ -232,7 +234,7 @@ describe("a bug", () => {
     await on.advance(1_000);
     await until(() => on.attempts.length === 2);
     await on.worker.idle();
-    expect(on.queue.depth()).toBe(0);
+    expect(on.depth()).toBe(0);
   });
 });
 
@@ -259,7 +261,7 @@ describe("the mark before the dot", () => {
     on.of.db.sqlite.run("UPDATE email_queue SET attempts = 2");
     expect(on.attempts[0]!.context.markPointOfNoReturn()).rejects.toThrow("taken from this attempt");
     let isHeld: boolean | null = null;
-    on.attempts[0]!.end({ ...FINISH, record: (held) => void (isHeld = held) });
+    on.attempts[0]!.end({ ...COMPLETE, record: (held) => void (isHeld = held) });
     await on.worker.idle();
     expect(isHeld as unknown).toBe(false);
     expect(on.row(1)).toBeDefined();
@@ -268,7 +270,7 @@ describe("the mark before the dot", () => {
 
 describe("once a minute", () => {
   test("a row in flight that nobody works on is told as a bug, freed, and tried again", async () => {
-    using on = workshop({ handle: () => Promise.resolve(FINISH) });
+    using on = workshop({ handle: () => Promise.resolve(COMPLETE) });
     await on.worker.start();
     const lane = on.queue.laneFor(1, "example.com");
     const now = on.clock.now();
@@ -286,7 +288,7 @@ describe("once a minute", () => {
     await on.advance(MINUTE);
     await until(() => on.attempts.length === 2);
     await on.worker.idle();
-    expect(on.queue.depth()).toBe(0);
+    expect(on.depth()).toBe(0);
   });
 
   test("rows whose attempts run are left alone, however long they take", async () => {
@@ -297,7 +299,7 @@ describe("once a minute", () => {
     for (let i = 0; i < 30; i++) await on.advance(MINUTE);
     expect(on.bugs).toEqual([]);
     expect(on.attempts).toHaveLength(1);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await on.worker.idle();
     expect(on.row(1)).toBeUndefined();
   });
@@ -309,9 +311,9 @@ describe("once a minute", () => {
         ...options,
         queue: {
           ...options.queue,
-          inFlight() {
+          listInFlight() {
             if (isBroken) throw new Error("SQLITE_IOERR");
-            return options.queue.inFlight();
+            return options.queue.listInFlight();
           },
         },
       }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { turn } from "../db/temporary.ts";
-import { deferral, FINISH, GIVE_BACK, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
+import { deferral, COMPLETE, RELEASE, MINUTE, SOMEBODYS, until, workshop } from "./kit.ts";
 
 test("a due row is handed to the handler with its claim committed, and is gone once its end is recorded", async () => {
   using on = workshop();
@@ -12,7 +12,7 @@ test("a due row is handed to the handler with its claim committed, and is gone o
   expect(on.row(7)).toMatchObject({ inFlight: true, attempts: 1, nextAt: on.clock.now() + MINUTE });
   const told: string[] = [];
   attempt!.end({
-    ...FINISH,
+    ...COMPLETE,
     record: (isHeld) => void told.push(`record ${isHeld} in transaction ${on.of.db.sqlite.inTransaction}`),
     committed: () => void told.push(`committed, row ${on.row(7) === undefined ? "gone" : "there"}`),
   });
@@ -33,7 +33,7 @@ test("a row that is deferred comes again when it is due, with its attempts count
   expect(on.attempts).toHaveLength(1);
   await on.advance(1);
   await until(() => on.attempts.length === 2);
-  expect(on.attempts[1]!.job).toMatchObject({ attempt: 2, lastReply: "451 later", startedAt: at });
+  expect(on.attempts[1]!.job).toMatchObject({ attempt: 2, state: { lastReply: "451 later" }, startedAt: at });
 });
 
 test("a deferral without a time of its own goes by the schedule, from the end of the attempt", async () => {
@@ -61,7 +61,7 @@ test("no row is put off past the end of its life, so that it is told off on time
 });
 
 test("a row announced while its lane is being claimed is not forgotten", async () => {
-  using on = workshop({ handle: () => Promise.resolve(FINISH) });
+  using on = workshop({ handle: () => Promise.resolve(COMPLETE) });
   await on.worker.start();
   const laneId = await on.add(1);
   // One turn of the loop at a time, with a nudge in each: some fall between a claim and its commit.
@@ -74,7 +74,7 @@ test("a row announced while its lane is being claimed is not forgotten", async (
   }
   await until(() => on.attempts.length === 59);
   await on.worker.idle();
-  expect(on.queue.depth()).toBe(0);
+  expect(on.depth()).toBe(0);
 });
 
 test("a row that was given back and claimed again in one transaction runs, and is not taken for lost", async () => {
@@ -93,7 +93,7 @@ test("a row that was given back and claimed again in one transaction runs, and i
   await until(() => on.attempts.length === 1);
   const together: (() => void)[] = [];
   held = together;
-  on.attempts[0]!.end(GIVE_BACK);
+  on.attempts[0]!.end(RELEASE);
   await until(() => together.length === 1);
   on.worker.nudge(laneId, on.clock.now());
   await until(() => together.length === 2);
@@ -141,7 +141,7 @@ describe("idle", () => {
     void on.worker.idle().then(() => (isIdle = true));
     await turn(20);
     expect(isIdle).toBe(false);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await until(() => isIdle);
     await on.worker.idle();
   });
@@ -201,7 +201,7 @@ describe("time", () => {
     expect(on.attempts).toHaveLength(0);
     await on.add(2);
     await until(() => on.attempts.length === 1);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await on.worker.idle();
     for (let i = 0; i < 60; i++) await on.advance(MINUTE);
     await until(() => on.attempts.length === 2);

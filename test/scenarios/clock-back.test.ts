@@ -41,7 +41,7 @@ async function leaveWaiting(pombo: Instance, receiver: ReturnType<typeof startRe
     "the call",
     receiver.until(() => receiver.calls.length === 1),
   );
-  await pombo.app.teller.worker.idle();
+  await pombo.app.webhooks.worker.idle();
   delete pombo.mx.script.rcpt;
   receiver.answer = () => new Response(null, { status: 204 });
   return id;

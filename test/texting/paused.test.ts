@@ -25,7 +25,7 @@ test("while delivery is paused nothing goes out on any way, over a restart too, 
   const after = await accepted();
   await smsc.until({ bound: 1 });
   await instance.app.worker.idle();
-  await instance.app.teller.worker.idle();
+  await instance.app.webhooks.worker.idle();
   expect([mx.messages.length, receiver.calls.length, (await smsc.state()).counters.submits]).toEqual([0, 0, 0]);
   expect(world.segments().map(({ attempts }) => attempts)).toEqual([0, 0]);
   expect((await workspace.call("GET", "/ready")).body).toMatchObject({

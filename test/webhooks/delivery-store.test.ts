@@ -29,7 +29,7 @@ test("what was missed is read in the order of time, share by share, of one works
   const store = openDeliveryStore(temporary.db);
   const seen: number[] = [];
   for (let after: { createdAt: number; id: number } | null = { createdAt: 1_003, id: 0 }; after !== null;) {
-    const { missed, last } = store.missedBy(WEBHOOK, after, { upTo: 151, limit: 7 });
+    const { missed, last } = store.listMissed(WEBHOOK, after, { upTo: 151, limit: 7 });
     expect(missed.length).toBeLessThanOrEqual(7);
     seen.push(...missed.map(({ id }) => id));
     after = last;
@@ -49,7 +49,7 @@ test("an event that a webhook got is not missed, one whose calls failed is", () 
   add(1, "delivered_at");
   add(3, "failed_at");
   const store = openDeliveryStore(temporary.db);
-  const { missed } = store.missedBy(WEBHOOK, { createdAt: 0, id: 0 }, { upTo: 100, limit: 100 });
+  const { missed } = store.listMissed(WEBHOOK, { createdAt: 0, id: 0 }, { upTo: 100, limit: 100 });
   expect(missed.map(({ id }) => id)).toEqual([3, 5]);
 });
 
@@ -72,5 +72,5 @@ test("no read of a recovery walks the events or the deliveries", () => {
   expect(plans).not.toContain("TEMP B-TREE");
   for (const range of ["created_at>?", "created_at=? AND id>? AND id<?"])
     expect(plans).toContain(`USING INDEX event_since (workspace_id=? AND ${range})`);
-  expect(store.missedBy(WEBHOOK, { createdAt: 0, id: 0 }, { upTo: 100, limit: 1 }).missed).toHaveLength(1);
+  expect(store.listMissed(WEBHOOK, { createdAt: 0, id: 0 }, { upTo: 100, limit: 1 }).missed).toHaveLength(1);
 });

@@ -30,18 +30,18 @@ function seeded() {
   const claim = (limit: number): string[] => {
     const now = clock.now();
     const claimed = jobs.queue.claim({ laneId: WEBHOOK, now, limit, retryAt: () => now + RETRY_MS });
-    return claimed.map(({ id }) => jobs.callOf(id)?.event.uid ?? "");
+    return claimed.map(({ id }) => jobs.findCall(id)?.event.uid ?? "");
   };
   /** The next start; `spread`: the chances that it draws. */
   const restart = (spread: number[]) =>
     freeInterrupted({
       queue: jobs.queue,
-      handler: { recordUncertain: () => undefined },
+      handler: {},
       commit: temporary.committer.commit,
       clock,
       random: { unit: () => spread.shift() ?? 0, bytes: () => new Uint8Array() },
       log: { event: () => undefined, error: (_where, error) => void bugs.push(error) },
-      unwritten: { keep: () => undefined, has: () => false, nameOf: (id) => `${id}` },
+      failed: { keep: () => undefined, has: () => false, getName: String },
       freed: () => undefined,
     });
   const bugs: unknown[] = [];

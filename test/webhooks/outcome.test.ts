@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { healthAfter, classify } from "../../src/modules/webhooks/delivery/outcome.ts";
+import { computeHealth, classify } from "../../src/modules/webhooks/delivery/outcome.ts";
 import type { WebhookRow } from "../../src/modules/webhooks/store.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -81,24 +81,24 @@ const row = (change: Partial<WebhookRow>): WebhookRow => ({
 test("nothing but failures for five days turns a webhook off, one success in between does not", () => {
   const failure = classify(answer(500), 1, NOW);
   const lastFailureAt = NOW - DAY;
-  expect(healthAfter(row({ lastFailureAt, failingSince: NOW - 5 * DAY + 1 }), failure, NOW).isEnabled).toBe(true);
-  expect(healthAfter(row({ lastFailureAt, failingSince: NOW - 5 * DAY }), failure, NOW)).toMatchObject({
+  expect(computeHealth(row({ lastFailureAt, failingSince: NOW - 5 * DAY + 1 }), failure, NOW).isEnabled).toBe(true);
+  expect(computeHealth(row({ lastFailureAt, failingSince: NOW - 5 * DAY }), failure, NOW)).toMatchObject({
     isEnabled: false,
     disabledReason: "Nothing but failures for 5 days",
   });
-  const success = healthAfter(row({ failingSince: NOW - 9 * DAY }), classify(answer(200), 1, NOW), NOW);
+  const success = computeHealth(row({ failingSince: NOW - 9 * DAY }), classify(answer(200), 1, NOW), NOW);
   expect(success).toMatchObject({ isEnabled: true, failingSince: null, lastDeliveryAt: NOW });
   // Failures of last month, and silence since.
   const old = row({ lastFailureAt: NOW - 30 * DAY, failingSince: NOW - 31 * DAY });
-  expect(healthAfter(old, failure, NOW)).toMatchObject({ isEnabled: true, failingSince: NOW });
-  expect(healthAfter(row({ ...success }), failure, NOW + DAY)).toMatchObject({
+  expect(computeHealth(old, failure, NOW)).toMatchObject({ isEnabled: true, failingSince: NOW });
+  expect(computeHealth(row({ ...success }), failure, NOW + DAY)).toMatchObject({
     isEnabled: true,
     failingSince: NOW + DAY,
   });
 });
 
 test("one that its owner has turned off meanwhile keeps no reason of ours", () => {
-  const health = healthAfter(
+  const health = computeHealth(
     row({ isEnabled: false, failingSince: NOW - 9 * DAY }),
     classify(answer(410), 1, NOW),
     NOW,

@@ -25,12 +25,12 @@ function seeded() {
       `INSERT INTO webhook_delivery (uid, webhook_id, event_id, event_uid, event_type, attempt, created_at, failed_at, duration_ms)
        VALUES ('d${now}', ${WEBHOOK}, 1, 'e1', 'email.sent', 1, ${now}, ${now}, 1)`,
     );
-    queue.retry(job, { nextAt: now + 15 * MINUTE, lastReply: null, badDomainAt: null });
+    queue.retry(job, { nextAt: now + 15 * MINUTE, state: null });
   };
   return {
     call,
-    bringNear: (now: number) => void queue.bringNear(0, now),
-    nextAt: () => queue.headOf(WEBHOOK)?.dueAt,
+    bringNear: (now: number) => void queue.rescheduleBatch(0, now),
+    nextAt: () => queue.findHead(WEBHOOK)?.dueAt,
     [Symbol.dispose]: () => temporary[Symbol.dispose](),
   };
 }

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { parseRanges } from "../../src/platform/ip/address.ts";
-import { type Look, parseTarget, reach, type TargetRules } from "../../src/modules/webhooks/delivery/target.ts";
+import {
+  type LookUpAddresses,
+  parseTarget,
+  resolveTarget,
+  type TargetRules,
+} from "../../src/modules/webhooks/delivery/target.ts";
 
 const STRICT: TargetRules = { allowHttp: false, allowed: parseRanges([]) };
 
@@ -71,8 +76,8 @@ for (const [range, urls] of SPECIAL) {
       const address = new URL(url).hostname.replace(/^\[|\]$|\.$/g, "");
       const parsed = parseTarget("https://innocent.test/hook", STRICT);
       if (parsed.kind === "fault") throw new Error(parsed.message);
-      const look: Look = async () => ({ kind: "found", addresses: ["93.184.215.14", address] });
-      expect([address, (await reach(parsed.target, STRICT, look)).kind]).toEqual([address, "refused"]);
+      const look: LookUpAddresses = async () => ({ kind: "found", addresses: ["93.184.215.14", address] });
+      expect([address, (await resolveTarget(parsed.target, STRICT, look)).kind]).toEqual([address, "refused"]);
     }
   });
 }
@@ -158,8 +163,8 @@ for (const [name, carry] of CARRIERS) {
       const hex = Buffer.from(address.split(".").map(Number)).toString("hex");
       const carrier = carry(hex.slice(0, 4), hex.slice(4));
       expect([carrier, parseTarget(`https://[${carrier}]/`, STRICT).kind]).toEqual([carrier, "fault"]);
-      const look: Look = async () => ({ kind: "found", addresses: [carrier] });
-      expect([carrier, (await reach(parsed.target, STRICT, look)).kind]).toEqual([carrier, "refused"]);
+      const look: LookUpAddresses = async () => ({ kind: "found", addresses: [carrier] });
+      expect([carrier, (await resolveTarget(parsed.target, STRICT, look)).kind]).toEqual([carrier, "refused"]);
     }
   });
 }
@@ -169,8 +174,8 @@ test("no special address may be called by a name that DNS leads there, alone or 
   if (parsed.kind === "fault") throw new Error(parsed.message);
   for (const address of [...SPECIAL_V4, ...SPECIAL_V6])
     for (const addresses of [[address], ["93.184.215.14", address], [address, "2606:2800:21f::1"]]) {
-      const look: Look = async () => ({ kind: "found", addresses });
-      expect([addresses, (await reach(parsed.target, STRICT, look)).kind]).toEqual([addresses, "refused"]);
+      const look: LookUpAddresses = async () => ({ kind: "found", addresses });
+      expect([addresses, (await resolveTarget(parsed.target, STRICT, look)).kind]).toEqual([addresses, "refused"]);
     }
 });
 
@@ -242,7 +247,7 @@ test("the operator can allow http and ranges of the own network", async () => {
   expect(parseTarget("http://10.2.2.3/hook", rules).kind).toBe("fault");
   const parsed = parseTarget("http://inside.test/", rules);
   if (parsed.kind === "fault") throw new Error(parsed.message);
-  expect(await reach(parsed.target, rules, async () => ({ kind: "found", addresses: ["10.1.9.9"] }))).toEqual({
+  expect(await resolveTarget(parsed.target, rules, async () => ({ kind: "found", addresses: ["10.1.9.9"] }))).toEqual({
     kind: "addresses",
     addresses: ["10.1.9.9"],
   });
@@ -251,14 +256,14 @@ test("the operator can allow http and ranges of the own network", async () => {
 describe("this server itself is not called", () => {
   const OWN: TargetRules = { ...STRICT, own: { addresses: ["8.8.4.4", "2606:2800::1"], names: ["mail.own.test"] } };
   const dns: Record<string, string[]> = { "mail.own.test": ["9.9.9.9"], "away.test": ["1.1.1.1"] };
-  const look: Look = async (name) =>
+  const look: LookUpAddresses = async (name) =>
     dns[name] === undefined
       ? { kind: "failed", reason: "no", isTimeout: false }
       : { kind: "found", addresses: dns[name] };
-  const reached = (url: string, rules: TargetRules, by: Look = look) => {
+  const reached = (url: string, rules: TargetRules, by: LookUpAddresses = look) => {
     const parsed = parseTarget(url, rules);
     if (parsed.kind === "fault") throw new Error(parsed.message);
-    return reach(parsed.target, rules, by);
+    return resolveTarget(parsed.target, rules, by);
   };
 
   test("by its addresses, in any spelling", () => {
@@ -269,7 +274,7 @@ describe("this server itself is not called", () => {
 
   test("by a name that leads to one of them, at creation and at each call", async () => {
     for (const address of ["8.8.4.4", "::ffff:8.8.4.4", "::ffff:808:404", "2606:2800::1", "2606:2800:0:0:0:0:0:1"]) {
-      const led: Look = async () => ({ kind: "found", addresses: [address] });
+      const led: LookUpAddresses = async () => ({ kind: "found", addresses: [address] });
       expect(await reached("https://sly.test/", OWN, led)).toMatchObject({ kind: "refused" });
     }
   });

@@ -1,3 +1,5 @@
+// GET /events: the events of a workspace, with long polling.
+
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { requireStillValid, type VerifyKey, wholeWorkspaceCaller } from "../../platform/http/auth.ts";
@@ -28,7 +30,7 @@ const EventQuery = Type.Object({
     text({
       minLength: 1,
       maxLength: MAX_CURSOR,
-      description: "`meta.next_cursor` of the answer before; without one nothing but what happens from now on.",
+      description: "`meta.next_cursor` of the answer before; without one: only events from now on.",
     }),
   ),
   limit: Type.Optional(
@@ -57,7 +59,7 @@ const Event = named(
   }),
 );
 
-/** A workspace's events as they happen, for those whom a webhook cannot reach. */
+/** A workspace's events as they happen, for clients that a webhook cannot reach. */
 export function eventRoutes(deps: EventDeps) {
   return new Elysia({ name: "events", prefix: "/api/v1/events" }).get(
     "",
@@ -65,14 +67,14 @@ export function eventRoutes(deps: EventDeps) {
       const { workspaceId } = wholeWorkspaceCaller(request);
       const { events, listeners, cursors, verifyKey } = deps;
       listeners.note(workspaceId);
-      const last = events.lastOf(workspaceId);
-      // A database that was restored from a backup counts from further back: nobody must wait until it has caught up.
+      const last = events.getLastId(workspaceId);
+      // A restored database counts from further back: nobody must wait until it has caught up.
       const after = query.cursor === undefined ? last : Math.min(last, positionIn(query.cursor, workspaceId, cursors));
       const limit = Number(query.limit ?? DEFAULT_LIMIT);
       let found = events.after(workspaceId, after, limit + 1);
       if (found.length === 0 && Number(query.wait ?? 0) > 0) {
         await listeners.wait(workspaceId, Number(query.wait) * 1_000, request.signal);
-        // Nobody hears anything by a key that was deleted while it waited.
+        // The key may have been deleted meanwhile.
         requireStillValid(request, verifyKey);
         found = events.after(workspaceId, after, limit + 1);
       }
@@ -89,7 +91,7 @@ export function eventRoutes(deps: EventDeps) {
         summary: "Listen to events",
         description:
           "Oldest first, from the cursor on. With `wait` the answer comes as soon as there is an event: `pombo webhook listen` " +
-          "asks so. Events of emails and texts are kept while a webhook wants them (one that its owner turned off does not) or " +
+          "asks so. Events of emails and SMS are stored while a webhook wants them (one that its owner turned off does not) or " +
           "somebody has listened within the last minute.",
         responses: answers(200, Type.Array(Event), [401, 403, 422], CursorMeta),
       }),

@@ -29,7 +29,7 @@ export type Pause = { since: number; reason: string; restorePoint: number | null
 export interface OverviewDeps {
   overview: OverviewStore;
   census: Pick<CensusStore, "acceptedAt">;
-  queue: Pick<QueueStore, "headOf">;
+  queue: Pick<QueueStore, "findHead">;
   jobs: Pick<WebhookJobStore, "queue">;
   /** Where a lane leads; null: not known. */
   siteOf: (laneId: number) => string | null;
@@ -131,7 +131,10 @@ function show(counted: Counted, runningByLane: Map<number, number>, deps: Overvi
   const running = lanes.reduce((total, laneId) => total + (runningByLane.get(laneId) ?? 0), 0);
   const waiting = Math.max(0, depth - running);
   const held = Math.min(counted.held, waiting);
-  const nextAt = lanes.reduce<number | null>((first, laneId) => earlier(first, deps.queue.headOf(laneId)?.dueAt), null);
+  const nextAt = lanes.reduce<number | null>(
+    (first, laneId) => earlier(first, deps.queue.findHead(laneId)?.dueAt),
+    null,
+  );
   const said = lanes
     .map((laneId) => deps.overview.lastReplyOf(laneId))
     .reduce((last, each) => (each !== null && (last === null || each.at > last.at) ? each : last), null);
@@ -229,7 +232,7 @@ async function webhooksOf({ overview, jobs }: OverviewDeps): Promise<Overview["w
       url: webhook.url,
       waiting,
       isMinimum: waiting >= MAX_COUNTED,
-      nextAttemptAt: timeOrNull(jobs.queue.headOf(id)?.dueAt ?? null),
+      nextAttemptAt: timeOrNull(jobs.queue.findHead(id)?.dueAt ?? null),
       reason: webhook.failingSince === null ? null : webhook.lastFailureReason,
     });
   }

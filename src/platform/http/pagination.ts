@@ -1,8 +1,8 @@
 // Pages of lists, by number or by cursor.
 
-import { createCipheriv, createDecipheriv } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import type { AppError } from "../errors.ts";
+import { createCursorCipher } from "./cursor.ts";
 import { integerText, text } from "./request-schemas.ts";
 import { validationError } from "./errors.ts";
 import { named } from "./openapi.ts";
@@ -81,31 +81,16 @@ export interface ListPages {
   ): { rows: Row[]; meta: typeof CursorMeta.static };
 }
 
-const BLOCK_BYTES = 16;
-/** Time and id are 6 bytes each; the last 4 are the list's checksum. */
-const NUMBER_BYTES = 6;
-
-/**
- * A row's integer id counts the rows of all workspaces, and would show one of them how busy the others are: so a cursor is
- * one block of AES-256, as that of events (modules/events/cursor.ts). `key`: 32 bytes, only for this use.
- */
+/** Cursors hold the place, see cursor.ts, and a checksum of the list's name. `key`: 32 bytes for this use only. */
 export function createListPages(key: Uint8Array): ListPages {
-  const write = ({ createdAt, id }: Position, list: string) => {
-    const block = Buffer.alloc(BLOCK_BYTES);
-    block.writeUIntBE(createdAt, 0, NUMBER_BYTES);
-    block.writeUIntBE(id, NUMBER_BYTES, NUMBER_BYTES);
-    block.writeUInt32BE(Bun.hash.crc32(list), 2 * NUMBER_BYTES);
-    const cipher = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
-    return Buffer.concat([cipher.update(block), cipher.final()]).toString("base64url");
-  };
+  const cipher = createCursorCipher(key);
+  const write = ({ createdAt, id }: Position, list: string) =>
+    cipher.write({ place: [createdAt, id], list: Bun.hash.crc32(list) });
   const read = (cursor: string, list: string): Position => {
-    const sealed = Buffer.from(cursor, "base64url");
-    // Compared exactly: base64 skips characters that it does not know.
-    if (sealed.length !== BLOCK_BYTES || sealed.toString("base64url") !== cursor) throw badCursor();
-    const decipher = createDecipheriv("aes-256-ecb", key, null).setAutoPadding(false);
-    const block = Buffer.concat([decipher.update(sealed), decipher.final()]);
-    if (block.readUInt32BE(2 * NUMBER_BYTES) !== Bun.hash.crc32(list)) throw badCursor();
-    return { createdAt: block.readUIntBE(0, NUMBER_BYTES), id: block.readUIntBE(NUMBER_BYTES, NUMBER_BYTES) };
+    const known = cipher.read(cursor);
+    if (known?.list !== Bun.hash.crc32(list)) throw badCursor();
+    const [createdAt, id] = known.place;
+    return { createdAt, id };
   };
   return {
     of({ cursor, limit: perPage }, list) {

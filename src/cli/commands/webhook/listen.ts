@@ -2,7 +2,7 @@ import { BUILD } from "../../../platform/build-info.ts";
 import { type Clock, systemClock } from "../../../platform/clock.ts";
 import { readSecret } from "../../../config/secret-files.ts";
 import { systemRandom } from "../../../platform/random.ts";
-import { makeSecret, showSecret, signatureHeaders } from "../../../modules/webhooks/sign.ts";
+import { createSecret, formatSecret, buildSignatureHeaders } from "../../../modules/webhooks/sign.ts";
 import type { Terminal } from "../../framework/terminal.ts";
 import { CommandError } from "../../framework/failure.ts";
 import { Forwarder } from "./forwarder.ts";
@@ -91,12 +91,12 @@ export async function listenToEvents(
     ending.abort();
     return left;
   });
-  const secret = makeSecret(systemRandom);
+  const secret = createSecret(systemRandom);
   const askFor = (question: Question) => ask(options.api, key, { ...question, signal });
   const cursor = await begin(options.api, askFor);
   const where = options.forward === undefined ? "" : `, forwarding to ${options.forward}`;
   terminal.err(`Listening to the events of this workspace${where}. Ctrl-C ends it.`);
-  if (options.forward !== undefined) terminal.err(`They are signed with this secret: ${showSecret(secret)}`);
+  if (options.forward !== undefined) terminal.err(`They are signed with this secret: ${formatSecret(secret)}`);
   const take = (event: Event) => {
     const print = (said: string) => terminal.out(options.json ? jsonLine(event) : plain(`${lineOf(event)}${said}`));
     const { forward: url } = options;
@@ -203,7 +203,7 @@ async function forward(
   const headers = {
     "content-type": "application/json",
     "user-agent": `pombo/${BUILD.version}`,
-    ...signatureHeaders({ id, timestampS, body }, [secret]),
+    ...buildSignatureHeaders({ id, timestampS, body }, [secret]),
   };
   try {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(FORWARD_TIMEOUT_MS)]);

@@ -3,8 +3,9 @@ import type { PlainKey } from "../../../protocols/dkim/keys.ts";
 import type { Keychain } from "../../domains/signing-keys.ts";
 import type { DomainRow, DomainStore } from "../../domains/store.ts";
 import { comparableAddress, type Mailbox, parseAddress, parseMailbox } from "../../../protocols/mime/address.ts";
-import { type Job, RowTaken } from "../../../platform/queue/job.ts";
-import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/worker.ts";
+import { RowTaken } from "../../../platform/queue/job.ts";
+import type { AttemptContext, JobHandler, JobResult } from "../../../platform/queue/handler.ts";
+import type { EmailJob, EmailState } from "../queue/store.ts";
 import type { SessionPool } from "../../../protocols/smtp/session-pool.ts";
 import type { Sites } from "../../../protocols/smtp/sites.ts";
 import type { SessionSlots } from "../../../protocols/smtp/session-slots.ts";
@@ -46,12 +47,12 @@ export interface DeliverDeps extends RecordResultDeps, DeliveryRouteDeps {
 }
 
 /** The worker's handler for emails. */
-export function emailHandler(deps: DeliverDeps): JobHandler {
+export function emailHandler(deps: DeliverDeps): JobHandler<EmailState> {
   return {
     async attempt(job, context) {
       const loaded = loadOrGiveUp(job, deps);
       if (loaded === "unreadable") return abandon(job, deps);
-      if (loaded === null) return { action: { kind: "finish" }, isReached: null, record: () => undefined };
+      if (loaded === null) return { action: { kind: "complete" }, isReached: null };
       return recordResult({ job, ...loaded }, await attempt(job, loaded, context, deps), deps);
     },
     recordUncertain(job) {
@@ -59,7 +60,7 @@ export function emailHandler(deps: DeliverDeps): JobHandler {
         emailId: job.id,
         number: job.attempts,
         startedAt: job.startedAt,
-        endedAt: job.dotAt,
+        endedAt: job.uncertainSince,
         host: null,
         address: null,
         tls: null,
@@ -72,10 +73,11 @@ export function emailHandler(deps: DeliverDeps): JobHandler {
         tries: null,
         dialogue: null,
       });
-      deps.emails.setSentAt(job.id, job.dotAt);
+      deps.emails.setSentAt(job.id, job.uncertainSince);
       deps.emails.setPossibleDuplicate(job.id);
     },
-    nameOf: (id) => deps.emails.stateById(id)?.email.uid ?? null,
+    stateAfterError: ({ state }) => ({ ...state, lastReply: "pombo failed inside; see its log" }),
+    getName: (id) => deps.emails.stateById(id)?.email.uid ?? null,
   };
 }
 
@@ -89,7 +91,7 @@ interface Loaded extends Addressed {
 }
 
 /** A stored email that cannot be read is a bug, tried again as every other, but not past its life. */
-function loadOrGiveUp(job: Job, deps: DeliverDeps): Loaded | null | "unreadable" {
+function loadOrGiveUp(job: EmailJob, deps: DeliverDeps): Loaded | null | "unreadable" {
   try {
     return load(job, deps);
   } catch (error) {
@@ -99,12 +101,12 @@ function loadOrGiveUp(job: Job, deps: DeliverDeps): Loaded | null | "unreadable"
   }
 }
 
-function abandon(job: Job, deps: DeliverDeps): JobResult {
+function abandon(job: EmailJob, deps: DeliverDeps): JobResult<EmailState> {
   const failedReason = "4.4.7 Not delivered in its time: pombo could not read it from its database";
   const endedAt = deps.clock.now();
   const end = { endedAt, sentAt: null, deliveredAt: null, failedReason, bounce: null, attempts: job.attempt - 1 };
   return {
-    action: { kind: "finish" },
+    action: { kind: "complete" },
     isReached: null,
     record(ownsRow) {
       if (ownsRow) deps.emails.end(job.id, { status: "failed", ...end });
@@ -112,7 +114,7 @@ function abandon(job: Job, deps: DeliverDeps): JobResult {
   };
 }
 
-function load(job: Job, deps: DeliverDeps): Loaded | null {
+function load(job: EmailJob, deps: DeliverDeps): Loaded | null {
   const found = deps.emails.forDelivery(job.id);
   if (found === undefined) return null;
   const { email, body } = found;
@@ -128,7 +130,7 @@ function load(job: Job, deps: DeliverDeps): Loaded | null {
   };
 }
 
-async function attempt(job: Job, loaded: Loaded, context: AttemptContext, deps: DeliverDeps): Promise<Ending> {
+async function attempt(job: EmailJob, loaded: Loaded, context: AttemptContext, deps: DeliverDeps): Promise<Ending> {
   const { email, to, domain } = loaded;
   const refused = refuse(job, loaded, deps);
   if (refused !== null) return refused;
@@ -136,7 +138,7 @@ async function attempt(job: Job, loaded: Loaded, context: AttemptContext, deps: 
   // Held, not failed: the operator may well lift it.
   if (domain.status === "suspended") {
     const reason = `The operator has suspended ${domain.name}: this email waits until that is lifted`;
-    return { kind: "trouble", reason, stage: null, category: "policy", badDomainAt: job.badDomainAt };
+    return { kind: "trouble", reason, stage: null, category: "policy", badDomainAt: job.state.badDomainAt };
   }
 
   const route = await findDeliveryRoute(
@@ -168,7 +170,7 @@ interface Ready extends Loaded {
   waitsFrom: number;
 }
 
-async function send(job: Job, ready: Ready, context: AttemptContext, deps: DeliverDeps): Promise<Ending> {
+async function send(job: EmailJob, ready: Ready, context: AttemptContext, deps: DeliverDeps): Promise<Ending> {
   const { email, to, domain, route, waitsFrom } = ready;
   const signed = await composeAndSign(ready, domain, deps);
   if (signed.kind === "unsigned")
@@ -253,9 +255,13 @@ function headerOf({ sender, replyTo, subject }: Addressed["email"]): Mail["heade
 }
 
 /** Why the email must not go now, as an end of it; null when it may. */
-function refuse(job: Job, { email, to }: Loaded, deps: DeliverDeps): Ending | null {
+function refuse(job: EmailJob, { email, to }: Loaded, deps: DeliverDeps): Ending | null {
   if (deps.expiry.now() >= job.expiresAt) {
-    const reason = expiredReason({ createdAt: email.createdAt, expiresAt: job.expiresAt, lastReply: job.lastReply });
+    const reason = expiredReason({
+      createdAt: email.createdAt,
+      expiresAt: job.expiresAt,
+      lastReply: job.state.lastReply,
+    });
     return { kind: "refused", status: "failed", category: "expired", reason };
   }
   const suppressed = deps.suppressions.reasonFor(email.workspaceId, comparableAddress(to));

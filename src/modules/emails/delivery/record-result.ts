@@ -1,8 +1,8 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import { comparableAddress, type Mailbox } from "../../../protocols/mime/address.ts";
-import type { Job } from "../../../platform/queue/job.ts";
-import type { JobResult } from "../../../platform/queue/worker.ts";
+import type { JobResult } from "../../../platform/queue/handler.ts";
+import type { EmailJob, EmailState } from "../queue/store.ts";
 import type { Category } from "../../../protocols/smtp/replies/classify.ts";
 import type { Stage } from "../../../protocols/smtp/replies/stage.ts";
 import { shorten } from "../../../protocols/smtp/replies/reply.ts";
@@ -36,7 +36,7 @@ export interface Addressed {
 
 /** The attempt that ended. */
 export interface Ended extends Addressed {
-  job: Job;
+  job: EmailJob;
 }
 
 /** How an attempt ended. */
@@ -79,10 +79,10 @@ export interface RecordResultDeps {
   show: (words: string, recipient: string) => string;
 }
 
-export function recordResult(ended: Ended, ending: Ending, deps: RecordResultDeps): JobResult {
+export function recordResult(ended: Ended, ending: Ending, deps: RecordResultDeps): JobResult<EmailState> {
   switch (ending.kind) {
     case "unbegun":
-      return { action: { kind: "give_back" }, isReached: null, record: () => undefined };
+      return { action: { kind: "release" }, isReached: null };
     case "refused":
       return settleRefused(ended, ending, deps);
     case "trouble":
@@ -94,7 +94,11 @@ export function recordResult(ended: Ended, ending: Ending, deps: RecordResultDep
   }
 }
 
-function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }>, deps: RecordResultDeps): JobResult {
+function settleRefused(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "refused" }>,
+  deps: RecordResultDeps,
+): JobResult<EmailState> {
   const { job } = ended;
   const { status, category, reason } = ending;
   const endedAt = deps.clock.now();
@@ -106,7 +110,7 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
     mx: null,
   };
   return {
-    action: { kind: "finish" },
+    action: { kind: "complete" },
     isReached: null,
     record(ownsRow) {
       if (!ownsRow) return;
@@ -127,12 +131,16 @@ function settleRefused(ended: Ended, ending: Extract<Ending, { kind: "refused" }
   };
 }
 
-function settleTrouble(ended: Ended, ending: Extract<Ending, { kind: "trouble" }>, deps: RecordResultDeps): JobResult {
+function settleTrouble(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "trouble" }>,
+  deps: RecordResultDeps,
+): JobResult<EmailState> {
   const { job } = ended;
   const { reason, stage, category, badDomainAt } = ending;
   const endedAt = deps.clock.now();
   return {
-    action: { kind: "defer", at: null, lastReply: reason, badDomainAt },
+    action: { kind: "retry", at: null, state: { lastReply: reason, badDomainAt } },
     // DNS and signing say nothing of the destination's servers.
     isReached: null,
     record(ownsRow) {
@@ -153,7 +161,7 @@ function settleBadDomain(
   ended: Ended,
   ending: Extract<Ending, { kind: "bad_domain" }>,
   deps: RecordResultDeps,
-): JobResult {
+): JobResult<EmailState> {
   const { job, email, to } = ended;
   const { reason, enhancedCode } = ending;
   const endedAt = deps.clock.now();
@@ -161,7 +169,7 @@ function settleBadDomain(
   const recipient = { workspaceId: email.workspaceId, address: comparableAddress(to) };
   const suppression = suppressFor({ site: DNS_SITE, recipient, now: endedAt }, deps);
   return {
-    action: { kind: "finish" },
+    action: { kind: "complete" },
     isReached: null,
     record(ownsRow) {
       const attempt = {
@@ -188,7 +196,7 @@ function settleTransmitted(
   ended: Ended,
   ending: Extract<Ending, { kind: "transmitted" }>,
   deps: RecordResultDeps,
-): JobResult {
+): JobResult<EmailState> {
   const { job, email } = ended;
   const { transmission, endedAt } = ending;
   const { result } = transmission;
@@ -200,7 +208,7 @@ function settleTransmitted(
     const status = ending.relay === null ? "delivered" : "sent";
     const deliveredAt = ending.relay === null ? endedAt : null;
     return {
-      action: { kind: "finish" },
+      action: { kind: "complete" },
       isReached: true,
       record(ownsRow) {
         deps.emails.insertAttempt(attemptOf(job, ending, { outcome: status, category: null }));
@@ -229,7 +237,11 @@ interface Judged extends RelayOutcome {
   parts: RecordResultDeps;
 }
 
-function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): JobResult {
+function settleBounced(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "transmitted" }>,
+  judged: Judged,
+): JobResult<EmailState> {
   const { job, email, to } = ended;
   const { transmission, endedAt } = ending;
   const { verdict, reason, sentAt, parts } = judged;
@@ -243,7 +255,7 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
   // What a relay says is about its own rules; what we refuse ourselves (a size limit, R19) nobody has answered.
   const isAnswered = ending.relay === null && result.kind === "refused";
   return {
-    action: { kind: "finish" },
+    action: { kind: "complete" },
     isReached: true,
     record(ownsRow) {
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "bounced", category }));
@@ -261,7 +273,11 @@ function settleBounced(ended: Ended, ending: Extract<Ending, { kind: "transmitte
   };
 }
 
-function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): JobResult {
+function settleDeferred(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "transmitted" }>,
+  judged: Judged,
+): JobResult<EmailState> {
   const { job } = ended;
   const { transmission } = ending;
   const { verdict, reason, isReached, sentAt, parts } = judged;
@@ -269,9 +285,9 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
   if (isUnknown && !ending.isCutOff && parts.emails.lostAnswers(job.id) + 1 >= MAX_UNKNOWN)
     return settleLost(ended, ending, judged);
   return {
-    action: { kind: "defer", at: null, lastReply: reason, badDomainAt: null },
+    action: { kind: "retry", at: null, state: { lastReply: reason, badDomainAt: null } },
     isReached,
-    isInDoubt: isUnknown,
+    isUncertain: isUnknown,
     record(ownsRow) {
       parts.emails.insertAttempt(
         attemptOf(job, ending, { outcome: isUnknown ? "unknown" : "deferred", category: verdict.category }),
@@ -288,7 +304,7 @@ function settleDeferred(ended: Ended, ending: Extract<Ending, { kind: "transmitt
 
 /** A report (modules/emails/reports/process.ts) has ended the email while the attempt ran: of its status nothing is changed any more. */
 function noteLate(
-  job: Job,
+  job: EmailJob,
   times: { sentAt: number | null; deliveredAt: number | null },
   { emails }: RecordResultDeps,
 ): void {
@@ -302,7 +318,11 @@ function tellDelayed({ job, email }: Ended, at: number, deps: RecordResultDeps):
 }
 
 /** It may have arrived as often as it was sent: sending it for three days would fill somebody's inbox. */
-function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" }>, judged: Judged): JobResult {
+function settleLost(
+  ended: Ended,
+  ending: Extract<Ending, { kind: "transmitted" }>,
+  judged: Judged,
+): JobResult<EmailState> {
   const { job } = ended;
   const { reason, sentAt, parts } = judged;
   const whole = `Given up after ${MAX_UNKNOWN} attempts whose answer was lost; it may have been delivered. Last: ${reason}`;
@@ -311,7 +331,7 @@ function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" 
   const { host } = ending.transmission;
   const bounce: Bounce = { type: "undetermined", category, smtpCode: null, enhancedCode: null, mx: host };
   return {
-    action: { kind: "finish" },
+    action: { kind: "complete" },
     isReached: true,
     record(ownsRow) {
       parts.emails.insertAttempt(attemptOf(job, ending, { outcome: "unknown", category }));
@@ -324,7 +344,7 @@ function settleLost(ended: Ended, ending: Extract<Ending, { kind: "transmitted" 
   };
 }
 
-function blankAttempt(job: Job, endedAt: number): Omit<AttemptRow, "outcome"> {
+function blankAttempt(job: EmailJob, endedAt: number): Omit<AttemptRow, "outcome"> {
   const nothing = {
     host: null,
     address: null,
@@ -341,7 +361,7 @@ function blankAttempt(job: Job, endedAt: number): Omit<AttemptRow, "outcome"> {
 }
 
 function attemptOf(
-  job: Job,
+  job: EmailJob,
   ending: Extract<Ending, { kind: "transmitted" }>,
   judged: Pick<AttemptRow, "outcome" | "category">,
 ): AttemptRow {

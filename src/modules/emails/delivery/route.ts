@@ -1,7 +1,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { DnsClient, Resolver } from "../../../protocols/dns/client.ts";
 import type { AddressRanges } from "../../../platform/ip/address.ts";
-import type { Job } from "../../../platform/queue/job.ts";
+import type { EmailJob } from "../queue/store.ts";
 import type { Random } from "../../../platform/random.ts";
 import { findNamedHost, findRoute, type Route } from "../../../protocols/smtp/mx-lookup.ts";
 import type { Access } from "../../../protocols/smtp/session-pool.ts";
@@ -37,7 +37,7 @@ export type DeliveryRoute = (Extract<Route, { kind: "hosts" }> & { access?: Acce
 
 /** The hosts for mail from and to these domains, or why there are none now. */
 export async function findDeliveryRoute(
-  job: Job,
+  job: EmailJob,
   { from, to, workspaceId }: { from: string; to: string; workspaceId: number },
   deps: DeliveryRouteDeps,
 ): Promise<DeliveryRoute> {
@@ -59,18 +59,24 @@ async function findRelayWay(relay: Relay, resolver: Resolver): Promise<DeliveryR
   return { kind: "hosts", hosts, site: relay.site, access: relay.access, relay };
 }
 
-async function findMx(job: Job, domain: string, deps: MxDeps): Promise<Extract<Route, { kind: "hosts" }> | NoWay> {
+async function findMx(job: EmailJob, domain: string, deps: MxDeps): Promise<Extract<Route, { kind: "hosts" }> | NoWay> {
   const { allowed, random, own, isIpv6Ready } = deps;
   const options = { random, allowed, own, isIpv6Ready };
   // A name that was missing before is asked for anew, from another server where there is one.
-  const resolver = job.badDomainAt === null ? deps.resolver : deps.resolver.fresh(job.attempt);
+  const resolver = job.state.badDomainAt === null ? deps.resolver : deps.resolver.fresh(job.attempt);
   const route = await findRoute(domain, { resolver, ...options });
   if (route.kind === "hosts") return route;
   if (route.kind === "trouble") {
-    return { kind: "trouble", reason: route.reason, stage: "dns", category: "no_answer", badDomainAt: job.badDomainAt };
+    return {
+      kind: "trouble",
+      reason: route.reason,
+      stage: "dns",
+      category: "no_answer",
+      badDomainAt: job.state.badDomainAt,
+    };
   }
   const now = deps.clock.now();
-  const firstAt = job.badDomainAt ?? now;
+  const firstAt = job.state.badDomainAt ?? now;
   if (now - firstAt >= CONFIRM_BAD_DOMAIN_MS && (await ownNameResolves(deps))) {
     // Once more from the next server, where there are two: one that lies must not be its own witness.
     const other = await findRoute(domain, { resolver: deps.resolver.fresh(job.attempt + 1), ...options });

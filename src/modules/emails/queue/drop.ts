@@ -1,3 +1,5 @@
+// Drops a waiting email, for the operator.
+
 import type { QueueStore } from "./store.ts";
 import type { EmailStore } from "../store/store.ts";
 

@@ -3,7 +3,6 @@
 import type { Context } from "../../../platform/context.ts";
 import { FailedWrites } from "../../../platform/db/failed-writes.ts";
 import { isStorageError } from "../../../platform/db/storage-error.ts";
-import type { HealthIssue } from "../../../platform/health-issue.ts";
 import type { MessageStore } from "./message-store.ts";
 import type { ReadyWork, SegmentRow } from "./segment-read-store.ts";
 
@@ -34,7 +33,16 @@ export class FailedSmsWrites extends FailedWrites<string> {
   readonly #deps: FailedSmsWritesDeps;
 
   constructor(deps: FailedSmsWritesDeps) {
-    super(deps.clock);
+    super({
+      ...deps,
+      component: "sms",
+      noun: { one: "part of an SMS", many: "parts of SMS" },
+      atNextStart: "treats them as SMS whose response was lost",
+      getName(key) {
+        const messageId = Number.parseInt(key, 10);
+        return deps.messages.byId(messageId)?.uid ?? `message ${messageId}`;
+      },
+    });
     this.#deps = deps;
   }
 
@@ -76,29 +84,8 @@ export class FailedSmsWrites extends FailedWrites<string> {
     this.keep(toKey(segment), write);
   }
 
-  reportError(where: string, error: unknown, { messageId, seq }: Segment): void {
-    this.#deps.log.error(where, error, { id: this.#findUid(messageId), seq });
-  }
-
-  get issue(): HealthIssue | null {
-    const { first, size } = this;
-    if (first === null) return null;
-    const what = size === 1 ? "one part of a text" : `${size} parts of texts`;
-    const name = this.#findUid(Number.parseInt(first.key, 10));
-    const reason =
-      `By a bug in pombo it could not be written down what became of ${what} (the first: of ${name}; see "internal_error" in the ` +
-      "log). Meanwhile they are not sent again, and writing is tried once a minute. All others go on. What remains needs " +
-      "another version: pombo update, whose start takes them for texts whose answer was lost.";
-    return { component: "sms", reason, since: first.since, isAdvisory: true };
-  }
-
-  /** As the operator knows it; never throws. */
-  #findUid(messageId: number): string {
-    try {
-      return this.#deps.messages.byId(messageId)?.uid ?? `message ${messageId}`;
-    } catch {
-      return `message ${messageId}`;
-    }
+  reportError(where: string, error: unknown, segment: Segment): void {
+    this.#deps.log.error(where, error, { id: this.getName(toKey(segment)), seq: segment.seq });
   }
 }
 

@@ -1,3 +1,5 @@
+// Requests and answers of the webhooks.
+
 import { Type } from "@sinclair/typebox";
 import { EVENT_TYPES } from "../../events/schema.ts";
 import { hinted, checkLine, ruled, text } from "../../../platform/http/request-schemas.ts";
@@ -9,14 +11,14 @@ const MAX_DESCRIPTION = 255;
 const MAX_EVENTS = 100;
 const MAX_GRACE_HOURS = 168;
 
-/** What a webhook may subscribe to: a type, a family (`email.*`), or everything. */
+/** The names that a webhook may subscribe to: a type, a family (`email.*`), or everything. */
 const NAMES: readonly string[] = [
   ...EVENT_TYPES,
   ...new Set(EVENT_TYPES.map((type) => `${type.split(".")[0]}.*`)),
   "*",
 ];
 
-/** As far as its words go: what DNS says of its name comes later. */
+/** Checks the URL by itself; its name is looked up later. */
 function url(rules: TargetRules) {
   const options = {
     minLength: 1,
@@ -25,13 +27,13 @@ function url(rules: TargetRules) {
     description: "Where events are sent: https, and reachable from the internet.",
     examples: ["https://example.com/hooks/pombo"],
   };
-  const faultOf = (value: string) => {
+  const findFault = (value: string) => {
     const parsed = parseTarget(value, rules);
     return parsed.kind === "fault" ? parsed : null;
   };
   return hinted(
-    text(options, (value) => faultOf(value)?.message ?? null),
-    (value) => (typeof value === "string" ? (faultOf(value)?.hint ?? null) : null),
+    text(options, (value) => findFault(value)?.message ?? null),
+    (value) => (typeof value === "string" ? (findFault(value)?.hint ?? null) : null),
   );
 }
 
@@ -58,7 +60,7 @@ const eventNames = Type.Array(eventName, {
 
 const description = text({ maxLength: MAX_DESCRIPTION, description: "For people.", examples: ["Shop"] }, checkLine);
 
-export function webhookCreate(rules: TargetRules) {
+export function buildCreateSchema(rules: TargetRules) {
   return named(
     "WebhookCreate",
     Type.Object(
@@ -73,7 +75,7 @@ export function webhookCreate(rules: TargetRules) {
   );
 }
 
-export function webhookPatch(rules: TargetRules) {
+export function buildChangeSchema(rules: TargetRules) {
   return named(
     "WebhookChange",
     Type.Object(
@@ -129,10 +131,10 @@ export const Webhook = named(
     id: Type.String({ format: "uuid", description: "The webhook's id." }),
     url: Type.String({ description: "Where events are sent.", examples: ["https://example.com/hooks/pombo"] }),
     events: Type.Array(Type.String(), {
-      description: "What it wants: names of events, `email.*` for all of a kind, `*` for all.",
+      description: "The events that it wants: names, `email.*` for all of a kind, `*` for all.",
       examples: [["email.delivered", "email.bounced"]],
     }),
-    createdAt: Type.String({ format: "date-time", description: "When it was made." }),
+    createdAt: Type.String({ format: "date-time", description: "When it was created." }),
     lastDeliveryAt: Type.Union([Time, Type.Null()], { description: "The last call that succeeded." }),
     lastFailureAt: nullableTime("The last call that failed."),
     lastFailureReason: nullableText("Why that failed."),
@@ -182,7 +184,7 @@ export const WebhookDelivery = named(
   }),
 );
 
-/** What was queued by hand. */
+/** An event that was queued by hand. */
 export const Queued = named(
   "QueuedEvent",
   Type.Object({ eventId: Type.String({ format: "uuid", description: "Its header webhook-id." }) }),

@@ -1,3 +1,5 @@
+// Drops a waiting call, for the operator.
+
 import { newId } from "../../../platform/uuid.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { DeliveryStore } from "./delivery-store.ts";
@@ -21,7 +23,7 @@ export function dropCall(
   deps: DropDeps,
 ): "dropped" | "running" | "gone" {
   const { webhooks, jobs, deliveries, random } = deps;
-  const call = jobs.callOf(jobId);
+  const call = jobs.findCall(jobId);
   if (call === undefined) return jobs.removeWaiting(jobId) === null ? "gone" : "dropped";
   const attempts = jobs.removeWaiting(jobId);
   if (attempts === null) return "running";

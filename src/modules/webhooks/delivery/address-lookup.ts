@@ -1,12 +1,17 @@
+// Looks up the addresses of a receiver by our own resolver.
+
 import type { Clock } from "../../../platform/clock.ts";
 import type { Resolver } from "../../../protocols/dns/lookup.ts";
-import type { Look } from "./target.ts";
+import type { LookUpAddresses } from "./target.ts";
 
-/** For all the addresses of a name. What is not known by then is given up, and holds nobody else up. */
+/** For all addresses of a name: what is not known by then is given up, and holds up nobody else. */
 const TIMEOUT_MS = 5_000;
 
-/** Every address of a name, IPv4 first, by our own resolver. */
-export function lookBy(resolver: Pick<Resolver, "a" | "aaaa">, clock: Pick<Clock, "after">): Look {
+/** Every address of a name, IPv4 first. */
+export function createAddressLookup(
+  resolver: Pick<Resolver, "a" | "aaaa">,
+  clock: Pick<Clock, "after">,
+): LookUpAddresses {
   return async (hostname) => {
     const late = new AbortController();
     const cancel = clock.after(TIMEOUT_MS, () => late.abort());
@@ -14,7 +19,7 @@ export function lookBy(resolver: Pick<Resolver, "a" | "aaaa">, clock: Pick<Clock
     const answers = await Promise.all([resolver.a(hostname, signal), resolver.aaaa(hostname, signal)]);
     cancel();
     const addresses = answers.flatMap((answer) => (answer.kind === "found" ? answer.records : []));
-    // One kind alone will do where the servers are mute about the other, and is judged as any is.
+    // Addresses of one family are enough where the servers do not answer for the other.
     if (addresses.length > 0) return { kind: "found", addresses };
     if (signal.aborted)
       return { kind: "failed", reason: `DNS did not answer for ${hostname} within 5 s`, isTimeout: true };

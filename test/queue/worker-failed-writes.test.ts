@@ -1,17 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import { emailQueue } from "../../src/platform/db/schema/schema.ts";
 import { StorageError } from "../../src/platform/db/storage-error.ts";
+import type { EmailState } from "../../src/modules/emails/queue/store.ts";
 import type { JobResult } from "../../src/platform/queue/handler.ts";
 import { turn } from "../db/temporary.ts";
-import { deferral, FINISH, MINUTE, until, workshop } from "./kit.ts";
+import { deferral, COMPLETE, MINUTE, until, workshop } from "./kit.ts";
 
 // Ends of attempts that a bug keeps from being written: of one row among others, and never sent again unmarked.
 
 /** An end whose record throws as long as `isBroken()`. */
-function broken(settlement: JobResult, isBroken = () => true) {
+function broken(result: JobResult<EmailState>, isBroken = () => true) {
   const seen = { committed: 0, recorded: 0 };
-  const told: JobResult = {
-    ...settlement,
+  const told: JobResult<EmailState> = {
+    ...result,
     record() {
       if (isBroken()) throw new TypeError("a bug");
       seen.recorded += 1;
@@ -26,8 +27,8 @@ test("one of many that share a transaction stays in flight, is told once with it
   await on.worker.start();
   for (let id = 1; id <= 4; id++) await on.add(id);
   await until(() => on.attempts.length === 4);
-  const { told, seen } = broken(FINISH);
-  for (const { job, end } of on.attempts.slice()) end(job.id === 2 ? told : FINISH);
+  const { told, seen } = broken(COMPLETE);
+  for (const { job, end } of on.attempts.slice()) end(job.id === 2 ? told : COMPLETE);
   await on.worker.idle();
   expect([1, 2, 3, 4].filter((id) => on.row(id) !== undefined)).toEqual([2]);
   expect(on.row(2)).toMatchObject({ inFlight: true, attempts: 1 });
@@ -38,9 +39,9 @@ test("one of many that share a transaction stays in flight, is told once with it
   expect(on.worker.runningCount).toBe(0);
   for (let id = 5; id <= 8; id++) await on.add(id);
   await until(() => on.attempts.length === 8);
-  for (const { end } of on.attempts.slice(4)) end(FINISH);
+  for (const { end } of on.attempts.slice(4)) end(COMPLETE);
   for (let minute = 0; minute < 20; minute++) await on.advance(MINUTE);
-  expect([on.attempts.length, on.bugs.length, on.queue.depth()]).toEqual([8, 1, 1]);
+  expect([on.attempts.length, on.bugs.length, on.depth()]).toEqual([8, 1, 1]);
   expect(seen).toEqual({ committed: 0, recorded: 0 });
 });
 
@@ -52,7 +53,7 @@ test("it is an advisory trouble with a name and a cure, until a later try writes
       handler: {
         attempt: (job, context) => options.handler.attempt(job, context),
         recordUncertain: (job) => options.handler.recordUncertain(job),
-        nameOf: (id) => `email-${id}`,
+        getName: (id) => `email-${id}`,
       },
     }),
   });
@@ -60,7 +61,7 @@ test("it is an advisory trouble with a name and a cure, until a later try writes
   await on.add(1);
   await until(() => on.attempts.length === 1);
   const since = on.clock.now();
-  const { told, seen } = broken(FINISH, () => isBroken);
+  const { told, seen } = broken(COMPLETE, () => isBroken);
   on.attempts[0]!.end(told);
   await on.worker.idle();
   expect(on.worker.issue).toMatchObject({ component: "worker", since, isAdvisory: true });
@@ -92,7 +93,7 @@ describe("a deferral whose record throws", () => {
     await on.add(1);
     await until(() => on.attempts.length === 1);
     await on.attempts[0]!.context.markPointOfNoReturn();
-    on.attempts[0]!.end({ ...broken(deferral(null), () => isBroken).told, isInDoubt: true });
+    on.attempts[0]!.end({ ...broken(deferral(null), () => isBroken).told, isUncertain: true });
     await on.worker.idle();
     for (let minute = 0; minute < 20; minute++) await on.advance(MINUTE);
     expect(on.attempts).toHaveLength(1);
@@ -106,7 +107,7 @@ describe("a deferral whose record throws", () => {
 
   test("after an attempt that a bug broke off behind its dot is not put off unmarked either", async () => {
     using on = workshop({
-      recordInterrupted() {
+      recordUncertain() {
         throw new Error("a bug in the record of a bug");
       },
     });
@@ -147,10 +148,10 @@ test("a stop does not wait for them, and the next start finds them as a crash le
   await on.add(1);
   await until(() => on.attempts.length === 1);
   await on.attempts[0]!.context.markPointOfNoReturn();
-  on.attempts[0]!.end(broken(FINISH).told);
+  on.attempts[0]!.end(broken(COMPLETE).told);
   await on.worker.idle();
   await on.worker.stop(1_000);
-  expect(on.queue.inFlight()).toMatchObject([{ id: 1, attempts: 1, dotAt: expect.any(Number) as number }]);
+  expect(on.queue.listInFlight()).toMatchObject([{ id: 1, attempts: 1, uncertainSince: expect.any(Number) as number }]);
 });
 
 test("a bug of all rows stops the sending before there is no end of messages in doubt", async () => {
@@ -158,7 +159,7 @@ test("a bug of all rows stops the sending before there is no end of messages in 
   using on = workshop({
     maxJobs: 100,
     maxJobsPerLane: 100,
-    handle: () => Promise.resolve(broken(FINISH, () => isBroken).told),
+    handle: () => Promise.resolve(broken(COMPLETE, () => isBroken).told),
   });
   await on.worker.start();
   await Promise.all(Array.from({ length: 1_300 }, (_, i) => on.add(i + 1)));
@@ -171,7 +172,7 @@ test("a bug of all rows stops the sending before there is no end of messages in 
   await on.advance(MINUTE);
   await until(() => on.attempts.length === 1_300);
   await on.worker.idle();
-  expect([on.queue.depth(), on.worker.issue]).toEqual([0, null]);
+  expect([on.depth(), on.worker.issue]).toEqual([0, null]);
 });
 
 /** What the storage says of the transaction that frees a row, or of the next one. */
@@ -191,7 +192,7 @@ test.each(["what follows fails", "it is said to have failed though it is durable
         };
         const heads = () => {
           if (isFreed && trouble === "what follows fails") throw NO_SPACE;
-          return options.queue.heads();
+          return options.queue.listHeads();
         };
         let isTold = false;
         const commit: typeof options.commit = async (work) => {
@@ -200,7 +201,7 @@ test.each(["what follows fails", "it is said to have failed though it is durable
           isTold = true;
           throw NO_SPACE;
         };
-        return { ...options, queue: { ...options.queue, freeInterrupted: release, heads }, commit };
+        return { ...options, queue: { ...options.queue, freeInterrupted: release, listHeads: heads }, commit };
       },
     });
     const laneId = await on.add(1);
@@ -217,7 +218,7 @@ test.each(["what follows fails", "it is said to have failed though it is durable
     await turn(20);
     expect(on.row(1)).toMatchObject({ inFlight: true, attempts: 2, dotAt: expect.any(Number) as number });
     expect([on.attempts.length, on.worker.issue]).toEqual([1, null]);
-    on.attempts[0]!.end(FINISH);
+    on.attempts[0]!.end(COMPLETE);
     await on.worker.idle();
     expect([on.row(1), on.interrupted]).toEqual([undefined, []]);
   },

@@ -1,14 +1,20 @@
 import { expect, test } from "bun:test";
 import { Lanes } from "../../src/platform/queue/lanes.ts";
-import { JOBS_PER_WEBHOOK, MAX_CALLS, POOLS, poolOf } from "../../src/modules/webhooks/delivery/concurrency-limits.ts";
+import {
+  ConcurrencyLimiter,
+  JOBS_PER_WEBHOOK,
+  MAX_CALLS,
+} from "../../src/modules/webhooks/delivery/concurrency-limiter.ts";
 
 /** Webhooks of one workspace, each with a backlog, whose calls a test ends. */
 function start() {
-  const lanes = new Lanes(JOBS_PER_WEBHOOK, () => 1, POOLS);
+  const limiter = new ConcurrencyLimiter();
+  const lanes = new Lanes(JOBS_PER_WEBHOOK, () => 1, limiter);
   const running = new Map<number, number>();
   let total = 0;
   return {
     lanes,
+    limiter,
     running,
     startAll(): void {
       for (let next = lanes.take(0, MAX_CALLS - total); next !== null; next = lanes.take(0, MAX_CALLS - total)) {
@@ -21,7 +27,7 @@ function start() {
     /** All calls of a webhook end. */
     end(id: number, isSlow = false): void {
       const count = running.get(id) ?? 0;
-      if (count > 0) lanes.locate(id, poolOf(id, isSlow));
+      if (count > 0) lanes.locate(id, limiter.recordCall(id, isSlow));
       for (let ended = 0; ended < count; ended += 1) lanes.ended(id, !isSlow);
       running.delete(id);
       total -= count;
@@ -34,7 +40,7 @@ test("a receiver that is not known yet gets four calls at once, and all of its o
   on.lanes.wake(1, 0);
   on.startAll();
   expect(on.running.get(1)).toBe(4);
-  on.lanes.locate(1, poolOf(1, false));
+  on.lanes.locate(1, on.limiter.recordCall(1, false));
   on.startAll();
   expect(on.running.get(1)).toBe(JOBS_PER_WEBHOOK);
 });
@@ -60,7 +66,7 @@ test("of a thousand unknown receivers with a backlog, of which nine hundred hang
 test("receivers whose last call timed out share a hundred places", () => {
   const on = start();
   for (let id = 0; id < 300; id += 1) {
-    on.lanes.locate(id, poolOf(id, true));
+    on.lanes.locate(id, on.limiter.recordCall(id, true));
     on.lanes.wake(id, 0);
   }
   on.startAll();

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Lookup, Resolver } from "../../src/protocols/dns/lookup.ts";
-import { lookBy } from "../../src/modules/webhooks/delivery/resolve-target.ts";
+import { createAddressLookup } from "../../src/modules/webhooks/delivery/address-lookup.ts";
 import { fakeClock } from "../fakes/clock.ts";
 
 const FOUND: Lookup<string> = { kind: "found", records: ["93.184.215.14"], ttlS: 60, isAuthentic: false, server: "" };
@@ -32,13 +32,16 @@ test("what DNS says of a name becomes its addresses, or a reason", async () => {
     [answering(NOTHING, NOTHING), { kind: "failed", reason: "a.test has no address in DNS", isTimeout: false }],
     [answering(MISSING, MISSING), { kind: "failed", reason: "a.test does not exist in DNS", isTimeout: false }],
   ] as const)
-    expect(await lookBy(answers, clock)("a.test")).toEqual({ ...expected } as never);
+    expect(await createAddressLookup(answers, clock)("a.test")).toEqual({ ...expected } as never);
   expect(clock.pending).toBe(0);
 });
 
 test("a name that DNS is mute about is given up after five seconds, in the resolver too", async () => {
   const clock = fakeClock();
-  const look = lookBy({ a: (_name, signal) => mute(signal), aaaa: (_name, signal) => mute(signal) }, clock);
+  const look = createAddressLookup(
+    { a: (_name, signal) => mute(signal), aaaa: (_name, signal) => mute(signal) },
+    clock,
+  );
   const found = look("a.test");
   clock.advance(4_999);
   expect(clock.pending).toBe(1);
@@ -48,7 +51,7 @@ test("a name that DNS is mute about is given up after five seconds, in the resol
 
 test("addresses of the kind that was answered are enough when the other stays out", async () => {
   const clock = fakeClock();
-  const look = lookBy({ a: async () => FOUND, aaaa: (_name, signal) => mute(signal) }, clock);
+  const look = createAddressLookup({ a: async () => FOUND, aaaa: (_name, signal) => mute(signal) }, clock);
   const found = look("a.test");
   clock.advance(5_000);
   expect(await found).toEqual({ kind: "found", addresses: ["93.184.215.14"] });
