@@ -176,6 +176,7 @@ export class LinkEventQueue {
   }
 
   #nudge(entry: Entry): void {
+    if (entry.work.length === 0) return;
     for (const work of entry.work.splice(0)) this.#deps.dispatcher.nudge(work);
   }
 

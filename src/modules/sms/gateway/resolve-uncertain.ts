@@ -6,7 +6,7 @@ import type { Route } from "./route-settings.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { SegmentBatch } from "../queue/failed-writes.ts";
 import type { SmsStores } from "../stores.ts";
-import type { ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
+import { getWords, toReadyWork, type ReadyWork, type SegmentRow, type Words } from "../queue/segment-read-store.ts";
 
 export interface ResolveUncertainDeps {
   sms: Pick<SmsStores, "segments" | "messages">;
@@ -23,13 +23,13 @@ export function resolveUncertain(row: SegmentRow, now: number, deps: ResolveUnce
   if (resolved !== null) return resolved;
   if (acceptFirst(row, now, segments)) return releaseParts(row, now, segments);
   if (isSentAgain(row, deps)) {
-    const { route, priority, workspaceId, messageId } = row;
+    const { messageId } = row;
     // At the head of its line: as old as it is.
     const nextAt = Math.min(now, messages.byId(messageId)?.createdAt ?? now);
     segments.retry(row, { now, nextAt, isCounted: true, isResend: true }, getWords(row));
     // Those behind it may have been held, where the route had another policy before a start.
     if (row.parts > 1 && !isBesideUncertain(row, segments)) segments.delayReady(messageId, nextAt);
-    return [{ route, priority, workspaceId, nextAt }];
+    return [toReadyWork(row, nextAt)];
   }
   // Its waiting begins when it is looked at first.
   const isDelayed = row.nextAt > (row.changedAt ?? 0);
@@ -80,10 +80,10 @@ export function releaseParts(
   segments: Pick<SegmentStore, "delayReady" | "listByMessage">,
 ): ReadyWork[] {
   if (before.state !== "unknown" || before.parts === 1) return [];
-  const { messageId, route, priority, workspaceId } = before;
+  const { messageId } = before;
   if (segments.listByMessage(messageId).some(({ state }) => state === "unknown")) return [];
   segments.delayReady(messageId, now);
-  return [{ route, priority, workspaceId, nextAt: now }];
+  return [toReadyWork(before, now)];
 }
 
 /**
@@ -111,8 +111,4 @@ function isSentAgain(
   const policy = routes.get(route)?.config.onLostResponse ?? "hold";
   if (resends > 0 || policy === "hold") return false;
   return policy === "retry" || (total === 1 && priority !== "bulk");
-}
-
-function getWords({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
-  return { providerStatus, providerCode, category, reason };
 }

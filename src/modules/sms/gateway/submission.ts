@@ -9,7 +9,7 @@ import { sourceAddress } from "../encoding/source-address.ts";
 import type { MessageRow, MessageStore } from "../queue/message-store.ts";
 import type { SegmentStore } from "../queue/segment-store.ts";
 import type { Route } from "./route-settings.ts";
-import type { SegmentRow, Words } from "../queue/segment-read-store.ts";
+import { SILENT, type SegmentRow, type Words } from "../queue/segment-read-store.ts";
 
 /** Segments in flight, as a link takes them and gives them back. */
 export interface Submission {
@@ -164,6 +164,5 @@ function findObjection(
   return { ...SILENT, category: suppressed === "invalid_number" ? "unknown_subscriber" : "opted_out", state: "failed" };
 }
 
-const SILENT: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
 /** Its workspace was deleted. */
 const GONE = { ...SILENT, category: "internal_error", state: "failed" } as const;

@@ -6,7 +6,15 @@ import type { SubmitResponse } from "../../../protocols/smpp/submit-queue.ts";
 import { nextStep, findStatusRule, type Step, formatStatus } from "../../../protocols/smpp/submit-outcome.ts";
 import type { StatusRule } from "../../../protocols/smpp/pdu/status-table.ts";
 import { splitAsUcs2 } from "../encoding/segment.ts";
-import type { Fence, ReadyWork, SegmentRow, Words } from "../queue/segment-read-store.ts";
+import {
+  getWords,
+  SILENT,
+  toReadyWork,
+  type Fence,
+  type ReadyWork,
+  type SegmentRow,
+  type Words,
+} from "../queue/segment-read-store.ts";
 import { idKey, MAX_ID } from "../receipts/message-id.ts";
 import type { Receipts } from "../receipts/process.ts";
 import type { SmsStores } from "../stores.ts";
@@ -81,17 +89,15 @@ export class SubmitResponses {
     return submission.seqs.flatMap((seq) => {
       const row = segments.find(submission.messageId, seq);
       if (row === undefined) return [];
-      const { providerStatus, providerCode, category, reason: before, route, priority, workspaceId } = row;
       if (reason !== null) {
-        segments.end(fence(submission, seq), { state: "failed", now }, { ...NOTHING_SAID, category: "internal_error" });
+        segments.end(fence(submission, seq), { state: "failed", now }, { ...SILENT, category: "internal_error" });
         afterCommit.run(() => log.error("sms submit", new Error(reason), { message: submission.messageId, seq }));
         return [];
       }
-      const said = { providerStatus, providerCode, category, reason: before };
       // In its old place: later, the parts behind it would go before it.
       const nextAt = dueBeside(row, row.nextAt, sms);
-      segments.retry(fence(submission, seq), { now, nextAt, isCounted: false, isResend: false }, said);
-      return [{ route, priority, workspaceId, nextAt }];
+      segments.retry(fence(submission, seq), { now, nextAt, isCounted: false, isResend: false }, getWords(row));
+      return [toReadyWork(row, nextAt)];
     });
   }
 
@@ -143,7 +149,7 @@ export class SubmitResponses {
     { step, said, status, to, now }: { step: Step; said: Words; status: number; to: string | null; now: number },
   ): ReadyWork[] {
     const { segments } = this.#deps.sms;
-    const { messageId, priority, workspaceId } = row;
+    const { messageId } = row;
     if (acceptFirst(row, now, segments)) return [];
     const resolved = row.resends === 0 ? null : this.#applyFirstEvidence(row, now);
     if (resolved !== null) return resolved;
@@ -155,20 +161,18 @@ export class SubmitResponses {
         segments.retry(row, { now, nextAt, isCounted, isResend: false, ...(retries && { retries }) }, said);
         // The parts of a message go in their order.
         if (row.parts > 1) segments.delayReady(messageId, nextAt);
-        return [{ route: row.route, priority, workspaceId, nextAt }];
+        return [toReadyWork(row, nextAt)];
       }
       case "reroute":
-        segments.retry(row, { now, nextAt: now, isCounted: true, isResend: false }, said);
-        if (row.parts > 1) segments.delayReady(messageId, now);
-        if (to !== null) segments.moveReady(messageId, { route: to, isRefused: true });
-        return [{ route: to ?? row.route, priority, workspaceId, nextAt: now }];
-      case "failed":
-        segments.end(row, { state: "failed", now }, { ...said, category: step.category });
-        return [];
       case "reencode":
         segments.retry(row, { now, nextAt: now, isCounted: true, isResend: false }, said);
         if (row.parts > 1) segments.delayReady(messageId, now);
-        return [{ route: row.route, priority, workspaceId, nextAt: now }];
+        if (step.kind === "reencode" || to === null) return [toReadyWork(row, now)];
+        segments.moveReady(messageId, { route: to, isRefused: true });
+        return [toReadyWork({ ...row, route: to }, now)];
+      case "failed":
+        segments.end(row, { state: "failed", now }, { ...said, category: step.category });
+        return [];
       case "accepted":
         throw new Error(`${said.providerStatus ?? ""}: no refusal`);
     }
@@ -203,8 +207,6 @@ export class SubmitResponses {
     if (this.#deps.breaker.isMostlyFull(route)) this.#deps.links.pause(route, step.afterMs);
   }
 }
-
-const NOTHING_SAID: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
 
 function fence({ messageId, leaseEpoch }: Submission, seq: number): Fence {
   return { messageId, seq, state: "in_flight", leaseEpoch };

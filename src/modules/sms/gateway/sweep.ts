@@ -9,7 +9,7 @@ import { finishMessage, type InboundDeps } from "../inbound/receive.ts";
 import type { Backlog } from "../queue/backlog.ts";
 import type { FailedSmsWrites, SegmentBatch } from "../queue/failed-writes.ts";
 import type { Jump, MessageClock } from "../queue/message-clock.ts";
-import type { ReadyWork, SegmentRow } from "../queue/segment-read-store.ts";
+import { toReadyWork, type ReadyWork, type SegmentRow } from "../queue/segment-read-store.ts";
 import { isFinalState } from "../receipts/parse.ts";
 import type { Receipts } from "../receipts/process.ts";
 import type { SmsStores } from "../stores.ts";
@@ -200,7 +200,7 @@ export class Sweeper {
     return sms.segments.unsent(name, BATCH).flatMap((id) => {
       const [row] = sms.segments.listByMessage(id);
       if (row === undefined || sms.segments.moveReady(id, { route: to, isRefused: false }) === 0) return [];
-      return [{ route: to, priority: row.priority, workspaceId: row.workspaceId, nextAt: row.nextAt }];
+      return [toReadyWork({ ...row, route: to }, row.nextAt)];
     });
   }
 

@@ -46,6 +46,18 @@ export type Fence = Pick<SegmentRow, "messageId" | "seq" | "state" | "leaseEpoch
 /** What was last said of a segment, in the provider's words and in ours; null: nothing is wrong with it. */
 export type Words = Pick<SegmentRow, "providerStatus" | "providerCode" | "category" | "reason">;
 
+/** Nothing was said. */
+export const SILENT: Words = { providerStatus: null, providerCode: null, category: null, reason: null };
+
+export function getWords({ providerStatus, providerCode, category, reason }: SegmentRow): Words {
+  return { providerStatus, providerCode, category, reason };
+}
+
+/** The work that a segment is at `nextAt`. */
+export function toReadyWork({ route, priority, workspaceId }: SegmentRow, nextAt: number): ReadyWork {
+  return { route, priority, workspaceId, nextAt };
+}
+
 /** `isCounted` false takes the attempt back (throttled); `isResend` true follows an unknown outcome. */
 export interface Again {
   now: number;
