@@ -137,14 +137,14 @@ test.skipIf(!hasDaemon)("pombo restore --drill ends with 0 when all is well, and
   const drill = (...more: string[]) => runHere(["restore", "--drill", "--config", config, ...more]);
   const { code, out } = await drill();
   expect([code, out]).toEqual([0, expect.stringMatching(/^good: Restored and whole: .* It took [\d.]+ s\.\n$/)]);
-  expect((await drill("--at", "2h")).err).toContain("--at does not go with --drill");
+  expect((await drill("--at", "2h")).err).toContain("--at cannot be combined with --drill");
   const lock = takeLock(directory, "command", "drill.lock");
   expect((await drill()).err).toContain("is under way already");
   if (lock.kind === "locked") lock.release();
   write(join(of.folder, "nothing"));
   expect(await drill("--json")).toMatchObject({ code: 1, out: expect.stringContaining('"outcome":"bad"') });
   write("");
-  expect(await drill()).toMatchObject({ code: 1, err: "Nothing is replicated: there is no [replication] url.\n" });
+  expect(await drill()).toMatchObject({ code: 1, err: "Replication is not set up: there is no [replication] url.\n" });
 });
 
 function startWeekly(outcomes: Drill["outcome"][]) {

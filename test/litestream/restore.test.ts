@@ -100,7 +100,7 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
   writeFileSync(join(of.dataDir, "put-back"), "");
   const { code, out, err } = await of.restore("--from", of.replica, "--key-file", of.keyFile);
   expect([code, err]).toEqual([0, expect.stringMatching(/^Restoring from/)]);
-  expect(out).toContain("2 emails and 0 texts of 1 workspace.");
+  expect(out).toContain("2 emails and 0 SMS of 1 workspace.");
   expect(out).toContain("pombo queue drop --queued-before restore-point");
   // Its daemon has ended in order, and said so.
   expect(out).not.toContain("Make sure that it never runs");
@@ -143,7 +143,7 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
     "restore point",
   ]);
   expect(dropped).toEqual({ code: 0, out: "2 emails dropped.\n", err: "" });
-  expect((await runHere(["queue", "resume", "--data-dir", of.dataDir])).out).toBe("Delivery goes on.\n");
+  expect((await runHere(["queue", "resume", "--data-dir", of.dataDir])).out).toBe("Delivery is resumed.\n");
   await worker.idle();
   expect(subjectsAt(of)).toEqual(["Three"]);
   // It goes on with the replica, which is whole.
@@ -152,7 +152,7 @@ test.skipIf(!hasDaemon)("with the URL and the recovery key all comes back, and w
   rmSync(of.dataDir, { recursive: true });
   rmSync(join(of.folder, "pombo.toml"));
   const again = await of.restore("--from", `file://${of.replica}`, "--key-file", of.keyFile);
-  expect(again.out).toContain("3 emails and 0 texts of 1 workspace.");
+  expect(again.out).toContain("3 emails and 0 SMS of 1 workspace.");
 });
 
 test.skipIf(!hasDaemon)("of an instance that only texts the texts are told", async () => {
@@ -163,7 +163,7 @@ test.skipIf(!hasDaemon)("of an instance that only texts the texts are told", asy
   await pombo.workspace.call("POST", "/api/v1/sms", { body: { to: "+258841234567", body: "Bom dia" } });
   await pombo.app.stop(0);
   const { out } = await of.restore("--from", of.replica, "--key-file", of.keyFile);
-  expect(out).toContain(": 0 emails and 1 text of 1 workspace.");
+  expect(out).toContain(": 0 emails and 1 SMS of 1 workspace.");
 });
 
 test.skipIf(!hasDaemon)(
@@ -179,7 +179,7 @@ test.skipIf(!hasDaemon)(
     await of.pombo.workspace.call("POST", "/api/v1/emails", { body: of.pombo.email({ subject: "Late" }) });
     await of.pombo.app.stop(0);
     const { out } = await of.restore("--from", of.replica, "--key-file", of.keyFile, "--at", between);
-    expect(out).toContain("1 email and 0 texts of 1 workspace.");
+    expect(out).toContain("1 email and 0 SMS of 1 workspace.");
     {
       await using restored = await startRestored(of);
       await restored.app.pause.resume();
@@ -219,14 +219,14 @@ test.skipIf(!hasDaemon)("what cannot be restored is refused with what to do, and
   writeFileSync(other, recoveryKey, { mode: 0o600 });
   await refused(["is not the one of this backup", "--new-key"], ["--from", of.replica, "--key-file", other]);
   await refused(["There is no file", "--new-key"], ["--from", of.replica, "--key-file", `${other}s`]);
-  await refused(["The recovery key is needed", "--key-file"], ["--from", of.replica]);
-  await refused(["in one way alone"], ["--from", of.replica, ...key, "--new-key"]);
+  await refused(["The recovery key is required", "--key-file"], ["--from", of.replica]);
+  await refused(["Give only one of"], ["--from", of.replica, ...key, "--new-key"]);
   writeFileSync(other, "pombo-key-1-x", { mode: 0o600 });
   await refused(["is none", "compare it"], ["--from", of.replica, "--key-file", other]);
   await refused(["holds no backup", "to its last letter"], ["--from", join(of.folder, "empty"), ...key]);
   await refused(["cannot be read", "reachable"], ["--from", join(of.keyFile, "copies"), ...key]);
   await refused(["--from must be s3://"], ["--from", "ftp://x", ...key]);
-  await refused(["name it with --config FILE, or the replica with --from"], key);
+  await refused(["name one with --config FILE, or the replica with --from"], key);
   await refused(["does not go back as far as 2020"], ["--from", of.replica, ...key, "--at", "2020-01-01"]);
   await refused(["--at must be a time"], ["--from", of.replica, ...key, "--at", "yesterday"]);
 });
@@ -346,7 +346,7 @@ test.skipIf(!hasDaemon)(
     const place = ["--config", join(folder, "pombo.toml"), "--data-dir", dataDir, ...HOST];
     const keyFile = pombo.config.secrets.instanceKeyFile;
     const { out } = await runHere(["restore", "--from", replica, "--key-file", keyFile, ...place]);
-    expect(out).toContain("3 emails and 0 texts of 1 workspace.");
+    expect(out).toContain("3 emails and 0 SMS of 1 workspace.");
     const drop = ["queue", "drop", "--yes", "--queued-before", "restore-point", "--config", join(folder, "pombo.toml")];
     expect((await runHere(drop)).out).toBe("3 emails dropped.\n");
   },

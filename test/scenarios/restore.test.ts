@@ -115,7 +115,7 @@ test.skipIf(!hasDaemon)(
     const asked = await call(restored.url, world.key, { path: "/ready" });
     expect([asked.status, asked.body.issues]).toEqual([200, [expect.objectContaining({ component: "delivery" })]]);
     expect(sink.messages).toHaveLength(0);
-    expect(await operatorCommand(config, "queue", "resume")).toBe("Delivery goes on.\n");
+    expect(await operatorCommand(config, "queue", "resume")).toBe("Delivery is resumed.\n");
     await waitUntil("all of it goes out", LIMIT_MS, () => sink.messages.length >= waiting + 1);
     expect(sink.messages).toHaveLength(waiting + 1);
     const repeated = sink.messages.filter(({ content }) => {
