@@ -8,7 +8,7 @@ import { InboundSms, SmsRecord } from "../../modules/sms/api/schema.ts";
 import { Suppression } from "../../modules/suppressions/schema.ts";
 import { Webhook } from "../../modules/webhooks/api/schema.ts";
 
-// The payload of each event, for the API docs. test/api/event-payloads.test.ts compares real events with it.
+// The payload of each event, for the API docs. test/integration/api/event-payloads.test.ts compares real events with it.
 
 const { html: _html, text: _text, ...emailMembers } = EmailRecord.properties;
 const { body: _body, ...smsMembers } = SmsRecord.properties;

@@ -3,7 +3,7 @@ import { isMembers, type Json, type Members } from "./json.ts";
 /**
  * A value that `schema` describes, from its own example or from those of its members: what is required, and
  * what has an example besides; of a required choice the first word. Undefined when a required member has
- * none. test/api/examples.test.ts sends each to a pombo.
+ * none. test/integration/api/examples.test.ts sends each to a pombo.
  */
 export function buildExample(schema: Members): Json | undefined {
   return build(schema, { isWhole: true, fallback: getFirst });

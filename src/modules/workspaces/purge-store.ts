@@ -20,7 +20,7 @@ import { senderIds, smsCredits, smsInbound, smsMessages, smsSegments } from "../
 import { fast } from "../../platform/db/statement.ts";
 
 // Removes in batches what belongs to a deleted workspace. A new table with a column workspace_id is added here:
-// test/workspaces/removal.test.ts finds one that is missing.
+// test/unit/modules/workspaces/removal.test.ts finds one that is missing.
 
 /** Rows of one kind that one transaction removes; of an email, with all that hangs on it. */
 const BATCH_EMAILS = 200;

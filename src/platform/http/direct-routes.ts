@@ -22,7 +22,7 @@ interface Context {
 
 type Hook = (context: Context & { error?: unknown; code?: unknown }, contentType?: string) => unknown;
 
-/** The parts of a route of Elysia's that are used here: `test/http/direct.test.ts` tells when they change. */
+/** The parts of a route of Elysia's that are used here: `test/unit/platform/http/body/direct.test.ts` tells when they change. */
 interface Route {
   method: string;
   path: string;
