@@ -3,7 +3,6 @@ import { createDomains } from "../../../src/modules/domains/index.ts";
 import { createInboundMail } from "../../../src/modules/inbound-mail/index.ts";
 import { createSuppressions } from "../../../src/modules/suppressions/index.ts";
 import { createWorkspaces } from "../../../src/modules/workspaces/index.ts";
-import type { OperatorDeps } from "../../../src/modules/operator/index.ts";
 import { createOperatorRoutes } from "../../../src/server/modules.ts";
 import { type Instance, startInstance } from "../../support/fakes/instance.ts";
 import {
@@ -117,16 +116,11 @@ test("the operator's rooms are all that is under their path, and nothing else, f
   const none = {} as never;
   const config = { email: {}, inbound: {}, plans: {} } as never;
   const sms = { operatorRoutes: () => [linkRoutes(none), linkTestRoutes({ tests: none, prefixes: ["25884"] })] };
-  const modules = createOperatorRoutes(
-    {
-      workspaces: createWorkspaces(none, none, config, none),
-      suppressions: createSuppressions(none, none, none),
-      domains: createDomains(none, none, config, none),
-      inboundMail: createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never),
-      sms,
-    },
-    {} as OperatorDeps,
-  );
+  const inboundMail = createInboundMail(none, none, config, { keyring: { hmacKey: () => null } } as never);
+  const domains = createDomains(none, none, config, none);
+  const workspaces = createWorkspaces(none, none, config, none);
+  const suppressions = createSuppressions(none, none, none);
+  const modules = createOperatorRoutes({ workspaces, suppressions, domains, inboundMail, sms }, none);
   const routes = modules.flatMap(({ routes: all }) => all.map(({ path }) => path.replaceAll(/:(\w+)/g, "{$1}")));
   expect([...new Set(routes)].toSorted()).toEqual(served.toSorted());
   const tags = served.flatMap((path) => Object.values<{ tags: string[] }>(paths[path]).flatMap(({ tags: own }) => own));
