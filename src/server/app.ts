@@ -35,8 +35,8 @@ export interface App extends Pick<Modules, "webhooks" | "domains"> {
   guard: DiskGuard;
   /** Takes an inbound message. */
   receive: Receive;
-  sms: Stores["sms"];
-  texter: Modules["sms"];
+  smsStores: Stores["sms"];
+  sms: Modules["sms"];
   replicator: Replicator;
   /** Whether delivery waits for the operator. */
   pause: DeliveryPause;

@@ -1,4 +1,3 @@
-import { databaseFile } from "../platform/db/open.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { Config } from "../config/config.ts";
 import { Committer } from "../platform/db/group-commit.ts";
@@ -12,7 +11,6 @@ import { type Keyring, openKeyring } from "../platform/keyring/keyring.ts";
 import { usableMemory } from "../platform/memory-limit.ts";
 import { type Counters, createCounters } from "../platform/metrics/counters.ts";
 import { Registry } from "../platform/metrics/registry.ts";
-import { type MetricsServer, type ServeOptions, serveMetrics } from "./metrics/serve.ts";
 import { DeliveryPause } from "../platform/queue/delivery-pause.ts";
 import { CATEGORIES } from "../protocols/smtp/replies/rules.ts";
 import { openStores, type Stores } from "./stores.ts";
@@ -87,15 +85,6 @@ export function openCore({ config, instanceKey, environment }: GroundOptions, db
     clock,
   });
   return { registry, counters, stores, keyring, committer, guard, pause };
-}
-
-/** Null where the configuration turns them off. */
-export function openMetrics(
-  parts: Omit<ServeOptions, "listen" | "databaseFile"> & { config: Config },
-): MetricsServer | null {
-  const { config, ...rest } = parts;
-  const { listen } = config.metrics;
-  return listen === null ? null : serveMetrics({ ...rest, listen, databaseFile: databaseFile(config.dataDir) });
 }
 
 export function notSetUp(dataDir: string): StartError {

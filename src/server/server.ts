@@ -15,7 +15,8 @@ import type { Log } from "../platform/log.ts";
 import type { App, AppOptions } from "./app.ts";
 import { openInstance } from "./bootstrap.ts";
 import { getLastTime, watchClock } from "./clock-watch.ts";
-import { openBodies, openCore, openMetrics } from "./core.ts";
+import { openBodies, openCore } from "./core.ts";
+import { openMetrics } from "./metrics/open.ts";
 import { createModules } from "./modules.ts";
 import { buildOperatorDeps } from "./operator-deps.ts";
 import { openResolvers } from "./resolvers.ts";
@@ -71,14 +72,14 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
   };
   try {
     const core = { ...openCore(options, db), db };
-    const { registry, counters, stores, committer, guard, pause } = core;
+    const { stores, committer, guard, pause } = core;
     const { commit } = committer;
     closers.push(() => guard.stop());
     const resolvers = openResolvers(config, environment);
     closers.push(() => resolvers.close());
     closers.push(() => resolvers.watch.stop());
     const modules = createModules(options, core, resolvers);
-    const { emails, sms, webhooks, domains, inboundMail, events, apiKeys } = modules;
+    const { emails, sms, webhooks, domains, inboundMail, events } = modules;
     closers.push(() => emails.stop());
     const clockWatch = watchClock({ environment, worker: emails.worker, webhooks, sms, stores });
     closers.push(() => clockWatch.stop());
@@ -107,7 +108,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     const api = createApi({
       ...apiOptions,
       routes: modules.routes(operator),
-      verifyKey: apiKeys.verifyKey,
+      verifyKey: modules.apiKeys.verifyKey,
       rateLimits: config.rateLimits,
       trustedProxies: config.http.trustedProxies,
       creation: config.workspaces.creation,
@@ -118,14 +119,22 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
     });
     await clockWatch.start(getLastTime(stores));
     const replica = { databaseFile: file, choice: options.replica ?? {}, settings: stores.settings };
-    replicator = await startReplicator({ config, environment, db, commit, pause, registry, openThread, ...replica });
-    const { settle } = replicator;
+    replicator = await startReplicator({
+      config,
+      environment,
+      db,
+      commit,
+      pause,
+      registry: core.registry,
+      openThread,
+      ...replica,
+    });
     closers.push(() => committer.flush());
-    closers.push(settle);
+    closers.push(replicator.settle);
     // The port is taken before delivery starts: a start that fails there has sent nothing.
     const server = listen(api, config.http, {
       portHint: options.portHint ?? "choose another port ([http] listen)",
-      answered: counters.http.answered,
+      answered: core.counters.http.answered,
     });
     closers.push(() => server.stop(0));
     const socket = listenOnSocket(getSocketFile(config.dataDir), handle);
@@ -137,24 +146,7 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       }
     };
     await begin(inboundMail);
-    const metrics = openMetrics({
-      config,
-      registry,
-      counters,
-      db,
-      siteOf: (laneId) => emails.worker.getSite(laneId),
-      sources: {
-        isReady: () => isReadyWith(issues()),
-        sms: () => sms.figures(),
-        runningAttempts: () => emails.worker.runningCount,
-        sessions: () => emails.sessions(),
-        inboundConnections: () => inboundMail.connectionCount,
-        blockedSites: () => emails.sites.blocked().length,
-        freeDiskBytes: () => guard.freeBytes,
-      },
-      clock,
-      log,
-    });
+    const metrics = openMetrics({ config, environment, core, modules, isReady: () => isReadyWith(issues()) });
     closers.push(() => metrics?.stop());
     closers.push(() => committer.flush());
     await begin(modules.idempotency, emails, sms, modules.workspaces, domains, webhooks);
@@ -191,8 +183,8 @@ export async function start(options: AppOptions, purpose: Purpose, releaseLock: 
       guard,
       receive: inboundMail.receive,
       domains,
-      sms: stores.sms,
-      texter: sms,
+      smsStores: stores.sms,
+      sms,
       replicator,
       pause,
       stop,

@@ -40,7 +40,7 @@ const ROUTE_EXAMPLES: [route: RegExp, status: number, error: AppError][] = [
     422,
     new AppError(
       "VALIDATION_ERROR",
-      "to must be a Mozambican mobile number in E.164: + and the country code, then digits alone, like +258841234567",
+      "to must be a Mozambican mobile number in E.164: + and the country code, then only digits, like +258841234567",
       { field: "to" },
     ),
   ],

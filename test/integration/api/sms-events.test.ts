@@ -23,7 +23,7 @@ async function startHere(): Promise<HeldInstance> {
 
 /** What a link would do with all that is ready. */
 async function claim({ pombo, clock }: HeldInstance): Promise<SegmentRow[]> {
-  const { segments } = pombo.app.sms;
+  const { segments } = pombo.app.smsStores;
   const [work] = segments.readyWork();
   if (work === undefined) return [];
   return pombo.app.committer.commit(() =>
@@ -38,7 +38,7 @@ test("the life of a text is told without its body, a text that comes in with it"
   const url = receiver.url;
   await pombo.workspace.call("POST", "/api/v1/webhooks", { body: { url, events: ["sms.*"] } });
   const { id } = (await send(pombo, text())).body.data;
-  const { segments, inbound } = pombo.app.sms;
+  const { segments, inbound } = pombo.app.smsStores;
   const { commit } = pombo.app.committer;
   const [row] = await claim(held);
   if (row === undefined) throw new Error("nothing was claimed");
@@ -89,7 +89,7 @@ test("a text that fails is told once with its credits given back, whatever numbe
   const { pombo, clock } = held;
   await pombo.workspace.call("POST", "/api/v1/webhooks", { body: { url: receiver.url, events: ["sms.failed"] } });
   const { id } = (await send(pombo, text({ body: "x".repeat(400) }))).body.data;
-  const { segments } = pombo.app.sms;
+  const { segments } = pombo.app.smsStores;
   const [first, second] = await claim(held);
   if (first === undefined || second === undefined) throw new Error("too little was claimed");
   const said: Words = { ...FINE, providerStatus: "ESME_RINVDSTADR", category: "invalid_destination" };

@@ -260,6 +260,10 @@ for (const removed of ["", "catalog", "ltx/9", "ltx/0"]) {
         rmSync(join(removed.startsWith("ltx") ? at.lineage() : at.replica(), removed), { recursive: true });
         // Level 0 begins with the whole database: what level 9 held is not needed until the former is cleared.
         if (removed === "ltx/9") rmSync(join(at.lineage(), "ltx/0"), { recursive: true });
+        // A step may have been compacted into a higher level already.
+        if (removed === "ltx/0")
+          for (const level of readdirSync(join(at.lineage(), "ltx")))
+            if (level !== "9") rmSync(join(at.lineage(), "ltx", level), { recursive: true });
         await waitUntil("it is noticed", LIMIT_MS, async () => {
           write();
           await supervisor.look();

@@ -36,7 +36,7 @@ test.skipIf(process.platform !== "linux")(
       "trace",
     ])
       await instance.operator.call("GET", `/api/v1/operator/${path}`);
-    await instance.app.texter.sweep();
+    await instance.app.sms.sweep();
     expect(isLocked(instance.directory)).toBe(true);
     await instance.restart();
     expect(isLocked(instance.directory)).toBe(true);

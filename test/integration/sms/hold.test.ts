@@ -59,7 +59,7 @@ test("the time of a held text goes on: it expires, and its credit comes back", a
   const id = await world.text();
   await ask(world, "block", { hold: true });
   clock.shift(25 * 3_600_000);
-  await world.instance.app.texter.sweep();
+  await world.instance.app.sms.sweep();
   expect(await world.show(id)).toMatchObject({ status: "expired", credits: 0 });
 });
 

@@ -38,7 +38,7 @@ async function startPair(other: SmscHandle, rules: Rule[], options: TextWorldOpt
 async function goAway({ smsc, instance }: TextWorld): Promise<void> {
   await smsc.tell("door", { isOpen: false });
   await smsc.tell("drop", { how: "rst" });
-  const isAway = () => instance.app.texter.links.views()[0]?.state !== "bound";
+  const isAway = () => instance.app.sms.links.views()[0]?.state !== "bound";
   await waitUntil("the link is away", 5_000, isAway);
 }
 

@@ -114,7 +114,7 @@ test("the receipts of parts come days apart: the text is what the last of them s
   await world.smsc.deliver("loja", receiptFor(ids[1] ?? null, "DELIVRD"));
   await world.until(id, ({ deliveryState }) => deliveryState === "enroute");
   clock.shift(48 * HOUR);
-  await world.instance.app.texter.sweep();
+  await world.instance.app.sms.sweep();
   const given = await world.until(id, ({ deliveryState }) => deliveryState === "partially_delivered");
   expect(given).toMatchObject({ status: "sent", failureCategory: "receipt_timeout" });
   clock.shift(48 * HOUR);

@@ -163,5 +163,5 @@ test("how an SMSC writes its ids is learned", async () => {
   await using world = await startTexting({ script: { ids: "hex", receipts: { ids: "decimal" } } });
   const ids = await Promise.all(Array.from({ length: 25 }, () => world.text()));
   for (const id of ids) await world.until(id, ({ status }) => status === "delivered");
-  expect(world.instance.app.sms.links.learned("vodacom", "ids")).toBe("decimal_to_hex");
+  expect(world.instance.app.smsStores.links.learned("vodacom", "ids")).toBe("decimal_to_hex");
 });

@@ -10,7 +10,7 @@ test("a text whose route is away for its lifetime expires, and its credit comes 
   await using world = await startTexting({ script: { bind: { kind: "none" } }, instance: { clock } });
   const id = await world.text();
   clock.shift(24 * HOUR);
-  await world.instance.app.texter.sweep();
+  await world.instance.app.sms.sweep();
   const message = await world.until(id, ({ status }) => status === "expired");
   expect(message).toMatchObject({ failureCategory: "provider_unavailable", credits: 0, deliveryState: null });
 });
@@ -21,7 +21,7 @@ test("a receipt that does not come is given up after the grace, and still counts
   const id = await world.text();
   await world.until(id, ({ status }) => status === "sent");
   clock.shift(25 * HOUR + MINUTE);
-  await world.instance.app.texter.sweep();
+  await world.instance.app.sms.sweep();
   const message = await world.until(id, ({ deliveryState }) => deliveryState === "unknown");
   expect(message).toMatchObject({ status: "sent", failureCategory: "receipt_timeout", credits: 1 });
 });
@@ -42,7 +42,7 @@ test("a received text that stays incomplete is delivered as it is after half an 
   });
   await world.smsc.until({ acknowledged: 1 });
   clock.shift(31 * MINUTE);
-  await world.instance.app.texter.sweep();
+  await world.instance.app.sms.sweep();
   const rows = world.instance.app.db.sqlite.query("SELECT body, is_whole FROM sms_inbound").all();
   expect(rows).toEqual([{ body: "Bom […]", is_whole: 0 }]);
 });
@@ -64,7 +64,7 @@ test("receipts that fit nothing are forgotten after three days", async () => {
     SELECT route, receipt_state, receipt, raw, received_at FROM sms_receipt_orphan, nth`);
   expect(count()).toEqual({ n: 2_501 });
   clock.shift(73 * HOUR);
-  await world.instance.app.texter.sweep();
+  await world.instance.app.sms.sweep();
   expect(count()).toEqual({ n: 0 });
 });
 

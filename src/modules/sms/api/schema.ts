@@ -36,7 +36,7 @@ export function number(prefixes: readonly string[], description: string) {
   const plain = text({ maxLength: MAX_NUMBER, pattern, description, examples: ["+258841234567"] }, (value) =>
     allowed.test(value)
       ? null
-      : "must be a Mozambican mobile number in E.164: + and the country code, then digits alone, like +258841234567",
+      : "must be a Mozambican mobile number in E.164: + and the country code, then only digits, like +258841234567",
   );
   return hinted(plain, (value) =>
     typeof value === "string" && value.length <= MAX_NUMBER

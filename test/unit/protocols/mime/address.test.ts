@@ -169,7 +169,7 @@ test("an address alone is read as the same one in angle brackets, which goes ano
     "Z",
     "9",
     ".",
-    "../../..",
+    "..",
     "-",
     "_",
     "+",

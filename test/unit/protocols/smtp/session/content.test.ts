@@ -55,7 +55,7 @@ test("8-bit bytes, NUL, long lines and a missing last line end are refused", () 
 test("what a server unstuffs is what was composed, for any lines", () => {
   const random = seeded(7);
   for (let round = 0; round < 2_000; round++) {
-    const pieces = ["\r\n", ".", "../../../..", "a", "\r\n.\r\n", " ", "\t"];
+    const pieces = ["\r\n", ".", "..", "a", "\r\n.\r\n", " ", "\t"];
     let content = "";
     for (let length = random() * 30; length > 0; length--) content += pieces[Math.floor(random() * pieces.length)];
     content += "\r\n";
