@@ -35,7 +35,7 @@ is "and by openssl" by_openssl "$public"
 isnt "without either it says that it does not" by_nothing "$public"
 is "in words" grep -q "NOT VERIFIED: neither" "$folder/verified"
 isnt "without a key as well" by_openssl ""
-is "in words, too" grep -q "NOT VERIFIED: no key" "$folder/verified"
+is "in words, too" grep -q "NOT VERIFIED: the public key" "$folder/verified"
 
 for how in H l; do
   minisign -S"$how"m "$file" -s "$folder/key" -t "$(printf 'version:0.1.0\tfile:pombo-linux-x64')" >/dev/null

@@ -213,7 +213,7 @@ test("what stands in the way of a start is told with the way out: the directory,
   const ready = await readyOf(dev);
   expect(statSync(join(kept, "sandbox.db")).mode & 0o777).toBe(0o600);
   expect(await refusal(["--data", kept])).toBe(
-    `Another pombo (process ${dev.pid}) is running on ${kept}. Stop it first, or give this one another --data DIR; nothing was written or sent.\n`,
+    `Another pombo (process ${dev.pid}) is running on ${kept}. Stop it first, or use another directory with --data DIR. Nothing was written or sent.\n`,
   );
   const port = Number(new URL(ready.url).port);
   expect(await refusal(["--port", String(port)])).toContain(
