@@ -19,9 +19,11 @@ export interface BackgroundTaskOptions {
   run(stopping: AbortSignal): Promise<number | null> | number | null;
   clock: Pick<Clock, "after">;
   log: Pick<Log, "error">;
+  /** After a run that failed; default: a minute. */
+  retryMs?: number;
 }
 
-/** Runs are never two at a time. A failed run is repeated after a minute; storage errors are reported by the disk guard. */
+/** Runs are never two at a time. A failed run is repeated; storage errors are reported by the disk guard. */
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #stopping = new AbortController();
@@ -89,7 +91,7 @@ export class BackgroundTask {
   #fail(error: unknown): number {
     const { log, name } = this.#options;
     if (!isStorageError(error)) log.error(name, error);
-    return RETRY_MS;
+    return this.#options.retryMs ?? RETRY_MS;
   }
 
   #schedule(delayMs: number): void {

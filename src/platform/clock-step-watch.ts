@@ -33,7 +33,13 @@ export class ClockStepWatch {
   constructor(deps: ClockStepWatchDeps) {
     this.#deps = deps;
     this.#offset = deps.clock.now() - deps.steady.now();
-    this.#task = new BackgroundTask({ name: "clock", clock: deps.steady, log: deps.log, run: () => this.#look() });
+    this.#task = new BackgroundTask({
+      name: "clock",
+      clock: deps.steady,
+      log: deps.log,
+      run: () => this.#look(),
+      retryMs: LOOK_EVERY_MS,
+    });
   }
 
   /** `lastAt`: the last time that the run before has written down. Rejects when what waits cannot be brought near. */
